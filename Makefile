@@ -1,0 +1,22 @@
+# make demo   sets up, then builds, checks and measures one real kernel
+# make test   sets up, then runs every check and test
+
+BIN := .venv/bin
+
+.PHONY: setup demo test clean
+.DEFAULT_GOAL := demo
+
+setup:
+	@scripts/setup.sh
+
+demo: setup
+	$(BIN)/planish build examples/polybench/gemm.c -o build/demo
+
+test: setup
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n auto -q
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

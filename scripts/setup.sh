@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Makes .venv with the locked dependencies and this project in it; says what it does and what it skips.
+# A second run with nothing changed does nothing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf 'setup: %s\n' "$*"; }
+
+apt_ready=""
+apt_install() {
+    # Only as root and only where apt is: nobody is asked for a password.
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+    if [ -z "$apt_ready" ]; then
+        apt-get -qq update >/dev/null 2>&1 || return 1
+        apt_ready=yes
+    fi
+    DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" >/dev/null 2>&1
+}
+
+any() { for name in "$@"; do command -v "$name" && return 0; done; return 1; }
+
+optional() { # what, why, package..., --, command...
+    local what=$1 why=$2; shift 2
+    local packages=()
+    while [ "$1" != -- ]; do packages+=("$1"); shift; done
+    shift
+    any "$@" >/dev/null && return 0
+    for package in "${packages[@]}"; do
+        say "installing $package ($why)"
+        apt_install "$package" && return 0
+    done
+    say "skipped $what ($why): install it by hand for that"
+}
+
+optional "a C compiler" "checks and measures kernels" gcc libc6-dev -- gcc clang cc
+any gcc clang cc >/dev/null && ! echo '#include <math.h>' | "$(any gcc clang cc)" -E - >/dev/null 2>&1 \
+    && { say "installing libc6-dev (headers of C)"; apt_install libc6-dev || say "skipped libc6-dev: no C headers here"; }
+optional "clang" "a second compiler to compare with" clang-19 clang -- clang-19 clang clang-18 clang-17 clang-16
+
+python=""
+for name in python3 python3.13 python3.12 python3.11; do
+    if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        python=$name
+        break
+    fi
+done
+[ -n "$python" ] || { say "Python 3.11 or newer is needed and was not found"; exit 1; }
+
+stamp=.venv/.planish-setup
+wanted=$(cat requirements.lock pyproject.toml | cksum)
+if [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
+    say ".venv is up to date ($(.venv/bin/python --version))"
+    exit 0
+fi
+
+say "making .venv with $("$python" --version)"
+if ! "$python" -m venv .venv >/dev/null 2>&1; then
+    say "installing python3-venv (this Python cannot make environments without it)"
+    apt_install python3-venv || { say "install the package python3-venv, then run this again"; exit 1; }
+    "$python" -m venv --clear .venv
+fi
+say "installing the locked dependencies"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+say "installing planish itself"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+printf '%s\n' "$wanted" >"$stamp"
+say "done: .venv/bin/planish"

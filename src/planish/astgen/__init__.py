@@ -1,0 +1,1 @@
+"""A schedule tree becomes a nest that runs exactly the scheduled instances, in order."""

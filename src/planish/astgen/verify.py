@@ -1,0 +1,151 @@
+"""Does a nest run exactly the scheduled instances, in order: both are listed for given sizes and compared.
+
+>>> import islpy as isl
+>>> from planish.ir.expr import Const, index
+>>> from planish.ir.nest import Assign
+>>> from planish.ir.types import BOOL
+>>> body = Block((Assign("S", (index("i"),), Const(True, BOOL)),))
+>>> trace_nest(Block((For("i", index(0), index("n"), 2, body),)), {"n": 3})
+[('S', (0,)), ('S', (2,))]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+import islpy as isl
+
+from planish.astgen.generate import generate
+from planish.ir.expr import Binary, Compare, Const, Expr, Select, Unary, Var
+from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
+from planish.ir.types import BOOL
+from planish.poly.affine import isl_name
+from planish.poly.listing import list_maps
+
+Instance = tuple[str, tuple[int, ...]]
+
+
+def trace_nest(nest: Block, sizes: Mapping[str, int]) -> list[Instance]:
+    """The instances that a nest of tracing statements (see `record`) runs, in order."""
+    out: list[Instance] = []
+    _run(nest, dict(sizes), out)
+    return out
+
+
+def record(name: str, at: tuple[Expr, ...]) -> Stmt:
+    """A statement that stands for the instance `name[at]` in a trace."""
+    return Assign(name, at, Const(True, BOOL))
+
+
+def list_instances(schedule: isl.Schedule, sizes: Mapping[str, int]) -> list[tuple[tuple[int, ...], Instance]]:
+    """All instances of a schedule with their times, sorted by time, for fixed sizes (a bounded domain)."""
+    times = schedule.get_map().intersect_domain(schedule.get_domain())
+    found: list[tuple[tuple[int, ...], Instance]] = []
+    for relation in list_maps(times):
+        fixed = relation
+        for name, value in sizes.items():
+            position = fixed.find_dim_by_name(isl.dim_type.param, isl_name(name))
+            if position >= 0:
+                fixed = fixed.fix_val(isl.dim_type.param, position, isl.Val(value))
+        name, count = fixed.get_tuple_name(isl.dim_type.in_), fixed.dim(isl.dim_type.in_)
+
+        def visit(point: isl.Point, name: str = name, count: int = count) -> None:
+            values = [
+                int(point.get_coordinate_val(isl.dim_type.set, i).to_python())
+                for i in range(point.get_space().dim(isl.dim_type.set))
+            ]
+            found.append((tuple(values[count:]), (name, tuple(values[:count]))))
+
+        fixed.wrap().foreach_point(visit)
+    return sorted(found)
+
+
+def check_nest(schedule: isl.Schedule, sizes: Mapping[str, int]) -> str | None:
+    """What differs between the generated nest and the schedule for the given sizes; None where nothing does."""
+    taken = frozenset(sizes)
+    ran = trace_nest(generate(schedule, record, taken), sizes)
+    return compare_traces(ran, list_instances(schedule, sizes))
+
+
+def compare_traces(ran: list[Instance], wanted: list[tuple[tuple[int, ...], Instance]]) -> str | None:
+    """What differs between a trace and the timed instances; the order of equal times is free."""
+    time_of = {instance: time for time, instance in wanted}
+    if len(ran) != len(wanted) or set(ran) != set(time_of):
+        extra, missing = set(ran) - set(time_of), set(time_of) - set(ran)
+        return f"{len(ran)} instances ran, {len(wanted)} are scheduled; extra {sorted(extra)[:3]}, missing {sorted(missing)[:3]}"
+    for first, second in zip(ran, ran[1:], strict=False):
+        if time_of[first] > time_of[second]:
+            return f"{first} ran before {second}, which is scheduled earlier"
+    return None
+
+
+def _run(stmt: Stmt, values: dict[str, int], out: list[Instance]) -> None:
+    match stmt:
+        case Block(body=body):
+            for x in body:
+                _run(x, values, out)
+        case For():
+            for value in range(evaluate(stmt.lower, values), evaluate(stmt.upper, values), stmt.step):
+                values[stmt.var] = value
+                _run(stmt.body, values, out)
+            values.pop(stmt.var, None)
+        case If():
+            _run(stmt.then if evaluate(stmt.condition, values) else stmt.otherwise, values, out)
+        case Assign(array=name, index=index) | Reduce(array=name, index=index):
+            out.append((name, tuple(evaluate(x, values) for x in index)))
+        case Let(var=var, value=value):
+            values[var] = evaluate(value, values)
+        case Alloc():
+            return
+        case _:
+            assert_never(stmt)
+
+
+def evaluate(expr: Expr, values: Mapping[str, int]) -> int:
+    """The value of an index expression or condition; KeyError for an unknown name."""
+    match expr:
+        case Const(value=value):
+            return int(value)
+        case Var(name=name):
+            return values[name]
+        case Unary(op="neg", operand=x):
+            return -evaluate(x, values)
+        case Unary(op="not", operand=x):
+            return int(not evaluate(x, values))
+        case Select(condition=c, then=a, otherwise=b):
+            return evaluate(a if evaluate(c, values) else b, values)
+        case Binary(op="and", left=a, right=b):
+            return int(bool(evaluate(a, values)) and bool(evaluate(b, values)))
+        case Binary(op="or", left=a, right=b):
+            return int(bool(evaluate(a, values)) or bool(evaluate(b, values)))
+        case Binary(op=op, left=a, right=b) | Compare(op=op, left=a, right=b):
+            return _apply(op, evaluate(a, values), evaluate(b, values))
+        case _:
+            raise ValueError(f"not an index expression: {expr}")
+
+
+def _apply(op: str, a: int, b: int) -> int:
+    match op:
+        case "add":
+            return a + b
+        case "sub":
+            return a - b
+        case "mul":
+            return a * b
+        case "floordiv":
+            return a // b
+        case "mod":
+            return a % b
+        case "quo":
+            return int(a / b) if abs(a) < 2**50 else -(-a // b) if a < 0 else a // b
+        case "rem":
+            return a - b * _apply("quo", a, b)
+        case "min":
+            return min(a, b)
+        case "max":
+            return max(a, b)
+        case "eq" | "ne" | "lt" | "le" | "gt" | "ge":
+            return int({"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[op])
+        case _:
+            raise ValueError(f"no index operation {op}")

@@ -1,0 +1,1 @@
+"""What everything stands on: source spans, diagnostics, remarks, and the cache."""

@@ -1,0 +1,77 @@
+"""What is wrong, where, and what to do about it: `E…` codes, a line of source and a caret.
+
+>>> from planish.core.span import Source
+>>> source = Source("a.c", "for (;;) x;")
+>>> print(Diagnostic("E0201", "the loop has no bound", source.point(1, 1, 3), "write a condition").render(source))
+error[E0201]: the loop has no bound
+ --> a.c:1:1
+  |
+1 | for (;;) x;
+  | ^^^
+  = help: write a condition
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from planish.core.span import Source, Span
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A problem with the user's input: a stable code, a sentence, a place, and advice."""
+
+    code: str
+    message: str
+    span: Span | None = None
+    help: str = ""
+    severity: Severity = "error"
+
+    def render(self, source: Source | None = None) -> str:
+        """The message as text; with the source at hand, its line and a caret under it."""
+        return render_at(f"{self.severity}[{self.code}]: {self.message}", self.span, source, self.help)
+
+
+class PlanishError(Exception):
+    """Carries a diagnostic to the command line or to the Python caller."""
+
+    def __init__(self, diagnostic: Diagnostic, source: Source | None = None) -> None:
+        super().__init__(diagnostic.render(source))
+        self.diagnostic = diagnostic
+        self.source = source
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What was done or refused, and why: `id` is stable (`scop-call`, `schedule-tile`), `kind` says which."""
+
+    id: str
+    kind: Literal["done", "refused", "note"]
+    message: str
+    span: Span | None = None
+
+    def render(self, source: Source | None = None) -> str:
+        """The remark as text, with a caret where the source is at hand."""
+        return render_at(f"{self.kind}[{self.id}]: {self.message}", self.span, source, "")
+
+
+def render_at(head: str, span: Span | None, source: Source | None, advice: str) -> str:
+    """`head`, the place, the line with a caret under the span, and the advice."""
+    out = [head]
+    if span is not None:
+        out.append(f" --> {span}")
+        text = source.line(span.line) if source is not None and source.name == span.file else ""
+        if text:
+            number = str(span.line)
+            pad = " " * len(number)
+            end = span.end_column if span.end_line == span.line else len(text) + 1
+            width = max(1, min(end, len(text) + 1) - span.column)
+            lead = "".join("\t" if c == "\t" else " " for c in text[: span.column - 1])
+            out += [f"{pad} |", f"{number} | {text}", f"{pad} | {lead}{'^' * width}"]
+    if advice:
+        out.append(f"  = help: {advice}")
+    return "\n".join(out)

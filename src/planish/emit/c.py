@@ -1,0 +1,378 @@
+"""A kernel as a readable C11 function.
+
+>>> from planish.ir.parser import parse_kernel
+>>> text = "kernel k(n; x: f64[n] distinct, y: f64[n] distinct) { for i in 0 .. n { y[i] += x[i] * 2.0 } }"
+>>> print(emit_function(parse_kernel(text), "scale"))
+static void scale(ptrdiff_t n, const double *restrict x, double *restrict y)
+{
+  for (ptrdiff_t i = 0; i < n; i++) {
+    y[i] += x[i] * 2.0;
+  }
+}
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from planish.emit.expression import (
+    PREFIX,
+    PRODUCT,
+    SHIFT,
+    SUM,
+    Context,
+    c_type,
+    emit_expr,
+    emit_place,
+    helper_suffix,
+)
+from planish.ir.arithmetic import limits
+from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, type_of
+from planish.ir.interval import range_of
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Stmt
+from planish.ir.traverse import expressions, map_block, walk, walk_expr
+from planish.ir.types import BOOL, F16, I32, I64, INDEX, Type
+
+_WIDTH = 100
+
+_KEYWORDS = frozenset(
+    {
+        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+        "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+        "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm",
+        "bool", "true", "false", "complex", "imaginary", "I", "NULL", "EOF", "INFINITY", "NAN", "linux", "unix",
+        "typeof", "nullptr", "constexpr", "alignas", "alignof", "static_assert", "thread_local", "noreturn", "errno",
+        "malloc", "free", "abs", "llabs", "size_t", "ptrdiff_t", "uintptr_t", "i386",
+    }
+)  # fmt: skip
+
+_SIGNS: dict[ReduceOp, str] = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
+
+
+def emit_function(
+    kernel: Kernel,
+    name: str,
+    *,
+    threads: bool = False,
+    strict: bool = False,
+    noalias: bool = False,
+    comment: str = "",
+    reserved: Collection[str] = (),
+) -> str:
+    """The kernel as a `static` function of its sizes, scalars and arrays, in this order.
+
+    It returns nothing, unless the kernel allocates in `dram`: then it is an `int` that is 0 when done and 1 when
+    there was no memory, in which case nothing was done. `threads` heeds parallel loops (OpenMP), `strict` keeps the
+    order of float reductions, `noalias` promises that no two arrays overlap, `reserved` are further names to avoid
+    (the user's macros). Arrays of rank 2 and more are never `const`, since C11 does not convert pointers to arrays so;
+    an argument of another but compatible type passes as `(void *)argument`. PlanishError E0710 for bf16; ValueError
+    for a `dram` array below the top level.
+    """
+    if any(isinstance(x, Alloc) and _is_heap(x.array) for s in kernel.body.body for x in _below(s)):
+        raise ValueError(f"{kernel.name}: a dram array is allocated below the top level of the kernel")
+    function = _Function(without_dead(kernel), name, threads, strict, noalias)
+    function.reserve(frozenset(reserved))
+    return function.text(comment)
+
+
+def _below(stmt: Stmt) -> Iterator[Stmt]:
+    """The statements within a statement."""
+    return (x for x in walk(stmt) if x is not stmt)
+
+
+def _is_heap(array: Array) -> bool:
+    return array.memory == "dram" and bool(array.shape)
+
+
+def without_dead(kernel: Kernel) -> Kernel:
+    """The kernel without the lets and local arrays that nothing uses: compilers would warn of them."""
+    while True:
+        used: set[str] = set()
+        for stmt in walk(kernel.body):
+            used |= {x.name for e in expressions(stmt) for x in walk_expr(e) if isinstance(x, Var)}
+            used |= {x.array for e in expressions(stmt) for x in walk_expr(e) if isinstance(x, Load)}
+            if isinstance(stmt, Assign | Reduce):
+                used.add(stmt.array)
+
+        def keep(stmt: Stmt, used: set[str] = used) -> Stmt | tuple[Stmt, ...]:
+            name = stmt.var if isinstance(stmt, Let) else stmt.array.name if isinstance(stmt, Alloc) else None
+            return stmt if name is None or name in used else ()
+
+        body = map_block(keep, kernel.body)
+        if body == kernel.body:
+            return kernel
+        kernel = replace(kernel, body=body)
+
+
+def names_of(kernel: Kernel) -> set[str]:
+    """Every name that the kernel binds."""
+    out = {*kernel.sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)}
+    for stmt in walk(kernel.body):
+        match stmt:
+            case For(var=var) | Let(var=var):
+                out.add(var)
+            case Alloc(array=array):
+                out.add(array.name)
+            case _:
+                pass
+    return out
+
+
+@dataclass(slots=True)
+class _Function:
+    """The function that is being written."""
+
+    kernel: Kernel
+    name: str
+    threads: bool
+    strict: bool
+    noalias: bool
+    spelt: dict[str, str] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
+    lines: list[str] = field(default_factory=list)
+
+    def reserve(self, reserved: frozenset[str]) -> None:
+        """Choose the spelling of every name, and note what is read and written."""
+        functions = {f"{x}{suffix}" for x in PURE_FUNCTIONS for suffix in ("", "f", "l")}
+        self.taken = {*_KEYWORDS, *functions, *reserved, self.name}
+        wanted = names_of(self.kernel)
+        for name in sorted(wanted):
+            spelling = name
+            while spelling in self.taken or spelling.startswith(("_", "planish_")) or spelling.endswith("_t"):
+                spelling = f"v{spelling}" if spelling.startswith(("_", "planish_")) else f"{spelling}_"
+            while spelling != name and spelling in wanted:
+                spelling += "_"
+            self.spelt[name] = spelling
+            self.taken.add(spelling)
+        shapes = [x for array in self.kernel.arrays for x in array.shape[1:] if x is not None]
+        found = [x for stmt in walk(self.kernel.body) for x in expressions(stmt)]
+        for expr in (x for e in [*shapes, *found] for x in walk_expr(e)):
+            match expr:
+                case Var(name=name) | Load(array=name):
+                    self.read.add(name)
+                case _:
+                    pass
+        self.written = {x.array for x in walk(self.kernel.body) if isinstance(x, Assign | Reduce)}
+
+    def fresh(self, stem: str) -> str:
+        """A name that nothing else has."""
+        while stem in self.taken:
+            stem += "_"
+        self.taken.add(stem)
+        return stem
+
+    def text(self, comment: str) -> str:
+        """The whole function."""
+        kernel = self.kernel
+        cells = frozenset(x.name for x in kernel.arrays if not x.shape)
+        context = Context(self.spelt, cells, _size_ranges(kernel))
+        parameters = [f"ptrdiff_t {self.spelt[x]}" for x in kernel.sizes]
+        parameters += [f"{c_type(x.type)} {self.spelt[x.name]}" for x in kernel.scalars]
+        parameters += [self.parameter(x, context) for x in kernel.arrays]
+        heap = [x.array for x in kernel.body.body if isinstance(x, Alloc) and _is_heap(x.array)]
+        self.lines += [f"/* {line} */" if line else "" for line in comment.splitlines()]
+        self.lines += _signature(f"static {'int' if heap else 'void'} {self.name}", parameters)
+        self.lines.append("{")
+        for name in [*kernel.sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)]:
+            if name not in self.read | self.written:
+                self.lines.append(f"  (void){self.spelt[name]};")
+        self.allocate(heap, context)
+        self.block(kernel.body, context, "  ")
+        self.lines += [f"  planish_release({self.spelt[x.name]});" for x in reversed(heap)]
+        self.lines += ["  return 0;"] if heap else []
+        self.lines.append("}")
+        return "\n".join(self.lines) + "\n"
+
+    def parameter(self, array: Array, context: Context) -> str:
+        """An array as a pointer to its elements or rows."""
+        spelt = c_type(array.type)
+        restrict = "restrict " if array.distinct or self.noalias else ""
+        if len(array.shape) <= 1:
+            const = "" if array.name in self.written else "const "
+            return f"{const}{spelt} *{restrict}{self.spelt[array.name]}"
+        return f"{spelt} (*{restrict}{self.spelt[array.name]}){_extents(array.shape[1:], context)}"
+
+    def allocate(self, heap: list[Array], context: Context) -> None:
+        """Blocks for all heap arrays; the function ends here with 1 where there is no memory for one."""
+        for i, array in enumerate(heap):
+            spelt, name = c_type(array.type), self.spelt[array.name]
+            factors = [emit_expr(x, context, PREFIX) for x in array.shape if x is not None]
+            size = f"sizeof({spelt}) * " + " * ".join(f"(size_t){x}" for x in factors)
+            rows = _extents(array.shape[1:], context)
+            pointer = f"(*restrict {name}){rows}" if rows else f"*restrict {name}"
+            self.lines.append(f"  {spelt} {pointer} = planish_allocate({size});")
+            self.lines.append(f"  if ({name} == NULL) {{")
+            self.lines += [f"    planish_release({self.spelt[x.name]});" for x in reversed(heap[:i])]
+            self.lines += ["    return 1;", "  }"]
+
+    def block(self, block: Block, context: Context, indent: str) -> None:
+        """Statements in order."""
+        for stmt in block.body:
+            context = self.statement(stmt, context, indent)
+
+    def statement(self, stmt: Stmt, context: Context, indent: str) -> Context:
+        """Write one statement; gives the context of those after it."""
+        match stmt:
+            case Block():
+                self.lines.append(f"{indent}{{")
+                self.block(stmt, context, indent + "  ")
+                self.lines.append(f"{indent}}}")
+            case For():
+                self.loop(stmt, context, indent)
+            case If():
+                self.condition(stmt, context, indent, "if")
+            case Assign(array=array, index=index, value=value):
+                self.lines.append(f"{indent}{emit_place(array, index, context)} = {emit_expr(value, context)};")
+            case Reduce():
+                self.lines.append(f"{indent}{_update(stmt, context)};")
+            case Alloc(array=array):
+                return self.local(array, context, indent)
+            case Let(var=var, value=value):
+                name, text = self.spelt[var], emit_expr(value, context)
+                self.lines.append(f"{indent}const {c_type(type_of(value))} {name} = {text};")
+                if type_of(value).is_int:
+                    return context.with_range(var, range_of(value, context.known, True))
+            case _:
+                assert_never(stmt)
+        return context
+
+    def condition(self, stmt: If, context: Context, indent: str, word: str) -> None:
+        """`if`, with `else if` for a lone one in the other branch."""
+        self.lines.append(f"{indent}{word} ({emit_expr(stmt.condition, context)}) {{")
+        self.block(stmt.then, context, indent + "  ")
+        match stmt.otherwise.body:
+            case ():
+                self.lines.append(f"{indent}}}")
+            case (If() as only,):
+                self.condition(only, context, indent, "} else if")
+            case _:
+                self.lines.append(f"{indent}}} else {{")
+                self.block(stmt.otherwise, context, indent + "  ")
+                self.lines.append(f"{indent}}}")
+
+    def local(self, array: Array, context: Context, indent: str) -> Context:
+        """A local array or variable; heap arrays exist already."""
+        context = replace(context, cells=context.cells - {array.name})
+        if _is_heap(array):
+            return context
+        constant = all(isinstance(x, Const) for x in array.shape)
+        aligned = "_Alignas(64) " if array.shape and constant else ""
+        name = self.spelt[array.name]
+        self.lines.append(f"{indent}{aligned}{c_type(array.type)} {name}{_extents(array.shape, context)};")
+        if array.name not in self.read:
+            self.lines.append(f"{indent}(void){name};")
+        return context
+
+    def loop(self, loop: For, context: Context, indent: str) -> None:
+        """`for` with its pragmas; cells that lanes or threads reduce are held in variables meanwhile."""
+        facts = loop.facts
+        ordered = self.strict and any(self.element(name, loop).is_float for _, name in facts.reductions)
+        words = ["parallel for"] if facts.parallel and self.threads and not ordered else []
+        words += ["simd"] if facts.simd and not ordered else []
+        lower, upper = emit_expr(loop.lower, context, SHIFT), emit_expr(loop.upper, context, SHIFT)
+        var = self.spelt[loop.var]
+        inner = context
+        after: list[str] = []
+        held: list[str] = []
+        if any(isinstance(x, Load) for x in walk_expr(loop.upper)):
+            # The body may change what the bound reads.
+            held.append(f"const ptrdiff_t {(end := self.fresh(f'{var}_end'))} = {upper};")
+            upper = end
+        if words:
+            for op, name in facts.reductions:
+                cell = context.names.get(name, name)
+                if name in context.cells:
+                    local = self.fresh(f"{cell}_{op}")
+                    held.append(f"{c_type(self.element(name, loop))} {local} = *{cell};")
+                    after.append(f"*{cell} = {local};")
+                    inner = replace(inner.with_name(name, local), cells=inner.cells - {name})
+            reductions = [
+                f" reduction({_clause(op, self.element(name, loop))}:{inner.names.get(name, name)})"
+                for op, name in facts.reductions
+            ]
+        if held:
+            self.lines.append(f"{indent}{{")
+            indent += "  "
+        self.lines += [f"{indent}{line}" for line in held]
+        if words:
+            self.lines.append(f"{indent}#pragma omp {' '.join(words)}{''.join(reductions)}")
+        elif facts.unroll > 1:
+            self.lines.append(f"{indent}#pragma GCC unroll {facts.unroll}")
+        step = f"{var}++" if loop.step == 1 else f"{var} += {loop.step}"
+        self.lines.append(f"{indent}for (ptrdiff_t {var} = {lower}; {var} < {upper}; {step}) {{")
+        low, high = range_of(loop.lower, context.known, True)[0], range_of(loop.upper, context.known, True)[1]
+        self.block(loop.body, inner.with_range(loop.var, (low, max(low, high - 1))), indent + "  ")
+        self.lines.append(f"{indent}}}")
+        self.lines += [f"{indent}{line}" for line in after]
+        if held:
+            self.lines.append(f"{indent[:-2]}}}")
+
+    def element(self, name: str, loop: For) -> Type:
+        """The type of a cell that the loop reduces; KeyError where the kernel has none of that name."""
+        for stmt in walk(self.kernel.body):
+            if isinstance(stmt, Alloc) and stmt.array.name == name:
+                return stmt.array.type
+        return self.kernel.array(name).type
+
+
+def _size_ranges(kernel: Kernel) -> dict[str, tuple[int, int]]:
+    """What the assumptions say of the sizes directly: `n >= 1` and the like."""
+    top = limits(INDEX)[1]
+    out: dict[str, tuple[int, int]] = {}
+    for assumption in kernel.assumptions:
+        match assumption:
+            case Compare(op="ge" | "gt" as op, left=Var(name=name), right=Const(value=value)):
+                least = int(value) + (op == "gt")
+                out[name] = (max(least, out[name][0]) if name in out else least, top)
+            case _:
+                pass
+    return out
+
+
+def _extents(shape: tuple[Expr | None, ...], context: Context) -> str:
+    return "".join(f"[{emit_expr(x, context)}]" for x in shape if x is not None)
+
+
+def _signature(head: str, parameters: list[str]) -> list[str]:
+    """The head of a function, on several lines where it is long."""
+    line = f"{head}({', '.join(parameters) or 'void'})"
+    if len(line) <= _WIDTH:
+        return [line]
+    lines = [f"{head}("]
+    row = "   "
+    for i, parameter in enumerate(parameters):
+        piece = f" {parameter}{',' if i + 1 < len(parameters) else ')'}"
+        if len(row) + len(piece) > _WIDTH and row.strip():
+            lines.append(row)
+            row = "   "
+        row += piece
+    return [*lines, row]
+
+
+def _clause(op: ReduceOp, type: Type) -> str:
+    """OpenMP's name of a reduction."""
+    return {"and": "&&", "or": "||"}.get(op, _SIGNS[op]) if type == BOOL else _SIGNS[op]
+
+
+def _update(stmt: Reduce, context: Context) -> str:
+    """`place op= value`, spelt so that it wraps around at the width of the place."""
+    type = type_of(stmt.value)
+    place = emit_place(stmt.array, stmt.index, context)
+    if stmt.op in ("min", "max"):
+        return f"{place} = planish_{stmt.op}{helper_suffix(type)}({place}, {emit_expr(stmt.value, context)})"
+    if type in (I32, I64) and stmt.op in ("add", "mul"):
+        return f"{place} = planish_wrap_{stmt.op}_{type}({place}, {emit_expr(stmt.value, context)})"
+    sign = _SIGNS[stmt.op]
+    if type == BOOL and stmt.op != "xor":
+        return f"{place} = {place} {sign}{sign} {emit_expr(stmt.value, context, SHIFT)}"
+    if type.kind == "uint" and type.bits == 16 and stmt.op == "mul":
+        return f"{place} = (uint16_t)((uint32_t){place} * {emit_expr(stmt.value, context, PREFIX)})"
+    if type == F16 or (type.is_int and type.bits < 32):
+        level = PRODUCT + 1 if stmt.op == "mul" else SUM + 1 if stmt.op == "add" else PREFIX
+        return f"{place} = ({c_type(type)})({place} {sign} {emit_expr(stmt.value, context, level)})"
+    return f"{place} {sign}= {emit_expr(stmt.value, context)}"

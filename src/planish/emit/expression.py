@@ -1,0 +1,266 @@
+"""Expressions as C11: exact widths kept by casts, parentheses only where C or its compilers' warnings want them.
+
+>>> from planish.ir.parser import parse_expr
+>>> emit_expr(parse_expr("A[i, j + 1]:f64 * (x:f64 - 2.5) + f64(i // 4)"))
+'A[i][j + 1] * (x - 2.5) + (double)planish_floordiv(i, 4)'
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+import numpy as np
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.expr import (
+    Binary,
+    BinaryOp,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    Var,
+    type_of,
+)
+from planish.ir.interval import Interval, range_of
+from planish.ir.types import BF16, BOOL, F16, F32, F64, I64, Type
+
+TERNARY, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUALITY, RELATION, SHIFT, SUM, PRODUCT, PREFIX, POSTFIX = range(3, 16)
+"""How tightly C's operators bind."""
+
+_SIGNS: dict[BinaryOp, tuple[str, int]] = {
+    "add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT), "quo": ("/", PRODUCT),
+    "rem": ("%", PRODUCT), "and": ("&", BIT_AND), "or": ("|", BIT_OR), "xor": ("^", BIT_XOR),
+    "shl": ("<<", SHIFT), "shr": (">>", SHIFT),
+}  # fmt: skip
+
+_COMPARISONS = {
+    "eq": ("==", EQUALITY), "ne": ("!=", EQUALITY), "lt": ("<", RELATION), "le": ("<=", RELATION),
+    "gt": (">", RELATION), "ge": (">=", RELATION),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """How names are spelt in C, which arrays are cells behind a pointer, and what is known of integers."""
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    cells: frozenset[str] = frozenset()
+    known: Mapping[str, Interval] = field(default_factory=dict)
+
+    def with_name(self, name: str, spelling: str) -> Context:
+        """The context with another spelling of a name."""
+        return replace(self, names={**self.names, name: spelling})
+
+    def with_range(self, name: str, known: Interval) -> Context:
+        """The context with the range of an integer."""
+        return replace(self, known={**self.known, name: known})
+
+
+def c_type(type: Type) -> str:
+    """C's name of a type; PlanishError E0710 for bf16, which C cannot spell."""
+    match type.kind:
+        case "bool":
+            return "_Bool"
+        case "int" | "uint":
+            return f"{type.kind}{type.bits}_t"
+        case "float":
+            return {16: "_Float16", 32: "float", 64: "double"}[type.bits]
+        case "bfloat":
+            advice = "convert them to f32 where they are read"
+            raise PlanishError(Diagnostic("E0710", "bf16 values cannot be written in C", help=advice))
+        case _:
+            assert_never(type.kind)
+
+
+def emit_expr(expr: Expr, context: Context | None = None, level: int = 0) -> str:
+    """The expression in C, in parentheses unless it binds at least as tightly as `level`."""
+    text, own = _form(expr, context or Context())
+    return text if own >= level else f"({text})"
+
+
+def emit_place(array: str, index: tuple[Expr, ...], context: Context) -> str:
+    """An element: `A[i][j]`, `*s` for a cell behind a pointer, `s` for a local one."""
+    return _place(array, index, context)[0]
+
+
+def _place(array: str, index: tuple[Expr, ...], context: Context) -> tuple[str, int]:
+    name = context.names.get(array, array)
+    if not index:
+        return (f"*{name}", PREFIX) if array in context.cells else (name, POSTFIX)
+    return name + "".join(f"[{emit_expr(x, context)}]" for x in index), POSTFIX
+
+
+def _form(expr: Expr, context: Context) -> tuple[str, int]:
+    match expr:
+        case Const():
+            return literal(expr)
+        case Var(name=name):
+            return context.names.get(name, name), POSTFIX
+        case Load(array=array, index=index):
+            return _place(array, index, context)
+        case Unary():
+            return _unary(expr, context)
+        case Binary():
+            return _binary(expr, context)
+        case Compare(op=op, left=left, right=right):
+            sign, own = _COMPARISONS[op]
+            # Compilers warn of comparisons of comparisons, so those get parentheses whatever the precedence.
+            return f"{emit_expr(left, context, SHIFT)} {sign} {emit_expr(right, context, SHIFT)}", own
+        case Select(condition=condition, then=then, otherwise=otherwise):
+            parts = [emit_expr(x, context, TERNARY + 1) for x in (condition, then, otherwise)]
+            return f"{parts[0]} ? {parts[1]} : {parts[2]}", TERNARY
+        case Cast(operand=operand, type=type):
+            if type_of(operand) == type and not isinstance(operand, Const):
+                return _form(operand, context)
+            return f"({c_type(type)}){emit_expr(operand, context, PREFIX)}", PREFIX
+        case Call():
+            return _call(expr, context)
+        case _:
+            assert_never(expr)
+
+
+def literal(const: Const, wide: bool = False) -> tuple[str, int]:
+    """A literal and how tightly it binds; `wide` makes a small i64 literal 64 bits wide."""
+    value, type = const.value, const.type
+    if type == BOOL:
+        return ("1" if value else "0"), POSTFIX
+    if type.is_int:
+        return _integer(int(value), type, wide)
+    if type == BF16:
+        c_type(type)
+    number = float(value)
+    if type != F64 and math.isfinite(number):
+        number = float(np.dtype(type.numpy).type(number))
+    if math.isnan(number):
+        text = "NAN"
+    elif math.isinf(number):
+        text = "-INFINITY" if number < 0 else "INFINITY"
+    elif type == F64:
+        text = repr(number)
+    else:
+        # Every f16 value is an f32 value, and the shortest decimal of an f32 value reads back exactly.
+        text = str(np.float32(number)) + "f"
+    if type == F16 or (type == F64 and not math.isfinite(number)):
+        return f"({c_type(type)}){text}", PREFIX
+    return text, PREFIX if text[0] == "-" else POSTFIX
+
+
+def _integer(value: int, type: Type, wide: bool) -> tuple[str, int]:
+    if type.kind == "uint":
+        return f"{value}{'u' if type.bits == 32 else 'ull' if type.bits == 64 else ''}", POSTFIX
+    suffix = "ll" if type.bits == 64 and (wide or not -(1 << 31) < value < 1 << 31) else ""
+    if value == -(1 << (type.bits - 1)) and type.bits >= 32:
+        return f"-{-value - 1}{suffix} - 1", SUM
+    return f"{value}{suffix}", PREFIX if value < 0 else POSTFIX
+
+
+def _literal_only(expr: Expr) -> bool:
+    """Whether C would take the expression, of type i64, for an `int` since no wider operand occurs in it."""
+    match expr:
+        case Const():
+            return True
+        case Unary(operand=x):
+            return _literal_only(x)
+        case Binary(op=op, left=a, right=b):
+            called = op in ("min", "max", "floordiv", "mod")
+            return not called and _literal_only(a) and (op in ("shl", "shr") or _literal_only(b))
+        case Select(then=a, otherwise=b):
+            return _literal_only(a) and _literal_only(b)
+        case Var() | Load() | Compare() | Cast() | Call():
+            return False
+        case _:
+            assert_never(expr)
+
+
+def _widened(expr: Expr, context: Context, level: int) -> str:
+    """An i64 operand as 64 bits wide whatever C takes it for."""
+    if isinstance(expr, Const):
+        text, own = literal(expr, wide=True)
+        return text if own >= level else f"({text})"
+    return f"(int64_t){emit_expr(expr, context, PREFIX)}"
+
+
+def _narrowed(text: str, own: int, type: Type) -> tuple[str, int]:
+    """The result of an operation that C did in `int`, or that may carry excess precision, at its own width."""
+    if type == F16 or (type.is_int and type.bits < 32):
+        return f"({c_type(type)}){text if own >= PREFIX else f'({text})'}", PREFIX
+    return text, own
+
+
+def _unary(expr: Unary, context: Context) -> tuple[str, int]:
+    type = type_of(expr)
+    operand = emit_expr(expr.operand, context, PREFIX)
+    match expr.op:
+        case "not":
+            return f"!{operand}", PREFIX
+        case "bitnot":
+            text = f"~{operand}"
+        case "neg":
+            # Two minus signs in a row would read as a decrement.
+            text = f"-({operand})" if operand[0] == "-" else f"-{operand}"
+        case _:
+            assert_never(expr.op)
+    return (text, PREFIX) if type.is_float else _narrowed(text, PREFIX, type)
+
+
+def helper_suffix(type: Type) -> str:
+    """What tells apart the helper functions of different types; those of INDEX have none."""
+    return "" if type == I64 else f"_{type}"
+
+
+def _binary(expr: Binary, context: Context) -> tuple[str, int]:
+    op, left, right = expr.op, expr.left, expr.right
+    type = type_of(expr)
+    if op == "min" or op == "max":
+        text = f"planish_{op}{helper_suffix(type)}({emit_expr(left, context)}, {emit_expr(right, context)})"
+        return text, POSTFIX
+    if op == "floordiv" or op == "mod":
+        plain = type.kind == "uint" or (
+            range_of(left, context.known, True)[0] >= 0 and range_of(right, context.known, True)[0] > 0
+        )
+        if not plain:
+            text = f"planish_{op}({emit_expr(left, context)}, {emit_expr(right, context)})"
+            return (text, POSTFIX) if type == I64 else (f"({c_type(type)}){text}", PREFIX)
+        op = "quo" if op == "floordiv" else "rem"
+    if type == BOOL and op != "xor":
+        sign, own = ("&&", AND) if op == "and" else ("||", OR)
+        # Compilers ask for parentheses around `&&` within `||`.
+        inner = AND if op == "and" else BIT_OR
+        a = emit_expr(left, context, own if isinstance(left, Binary) and left.op == op else inner)
+        return f"{a} {sign} {emit_expr(right, context, inner)}", own
+    sign, own = _SIGNS[op]
+    bits = own in (BIT_OR, BIT_XOR, BIT_AND, SHIFT)
+    chained = isinstance(left, Binary) and left.op == op and op not in ("shl", "shr")
+    level = PREFIX if bits and not chained else own
+    if type == I64 and _literal_only(left) and (own == SHIFT or _literal_only(right)):
+        a = _widened(left, context, level)
+    else:
+        a = emit_expr(left, context, level)
+    if op == "mul" and type.kind == "uint" and type.bits == 16:
+        a = f"(uint32_t){emit_expr(left, context, PREFIX)}"
+    b = emit_expr(right, context, PREFIX if bits else own + 1)
+    # A minus that follows a minus would read as a decrement.
+    text = f"{a} {sign} ({b})" if op == "sub" and b[0] == "-" else f"{a} {sign} {b}"
+    exact = op in ("and", "or", "xor", "shr", "rem")
+    return (text, own) if exact else _narrowed(text, own, type)
+
+
+def _call(call: Call, context: Context) -> tuple[str, int]:
+    type = type_of(call)
+    arguments = ", ".join(emit_expr(x, context) for x in call.arguments)
+    if call.function == "abs":
+        if type.kind == "uint":
+            return emit_expr(call.arguments[0], context, POSTFIX), POSTFIX
+        return _narrowed(f"{'llabs' if type.bits == 64 else 'abs'}({arguments})", POSTFIX, type)
+    suffix = "" if type == F64 else "f"
+    if type not in (F16, F32, F64):
+        c_type(type)
+    return _narrowed(f"{call.function}{suffix}({arguments})", POSTFIX, type)

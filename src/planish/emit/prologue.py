@@ -1,0 +1,126 @@
+"""What generated functions stand on: the headers and the small functions that they use, each written once.
+
+>>> print(emit_prologue(["static void f(int64_t *A) { A[0] = planish_min(A[1], 3); }"]))
+#include <stddef.h>
+#include <stdint.h>
+<BLANKLINE>
+static inline int64_t planish_min(int64_t a, int64_t b) { return a < b ? a : b; }
+<BLANKLINE>
+static void f(int64_t *A) { A[0] = planish_min(A[1], 3); }
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from planish.emit.expression import c_type, helper_suffix
+from planish.ir.expr import PURE_FUNCTIONS
+from planish.ir.types import ALL_TYPES, I32, I64, Type
+
+_ALLOCATE = """\
+/* A block whose address is a multiple of 64; NULL where there is no memory. planish_release frees it. */
+static inline void *planish_allocate(size_t bytes)
+{
+  if (bytes > SIZE_MAX / 2) {
+    return NULL;
+  }
+  void *const block = malloc(bytes + 64 + sizeof(void *));
+  if (block == NULL) {
+    return NULL;
+  }
+  const uintptr_t first = (uintptr_t)block + sizeof(void *);
+  void **const aligned = (void **)(first + (64 - first % 64) % 64);
+  aligned[-1] = block;
+  return aligned;
+}"""
+
+_RELEASE = """\
+static inline void planish_release(void *aligned) { free(((void **)aligned)[-1]); }"""
+
+_FLOORDIV = """\
+/* a / b rounded down; b is not zero. */
+static inline int64_t planish_floordiv(int64_t a, int64_t b)
+{
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}"""
+
+_MOD = """\
+/* What a / b rounded down leaves; b is not zero. */
+static inline int64_t planish_mod(int64_t a, int64_t b)
+{
+  return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
+}"""
+
+
+def _function(name: str, type: Type, result: str) -> str:
+    spelt = c_type(type)
+    return f"static inline {spelt} {name}({spelt} a, {spelt} b) {{ return {result}; }}"
+
+
+def _helpers() -> dict[str, str]:
+    """Every helper function by its name."""
+    out = {
+        "planish_floordiv": _FLOORDIV,
+        "planish_mod": _MOD,
+        "planish_allocate": _ALLOCATE,
+        "planish_release": _RELEASE,
+    }
+    for type in ALL_TYPES:
+        if type.is_int or type.kind == "float":
+            for op, sign in (("min", "<"), ("max", ">")):
+                name = f"planish_{op}{helper_suffix(type)}"
+                out[name] = _function(name, type, f"a {sign} b ? a : b")
+    # Sums in another order may overflow on the way where the original's did not; unsigned arithmetic wraps around.
+    for type in (I32, I64):
+        for op, sign in (("add", "+"), ("mul", "*")):
+            name = f"planish_wrap_{op}_{type}"
+            out[name] = _function(name, type, f"({c_type(type)})((u{c_type(type)})a {sign} (u{c_type(type)})b)")
+    return out
+
+
+HELPERS = _helpers()
+
+_CALLED = "|".join(f"{name}f?" for name in PURE_FUNCTIONS if name != "abs")
+_MATH = re.compile(rf"\b(?:{_CALLED})\(|\bINFINITY\b|\bNAN\b")
+
+_QUIET = """\
+/* The pragmas below only matter to compilers that are told to heed them (-fopenmp-simd, -fopenmp). */
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
+#pragma clang diagnostic ignored "-Wunknown-pragmas"
+#elif defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#endif
+"""
+
+_LOUD = """
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#elif defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+"""
+
+
+def emit_prologue(functions: Sequence[str]) -> str:
+    """Headers, the helper functions in use, and the functions: what stands before the user's own functions."""
+    text = "\n".join(functions)
+    used = {name for name in re.findall(r"\bplanish_\w+", text) if name in HELPERS}
+    helpers = [source for name, source in HELPERS.items() if name in used]
+    headers = ["stddef.h", "stdint.h"]
+    if _MATH.search(text):
+        headers.insert(0, "math.h")
+    if "planish_allocate" in used or re.search(r"\b(?:ll)?abs\(", text):
+        headers.append("stdlib.h")
+    parts = ["\n".join(f"#include <{name}>" for name in headers) + "\n"]
+    if helpers:
+        parts.append("\n".join(helpers) + "\n")
+    body = "\n".join(function.rstrip("\n") + "\n" for function in functions)
+    if "#pragma" in body:
+        body = f"{_QUIET}\n{body}{_LOUD}"
+    parts.append(body)
+    return "\n".join(parts)

@@ -1,0 +1,1 @@
+"""Readers of source languages: each turns text into kernels."""

@@ -1,0 +1,1 @@
+"""From a C file to kernels."""

@@ -1,0 +1,276 @@
+"""From translated statements to a kernel: its parameters, its local cells, and what must be given back.
+
+A cell that is always written before it is read becomes local to the innermost block that holds all its uses:
+
+>>> from planish.ir.expr import Const
+>>> from planish.ir.types import F32
+>>> body = Block((Assign("t", (), Const(1.0, F32)), Assign("A", (), Load("t", (), F32))))
+>>> type(sink("t", F32, body).body[0]).__name__
+'Alloc'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from pycparser import c_ast
+
+from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType
+from planish.frontend.c.polynomial import mul, same, sub
+from planish.frontend.c.scope import Symbol, is_integer, is_pointer, walk_tree, written
+from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
+from planish.frontend.c.subscripts import index_of
+from planish.frontend.c.unit import Update
+from planish.ir.expr import Cast, Expr, Load, Var, index
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Scalar, Stmt
+from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk, walk_expr
+from planish.ir.types import INDEX, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A kernel with the C arguments of its parameters and what it leaves to be updated."""
+
+    kernel: Kernel
+    names: tuple[tuple[str, str], ...]
+    updates: tuple[Update, ...]
+    registers: tuple[str, ...]
+
+
+def finish(
+    name: str, cx: Translation, nodes: list[c_ast.Node], entry: dict[Symbol, Address], live: frozenset[Symbol]
+) -> Finished:
+    """Make the kernel. `entry` says where pointers stand at its start; `live` is what may be read behind it.
+
+    Raises Refused where values that are read later cannot be given, and Again where a variable must live in memory.
+    """
+    updates = _updates(cx, entry, live, nodes)
+    body = Block(tuple(cx.out))
+    stored = {s.array for s in walk(body) if isinstance(s, (Assign, Reduce))}
+    touched = stored | {x.array for s in walk(body) for e in expressions(s) for x in walk_expr(e) if isinstance(x, Load)}
+    behind = [s for s in cx.used if s.key in touched and s not in cx.local]
+    arrays: list[Array] = []
+    shapes = {s: _shape(s, cx) for s in behind if not isinstance(s.ctype, CScalar)}
+    pointers = [s for s in shapes if is_pointer(s)]
+    for symbol in behind:
+        if symbol not in shapes:
+            if not symbol.lasting and symbol not in live and not exposed(body, symbol.key):
+                body = sink(symbol.key, cx.element(symbol), body)
+                continue
+            arrays.append(Array(symbol.key, cx.element(symbol), (), not symbol.lasting or not pointers))
+        else:
+            arrays.append(Array(symbol.key, cx.element(symbol), shapes[symbol], _distinct(symbol, pointers, cx)))
+    _check_hidden_writes(cx, arrays, stored)
+    loose = [*cx.assumptions, *(u.value for u in updates), *(x for a in arrays for x in a.shape if x is not None)]
+    sizes, scalars = _values(body, loose, cx)
+    body = _scalars_in(body, {s.name: s.type for s in scalars})
+    kernel = Kernel(name, tuple(s.key for s in sizes), scalars, tuple(arrays), body, tuple(cx.assumptions))
+    by_key = {s.key: s for s in cx.used}
+    parameters = [*kernel.sizes, *(s.name for s in scalars), *(a.name for a in arrays)]
+    names = tuple((key, _argument(by_key[key], cx)) for key in parameters)
+    registers = tuple(by_key[a.name].name for a in arrays if by_key[a.name].register and not a.shape)
+    return Finished(kernel, names, updates, registers)
+
+
+def _updates(
+    cx: Translation, entry: dict[Symbol, Address], live: frozenset[Symbol], nodes: list[c_ast.Node]
+) -> tuple[Update, ...]:
+    out = []
+    for symbol in sorted(cx.written, key=lambda s: s.key):
+        needed = symbol in live or symbol.lasting
+        if symbol in cx.local or cx.is_cell(symbol) or not needed or not (is_integer(symbol) or is_pointer(symbol)):
+            continue
+        match cx.value(symbol):
+            case Known(expr=expr):
+                if expr != Var(symbol.key, INDEX):
+                    out.append(Update(symbol.name, "set", expr))
+            case Address(symbol=array, index=subscripts):
+                start = entry.get(symbol, Address(symbol, (index(0),), symbol.ctype))
+                if array is not start.symbol or subscripts[:-1] != start.index[:-1]:
+                    raise Refused("scop-exit", f"{symbol.name} points into another array afterwards", nodes[-1])
+                if not same(subscripts[-1], start.index[-1]):
+                    out.append(Update(symbol.name, "advance", sub(subscripts[-1], start.index[-1])))
+            case Lost() if is_integer(symbol) and symbol not in cx.cells:
+                raise Again(cell=symbol)
+            case Lost(reason=reason):
+                message = f"{symbol.name} is read afterwards, and what it holds then cannot be given: {reason}"
+                raise Refused("scop-exit", message, nodes[-1])
+    return tuple(out)
+
+
+def _shape(symbol: Symbol, cx: Translation) -> tuple[Expr | None, ...]:
+    """The extents of the array behind a symbol, outermost first."""
+    ctype = symbol.declared if isinstance(symbol.declared, CArray) else symbol.ctype
+    fixed = written(cx.bound.function.body, cx.bound)
+    out: list[Expr | None] = []
+    if isinstance(ctype, CPointer):
+        out.append(None)
+        inner: CType = ctype.target
+    else:
+        inner = ctype
+    while isinstance(inner, CArray):
+        extent = None
+        if inner.extent is not None:
+            try:
+                mentioned = {cx.bound.symbol(x) for x in walk_tree(inner.extent)}
+                if not mentioned & fixed:
+                    extent = index_of(inner.extent, cx).expr
+            except NotIndex:
+                extent = None
+        elif isinstance(symbol.init, c_ast.InitList) and inner is ctype:
+            extent = index(len(symbol.init.exprs))
+        if extent is None and out:
+            raise Refused("scop-array", f"an extent of {symbol.name} is not known")
+        out.append(extent)
+        inner = inner.element
+    if symbol in cx.flat:
+        total = out[0]
+        for extent in out[1:]:
+            total = None if total is None or extent is None else mul(total, extent)
+        return (total,)
+    return tuple(out)
+
+
+def _distinct(symbol: Symbol, pointers: list[Symbol], cx: Translation) -> bool:
+    """Whether C promises that the array overlaps no other of the kernel."""
+    # A pointer variable that was set somewhere may point into anything, and be based on a restrict pointer.
+    wandering = [p for p in pointers if p is not symbol and (p.storage != "parameter" or p.reassigned)]
+    if is_pointer(symbol):
+        restrict = isinstance(symbol.ctype, CPointer) and symbol.ctype.restrict
+        return restrict and symbol.storage == "parameter" and not symbol.reassigned and not wandering
+    if symbol.storage == "local" and not symbol.static:
+        return not wandering
+    return all(isinstance(p.ctype, CPointer) and p.ctype.restrict for p in pointers) and not wandering
+
+
+def _check_hidden_writes(cx: Translation, arrays: list[Array], stored: set[str]) -> None:
+    """A size or scalar that others can reach must not be changed through a pointer while the kernel runs."""
+    by_key = {s.key: s for s in cx.used}
+    for symbol in cx.used:
+        if isinstance(symbol.ctype, CScalar) and symbol.lasting and not symbol.const and not cx.is_cell(symbol):
+            for array in arrays:
+                if array.name in stored and array.type == symbol.ctype.type and is_pointer(by_key[array.name]):
+                    raise Refused("scop-alias", f"{symbol.name} may be changed by a store to {array.name}")
+
+
+def _values(body: Block, loose: Iterable[Expr], cx: Translation) -> tuple[list[Symbol], tuple[Scalar, ...]]:
+    """Which variables are sizes, and which are only read as numbers."""
+    bare: set[str] = {x.name for e in loose for x in walk_expr(e) if isinstance(x, Var)}
+    seen = set(bare)
+    bound = {s.var for s in walk(body) if isinstance(s, For)}
+
+    def visit(expr: Expr) -> None:
+        match expr:
+            case Cast(operand=Var(name=name, type=type)) if type == INDEX:
+                seen.add(name)
+            case Var(name=name):
+                seen.add(name)
+                bare.add(name)
+            case _:
+                for child in children(expr):
+                    visit(child)
+
+    for stmt in walk(body):
+        for expr in expressions(stmt):
+            visit(expr)
+    order = {s: n for n, s in enumerate((*cx.bound.parameters, *cx.used))}
+    known = [s for s in sorted(cx.used, key=lambda s: order[s]) if s.key in seen and isinstance(s.ctype, CScalar)]
+    sizes = [s for s in known if is_integer(s) and s.key in bare and not cx.is_cell(s) and s.key not in bound]
+    scalars = [s for s in known if s not in sizes and not cx.is_cell(s) and s.key not in bound]
+    return sizes, tuple(Scalar(s.key, cx.element(s)) for s in scalars)
+
+
+def _scalars_in(body: Block, types: dict[str, Type]) -> Block:
+    """Read the variables that are no sizes as numbers of their own type."""
+
+    def direct(expr: Expr) -> Expr:
+        match expr:
+            case Cast(operand=Var(name=name)) if name in types and not types[name].is_float:
+                return Var(name, types[name])
+            case _:
+                return expr
+
+    return map_block(lambda stmt: map_exprs(lambda e: map_expr(direct, e), stmt), body)
+
+
+def _argument(symbol: Symbol, cx: Translation) -> str:
+    """The C expression that passes a variable."""
+    if isinstance(symbol.ctype, CScalar):
+        return f"&{symbol.name}" if cx.is_cell(symbol) else symbol.name
+    if symbol in cx.flat:
+        ctype = symbol.ctype
+        inner = ctype.target if isinstance(ctype, CPointer) else ctype.element if isinstance(ctype, CArray) else ctype
+        depth = 1
+        while isinstance(inner, CArray):
+            inner, depth = inner.element, depth + 1
+        return f"&{symbol.name}{'[0]' * depth}"
+    return symbol.name
+
+
+def _reads(expr: Expr, name: str) -> bool:
+    return any(isinstance(x, Load) and x.array == name for x in walk_expr(expr))
+
+
+def exposed(block: Block, name: str) -> bool:
+    """Whether a cell may be read in the block before the block has written it."""
+    return _exposed(block.body, name, False)[0]
+
+
+def _exposed(stmts: Iterable[Stmt], name: str, written: bool) -> tuple[bool, bool]:
+    """(may be read unwritten, is written afterwards)."""
+    for stmt in stmts:
+        match stmt:
+            case Assign():
+                if not written and any(_reads(e, name) for e in expressions(stmt)):
+                    return True, False
+                written = written or stmt.array == name
+            case Reduce():
+                if not written and (stmt.array == name or any(_reads(e, name) for e in expressions(stmt))):
+                    return True, False
+            case For():
+                if not written and (any(_reads(e, name) for e in expressions(stmt))):
+                    return True, False
+                if _exposed(stmt.body.body, name, written)[0]:
+                    return True, False
+            case If():
+                if not written and _reads(stmt.condition, name):
+                    return True, False
+                a, b = _exposed(stmt.then.body, name, written), _exposed(stmt.otherwise.body, name, written)
+                if a[0] or b[0]:
+                    return True, False
+                written = a[1] and b[1]
+            case Block():
+                bad, written = _exposed(stmt.body, name, written)
+                if bad:
+                    return True, False
+            case Alloc() | Let():
+                if not written and any(_reads(e, name) for e in expressions(stmt)):
+                    return True, False
+    return False, written
+
+
+def _mentions(stmt: Stmt, name: str) -> bool:
+    for part in walk(stmt):
+        if isinstance(part, (Assign, Reduce)) and part.array == name:
+            return True
+        if any(_reads(e, name) for e in expressions(part)):
+            return True
+    return False
+
+
+def sink(name: str, type: Type, block: Block) -> Block:
+    """Declare a cell in the innermost block that holds all its uses and always writes it first."""
+    users = [n for n, stmt in enumerate(block.body) if _mentions(stmt, name)]
+    if len(users) == 1:
+        n = users[0]
+        stmt = block.body[n]
+        match stmt:
+            case For(body=inner) if not any(_reads(e, name) for e in expressions(stmt)) and not exposed(inner, name):
+                fresh: Stmt = replace(stmt, body=sink(name, type, inner))
+                return Block((*block.body[:n], fresh, *block.body[n + 1 :]))
+            case _:
+                pass
+    first = users[0] if users else 0
+    alloc = Alloc(Array(name, type, (), True, "register"))
+    return Block((*block.body[:first], alloc, *block.body[first:]))

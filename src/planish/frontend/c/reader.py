@@ -1,0 +1,141 @@
+"""A C file to kernels: preprocess, parse, bind names, find regions.
+
+>>> from planish.core.span import Source
+>>> text = "void zero(int n, float *a) { for (int i = 0; i < n; i++) a[i] = 0; }"
+>>> [region.kernel.sizes for region in read_c(Source("zero.c", text)).functions[0].regions]
+[('n',)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pycparser import c_ast
+
+from planish.core.diagnostic import Diagnostic, PlanishError, Remark
+from planish.core.span import Source, Span
+from planish.frontend.c.declarations import CArray, CPointer, CScalar, declared, leaf_of, resolve
+from planish.frontend.c.extent import Columns, Item, Unreadable, columns, match_items, scan_body
+from planish.frontend.c.lexer import Tokens, tokenize
+from planish.frontend.c.liveness import live_after
+from planish.frontend.c.preprocess import preprocess
+from planish.frontend.c.regions import Search, search
+from planish.frontend.c.scope import Bound, FileScope, Symbol, bind_file, bind_function
+from planish.frontend.c.state import NotIndex, Translation
+from planish.frontend.c.subscripts import index_of
+from planish.frontend.c.syntax import main_lines, parse_c
+from planish.frontend.c.unit import CFile, CFunction, CParameter, Region
+from planish.ir.expr import Expr
+
+
+def read_c(
+    source: Source, *, defines: Sequence[str] = (), include_dirs: Sequence[Path] = (), fp: str = "reassociate"
+) -> CFile:
+    """Read a C file. `fp` is what the user allows of floating-point sums: strict, contract or reassociate.
+
+    Raises PlanishError: E0201 syntax error, E0202 preprocessor error, E0203 no function in the file.
+    """
+    ready = preprocess(source, defines, include_dirs)
+    tree = parse_c(ready.text, source)
+    tokens = tokenize(source.text)
+    lines = main_lines(ready.text, source.name)
+    active = frozenset(number for number, text in lines if text.strip())
+    scope = bind_file(tree.ast)
+    places = columns(tokens, lines)
+    remarks = [*ready.remarks, *tree.remarks]
+    if tree.unknown_types:
+        listed = ", ".join(tree.unknown_types)
+        remarks.append(Remark("c-type", "note", f"no header declares {listed}; nests that need it stay as written"))
+    functions = []
+    for node in tree.ast.ext:
+        if isinstance(node, c_ast.FuncDef) and node.coord is not None and node.decl.coord.file == source.name:
+            functions.append(_read_function(node, scope, source, tokens, places, active, fp, remarks))
+    if not functions:
+        at = source.point(1)
+        raise PlanishError(Diagnostic("E0203", "the file defines no function", at, "give a file with a kernel"), source)
+    return CFile(source, tuple(functions), tuple(remarks), ready.text)
+
+
+def _read_function(
+    node: c_ast.FuncDef,
+    scope: FileScope,
+    source: Source,
+    tokens: Tokens,
+    places: Columns,
+    active: frozenset[int],
+    fp: str,
+    remarks: list[Remark],
+) -> CFunction:
+    bound = bind_function(node, scope)
+    found: dict[int, Item] = {}
+    coord = node.decl.coord
+    name_span = places.span(source, coord.line, coord.column or 1)
+    body: Item | None = None
+    try:
+        body = scan_body(tokens, node.decl.name, coord.line, active)
+        match_items(node.body, body, tokens, found)
+    except Unreadable as reason:
+        remarks.append(Remark("scop-macro", "refused", f"{node.decl.name} stays as written: {reason}", name_span))
+    state = Search(bound, source, tokens, places, found, live_after(bound), fp)
+    search(node.body, state)
+    remarks.extend(state.remarks)
+    ordered = sorted(state.found, key=lambda r: r.start)
+    regions = tuple(_numbered(region, n, len(ordered)) for n, region in enumerate(ordered, 1))
+    result = resolve(node.decl.type.type, bound.typedefs)
+    parameters = tuple(_parameter(x, bound, fp) for x in _declared_parameters(node))
+    span = _function_span(source, tokens, name_span, body)
+    return CFunction(
+        node.decl.name,
+        "static" in (node.decl.storage or []),
+        result.type if isinstance(result, CScalar) else None,
+        f"{declared(node.decl)};",
+        parameters,
+        regions,
+        span,
+        body.start if body is not None else 0,
+        body.end if body is not None else 0,
+    )
+
+
+def _function_span(source: Source, tokens: Tokens, name: Span, body: Item | None) -> Span:
+    if body is None:
+        return name
+    end_line, end_column = tokens.place(body.end)
+    return Span(source.name, name.line, name.column, end_line, end_column)
+
+
+def _numbered(region: Region, ordinal: int, count: int) -> Region:
+    """One region has the name of the function, several are numbered from 1."""
+    name = region.function if count == 1 else f"{region.function}_{ordinal}"
+    return replace(region, ordinal=ordinal, kernel=replace(region.kernel, name=name))
+
+
+def _declared_parameters(node: c_ast.FuncDef) -> list[c_ast.Decl]:
+    arguments = node.decl.type.args
+    return [x for x in (arguments.params if arguments is not None else []) if isinstance(x, c_ast.Decl)]
+
+
+def _parameter(node: c_ast.Decl, bound: Bound, fp: str) -> CParameter:
+    symbol = bound.symbol(node)
+    if symbol is None:
+        return CParameter(node.name, None, False, (), declared(node))
+    pointer = isinstance(symbol.ctype, CPointer)
+    return CParameter(node.name, leaf_of(symbol.ctype), pointer, _extents(symbol, bound, fp), declared(node))
+
+
+def _extents(symbol: Symbol, bound: Bound, fp: str) -> tuple[Expr | None, ...]:
+    cx = Translation(bound, fp, frozenset(), lambda _: None)
+    out: list[Expr | None] = []
+    ctype = symbol.declared
+    while isinstance(ctype, (CPointer, CArray)):
+        extent: Expr | None = None
+        if isinstance(ctype, CArray) and ctype.extent is not None:
+            try:
+                extent = index_of(ctype.extent, cx).expr
+            except NotIndex:
+                extent = None
+        out.append(extent)
+        ctype = ctype.element if isinstance(ctype, CArray) else ctype.target
+    return tuple(out)

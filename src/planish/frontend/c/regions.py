@@ -1,0 +1,302 @@
+"""Maximal runs of statements that are kernels: found in every compound statement of a function, outermost first.
+
+What cannot be a kernel is left out with a remark, and the loops inside it are tried on their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from pycparser import c_ast
+
+from planish.core.diagnostic import Remark
+from planish.core.span import Source, Span
+from planish.frontend.c.extent import Columns, Item, balanced_conditionals
+from planish.frontend.c.kernels import Finished, finish
+from planish.frontend.c.lexer import Tokens
+from planish.frontend.c.liveness import Live
+from planish.frontend.c.scope import Bound, Symbol, is_pointer, walk_tree, written
+from planish.frontend.c.state import Address, Again, Refused, Translation
+from planish.frontend.c.statements import execute
+from planish.frontend.c.unit import Region
+
+_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+_MOST_RESTARTS = 200
+
+
+@dataclass(slots=True)
+class Search:
+    """What the search for regions in one function knows and has found."""
+
+    bound: Bound
+    source: Source
+    tokens: Tokens
+    columns: Columns
+    items: dict[int, Item]
+    live: dict[int, Live]
+    fp: str
+    found: list[Region] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+
+    def span_of(self, node: c_ast.Node | None) -> Span | None:
+        """Where a node stands in the user's file."""
+        if node is None:
+            return None
+        if (item := self.items.get(id(node))) is not None:
+            line, column = self.tokens.place(item.start)
+            end_line, end_column = self.tokens.place(item.end)
+            return Span(self.source.name, line, column, end_line, end_column)
+        if node.coord is None or node.coord.file != self.source.name:
+            return None
+        return self.columns.span(self.source, node.coord.line, node.coord.column or 1)
+
+
+def search(node: c_ast.Node, s: Search) -> None:
+    """Look for regions in a statement and in what is inside it."""
+    match node:
+        case c_ast.Compound(block_items=items):
+            for segment in _segments(items or []):
+                _search_run(segment, s)
+        case c_ast.For() | c_ast.While() | c_ast.DoWhile() | c_ast.Switch() | c_ast.Label():
+            _search_body(node.stmt, s)
+        case c_ast.If():
+            for branch in (node.iftrue, node.iffalse):
+                if branch is not None:
+                    _search_body(branch, s)
+        case c_ast.Case() | c_ast.Default():
+            _search_run(list(node.stmts or []), s)
+        case _:
+            pass
+
+
+def _search_body(node: c_ast.Node, s: Search) -> None:
+    """The body of a loop or branch: a compound statement, or one statement alone."""
+    if isinstance(node, c_ast.Compound):
+        search(node, s)
+    else:
+        _search_run([node], s)
+
+
+def _segments(items: list[c_ast.Node]) -> Iterator[list[c_ast.Node]]:
+    """The statements between `#pragma scop` and `#pragma endscop` stay together and apart from the rest."""
+    segment: list[c_ast.Node] = []
+    for item in items:
+        if isinstance(item, c_ast.Pragma):
+            words = str(item.string).split() if isinstance(item.string, str) else []
+            if words in (["scop"], ["endscop"]):
+                yield segment
+                segment = []
+            continue
+        segment.append(item)
+    yield segment
+
+
+def _has_loop(node: c_ast.Node) -> bool:
+    return any(isinstance(x, _LOOPS) for x in walk_tree(node))
+
+
+def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
+    """Cut a list of statements into regions and statements that are none."""
+    at = 0
+    while at < len(nodes):
+        if not any(_has_loop(x) for x in nodes[at:]):
+            return
+        stop, refusal = _readable(nodes[at:], s)
+        run = nodes[at : at + stop]
+        if any(_has_loop(x) for x in run):
+            refusal_at = _take(run, s)
+            if refusal_at is None:
+                at += stop
+                continue
+            # Not even a part of the run that starts at its first loop can be a kernel: go past that loop.
+            first, refusal = refusal_at
+            _refuse(run[first], refusal, s)
+            at += first + 1
+            continue
+        if at + stop < len(nodes):
+            if refusal is not None:
+                _refuse(nodes[at + stop], refusal, s)
+            at += stop + 1
+        else:
+            return
+
+
+def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
+    if isinstance(node, _LOOPS):
+        where = s.span_of(refusal.node) or s.span_of(node)
+        s.remarks.append(Remark(refusal.id, "refused", f"the loop stays as written: {refusal.message}", where))
+    search(node, s)
+
+
+def _readable(nodes: list[c_ast.Node], s: Search) -> tuple[int, Refused | None]:
+    """How many of the statements can be translated together, and what stops the next one."""
+    for count, node in enumerate(nodes):
+        if id(node) not in s.items:
+            hidden = Refused("scop-macro", "its text comes out of a macro", node)
+            return (count, hidden) if count == 0 else _translated(nodes[:count], s, hidden)
+    return _translated(nodes, s, None)
+
+
+def _translated(nodes: list[c_ast.Node], s: Search, otherwise: Refused | None) -> tuple[int, Refused | None]:
+    outcome = _attempt(nodes, [], s, None)
+    return outcome if isinstance(outcome, tuple) else (len(nodes), otherwise)
+
+
+def _restart(again: Again, cells: frozenset[Symbol], flat: frozenset[Symbol], node: c_ast.Node) -> Refused | None:
+    """A restart that was already made does not help a second time."""
+    if again.cell is not None and again.cell in cells:
+        return Refused("scop-affine", f"{again.cell.name} is computed from data", node)
+    if again.flat is not None and again.flat in flat:
+        return Refused("scop-pointer", f"a pointer walks through {again.flat.name}", node)
+    return None
+
+
+def _recall(prelude: list[c_ast.Node], cx: Translation) -> None:
+    """Know where pointers stand that were set right before the region."""
+    for node in prelude:
+        with cx.inside():
+            execute(node, cx)
+    cx.local.clear()
+
+
+def _take(run: list[c_ast.Node], s: Search) -> tuple[int, Refused] | None:
+    """Make a region of the run or of the longest part of it that can be one.
+
+    Gives the position of the first loop and why, where no part that holds this loop can be a kernel.
+    """
+    first = next(n for n, x in enumerate(run) if _has_loop(x))
+    refusal: Refused | None = None
+    end = len(run)
+    while end > first:
+        start = _leading(run[:end], s)
+        stop = _trailing(run[:end])
+        outcome = _finish(run[start:stop], run[:start], s)
+        if isinstance(outcome, Region):
+            s.found.append(outcome)
+            rest = run[stop:]
+            if any(_has_loop(x) for x in rest):
+                _search_run(rest, s)
+            return None
+        refusal = outcome if refusal is None or end == first + 1 else refusal
+        end -= 1
+    return first, refusal if refusal is not None else Refused("scop-loop", "it is not a counted loop", run[first])
+
+
+def _leading(run: list[c_ast.Node], s: Search) -> int:
+    """Declarations and scalar definitions in front stay outside: what they set enters as a value."""
+    start = 0
+    for n, node in enumerate(run):
+        if _has_loop(node):
+            break
+        if isinstance(node, (c_ast.Decl, c_ast.EmptyStatement)):
+            start = n + 1
+            continue
+        if not isinstance(node, (c_ast.Assignment, c_ast.UnaryOp)) or not _sets_scalars(node, s.bound):
+            break
+        later: set[Symbol] = set()
+        for other in run[n + 1 :]:
+            later |= written(other, s.bound)
+        if written(node, s.bound) & {x for x in later if not is_pointer(x)}:
+            break
+        start = n + 1
+    # A declaration further in must not take a name away from the statements behind the region.
+    return start
+
+
+def _sets_scalars(node: c_ast.Node, bound: Bound) -> bool:
+    while isinstance(node, c_ast.Assignment):
+        if not isinstance(node.lvalue, c_ast.ID):
+            return False
+        node = node.rvalue
+    if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--"):
+        return isinstance(node.expr, c_ast.ID)
+    return True
+
+
+def _trailing(run: list[c_ast.Node]) -> int:
+    """Scalar statements behind the last loop or store stay outside."""
+    for n in range(len(run), 0, -1):
+        node = run[n - 1]
+        if _has_loop(node) or isinstance(node, c_ast.If):
+            return n
+        if isinstance(node, c_ast.Assignment) and not isinstance(node.lvalue, c_ast.ID):
+            return n
+    return 0
+
+
+def _finish(nodes: list[c_ast.Node], before: list[c_ast.Node], s: Search) -> Region | Refused:
+    first, last = s.items[id(nodes[0])], s.items[id(nodes[-1])]
+    if not balanced_conditionals(s.tokens, first.start, last.end):
+        return Refused("scop-conditional", "an #if group begins or ends inside it", nodes[0])
+    live = s.live.get(id(nodes[-1]), frozenset())
+    for node in nodes:
+        symbol = s.bound.symbol(node) if isinstance(node, c_ast.Decl) else None
+        if symbol is not None and symbol in live:
+            return Refused("scop-exit", f"{symbol.name} is declared inside and used behind it", node)
+    prelude = _pointer_facts(before, s.bound)
+    finished = _attempt(nodes, prelude, s, live)
+    if not isinstance(finished, Finished):
+        return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
+    name = s.bound.function.decl.name
+    (line, column), (end_line, end_column) = s.tokens.place(first.start), s.tokens.place(last.end)
+    span = Span(s.source.name, line, column, end_line, end_column)
+    kernel = replace(finished.kernel, span=span)
+    return Region(
+        name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, span
+    )
+
+
+def _attempt(
+    nodes: list[c_ast.Node], prelude: list[c_ast.Node], s: Search, live: Live | None
+) -> Finished | tuple[int, Refused] | None:
+    """Translate the statements in one state, and finish the kernel if `live` is given.
+
+    What is found to be no symbolic value on the way becomes a cell in memory, and all starts again. Gives the position
+    of the statement that was refused and why, where there is one.
+    """
+    cells: frozenset[Symbol] = frozenset()
+    flat: frozenset[Symbol] = frozenset()
+    changed: set[Symbol] = set()
+    for node in nodes:
+        changed |= written(node, s.bound)
+    for _ in range(_MOST_RESTARTS):
+        cx = Translation(s.bound, s.fp, frozenset(changed), s.span_of, cells, flat)
+        position = 0
+        try:
+            _recall(prelude, cx)
+            entry = {x: v for x, v in cx.values.items() if isinstance(v, Address)}
+            for position, node in enumerate(nodes):
+                execute(node, cx)
+            return None if live is None else finish(s.bound.function.decl.name, cx, nodes, entry, live)
+        except Again as again:
+            refusal = _restart(again, cells, flat, nodes[position])
+            if refusal is not None:
+                return position, refusal
+            cells |= {again.cell} if again.cell is not None else set()
+            flat |= {again.flat} if again.flat is not None else set()
+        except Refused as refused:
+            return position, refused
+    raise AssertionError("a translation that starts again and again")
+
+
+def _pointer_facts(before: list[c_ast.Node], bound: Bound) -> list[c_ast.Node]:
+    """Statements right before a region that set pointers to something that still holds when the region starts."""
+    changed: list[Symbol] = [x for node in before for x in written(node, bound)]
+    facts: list[c_ast.Node] = []
+    trusted: set[Symbol] = set()
+    for node in before:
+        match node:
+            case c_ast.Decl(init=init) if init is not None:
+                symbol, value = bound.symbol(node), init
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target, rvalue=rvalue):
+                symbol, value = bound.symbol(target), rvalue
+            case _:
+                continue
+        if symbol is None or not is_pointer(symbol) or changed.count(symbol) != 1:
+            continue
+        used = {bound.symbol(x) for x in walk_tree(value)} - trusted
+        if not used & set(changed) and not any(isinstance(x, (c_ast.FuncCall, c_ast.Cast)) for x in walk_tree(value)):
+            facts.append(node)
+            trusted.add(symbol)
+    return facts

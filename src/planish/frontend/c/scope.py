@@ -1,0 +1,287 @@
+"""Names to objects: every identifier of a function is bound to the one symbol that it means.
+
+>>> from pycparser.c_parser import CParser
+>>> tree = CParser().parse("void f(int n) { { int n = 2; } n = 3; }")
+>>> bound = bind_function(tree.ext[0], FileScope({}, {}, {}, frozenset()))
+>>> [s.key for s in bound.symbols]
+['n', 'n_2']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pycparser import c_ast
+
+from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, CUnknown, as_parameter, resolve
+
+
+@dataclass(eq=False, slots=True)
+class Symbol:
+    """An object: `key` is unique within the function, `name` is what the user calls it."""
+
+    name: str
+    key: str
+    ctype: CType
+    storage: Literal["parameter", "local", "global"]
+    static: bool = False
+    register: bool = False
+    const: bool = False
+    declared: CType | None = None
+    init: c_ast.Node | None = None
+    address_taken: bool = False
+    reassigned: bool = False
+
+    @property
+    def is_object(self) -> bool:
+        """Whether the name is an array of its own (not a pointer to one)."""
+        return isinstance(self.ctype, CArray)
+
+    @property
+    def lasting(self) -> bool:
+        """Whether its value outlives the function or may be read through an address."""
+        return self.storage == "global" or self.static or self.address_taken
+
+
+@dataclass(frozen=True, slots=True)
+class FileScope:
+    """What the file declares: type names, objects, enumeration constants, and the functions that it defines."""
+
+    typedefs: dict[str, CType]
+    symbols: dict[str, Symbol]
+    constants: dict[str, int]
+    defined: frozenset[str]
+    functions: dict[str, c_ast.FuncDef] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Bound:
+    """The names of one function: symbols by the id of the ID and Decl nodes that mean them."""
+
+    function: c_ast.FuncDef
+    file: FileScope
+    symbols: list[Symbol] = field(default_factory=list)
+    parameters: list[Symbol] = field(default_factory=list)
+    by_node: dict[int, Symbol] = field(default_factory=dict)
+    constants: dict[int, int] = field(default_factory=dict)
+    typedefs: dict[str, CType] = field(default_factory=dict)
+    jumps: bool = False
+
+    def symbol(self, node: c_ast.Node) -> Symbol | None:
+        """The symbol that an ID or Decl node means."""
+        return self.by_node.get(id(node))
+
+
+def bind_file(tree: c_ast.FileAST) -> FileScope:
+    """Collect the declarations at file scope."""
+    scope = FileScope({}, {}, {}, frozenset(x.decl.name for x in tree.ext if isinstance(x, c_ast.FuncDef)))
+    for node in tree.ext:
+        match node:
+            case c_ast.Typedef():
+                scope.typedefs[node.name] = resolve(node.type, scope.typedefs)
+                _enumerate(node, scope.constants)
+            case c_ast.Decl():
+                _enumerate(node, scope.constants)
+                if node.name is not None and not isinstance(node.type, c_ast.FuncDecl):
+                    scope.symbols[node.name] = _symbol(node, node.name, "global", scope.typedefs)
+            case c_ast.FuncDef():
+                scope.functions[node.decl.name] = node
+            case _:
+                pass
+    return scope
+
+
+def _enumerate(node: c_ast.Node, constants: dict[str, int]) -> None:
+    """Values of the enumerators that a declaration introduces (those whose value is a literal or follows one)."""
+    for _, child in node.children():
+        if isinstance(child, c_ast.Enum) and child.values is not None:
+            value: int | None = 0
+            for item in child.values.enumerators:
+                if not isinstance(item, c_ast.Enumerator):
+                    continue
+                if item.value is not None:
+                    value = fold(item.value, constants)
+                if value is not None:
+                    constants[item.name] = value
+                    value += 1
+        elif isinstance(child, (c_ast.TypeDecl, c_ast.PtrDecl, c_ast.ArrayDecl)):
+            _enumerate(child, constants)
+
+
+def fold(node: c_ast.Node, constants: Mapping[str, int]) -> int | None:
+    """The value of an integer constant expression made of literals, enumerators and the usual operators."""
+    match node:
+        case c_ast.Constant(type=kind, value=text) if "int" in kind:
+            return parse_integer(text)
+        case c_ast.ID(name=name):
+            return constants.get(name)
+        case c_ast.UnaryOp(op="-", expr=x):
+            value = fold(x, constants)
+            return None if value is None else -value
+        case c_ast.BinaryOp(op=op, left=left, right=right):
+            a, b = fold(left, constants), fold(right, constants)
+            if a is None or b is None:
+                return None
+            match op:
+                case "+":
+                    return a + b
+                case "-":
+                    return a - b
+                case "*":
+                    return a * b
+                case "/" if b != 0 and a >= 0 and b > 0:
+                    return a // b
+                case "<<" if 0 <= b < 63:
+                    return a << b
+                case _:
+                    return None
+        case _:
+            return None
+
+
+def parse_integer(text: str) -> int:
+    """The value of an integer literal.
+
+    >>> parse_integer("0x10UL"), parse_integer("017")
+    (16, 15)
+    """
+    digits = text.rstrip("uUlLzZ").replace("'", "")
+    if len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567":
+        return int(digits, 8)
+    return int(digits, 0)
+
+
+def _symbol(
+    node: c_ast.Decl, key: str, storage: Literal["parameter", "local", "global"], typedefs: Mapping[str, CType]
+) -> Symbol:
+    ctype = resolve(node.type, typedefs)
+    if "volatile" in (node.quals or ()):
+        ctype = CUnknown("volatile")
+    shown = ctype
+    if storage == "parameter":
+        ctype = as_parameter(ctype, node)
+    words = node.storage or []
+    const = "const" in (node.quals or ())
+    static = "static" in words or (storage == "local" and "extern" in words)
+    return Symbol(node.name, key, ctype, storage, static, "register" in words, const, shown, node.init)
+
+
+def bind_function(function: c_ast.FuncDef, file: FileScope) -> Bound:
+    """Bind every identifier of a function definition."""
+    bound = Bound(function, file, typedefs=dict(file.typedefs))
+    scopes: list[dict[str, Symbol | int]] = [{}]
+    arguments = function.decl.type.args
+    for node in arguments.params if arguments is not None else []:
+        if isinstance(node, c_ast.Decl):
+            symbol = _declare(node, "parameter", bound, scopes)
+            bound.parameters.append(symbol)
+            _bind(node.type, bound, scopes)
+    _bind(function.body, bound, scopes)
+    return bound
+
+
+def _declare(
+    node: c_ast.Decl, storage: Literal["parameter", "local"], bound: Bound, scopes: list[dict[str, Symbol | int]]
+) -> Symbol:
+    used = {s.key for s in bound.symbols} | set(bound.file.symbols)
+    key, n = node.name, 2
+    while key in used and not (storage == "parameter" and key not in {s.key for s in bound.symbols}):
+        key, n = f"{node.name}_{n}", n + 1
+    symbol = _symbol(node, key, storage, bound.typedefs)
+    bound.symbols.append(symbol)
+    bound.by_node[id(node)] = symbol
+    scopes[-1][node.name] = symbol
+    return symbol
+
+
+def _bind(node: c_ast.Node, bound: Bound, scopes: list[dict[str, Symbol | int]]) -> None:
+    match node:
+        case c_ast.ID(name=name):
+            found = next((scope[name] for scope in reversed(scopes) if name in scope), None)
+            if found is None:
+                found = bound.file.symbols.get(name, bound.file.constants.get(name))
+            if isinstance(found, Symbol):
+                bound.by_node[id(node)] = found
+            elif found is not None:
+                bound.constants[id(node)] = found
+        case c_ast.Compound() | c_ast.For() | c_ast.While() | c_ast.DoWhile() | c_ast.If() | c_ast.Switch():
+            scopes.append({})
+            for _, child in node.children():
+                _bind(child, bound, scopes)
+            scopes.pop()
+        case c_ast.Typedef():
+            bound.typedefs[node.name] = resolve(node.type, bound.typedefs)
+        case c_ast.Decl() if node.name is not None and not isinstance(node.type, c_ast.FuncDecl):
+            _bind(node.type, bound, scopes)
+            _declare(node, "local", bound, scopes)
+            if node.init is not None:
+                _bind(node.init, bound, scopes)
+        case c_ast.Decl():
+            constants: dict[str, int] = {}
+            _enumerate(node, constants)
+            scopes[-1].update(constants)
+        case c_ast.StructRef():
+            _bind(node.name, bound, scopes)
+        case c_ast.FuncCall():
+            if not isinstance(node.name, c_ast.ID):
+                _bind(node.name, bound, scopes)
+            if node.args is not None:
+                _bind(node.args, bound, scopes)
+        case c_ast.Goto() | c_ast.Label():
+            bound.jumps = True
+            for _, child in node.children():
+                _bind(child, bound, scopes)
+        case _:
+            for _, child in node.children():
+                _bind(child, bound, scopes)
+            _note_uses(node, bound)
+
+
+def _note_uses(node: c_ast.Node, bound: Bound) -> None:
+    match node:
+        case c_ast.UnaryOp(op="&", expr=c_ast.ID() as target):
+            if (symbol := bound.symbol(target)) is not None:
+                symbol.address_taken = True
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target):
+            if (symbol := bound.symbol(target)) is not None:
+                symbol.reassigned = True
+        case _:
+            pass
+
+
+def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """A node and all below it, parents first."""
+    yield node
+    for _, child in node.children():
+        yield from walk_tree(child)
+
+
+def written(node: c_ast.Node, bound: Bound) -> set[Symbol]:
+    """Symbols that statements below `node` assign, step or declare with an initial value."""
+    out: set[Symbol] = set()
+    for part in walk_tree(node):
+        target: c_ast.Node | None = None
+        match part:
+            case c_ast.Assignment():
+                target = part.lvalue
+            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
+                target = part.expr
+            case c_ast.Decl() if part.init is not None:
+                target = part
+            case _:
+                pass
+        if target is not None and (symbol := bound.symbol(target)) is not None:
+            out.add(symbol)
+    return out
+
+
+def is_integer(symbol: Symbol) -> bool:
+    """Whether it is a scalar integer variable."""
+    return isinstance(symbol.ctype, CScalar) and symbol.ctype.type.is_int
+
+
+def is_pointer(symbol: Symbol) -> bool:
+    """Whether it is a pointer variable."""
+    return isinstance(symbol.ctype, CPointer)

@@ -1,0 +1,1 @@
+/* Nothing that a kernel needs. */

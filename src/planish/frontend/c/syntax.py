@@ -1,0 +1,219 @@
+"""Preprocessed C to pycparser's tree, going on past unknown type names and functions that cannot be parsed.
+
+>>> tree = parse_c("void f(strange_t *a) { a = 0; }", Source("a.c", ""))
+>>> tree.unknown_types
+('strange_t',)
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+from pycparser import c_ast
+from pycparser.c_parser import CParser, ParseError
+
+from planish.core.diagnostic import Diagnostic, PlanishError, Remark
+from planish.core.span import Source, Span
+from planish.frontend.c.lexer import Token, tokenize
+
+_PLACE = re.compile(r"^(.*?)(?::(\d+))?(?::(\d+))?: (.*)$", re.S)
+_MARKER = re.compile(r'^#\s*(?:line\s+)?(\d+)\s+"((?:[^"\\]|\\.)*)"')
+_SYNTAX = re.compile(r"^(.*?):(\d+):(\d+): error: (expected .*|.* before .*|.*undeclared.*type.*)$", re.M)
+_MOST_TYPES = 200
+_WORDS = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool "
+    "_Complex _Alignas _Static_assert _Thread_local _Noreturn _Atomic".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The parsed file, the type names that no header declared, and remarks on functions that were left out."""
+
+    ast: c_ast.FileAST
+    unknown_types: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A parse error: where it is in the user's terms, and which physical line of the text that is (0: unknown)."""
+
+    span: Span
+    physical: int
+    message: str
+
+
+def parse_c(text: str, source: Source) -> Tree:
+    """Parse preprocessed text. Raises PlanishError E0201 with the place of a syntax error."""
+    if not text.startswith("#"):
+        text = f'# 1 "{source.name}"\n{text}'
+    unknown: list[str] = []
+    outcome = _parse_guessing_types(text, source, unknown)
+    if isinstance(outcome, c_ast.FileAST):
+        return Tree(outcome, tuple(unknown))
+    wrong = _ask_compiler(text, unknown)
+    if wrong is not None:
+        raise PlanishError(wrong, source)
+    bodies = _function_bodies(text)
+    failed: list[tuple[int, int, int]] = []
+    for body in bodies:
+        others = [b for b in bodies if b != body]
+        if not isinstance(_parse_guessing_types(_blank(text, others), source, unknown), c_ast.FileAST):
+            failed.append(body)
+    rest = _parse_guessing_types(_blank(text, failed), source, unknown)
+    if not failed or len(failed) == len(bodies) or not isinstance(rest, c_ast.FileAST):
+        failure = outcome if not isinstance(rest, _Failure) else rest
+        raise PlanishError(Diagnostic("E0201", f"syntax error: {failure.message}", failure.span), source)
+    lines = _line_map(text)
+    remarks = []
+    for _, _, physical in failed:
+        file, line = lines[physical - 1]
+        message = "this function uses syntax that Planish does not read; it stays as written"
+        remarks.append(Remark("scop-syntax", "refused", message, Span(file, line, 1, line, 2)))
+    return Tree(rest, tuple(unknown), tuple(remarks))
+
+
+def _parse_guessing_types(text: str, source: Source, unknown: list[str]) -> c_ast.FileAST | _Failure:
+    """Parse; at an error see whether a name nearby reads like a type, declare it so, and try again."""
+    reached = -1
+    tried: list[str] = []
+    last: _Failure | None = None
+    for _ in range(_MOST_TYPES):
+        outcome = _parse_once(text, source, [*unknown, *tried[-1:]])
+        if isinstance(outcome, c_ast.FileAST):
+            unknown.extend(tried[-1:])
+            return outcome
+        if tried and outcome.physical > reached:
+            unknown.append(tried[-1])
+            tried = []
+        if not tried:
+            last = outcome
+            candidates = _type_candidates(text, outcome, unknown)
+        reached = max(reached, outcome.physical)
+        if not candidates:
+            return last if last is not None else outcome
+        tried.append(candidates.pop(0))
+    return outcome
+
+
+def _parse_once(text: str, source: Source, unknown: list[str]) -> c_ast.FileAST | _Failure:
+    prelude = "".join(f"typedef struct planish_unknown_{name} {name}; " for name in unknown)
+    try:
+        return CParser().parse(f"{prelude}\n{text}", source.name)
+    except ParseError as error:
+        return _locate(str(error), text, source)
+    except (RecursionError, AssertionError, AttributeError, IndexError, ValueError) as error:
+        # Defects of the parser on unusual input must not look like ours.
+        return _Failure(source.point(1), 0, f"the C parser gave up ({type(error).__name__})")
+
+
+def _locate(message: str, text: str, source: Source) -> _Failure:
+    found = _PLACE.match(message)
+    if found is None or found.group(2) is None:
+        lines = _line_map(text)
+        last = max((line for file, line in lines if file == source.name), default=1)
+        return _Failure(source.point(last), 0, found.group(4) if found else message)
+    file, line, column = found.group(1), int(found.group(2)), int(found.group(3) or 1)
+    physical = next((n for n, place in enumerate(_line_map(text), 1) if place == (file, line)), 0)
+    return _Failure(Span(file, line, column, line, column + 1), physical, _sentence(found.group(4)))
+
+
+def _sentence(message: str) -> str:
+    if message.startswith("before: "):
+        return f"unexpected `{message.removeprefix('before: ')}`"
+    return message[:1].lower() + message[1:]
+
+
+def _line_map(text: str) -> list[tuple[str, int]]:
+    """File and line of each physical line of the preprocessed text."""
+    out: list[tuple[str, int]] = []
+    file, line = "", 1
+    for physical in text.split("\n"):
+        found = _MARKER.match(physical)
+        if found:
+            out.append((file, line))
+            line, file = int(found.group(1)), re.sub(r"\\(.)", r"\1", found.group(2))
+        else:
+            out.append((file, line))
+            line += 1
+    return out
+
+
+def main_lines(text: str, name: str) -> list[tuple[int, str]]:
+    """The lines of the preprocessed text that come from the file `name`, with their numbers in it."""
+    lines = zip(_line_map(text), text.split("\n"), strict=True)
+    return [(line, content) for (file, line), content in lines if file == name and not content.startswith("#")]
+
+
+def _type_candidates(text: str, failure: _Failure, unknown: list[str]) -> list[str]:
+    """Names near the error that stand where a type would: before a name, a `*`, or a closing parenthesis of a cast."""
+    if failure.physical == 0:
+        return []
+    tokens = tokenize(text).tokens
+    here = [n for n, t in enumerate(tokens) if t.line == failure.physical]
+    if not here:
+        return []
+    column = failure.span.column
+    starts = {n: _column(text, tokens[n]) for n in here}
+    centre = max((n for n in here if starts[n] <= column), default=here[0])
+    out: list[str] = []
+    for n in (centre, centre - 1, centre - 2, centre + 1, centre - 3, centre - 4, *here):
+        if not 0 <= n < len(tokens) - 1:
+            continue
+        word, after = tokens[n].text, tokens[n + 1].text
+        named = re.fullmatch(r"[A-Za-z_]\w*", word) and word not in _WORDS and word not in unknown and word not in out
+        if named and (after in ("*", ")") or re.fullmatch(r"[A-Za-z_]\w*", after)):
+            out.append(word)
+    return out
+
+
+def _column(text: str, token: Token) -> int:
+    return token.start - text.rfind("\n", 0, token.start)
+
+
+def _function_bodies(text: str) -> list[tuple[int, int, int]]:
+    """Start, end (inside the braces) and physical line of the body of each function."""
+    out: list[tuple[int, int, int]] = []
+    depth, opened, previous = 0, -1, ""
+    for token in tokenize(text).tokens:
+        if token.text == "{":
+            if depth == 0:
+                opened = token.end if previous == ")" else -1
+                line = token.line
+            depth += 1
+        elif token.text == "}":
+            depth -= 1
+            if depth == 0 and opened >= 0:
+                out.append((opened, token.start, line))
+                opened = -1
+        previous = token.text
+    return out
+
+
+def _blank(text: str, bodies: list[tuple[int, int, int]]) -> str:
+    """The text with the content of these bodies removed, lines kept."""
+    for start, end, _ in sorted(bodies, reverse=True):
+        inside = "\n".join(line if line.startswith("#") else "" for line in text[start:end].split("\n"))
+        text = text[:start] + inside + text[end:]
+    return text
+
+
+def _ask_compiler(text: str, unknown: list[str]) -> Diagnostic | None:
+    """A syntax error that a compiler finds as well is the user's; what only our parser rejects is not."""
+    compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
+    if compiler is None:
+        return None
+    prelude = "".join(f"typedef int {name}; " for name in unknown)
+    command = [compiler, "-fsyntax-only", "-w", "-x", "c", "-"]
+    done = subprocess.run(command, input=f"{prelude}\n{text}", capture_output=True, text=True, check=False)
+    found = _SYNTAX.search(done.stderr)
+    if found is None:
+        return None
+    file, line, column, message = found.groups()
+    span = Span(file, int(line), int(column), int(line), int(column) + 1)
+    return Diagnostic("E0201", f"syntax error: {message}", span)

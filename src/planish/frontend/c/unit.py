@@ -1,0 +1,97 @@
+"""What the C front-end found in a file: functions, the regions in them that are kernels, and why others are not.
+
+>>> from planish.ir.expr import index
+>>> Update("p", "advance", index("n")).kind
+'advance'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from planish.core.diagnostic import Remark
+from planish.core.span import Source, Span
+from planish.ir.expr import Expr
+from planish.ir.nest import Kernel
+from planish.ir.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class CParameter:
+    """A parameter of a C function.
+
+    `type` is the scalar or element type (None: not one that Planish knows); `pointer` says whether an address is
+    passed; `extents` are those of the array behind it, outermost first: `float *p` has (None,), a scalar has ().
+    `text` is the declaration as C.
+    """
+
+    name: str
+    type: Type | None
+    pointer: bool
+    extents: tuple[Expr | None, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What a C variable holds after a region: `set` makes an integer equal to `value`, `advance` moves a pointer by
+    `value` elements. `value` is an index expression over the kernel's sizes as they are on entry; all updates of a
+    region are computed before any is stored."""
+
+    variable: str
+    kind: Literal["set", "advance"]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Consecutive statements of one compound statement that are a kernel.
+
+    `text[start:end]` of the original source is exactly these statements. `names` pairs every kernel parameter (sizes,
+    scalars, arrays, in this order) with the C expression to pass for it. `updates` must be applied after the kernel
+    ran. `registers` are C variables that `names` passes by address but which are declared `register`: copy them into
+    an ordinary variable and back.
+    """
+
+    function: str
+    ordinal: int
+    kernel: Kernel
+    start: int
+    end: int
+    names: tuple[tuple[str, str], ...]
+    updates: tuple[Update, ...] = ()
+    registers: tuple[str, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CFunction:
+    """A function definition: `result` is None for void and for types that Planish does not know."""
+
+    name: str
+    static: bool
+    result: Type | None
+    prototype: str
+    parameters: tuple[CParameter, ...]
+    regions: tuple[Region, ...]
+    span: Span
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CFile:
+    """A C file as read: `preprocessed` is what the parser saw, `remarks` say what was not extracted and why."""
+
+    source: Source
+    functions: tuple[CFunction, ...]
+    remarks: tuple[Remark, ...]
+    preprocessed: str
+
+    def function(self, name: str) -> CFunction:
+        """The function of that name; KeyError where there is none."""
+        for function in self.functions:
+            if function.name == name:
+                return function
+        raise KeyError(name)

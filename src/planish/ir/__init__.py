@@ -1,0 +1,1 @@
+"""The loop-nest language: types, expressions, nests and kernels; its text form, checker and interpreter."""

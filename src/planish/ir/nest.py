@@ -1,0 +1,152 @@
+"""Loop nests and kernels: what runs, in which order, over which arrays.
+
+>>> from planish.ir.expr import Const, Var, index
+>>> from planish.ir.types import F32, INDEX
+>>> loop = For("i", index(0), index("n"), 1, Block((Assign("A", (index("i"),), Const(0.0, F32)),)))
+>>> Kernel("zero", sizes=("n",), arrays=(Array("A", F32, (index("n"),)),), body=Block((loop,))).name
+'zero'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from planish.core.span import Span
+from planish.ir.expr import Expr
+from planish.ir.types import Type
+
+ReduceOp = Literal["add", "mul", "min", "max", "and", "or", "xor"]
+Memory = Literal["dram", "stack", "register"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFacts:
+    """What is proven about a loop, for the emitter: each holds for every execution of the loop.
+
+    `parallel`: iterations may run on different threads. `simd`: iterations may run in lanes; `reductions` are the
+    scalars (op, name) that lanes accumulate apart. `unroll`: copies of the body wanted (0: as it is).
+    """
+
+    parallel: bool = False
+    simd: bool = False
+    reductions: tuple[tuple[ReduceOp, str], ...] = ()
+    unroll: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Statements in order."""
+
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`for var in lower .. upper step step`: `upper` is exclusive, `step` positive; bounds are evaluated once."""
+
+    var: str
+    lower: Expr
+    upper: Expr
+    step: int
+    body: Block
+    facts: LoopFacts = LoopFacts()
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """Runs `then` where `condition` (bool) holds, otherwise `otherwise`."""
+
+    condition: Expr
+    then: Block
+    otherwise: Block = Block(())
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`array[index] = value`; a scalar cell is an array of rank 0 with the index `()`."""
+
+    array: str
+    index: tuple[Expr, ...]
+    value: Expr
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """`array[index] = array[index] op value`."""
+
+    array: str
+    index: tuple[Expr, ...]
+    op: ReduceOp
+    value: Expr
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    """A local array, visible from here to the end of the enclosing block; its content is undefined at first."""
+
+    array: Array
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """A name for a value (a `Var` of the value's type), visible from here to the end of the enclosing block."""
+
+    var: str
+    value: Expr
+    span: Span | None = field(default=None, compare=False)
+
+
+Stmt = Block | For | If | Assign | Reduce | Alloc | Let
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array in memory, row-major and dense.
+
+    `shape` holds the extents (index expressions over the sizes); the first may be None where the source does not say
+    (a pointer parameter). Rank 0 is a scalar cell. `distinct`: known not to overlap any other array of the kernel.
+    """
+
+    name: str
+    type: Type
+    shape: tuple[Expr | None, ...] = ()
+    distinct: bool = False
+    memory: Memory = "dram"
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A read-only value parameter."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A loop nest with its parameters.
+
+    `sizes` are read-only integers (INDEX) that may stand in bounds and subscripts; `assumptions` are conditions over
+    the sizes which hold on entry (a caller that cannot prove them checks them at run time and runs the original).
+    """
+
+    name: str
+    sizes: tuple[str, ...] = ()
+    scalars: tuple[Scalar, ...] = ()
+    arrays: tuple[Array, ...] = ()
+    body: Block = Block(())
+    assumptions: tuple[Expr, ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+    def array(self, name: str) -> Array:
+        """The parameter of that name; KeyError where there is none."""
+        for array in self.arrays:
+            if array.name == name:
+                return array
+        raise KeyError(name)

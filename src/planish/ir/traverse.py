@@ -1,0 +1,158 @@
+"""Walking and rebuilding expressions and nests without visitor classes.
+
+>>> from planish.ir.expr import Binary, Const, Var
+>>> from planish.ir.types import INDEX
+>>> substitute(Binary("add", Var("i", INDEX), Const(1, INDEX)), {"i": Const(4, INDEX)}).left.value
+4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import assert_never
+
+from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var
+from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct operands of an expression."""
+    match expr:
+        case Const() | Var():
+            return ()
+        case Load(index=index):
+            return index
+        case Unary(operand=x) | Cast(operand=x):
+            return (x,)
+        case Binary(left=a, right=b) | Compare(left=a, right=b):
+            return (a, b)
+        case Select(condition=c, then=a, otherwise=b):
+            return (c, a, b)
+        case Call(arguments=arguments):
+            return arguments
+        case _:
+            assert_never(expr)
+
+
+def with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
+    """The same expression over other operands."""
+    match expr:
+        case Const() | Var():
+            return expr
+        case Load():
+            return replace(expr, index=parts)
+        case Unary() | Cast():
+            return replace(expr, operand=parts[0])
+        case Binary() | Compare():
+            return replace(expr, left=parts[0], right=parts[1])
+        case Select():
+            return Select(*parts)
+        case Call():
+            return replace(expr, arguments=parts)
+        case _:
+            assert_never(expr)
+
+
+def walk_expr(expr: Expr) -> Iterator[Expr]:
+    """The expression and all below it, parents first."""
+    yield expr
+    for child in children(expr):
+        yield from walk_expr(child)
+
+
+def map_expr(function: Callable[[Expr], Expr], expr: Expr) -> Expr:
+    """Rebuild bottom-up: `function` is applied to each node after its operands."""
+    parts = children(expr)
+    fresh = tuple(map_expr(function, x) for x in parts)
+    return function(expr if fresh == parts else with_children(expr, fresh))
+
+
+def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    """Replace variables by name."""
+    return map_expr(lambda x: values.get(x.name, x) if isinstance(x, Var) else x, expr)
+
+
+def variables(expr: Expr) -> frozenset[str]:
+    """Names of the variables (not arrays) that an expression reads."""
+    return frozenset(x.name for x in walk_expr(expr) if isinstance(x, Var))
+
+
+def loads(expr: Expr) -> tuple[Load, ...]:
+    """Every load in an expression, outer ones first."""
+    return tuple(x for x in walk_expr(expr) if isinstance(x, Load))
+
+
+def walk(stmt: Stmt) -> Iterator[Stmt]:
+    """The statement and all below it in textual order."""
+    yield stmt
+    match stmt:
+        case Block(body=body):
+            for x in body:
+                yield from walk(x)
+        case For(body=block):
+            yield from walk(block)
+        case If(then=then, otherwise=otherwise):
+            yield from walk(then)
+            yield from walk(otherwise)
+        case Assign() | Reduce() | Alloc() | Let():
+            return
+        case _:
+            assert_never(stmt)
+
+
+def expressions(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions that stand directly in a statement (not in nested ones)."""
+    match stmt:
+        case Block():
+            return ()
+        case For(lower=lower, upper=upper):
+            return (lower, upper)
+        case If(condition=condition):
+            return (condition,)
+        case Assign(index=index, value=value) | Reduce(index=index, value=value):
+            return (*index, value)
+        case Alloc(array=array):
+            return tuple(x for x in array.shape if x is not None)
+        case Let(value=value):
+            return (value,)
+        case _:
+            assert_never(stmt)
+
+
+def map_block(function: Callable[[Stmt], Stmt | tuple[Stmt, ...]], block: Block) -> Block:
+    """Rebuild a block bottom-up; `function` sees each statement after its parts and may return several."""
+    out: list[Stmt] = []
+    for stmt in block.body:
+        match stmt:
+            case Block():
+                fresh: Stmt = map_block(function, stmt)
+            case For():
+                fresh = replace(stmt, body=map_block(function, stmt.body))
+            case If():
+                then, otherwise = map_block(function, stmt.then), map_block(function, stmt.otherwise)
+                fresh = replace(stmt, then=then, otherwise=otherwise)
+            case Assign() | Reduce() | Alloc() | Let():
+                fresh = stmt
+            case _:
+                assert_never(stmt)
+        result = function(fresh)
+        out.extend(result if isinstance(result, tuple) else (result,))
+    return Block(tuple(out))
+
+
+def map_exprs(function: Callable[[Expr], Expr], stmt: Stmt) -> Stmt:
+    """Apply `function` to the expressions that stand directly in a statement."""
+    match stmt:
+        case Block() | Alloc():
+            return stmt
+        case For():
+            return replace(stmt, lower=function(stmt.lower), upper=function(stmt.upper))
+        case If():
+            return replace(stmt, condition=function(stmt.condition))
+        case Assign() | Reduce():
+            return replace(stmt, index=tuple(function(x) for x in stmt.index), value=function(stmt.value))
+        case Let():
+            return replace(stmt, value=function(stmt.value))
+        case _:
+            assert_never(stmt)

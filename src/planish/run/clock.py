@@ -1,0 +1,75 @@
+"""The clock: how long one call of each library takes, measured in one child, pinned and interleaved.
+
+    before, after = measure([("before", a), ("after", b)], signature, case, budget_seconds=2.0)
+    before.median / after.median
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.run.sandbox import Limits, run_child
+from planish.run.signature import Case, Signature
+from planish.run.stopwatch import Race
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds per call: the median over `rounds` samples, and the 10th and 90th percentile as the spread."""
+
+    label: str
+    median: float
+    low: float
+    high: float
+    rounds: int
+
+
+def measure(
+    libraries: Sequence[tuple[str, Path]],
+    signature: Signature,
+    case: Case,
+    budget_seconds: float = 2.0,
+    min_rounds: int = 5,
+    cores: int = 1,
+    limits: Limits | None = None,
+) -> tuple[Timing, ...]:
+    """Times the libraries (built with `entry_text` in them) on the same data, one sample each per round.
+
+    The child is bound to `cores` cores. Arrays are restored before every sample, in the default floating environment;
+    calls below 200 µs are repeated by a loop in C, which restores what the function changes before every call, and what
+    the copies alone cost is subtracted. Rounds go on until the budget is spent, and until `min_rounds` unless that
+    takes four times the budget. Raises PlanishError E0806 where a contestant crashes or does not end.
+    """
+    if not libraries:
+        return ()
+    contestants = tuple((label, str(path)) for label, path in libraries)
+    # Against the front guard every array starts on a page: the alignment that benchmark programs ask for.
+    request = Race(contestants, signature, replace(case, placement="start"), budget_seconds, min_rounds, cores)
+    bounds = limits or Limits(seconds=60 + 8 * budget_seconds)
+    child = run_child("planish.run.stopwatch:measure_rounds", request, bounds)
+    where = f"'{child.progress or contestants[0][0]}' ({case.describe(signature)})"
+    match child.status:
+        case "ok" if "error" in child.value:
+            reason = str(child.value["error"])
+        case "ok":
+            return tuple(_timing(label, s) for (label, _), s in zip(contestants, child.value["samples"], strict=True))
+        case "timeout":
+            reason = f"{where} did not end within {bounds.seconds:g} s"
+        case "memory":
+            reason = f"{where} used more than {bounds.memory_bytes >> 20} MB of memory"
+        case _:
+            reason = f"{where} crashed {child.signal}".rstrip()
+    advice = "measure smaller sizes, or build without measuring"
+    raise PlanishError(Diagnostic("E0806", f"cannot measure {signature.function}: {reason}", help=advice))
+
+
+def _timing(label: str, samples: list[float]) -> Timing:
+    ordered = sorted(samples)
+    last = len(ordered) - 1
+    return Timing(
+        label, statistics.median(ordered), ordered[round(0.1 * last)], ordered[round(0.9 * last)], len(ordered)
+    )

@@ -1,0 +1,225 @@
+"""The child's side of the oracle: calls reference and candidate on equal arguments and compares all that they leave.
+
+    value = compare_cases(Comparison(reference, candidate, signature, cases, Tolerance()), report)
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from planish.ir.types import Type
+from planish.run.child import Report
+from planish.run.inputs import AUTO, from_memory, perturbed
+from planish.run.library import Arguments, Drawn, Library, LibraryError, draw
+from planish.run.signature import Case, Signature
+from planish.run.tolerance import Difference, Tolerance, difference, finite
+
+_PATIENCE = 50.0  # a candidate that is this much slower than the reference counts as endless
+_PATIENCE_FLOOR = 5.0
+_EXACT_PASS_SECONDS = 0.3
+_CONDITION_SLACK = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The request: two libraries with entries, and what to call them with; tolerance None asks for the same bits."""
+
+    reference: str
+    candidate: str
+    signature: Signature
+    cases: tuple[Case, ...]
+    tolerance: Tolerance | None
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a call left behind: the arrays, and the value under the name "return"."""
+
+    arrays: Mapping[str, npt.NDArray[Any]]
+    seconds: float
+    rounded: bool
+    spilled: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    worst: Difference
+    """Over all arrays, of the greatest relative difference."""
+    array: str
+    """The array with the first element out of bounds, or ""."""
+    place: int
+    absolute: float
+
+
+class _Stop(Exception):
+    """The comparison is decided: carries the answer."""
+
+    def __init__(self, status: str, message: str, where: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.answer = {"status": status, "message": message, "where": where}
+
+
+def compare_cases(request: Comparison, report: Report) -> dict[str, Any]:
+    """Runs every case; the answer has status, message, where, cases_run, weak_cases and the worst differences."""
+    tally: dict[str, Any] = {"cases_run": 0, "weak_cases": [], "worst_absolute": 0.0, "worst_relative": 0.0}
+    try:
+        sides = (_load(request.reference, request, "reference"), _load(request.candidate, request, "candidate"))
+        for number in range(len(request.cases)):
+            if not _compare_case(request, number, sides, report, tally):
+                tally["weak_cases"].append(number)
+            tally["cases_run"] += 1
+    except _Stop as stop:
+        return {**tally, **stop.answer}
+    return {**tally, "status": "ok", "message": "", "where": None}
+
+
+def _load(path: str, request: Comparison, side: str) -> Library:
+    try:
+        return Library(path, request.signature)
+    except LibraryError as error:
+        raise _Stop("not comparable", f"the {side} cannot be called: {error}") from error
+
+
+def _compare_case(
+    request: Comparison, number: int, sides: tuple[Library, Library], report: Report, tally: dict[str, Any]
+) -> bool:
+    """Whether the case is conclusive; raises _Stop on a real difference."""
+    case, signature = request.cases[number], request.signature
+    floats = any(p.type.is_float for p in signature.parameters) or bool(signature.result and signature.result.is_float)
+    distributions = AUTO if case.distribution == "auto" and floats else (case.distribution,)
+    quick = True
+    for index, distribution in enumerate(distributions):
+        drawn = draw(signature, case, distribution)
+        wanted = _run(sides[0], "reference", request, number, drawn, report, None)
+        quick = wanted.seconds < _EXACT_PASS_SECONDS
+        is_finite = all(finite(wanted.arrays[name], type) for name, type in _outputs(signature))
+        if not is_finite and index + 1 < len(distributions):
+            continue
+        got = _run(sides[1], "candidate", request, number, drawn, report, wanted.seconds)
+        found = _differences(request, case, drawn, wanted, got)
+        if found.array:
+            if request.tolerance is None:
+                raise _mismatch(request, number, wanted, got, found)
+            if not is_finite or _ill_conditioned(request, number, sides[0], drawn, wanted, found, report):
+                continue
+            raise _mismatch(request, number, wanted, got, found)
+        tally["worst_absolute"] = max(tally["worst_absolute"], found.absolute)
+        tally["worst_relative"] = max(tally["worst_relative"], found.worst.relative)
+        if not is_finite:
+            return False
+        break
+    else:
+        return False
+    if floats and request.tolerance is not None and case.distribution == "auto" and quick:
+        _compare_exactly(request, number, sides, report)
+    return True
+
+
+def _compare_exactly(request: Comparison, number: int, sides: tuple[Library, Library], report: Report) -> None:
+    """On small whole numbers: where neither side rounded anything, any difference at all is a wrong result."""
+    drawn = draw(request.signature, request.cases[number], "whole")
+    wanted = _run(sides[0], "reference", request, number, drawn, report, None)
+    if wanted.rounded or not all(finite(wanted.arrays[name], type) for name, type in _outputs(request.signature)):
+        return
+    got = _run(sides[1], "candidate", request, number, drawn, report, wanted.seconds)
+    if got.rounded:
+        return
+    strict = Comparison(request.reference, request.candidate, request.signature, request.cases, Tolerance(ulps=0.0))
+    found = _differences(strict, request.cases[number], drawn, wanted, got)
+    if found.array:
+        raise _mismatch(request, number, wanted, got, found)
+
+
+def _ill_conditioned(
+    request: Comparison,
+    number: int,
+    reference: Library,
+    drawn: Drawn,
+    wanted: _State,
+    found: _Found,
+    report: Report,
+) -> bool:
+    """Whether the reference itself moves that far when its floats move by a unit in the last place.
+
+    Such arguments say nothing about the candidate; the next distribution is to decide.
+    """
+    types = {p.name: p.type for p in request.signature.parameters}
+    moved = Drawn(
+        {name: perturbed(values, types[name], 2 * number + 1) for name, values in drawn.arrays.items()}, drawn.scalars
+    )
+    again = _run(reference, "reference", request, number, moved, report, None)
+    type = dict(_outputs(request.signature))[found.array]
+    before = drawn.arrays.get(found.array)
+    shift = difference(wanted.arrays[found.array], again.arrays[found.array], type, 0.0, before)
+    return shift.relative * _CONDITION_SLACK >= found.worst.relative
+
+
+def _run(
+    library: Library,
+    side: str,
+    request: Comparison,
+    number: int,
+    drawn: Drawn,
+    report: Report,
+    expected: float | None,
+) -> _State:
+    case = request.cases[number]
+    arguments = Arguments(request.signature, drawn, case.placement)
+    report(f"{side}\t{number}")
+    if expected is not None:
+        # The default action of the signal ends this process; Python could not act inside a C function.
+        signal.setitimer(signal.ITIMER_REAL, max(_PATIENCE_FLOOR, _PATIENCE * expected))
+    started = time.perf_counter()
+    rounded = library.call(arguments)
+    seconds = time.perf_counter() - started
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    spilled = arguments.spilled()
+    if spilled:
+        where = f"writes outside of the array {spilled} ({case.describe(request.signature)})"
+        if side == "reference":
+            raise _Stop("not comparable", f"the reference {where}")
+        raise _Stop("mismatch", f"it {where}", _place(spilled, -1, None, None, number))
+    arrays: dict[str, npt.NDArray[Any]] = dict(arguments.views)
+    value = arguments.result()
+    if value is not None:
+        arrays["return"] = value
+    return _State(arrays, seconds, rounded, spilled)
+
+
+def _outputs(signature: Signature) -> list[tuple[str, Type]]:
+    outputs = [(p.name, p.type) for p in signature.arrays]
+    return outputs if signature.result is None else [*outputs, ("return", signature.result)]
+
+
+def _differences(request: Comparison, case: Case, drawn: Drawn, wanted: _State, got: _State) -> _Found:
+    sizes = [v for v in case.values.values() if isinstance(v, int)]
+    size = max([1, *sizes])
+    worst, array, place, absolute = Difference(0.0, 0.0, -1), "", -1, 0.0
+    for name, type in _outputs(request.signature):
+        bound = None if request.tolerance is None else request.tolerance.bound(type, size)
+        one = difference(wanted.arrays[name], got.arrays[name], type, bound, drawn.arrays.get(name))
+        absolute = max(absolute, one.absolute)
+        if one.place >= 0 and (not array or one.relative > worst.relative):
+            worst, array, place = one, name, one.place
+        elif not array and one.relative > worst.relative:
+            worst = one
+    return _Found(worst, array, place, absolute)
+
+
+def _mismatch(request: Comparison, number: int, wanted: _State, got: _State, found: _Found) -> _Stop:
+    type = dict(_outputs(request.signature))[found.array]
+    want = from_memory(wanted.arrays[found.array], type)[found.place].item()
+    have = from_memory(got.arrays[found.array], type)[found.place].item()
+    place = "the returned value" if found.array == "return" else f"{found.array}[{found.place}]"
+    message = f"{place} is {have!r} instead of {want!r} ({request.cases[number].describe(request.signature)})"
+    return _Stop("mismatch", message, _place(found.array, found.place, have, want, number))
+
+
+def _place(array: str, index: int, got: Any, want: Any, case: int) -> dict[str, Any]:
+    return {"array": array, "index": index, "got": got, "want": want, "case": case}

@@ -1,0 +1,158 @@
+"""A built library inside a child process: its entry, called with arguments in guarded memory.
+
+    library = Library(path, signature)
+    arguments = Arguments(signature, draw(signature, case, "uniform"), "end")
+    library.call(arguments)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from planish.run.buffers import Guarded
+from planish.run.inputs import Inputs, memory_dtype, to_memory
+from planish.run.signature import Case, Distribution, Placement, Signature
+
+_RESULT_BYTES = 16
+_DEFAULT_ENVIRONMENT = ctypes.c_void_p(-1)  # FE_DFL_ENV of glibc and musl
+_INEXACT = {"x86_64": 0x20, "aarch64": 0x10}.get(platform.machine(), 0)
+
+
+class LibraryError(Exception):
+    """The file cannot be loaded, or it does not export the entry of the function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The arguments of one call as they lie in memory: flat arrays by name, scalars as arrays of one element."""
+
+    arrays: Mapping[str, npt.NDArray[Any]]
+    scalars: Mapping[str, npt.NDArray[Any]]
+
+
+def draw(signature: Signature, case: Case, distribution: Distribution) -> Drawn:
+    """Random arguments for the case; the values that it gives are taken as they are."""
+    source = Inputs(case.seed, distribution)
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    scalars: dict[str, npt.NDArray[Any]] = {}
+    for parameter in signature.parameters:
+        bounds = case.ranges.get(parameter.name)
+        if parameter.kind == "array":
+            count, shape = case.elements.get(parameter.name, 0), case.shapes.get(parameter.name, ())
+            arrays[parameter.name] = source.array(parameter.type, count, tuple(shape), bounds)
+        elif parameter.name in case.values:
+            given = np.array([case.values[parameter.name]])
+            scalars[parameter.name] = to_memory(given, parameter.type)
+        else:
+            scalars[parameter.name] = source.scalar(parameter.type, bounds)
+    return Drawn(arrays, scalars)
+
+
+class Arguments:
+    """Arguments in guarded memory, ready to be called with; `fill` sets them, as often as wanted."""
+
+    def __init__(self, signature: Signature, drawn: Drawn, placement: Placement) -> None:
+        self.signature = signature
+        self.buffers = {name: Guarded(values.nbytes, placement) for name, values in drawn.arrays.items()}
+        self.views = {p.name: self.buffers[p.name].view(memory_dtype(p.type)) for p in signature.arrays}
+        self._scalars = dict(drawn.scalars)
+        self._result = np.zeros(_RESULT_BYTES, np.uint8)
+        addresses = [
+            self.buffers[p.name].address if p.kind == "array" else self._scalars[p.name].ctypes.data
+            for p in signature.parameters
+        ]
+        self.vector = (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
+        self.result_address = self._result.ctypes.data
+        self.fill(drawn.arrays)
+
+    def fill(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Copies the arrays in, and clears the place of the result."""
+        for name, view in self.views.items():
+            view[:] = arrays[name]
+        self._result[:] = 0
+
+    def result(self) -> npt.NDArray[Any] | None:
+        """The value that the function returned, as an array of one element; None for a void function."""
+        if self.signature.result is None:
+            return None
+        return self._result.view(memory_dtype(self.signature.result))[:1].copy()
+
+    def spilled(self) -> str:
+        """The first array beside which somebody wrote, or ""."""
+        return next((name for name, buffer in self.buffers.items() if buffer.spilled()), "")
+
+
+class Library:
+    """The two entries that `entry_text` made. Raises LibraryError."""
+
+    def __init__(self, path: str, signature: Signature) -> None:
+        try:
+            loaded = ctypes.CDLL(path)
+            self._entry = loaded[f"planish_entry_{signature.function}"]
+            self._timer = loaded[f"planish_time_{signature.function}"]
+        except (OSError, AttributeError) as error:
+            raise LibraryError(str(error)) from error
+        self._entry.restype = None
+        self._timer.restype = None
+
+    def call(self, arguments: Arguments) -> bool:
+        """Calls the function once in the default floating environment; whether any operation was rounded.
+
+        A library linked with -ffast-math makes the processor flush small numbers to zero for everybody who loads it,
+        hence the environment is set before each call.
+        """
+        clear_environment()
+        self._entry(arguments.vector, ctypes.c_void_p(arguments.result_address))
+        return was_rounded()
+
+    def repeat(self, arguments: Arguments, times: int, run: bool, restore: Restore) -> None:
+        """Restores arrays and calls the function, `times` times; without `run` it only restores."""
+        self._timer(
+            ctypes.c_long(times),
+            ctypes.c_int(int(run)),
+            arguments.vector,
+            ctypes.c_void_p(arguments.result_address),
+            ctypes.c_int(restore.count),
+            restore.to,
+            restore.source,
+            restore.sizes,
+        )
+
+
+class Restore:
+    """What the C timing loop copies before each call: the arrays `names`, from their pristine contents."""
+
+    def __init__(self, arguments: Arguments, pristine: Mapping[str, npt.NDArray[Any]], names: tuple[str, ...]) -> None:
+        self.count = len(names)
+        self._kept = [np.ascontiguousarray(pristine[name]) for name in names]
+        room = max(1, self.count)
+        self.to = (ctypes.c_void_p * room)(*(arguments.buffers[name].address for name in names))
+        self.source = (ctypes.c_void_p * room)(*(kept.ctypes.data for kept in self._kept))
+        self.sizes = (ctypes.c_ulong * room)(*(kept.nbytes for kept in self._kept))
+
+
+def clear_environment() -> None:
+    """Default rounding, no flushing of small numbers, no flags raised."""
+    _LIBM.fesetenv(_DEFAULT_ENVIRONMENT)
+
+
+def was_rounded() -> bool:
+    """Whether a floating operation of this thread was inexact since the flags were cleared (True where unknown)."""
+    return not _INEXACT or bool(_LIBM.fetestexcept(_INEXACT))
+
+
+def _load_libm() -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL("libm.so.6")
+    except OSError:
+        return ctypes.CDLL(None)
+
+
+_LIBM = _load_libm()

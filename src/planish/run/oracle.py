@@ -1,0 +1,109 @@
+"""The oracle: two libraries that claim to compute the same are run side by side, and all that they leave is compared.
+
+    verdict = compare(original, rewritten, signature, [Case({"n": 17}, {"x": 17})], Tolerance())
+    verdict.status, verdict.message
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from planish.run.differential import Comparison
+from planish.run.sandbox import ChildResult, Limits, run_child
+from planish.run.signature import Case, Parameter, Signature
+from planish.run.tolerance import Tolerance
+
+__all__ = ["Case", "Limits", "Parameter", "Signature", "Tolerance", "Verdict", "Where", "compare"]
+
+DEFAULT_LIMITS = Limits(seconds=60)
+
+VerdictStatus = Literal["ok", "mismatch", "crashed", "timeout", "memory", "weak", "not comparable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The first place of a mismatch: the array (or "return"), its flat index (-1: beside the array), and the values."""
+
+    array: str
+    index: int
+    got: float | int | None
+    want: float | int | None
+    case: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the oracle says of a candidate; only "ok" means verified.
+
+    - "mismatch": a result differs, or the candidate writes beside an array; `where` tells the place.
+    - "crashed", "timeout", "memory": the candidate did not come to its end.
+    - "weak": nothing wrong was seen, but no random data gave a finite, well-conditioned result for the largest case,
+      or for at least half of the cases (`weak_cases` holds their numbers).
+    - "not comparable": the reference itself fails, or a library lacks its entry.
+
+    `worst_relative` is relative to the magnitude that `Tolerance` describes.
+    """
+
+    status: VerdictStatus
+    cases_run: int
+    worst_absolute: float
+    worst_relative: float
+    where: Where | None
+    message: str
+    weak_cases: tuple[int, ...] = ()
+
+
+def compare(
+    reference: Path,
+    candidate: Path,
+    signature: Signature,
+    cases: Sequence[Case],
+    tolerance: Tolerance | Literal["exact"] = "exact",
+    limits: Limits = DEFAULT_LIMITS,
+) -> Verdict:
+    """Runs both libraries (built with `entry_text` in them) in one child process on every case.
+
+    Both get equal copies of random arrays between guard pages; every array and the returned value must agree in
+    every bit ("exact"; any two NaNs agree) or within the tolerance. `limits` hold for all cases together; besides, one
+    call of the candidate gets 50 times what the reference took, and at least 5 s.
+    """
+    bound = None if tolerance == "exact" else tolerance
+    request = Comparison(str(reference), str(candidate), signature, tuple(cases), bound)
+    child = run_child("planish.run.differential:compare_cases", request, limits)
+    if child.status == "ok":
+        return _verdict(child.value, signature, request.cases)
+    return _broken(child, signature, request.cases, limits)
+
+
+def _verdict(value: dict[str, Any], signature: Signature, cases: tuple[Case, ...]) -> Verdict:
+    weak = tuple(value["weak_cases"])
+    status: VerdictStatus = value["status"]
+    message: str = value["message"]
+    if status == "ok" and weak:
+        largest = max(range(len(cases)), key=lambda number: sum(cases[number].elements.values()))
+        if largest in weak or 2 * len(weak) > len(cases):
+            status = "weak"
+            example = cases[weak[-1]].describe(signature)
+            message = f"no random data gave a finite and well-conditioned result for {len(weak)} cases, as {example}"
+    where = None if value["where"] is None else Where(**value["where"])
+    return Verdict(status, value["cases_run"], value["worst_absolute"], value["worst_relative"], where, message, weak)
+
+
+def _broken(child: ChildResult, signature: Signature, cases: tuple[Case, ...], limits: Limits) -> Verdict:
+    side, _, digits = child.progress.partition("\t")
+    number = int(digits) if digits else 0
+    match child.status:
+        case "timeout":
+            what = "did not come to its end"
+        case "memory":
+            what = f"used more than {limits.memory_bytes >> 20} MB of memory"
+        case _:
+            what = f"crashed ({child.signal or 'it ended the process'})"
+    at = f" ({cases[number].describe(signature)})" if digits else ""
+    status: VerdictStatus = "crashed" if child.status == "ok" else child.status
+    if side != "candidate":
+        status = "not comparable"
+    return Verdict(status, number, 0.0, 0.0, None, f"the {side or 'comparison'} {what}{at}")

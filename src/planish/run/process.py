@@ -1,0 +1,117 @@
+"""A program run to its end or to its limit, and never left behind.
+
+>>> finished = run_process(["true"], Limits(seconds=10))
+>>> finished.code, finished.status
+(0, 'ended')
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+_OUTPUT = 65536  # characters kept of what a program printed
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program may use: `seconds` of wall-clock time, and `memory_bytes` beyond what an empty one has."""
+
+    seconds: float = 60.0
+    memory_bytes: int = 4 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a program ended.
+
+    `code` is its exit code, or minus the number of the signal that ended it; `peak_bytes` is the largest resident
+    size it had. Of `stdout` and `stderr` the last 65536 characters are kept.
+    """
+
+    status: Literal["ended", "timeout"]
+    code: int
+    stdout: str
+    stderr: str
+    seconds: float
+    peak_bytes: int
+
+
+def run_process(
+    command: Sequence[str],
+    limits: Limits,
+    *,
+    directory: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Finished:
+    """Runs `command` in a process group of its own, with no input, and waits for it.
+
+    The whole group is killed when the time is over, and when this process is interrupted. Raises OSError where the
+    program cannot be started.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        started = time.monotonic()
+        # Python waits through wait4 here, because only that tells the child's own peak of memory.
+        process = subprocess.Popen(
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            cwd=directory,
+            env=None if environment is None else dict(environment),
+            process_group=0,
+        )
+        try:
+            ended = _wait(process, started + limits.seconds)
+        except BaseException:
+            _kill(process)
+            raise
+        status: Literal["ended", "timeout"] = "ended"
+        if ended is None:
+            status = "timeout"
+            ended = _kill(process)
+        code, peak = ended
+        return Finished(status, code, _tail(out), _tail(err), time.monotonic() - started, peak)
+
+
+def _wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, int] | None:
+    pause = 0.0005
+    while True:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            return _ended(process, status, usage.ru_maxrss)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return None
+        time.sleep(min(pause, left))
+        pause = min(pause * 1.5, 0.02)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    if process.returncode is not None:
+        return process.returncode, 0
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it ended by itself in the meantime
+    _, status, usage = os.wait4(process.pid, 0)
+    return _ended(process, status, usage.ru_maxrss)
+
+
+def _ended(process: subprocess.Popen[bytes], status: int, peak: int) -> tuple[int, int]:
+    process.returncode = os.waitstatus_to_exitcode(status)
+    # Linux counts kilobytes, macOS bytes.
+    return process.returncode, peak * 1024 if os.uname().sysname == "Linux" else peak
+
+
+def _tail(file: IO[bytes]) -> str:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _OUTPUT))
+    return file.read().decode("utf-8", "replace")

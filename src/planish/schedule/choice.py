@@ -1,0 +1,154 @@
+"""For one band: which member runs in lanes, which are jammed into registers, how large the tiles are.
+
+The lanes' member is the one whose memory traffic is cheapest: an access that stays costs nothing, a contiguous one a
+vector, a strided one a scalar for each lane. Members along which an operand stays are jammed (unrolled inside the
+lanes' loop), so that the operand is loaded once. Tiles minimise the lines loaded per instance while they fit in a cache.
+
+>>> tile_candidates(3, 2, 8)[0]
+(8, 8, 8)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from planish.ir.nest import Array
+from planish.ir.types import Type
+from planish.schedule.band import Band, Lanes, Motion
+from planish.schedule.strides import stride_kind
+from planish.target.machine import Target
+
+JAM_TWO = (4, 4)
+JAM_ONE = (8,)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The plan for a band: `lanes_member` innermost, run as `lanes`; `jam` factors by member; `tiles` by member.
+
+    A tile of 0 leaves the member whole. `cost` is an estimate of cycles per instance, for comparing plans.
+    """
+
+    lanes_member: int
+    lanes: Lanes
+    jam: tuple[tuple[int, int], ...]
+    tiles: tuple[int, ...]
+    cost: float
+
+
+def choose(band: Band, target: Target, arrays: dict[str, Array]) -> Choice:
+    """The plan for `band` on `target`."""
+    candidates = range(len(band.members)) if band.permutable else [len(band.members) - 1]
+    best = min((_lane_cost(band, m, target, arrays) for m in candidates), key=lambda x: x[0])
+    cost, member, lanes = best
+    jam = _choose_jam(band, member, lanes)
+    tiles = _choose_tiles(band, member, dict(jam), target, arrays) if band.permutable else ()
+    return Choice(member, lanes, jam, tiles or tuple(0 for _ in band.members), cost)
+
+
+def _element(motion: Motion, arrays: dict[str, Array]) -> Type:
+    return arrays[motion.access.array].type
+
+
+def _dominant_motions(band: Band) -> list[Motion]:
+    dominant = band.dominant
+    return [m for m in band.motions if m.statement in dominant]
+
+
+def _lane_cost(band: Band, member: int, target: Target, arrays: dict[str, Array]) -> tuple[float, int, Lanes]:
+    """Cost per instance with `member` innermost; later members win ties, since they were innermost before."""
+    motions = _dominant_motions(band)
+    if not motions:
+        return (float(len(band.members) - member), member, "serial")
+    lanes = band.lanes(member)
+    widths = [target.lanes(_element(m, arrays)) for m in motions]
+    total = 0.0
+    for motion, width in zip(motions, widths, strict=True):
+        match stride_kind(motion.steps[member]):
+            case "none":
+                total += 0.2 / width
+            case "unit":
+                total += 1.0 / width
+            case "reverse":
+                total += 1.5 / width
+            case _:
+                total += 1.2
+    if lanes == "serial":
+        total = 0.5 * total + len(motions) + 1.0
+    if lanes == "reduction":
+        total *= 1.05
+    return (total / len(motions) + 0.001 * (len(band.members) - 1 - member), member, lanes)
+
+
+def _choose_jam(band: Band, member: int, lanes: Lanes) -> tuple[tuple[int, int], ...]:
+    """Members to unroll inside the lanes' loop, with factors: those along which most vectors stay."""
+    if lanes == "serial" or not band.permutable or band.irregular or len(band.dominant) != 1:
+        return ()
+    motions = _dominant_motions(band)
+    gains = []
+    for m in range(len(band.members)):
+        if m == member:
+            continue
+        stays = sum(1 for x in motions if not any(x.steps[m]) and any(x.steps[member]))
+        if stays:
+            gains.append((stays, m))
+    gains.sort(reverse=True)
+    picked = sorted(m for _, m in gains[:2])
+    factors = JAM_TWO if len(picked) == 2 else JAM_ONE
+    return tuple(zip(picked, factors, strict=False))
+
+
+def tile_candidates(members: int, lanes_member: int, width: int) -> list[tuple[int, ...]]:
+    """Tile sizes to compare: powers of two, the lanes' member in whole vectors."""
+    sizes = [(width, 2 * width, 4 * width, 8 * width, 16 * width, 32 * width, 64 * width) if m == lanes_member
+             else (8, 16, 32, 64, 128) for m in range(members)]  # fmt: skip
+    return list(product(*sizes))
+
+
+def _choose_tiles(
+    band: Band, member: int, jam: dict[int, int], target: Target, arrays: dict[str, Array]
+) -> tuple[int, ...]:
+    """The tile with the least lines loaded per instance whose data fit in half of the second cache."""
+    motions = [m for m in band.motions if m.access.index]
+    if len(band.members) < 2 or not motions:
+        return ()
+    width = max(target.lanes(_element(m, arrays)) for m in motions)
+    room = target.cache(2).share // 2
+    groups = _groups(motions)
+    whole = _whole_members(band, motions)
+    best: tuple[float, tuple[int, ...]] | None = None
+    for tiles in tile_candidates(len(band.members), member, width):
+        footprint = sum(_lines(g, tiles, target.cache(1).line, arrays) for g in groups) * target.cache(1).line
+        if footprint > room:
+            continue
+        score = footprint / prod(tiles) * (1.0 + 4.0 * width / tiles[member])
+        if best is None or score < best[0] * 0.98:
+            best = (score, tiles)
+    if best is None:
+        return ()
+    return tuple(0 if m in whole else t for m, t in enumerate(best[1]))
+
+
+def _whole_members(band: Band, motions: list[Motion]) -> set[int]:
+    """Members that no tile helps: every access moves along each member, and no two accesses meet."""
+    reuse = any(not any(x.steps[m]) for x in motions for m in range(len(band.members)))
+    shared = len({(x.access.array) for x in motions}) < len({(x.access.array, str(x.access.index)) for x in motions})
+    return set() if reuse or shared else set(range(len(band.members)))
+
+
+def _groups(motions: list[Motion]) -> list[Motion]:
+    """One access for each array and direction of motion; its neighbours share the lines."""
+    return list({(m.access.array, m.steps): m for m in motions}.values())
+
+
+def _lines(motion: Motion, tiles: tuple[int, ...], line: int, arrays: dict[str, Array]) -> int:
+    """Cache lines that one access touches in a tile."""
+    subscripts = len(motion.steps[0]) if motion.steps else 0
+    extents = [1 + sum(abs(motion.steps[m][d]) * (t - 1) for m, t in enumerate(tiles)) for d in range(subscripts)]
+    if not extents:
+        return 1
+    last = extents[-1] * _element(motion, arrays).size
+    return prod(extents[:-1]) * (1 + last // line)
+

@@ -1,0 +1,154 @@
+"""Scalar promotion inside lanes: what a strip loads twice is loaded once, sums stay in registers.
+
+The loop's marks promise that (a) its iterations are independent, or partial sums, and (b) with strips inside, accesses
+of one array that are written differently never meet in a strip; so values may be kept by name.
+
+Before: for j { C[i, j] += A[i, k] * B[k, j];  C[i, j] += A[i, k + 1] * B[k + 1, j] }
+After:  let a = A[i, k]; let a2 = A[i, k + 1]; for j { let c = C[i, j]; …; C[i, j] = c + a * B[k, j] + a2 * B[k + 1, j] }
+
+>>> from planish.ir.nest import Block
+>>> promote(Block(()), frozenset(), {})
+Block(body=())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from planish.ir.expr import Binary, Expr, Load, Var
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, LoopFacts, Reduce, ReduceOp, Stmt
+from planish.ir.traverse import expressions, loads, map_block, map_expr, variables, walk
+
+Cell = tuple[str, tuple[Expr, ...]]
+
+
+@dataclass(slots=True)
+class _Names:
+    """Fresh names for values."""
+
+    taken: set[str]
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def fresh(self, array: str) -> str:
+        while True:
+            number = self.counts[array] = self.counts.get(array, -1) + 1
+            name = f"{array.lower()}{number}"
+            if name not in self.taken:
+                self.taken.add(name)
+                return name
+
+
+def promote(nest: Block, taken: frozenset[str], arrays: Mapping[str, Array]) -> Block:
+    """The nest with values of every loop over lanes held in names; loops that cannot be lanes lose the mark."""
+    loops = {s.var for s in walk(nest) if isinstance(s, For)}
+    names = _Names(set(taken) | loops)
+
+    def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+        if not isinstance(stmt, For) or not stmt.facts.simd:
+            return stmt
+        plain = all(isinstance(s, Assign | Reduce) for s in stmt.body.body)
+        if stmt.facts.unroll == -1 and plain:
+            return _promote_strip(stmt, names, arrays)
+        return _promote_sums(stmt, names, arrays)
+
+    return map_block(visit, nest)
+
+
+def _uses(var: str, cell: Cell) -> bool:
+    return any(var in variables(x) for x in cell[1])
+
+
+def _cell(stmt: Assign | Reduce) -> Cell:
+    return (stmt.array, stmt.index)
+
+
+def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stmt | tuple[Stmt, ...]:
+    body = [s for s in loop.body.body if isinstance(s, Assign | Reduce)]
+    written = {_cell(s) for s in body}
+    before: list[Stmt] = []
+    fixed: dict[Cell, Expr] = {}
+    for stmt in body:
+        for load in loads(stmt.value):
+            cell = (load.array, load.index)
+            if cell in fixed or cell in written or _uses(loop.var, cell):
+                continue
+            name = names.fresh(load.array)
+            before.append(Let(name, load))
+            fixed[cell] = Var(name, load.type)
+    sums = [c for c in dict.fromkeys(_cell(s) for s in body) if not _uses(loop.var, c)]
+    if sums:
+        return (*before, *_sum_loop(loop, body, fixed, sums, names, arrays))
+    values = dict(fixed)
+    inside: list[Stmt] = []
+    for stmt in body:
+        value = _with_values(stmt.value, values, inside, names)
+        cell = _cell(stmt)
+        if isinstance(stmt, Reduce):
+            old = _with_values(Load(stmt.array, stmt.index, arrays[stmt.array].type), values, inside, names)
+            value = Binary(stmt.op, old, value)
+        name = names.fresh(stmt.array)
+        inside.append(Let(name, value))
+        values[cell] = Var(name, arrays[stmt.array].type)
+    for cell in dict.fromkeys(_cell(s) for s in body):
+        inside.append(Assign(cell[0], cell[1], values[cell]))
+    return (*before, replace(loop, body=Block(tuple(inside)), facts=LoopFacts(simd=True)))
+
+
+def _with_values(expr: Expr, values: dict[Cell, Expr], out: list[Stmt], names: _Names) -> Expr:
+    """The expression with loads taken from `values`, or loaded once into a new name."""
+
+    def fresh(x: Expr) -> Expr:
+        if not isinstance(x, Load):
+            return x
+        cell = (x.array, x.index)
+        if cell not in values:
+            name = names.fresh(x.array)
+            out.append(Let(name, x))
+            values[cell] = Var(name, x.type)
+        return values[cell]
+
+    return map_expr(fresh, expr)
+
+
+def _sum_loop(
+    loop: For,
+    body: list[Assign | Reduce],
+    fixed: dict[Cell, Expr],
+    sums: list[Cell],
+    names: _Names,
+    arrays: Mapping[str, Array],
+) -> tuple[Stmt, ...]:
+    """A loop whose targets stay: each is summed in a register and stored after the loop."""
+    register = {cell: Array(names.fresh(cell[0]), arrays[cell[0]].type, memory="register") for cell in sums}
+    ops: dict[Cell, ReduceOp] = {_cell(s): s.op for s in body if isinstance(s, Reduce)}
+    if set(ops) != set(sums) or any(not isinstance(s, Reduce) for s in body):
+        return (replace(loop, facts=LoopFacts()),)
+    inside: list[Stmt] = []
+    values = dict(fixed)
+    for stmt in body:
+        value = _with_values(stmt.value, values, inside, names)
+        inside.append(Reduce(register[_cell(stmt)].name, (), ops[_cell(stmt)], value, stmt.span))
+    facts = LoopFacts(simd=True, reductions=tuple((ops[c], register[c].name) for c in sums))
+    opening: list[Stmt] = []
+    for cell in sums:
+        opening += [Alloc(register[cell]), Assign(register[cell].name, (), Load(*cell, register[cell].type))]
+    closing = [Assign(*cell, Load(register[cell].name, (), register[cell].type)) for cell in sums]
+    return (*opening, replace(loop, body=Block(tuple(inside)), facts=facts), *closing)
+
+
+def _promote_sums(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stmt | tuple[Stmt, ...]:
+    """Lanes without strips: targets that stay become sums if nothing else in the loop touches their array."""
+    body = list(loop.body.body)
+    facts = LoopFacts(simd=True)
+    stays = [s for s in walk(loop.body) if isinstance(s, Assign | Reduce) and not _uses(loop.var, _cell(s))]
+    if not stays:
+        return replace(loop, facts=facts)
+    if len(body) != len(stays) or len({s.array for s in stays}) != len({_cell(s) for s in stays}):
+        return replace(loop, facts=LoopFacts())
+    touched = [x.array for s in stays for e in expressions(s) for x in loads(e)]
+    if any(s.array in touched for s in stays) or any(not isinstance(s, Reduce) for s in stays):
+        return replace(loop, facts=LoopFacts())
+    sums = list(dict.fromkeys(_cell(s) for s in stays))
+    block = _sum_loop(loop, stays, {}, sums, names, arrays)
+    return Block(block)

@@ -1,0 +1,231 @@
+"""A band is cut into tiles, register strips and lanes, as its plan says; instances that fill a strip go their own way.
+
+Before: a band [i, j, k].  After, for lanes along j, strips of 4 along i and k:
+
+    tiles [it, jt, kt] > strips [i4, k4] > { full strips: lanes j > unrolled [i, k];  the rest: [i, k, j] }
+
+>>> MARKS["registers"].simd
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from planish.ir.nest import LoopFacts
+from planish.poly.listing import list_sets
+from planish.poly.scop import Access, Statement
+from planish.schedule.band import Band, same_time
+from planish.schedule.choice import Choice
+
+MARKS = {
+    "registers": LoopFacts(simd=True, unroll=-1),
+    "lanes": LoopFacts(simd=True),
+    "threads": LoopFacts(parallel=True),
+}
+"""Names of marks in the tree, and what they promise of the loops of the band below (`unroll=-1`: strips inside)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strips:
+    """The full strips of a band: the instances in them, and whether each lane was decided on its own."""
+
+    full: isl.UnionSet
+    by_lane: bool
+
+
+def shape_band(node: isl.ScheduleNode, band: Band, choice: Choice, by_lane: bool, threads: bool) -> isl.ScheduleNode:
+    """The tree with the band at `node` (whose child has no bands) replaced by its shaped form; returns the topmost
+    new node."""
+    schedule = node.band_get_partial_schedule()
+    values = [schedule.get_at(i) for i in range(len(band.members))]
+    inner = [m for m in range(len(values)) if m != choice.lanes_member]
+    strips = find_strips(band, choice, by_lane) if choice.jam else None
+    node = node.delete()
+    jam = dict(choice.jam)
+    if strips is None or strips.full.is_empty():
+        node = _insert_lanes(node, values, inner, choice)
+    else:
+        rest = band.domain.subtract(strips.full).coalesce()
+        filters = isl.UnionSetList.alloc(node.get_ctx(), 2).add(strips.full).add(rest)
+        node = node.insert_sequence(filters)
+        first = _insert_strip(node.get_child(0).get_child(0), values, choice)
+        node = first.ancestor(2)
+        second = _insert_lanes(node.get_child(1).get_child(0), values, sorted(jam), choice)
+        node = _climb(second, node.get_tree_depth())
+        outer = [_floor(values[m], jam[m]) if m in jam else values[m] for m in inner]
+        node = node.insert_partial_schedule(_join(outer)).band_set_permutable(1)
+    tiles = [_floor(values[m], t) for m, t in enumerate(choice.tiles) if t]
+    if tiles:
+        node = node.insert_partial_schedule(_join(tiles)).band_set_permutable(1)
+    if threads:
+        node = node.insert_mark(isl.Id("threads"))
+    return node
+
+
+def _climb(node: isl.ScheduleNode, depth: int) -> isl.ScheduleNode:
+    return node.ancestor(node.get_tree_depth() - depth)
+
+
+def _insert_lanes(
+    node: isl.ScheduleNode, values: list[isl.UnionPwAff], outer: list[int], choice: Choice
+) -> isl.ScheduleNode:
+    """Loops over `outer` members, then the lanes' member innermost."""
+    node = node.insert_partial_schedule(_join([values[choice.lanes_member]]))
+    if choice.lanes != "serial":
+        node = node.insert_mark(isl.Id("lanes"))
+    if outer:
+        node = node.insert_partial_schedule(_join([values[m] for m in outer])).band_set_permutable(1)
+    return node
+
+
+def _insert_strip(node: isl.ScheduleNode, values: list[isl.UnionPwAff], choice: Choice) -> isl.ScheduleNode:
+    """Lanes, with the jammed members unrolled inside; returns the mark above."""
+    node = node.insert_partial_schedule(_join([values[m] for m, _ in choice.jam]))
+    for i in range(len(choice.jam)):
+        node = node.band_member_set_ast_loop_type(i, isl.ast_loop_type.unroll)
+    node = node.insert_partial_schedule(_join([values[choice.lanes_member]]))
+    return node.insert_mark(isl.Id("registers"))
+
+
+def _floor(value: isl.UnionPwAff, size: int) -> isl.UnionPwAff:
+    """The start of the tile of `size` that a value lies in."""
+    by = isl.Val.int_from_si(value.get_ctx(), size)
+    return value.scale_down_val(by).floor().scale_val(by)
+
+
+def _join(values: list[isl.UnionPwAff]) -> isl.MultiUnionPwAff:
+    parts = [isl.MultiUnionPwAff.from_union_pw_aff(v) for v in values]
+    return reduce(lambda a, b: a.flat_range_product(b), parts)
+
+
+def find_strips(band: Band, choice: Choice, by_lane: bool) -> Strips:
+    """The instances of the dominant statement in strips that are full, alone, and free of aliasing accesses.
+
+    With `by_lane` each value of the lanes' member is judged apart; otherwise a strip is full for all of them.
+    """
+    statement = band.dominant[0]
+    jam = dict(choice.jam)
+    own = isl.UnionSet.from_set(statement.domain).intersect(band.domain)
+    outer = band.prefix
+    if not by_lane and choice.tiles[choice.lanes_member]:
+        tile = _floor_map(band.members[choice.lanes_member], choice.tiles[choice.lanes_member])
+        outer = outer.flat_range_product(tile)
+    for m, member in enumerate(band.members):
+        if m != choice.lanes_member:
+            outer = outer.flat_range_product(_floor_map(member, jam[m]) if m in jam else member)
+    lane = band.members[choice.lanes_member]
+    place = outer.flat_range_product(lane)
+    bounds = place
+    for m in sorted(jam):
+        bounds = bounds.flat_range_product(band.members[m])
+    used = isl.Set.from_union_set(own.apply(bounds))
+    count = len(jam)
+    spots = used.project_out(isl.dim_type.set, used.dim(isl.dim_type.set) - count, count)
+    box = _box(spots, [_strip_position(band, choice, m) for m in sorted(jam)], [jam[m] for m in sorted(jam)])
+    holes = box.subtract(used)
+    bad = holes.project_out(isl.dim_type.set, used.dim(isl.dim_type.set) - count, count)
+    others = band.domain.subtract(own)
+    if not others.is_empty():
+        bad = bad.union(_as_set(others.apply(place), spots))
+    key = place if by_lane else outer
+    good = spots.subtract(bad)
+    if not by_lane:
+        last = spots.dim(isl.dim_type.set) - 1
+        good = spots.project_out(isl.dim_type.set, last, 1).subtract(bad.project_out(isl.dim_type.set, last, 1))
+    full = own.intersect(isl.UnionSet.from_set(good).apply(key.reverse()))
+    clash = _clashes(statement, full, key)
+    if not clash.is_empty():
+        full = full.subtract(clash.apply(key.reverse()))
+    return Strips(full.coalesce(), by_lane)
+
+
+def _floor_map(member: isl.UnionMap, size: int) -> isl.UnionMap:
+    """A member's values rounded down to a multiple of `size`."""
+    space = member.get_space().params()
+    down = isl.UnionMap.from_map(
+        isl.Map(f"{{ [x] -> [y] : y mod {size} = 0 and y <= x < y + {size} }}").align_params(space)
+    )
+    return member.apply_range(down)
+
+
+def _strip_position(band: Band, choice: Choice, member: int) -> int:
+    """The column, counted from the lanes' one leftwards, where the start of a jammed member's strip stands."""
+    inner = [m for m in range(len(band.members)) if m != choice.lanes_member]
+    return len(inner) - inner.index(member)
+
+
+def _box(spots: isl.Set, positions: list[int], sizes: list[int]) -> isl.Set:
+    """All points of the strips at `spots`: each jammed member from its strip's start, `size` values."""
+    dims = spots.dim(isl.dim_type.set)
+    box = spots.add_dims(isl.dim_type.set, len(sizes))
+    for i, (position, size) in enumerate(zip(positions, sizes, strict=True)):
+        space = isl.LocalSpace.from_space(box.get_space())
+        start = isl.Aff.var_on_domain(space, isl.dim_type.set, dims - 1 - position)
+        value = isl.Aff.var_on_domain(space, isl.dim_type.set, dims + i)
+        box = box.intersect(value.ge_set(start))
+        box = box.intersect(value.lt_set(start.add_constant_val(isl.Val.int_from_si(box.get_ctx(), size))))
+    return box
+
+
+def _as_set(union: isl.UnionSet, like: isl.Set) -> isl.Set:
+    return isl.Set.empty(like.get_space()) if union.is_empty() else isl.Set.from_union_set(union)
+
+
+def _clashes(statement: Statement, full: isl.UnionSet, key: isl.UnionMap) -> isl.UnionSet:
+    """Places where two differently written accesses of the strip meet in one element, one of them a store."""
+    together = same_time(key.intersect_domain(full))
+    out = isl.UnionSet.empty(full.get_space())
+    write = statement.write
+    for access in statement.accesses[1:]:
+        if access.array != write.array or access.index == write.index:
+            continue
+        meet = _meeting(write, access).intersect(together)
+        if not meet.is_empty():
+            out = out.union(meet.domain().apply(key))
+    return out
+
+
+def _meeting(a: Access, b: Access) -> isl.UnionMap:
+    return isl.UnionMap.from_map(a.relation.apply_range(b.relation.reverse()))
+
+
+def bands_at_leaves(schedule: isl.Schedule) -> int:
+    """The number of bands below which there are only leaves."""
+    return len(_leaf_paths(schedule.get_root()))
+
+
+def _leaf_paths(node: isl.ScheduleNode) -> list[tuple[int, ...]]:
+    """Paths (child positions from the root) to the bands that have no band below."""
+    out: list[tuple[int, ...]] = []
+
+    def visit(at: isl.ScheduleNode, path: tuple[int, ...]) -> bool:
+        below = False
+        for i in range(at.n_children()):
+            below |= visit(at.get_child(i), (*path, i))
+        if at.get_type() == isl.schedule_node_type.band:
+            if not below:
+                out.append(path)
+            return True
+        return below
+
+    visit(node, ())
+    return out
+
+
+def leaf_bands(schedule: isl.Schedule) -> list[tuple[int, ...]]:
+    """Paths to the innermost bands; children positions from the root, stable while bands are shaped one by one."""
+    return _leaf_paths(schedule.get_root())
+
+
+def node_at(schedule: isl.Schedule, path: tuple[int, ...]) -> isl.ScheduleNode:
+    """The node at a path of child positions."""
+    return reduce(lambda node, position: node.get_child(position), path, schedule.get_root())
+
+
+def domain_names(domain: isl.UnionSet) -> tuple[str, ...]:
+    """The statements of a union of instances."""
+    return tuple(sorted(s.get_tuple_name() for s in list_sets(domain)))

@@ -1,0 +1,1 @@
+"""Machines: their descriptions, the loader, and the probe that describes the host."""

@@ -1,0 +1,77 @@
+"""A machine as the schedules see it: vectors, caches, cores, and how compilers are told of it.
+
+>>> from planish.ir.types import F32
+>>> tiny = Target("tiny", "x86-64", 128, 16, False, (Cache(1, 32768),))
+>>> tiny.lanes(F32), tiny.cache(1).bytes, tiny.cache(3).level
+(4, 32768, 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from planish.ir.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A data cache: its size and line in bytes, the ways of a set, and the number of cores that share it."""
+
+    level: int
+    bytes: int
+    line: int = 64
+    associativity: int = 8
+    shared: int = 1
+
+    @property
+    def share(self) -> int:
+        """The bytes that one core has when all that share it are busy."""
+        return self.bytes // self.shared
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A machine.
+
+    `vector_bits` is the width of its vectors (0: none), `vector_registers` their number, `fma` whether it multiplies
+    and adds in one instruction, `fma_units` how many of these (or additions) it starts in a cycle, `fma_latency` how
+    many cycles one takes, `masks` whether lanes can be switched off. `caches` go from the nearest outwards and hold
+    data. `frequency_ghz` is 0 where unknown. `flags` make a compiler ("gcc", "clang") generate code for it; `tuning`
+    are optional flags that let it use the full width of the vectors.
+    """
+
+    name: str
+    isa: str
+    vector_bits: int
+    vector_registers: int
+    fma: bool
+    caches: tuple[Cache, ...]
+    cores: int = 1
+    masks: bool = False
+    fma_units: int = 1
+    fma_latency: int = 4
+    frequency_ghz: float = 0.0
+    flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tuning: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    description: str = ""
+
+    def lanes(self, type: Type) -> int:
+        """How many elements of a type one vector holds, at least 1."""
+        return max(1, self.vector_bits // (8 * type.size))
+
+    def cache(self, level: int) -> Cache:
+        """The cache of that level; the last one where the machine has fewer."""
+        return next((cache for cache in self.caches if cache.level >= level), self.caches[-1])
+
+    def flags_for(self, compiler: str) -> tuple[str, ...]:
+        """The flags for a kind of compiler, empty where none are known."""
+        return tuple(self.flags.get(compiler, ()))
+
+    def flops_per_cycle(self, type: Type) -> int:
+        """The floating operations of a type that one core can start in a cycle."""
+        return self.lanes(type) * self.fma_units * (2 if self.fma else 1)
+
+    def peak_gflops(self, type: Type) -> float:
+        """10^9 floating operations per second on one core; 0 where the frequency is unknown."""
+        return self.flops_per_cycle(type) * self.frequency_ghz

@@ -1,0 +1,143 @@
+"""The machine that this program runs on, as Linux describes it under /proc and /sys.
+
+>>> probe_host().name
+'native'
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from planish.target.description import NATIVE, load_description, parse_size
+from planish.target.machine import Cache, Target
+
+_CPUS = "sys/devices/system/cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class _Vectors:
+    """What a feature of the processor says about its vectors."""
+
+    feature: str
+    isa: str
+    bits: int
+    registers: int
+    masks: bool = False
+
+
+# The widest first: the first feature that the processor has decides.
+_X86 = (
+    _Vectors("avx512bw", "x86-64-v4", 512, 32, True),
+    _Vectors("avx2", "x86-64-v3", 256, 16),
+    _Vectors("avx", "x86-64-v2", 256, 16),
+    _Vectors("sse2", "x86-64", 128, 16),
+)
+_ARM = (_Vectors("asimd", "armv8-a", 128, 32),)
+
+
+def probe_host(root: Path = Path("/"), machine: str | None = None) -> Target:
+    """The host as a target named "native"; what is not found out is taken from the generic description.
+
+    `root` is where proc/cpuinfo and sys/devices are looked for, `machine` the architecture as uname spells it.
+    """
+    generic = load_description("generic")
+    architecture = (machine or platform.machine()).lower()
+    facts = _cpuinfo(root)
+    features = frozenset((facts.get("flags") or facts.get("Features") or "").split())
+    arm = architecture in ("aarch64", "arm64")
+    x86 = architecture in ("x86_64", "amd64")
+    vectors = next((v for v in (_ARM if arm else _X86 if x86 else ()) if v.feature in features), None)
+    fma = "fma" in features if x86 else arm and vectors is not None
+    wide = ("-mprefer-vector-width=512",) if vectors is not None and vectors.bits == 512 else ()
+    flag = "-mcpu=native" if arm else "-march=native"
+    return Target(
+        name=NATIVE,
+        isa=vectors.isa if vectors else architecture or generic.isa,
+        vector_bits=vectors.bits if vectors else generic.vector_bits,
+        vector_registers=vectors.registers if vectors else generic.vector_registers,
+        fma=fma,
+        caches=_caches(root) or generic.caches,
+        cores=_cores(),
+        masks=vectors.masks if vectors else False,
+        fma_units=2 if fma else 1,
+        fma_latency=generic.fma_latency,
+        frequency_ghz=_frequency(root, facts),
+        flags={"gcc": (flag,), "clang": (flag,)},
+        tuning={"gcc": wide, "clang": wide} if wide else {},
+        description=facts.get("model name") or f"this {architecture} machine",
+    )
+
+
+def _cpuinfo(root: Path) -> dict[str, str]:
+    """The entries of the first processor."""
+    facts: dict[str, str] = {}
+    for line in _read(root / "proc/cpuinfo").splitlines():
+        name, colon, value = line.partition(":")
+        if not colon and facts:
+            break
+        facts.setdefault(name.strip(), value.strip())
+    return facts
+
+
+def _caches(root: Path) -> tuple[Cache, ...]:
+    found: dict[int, Cache] = {}
+    for folder in sorted((root / _CPUS / "cpu0/cache").glob("index[0-9]*")):
+        level, size = _number(folder / "level"), parse_size(_read(folder / "size"))
+        if _read(folder / "type") == "Instruction" or level <= 0 or size <= 0:
+            continue
+        sharing = cpu_count(_read(folder / "shared_cpu_list"))
+        # Two threads of one core count as one: the private caches of a core are not halved.
+        threads = cpu_count(_read(root / _CPUS / "cpu0/topology/thread_siblings_list"))
+        found[level] = Cache(
+            level=level,
+            bytes=size,
+            line=_number(folder / "coherency_line_size") or 64,
+            associativity=_number(folder / "ways_of_associativity") or 8,
+            shared=max(1, sharing // max(1, threads)),
+        )
+    return tuple(found[level] for level in sorted(found))
+
+
+def cpu_count(text: str) -> int:
+    """The processors in a list as Linux writes it; 1 where it is no such list.
+
+    >>> cpu_count("0-3,8,10-11"), cpu_count("")
+    (7, 1)
+    """
+    count = 0
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        if match:
+            count += int(match[2] or match[1]) - int(match[1]) + 1
+    return max(1, count)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+def _frequency(root: Path, facts: dict[str, str]) -> float:
+    """GHz: the highest that the processor is said to reach, else what it runs at; 0 where unknown."""
+    kilohertz = _number(root / _CPUS / "cpu0/cpufreq/cpuinfo_max_freq")
+    if kilohertz:
+        return kilohertz / 1e6
+    match = re.fullmatch(r"\d+(\.\d+)?", facts.get("cpu MHz", ""))
+    return round(float(match[0]) / 1e3, 3) if match else 0.0
+
+
+def _number(path: Path) -> int:
+    text = _read(path)
+    return int(text) if text.isdigit() else 0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""

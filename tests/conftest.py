@@ -1,0 +1,38 @@
+"""What all tests share: a compiler, and a way from C text to a library with entries."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from planish.run.entry import entry_text
+from planish.run.signature import Signature
+from planish.run.toolchain import choose_compiler, compile_library
+
+Build = Callable[[str, Signature], Path]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> object:
+    """Tests never read or write the user's own cache."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    yield None
+    patch.undo()
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Build:
+    """`build(c_text, signature)`: a library with entries, compiled without changes to the meaning of floats."""
+    if not (shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")):
+        pytest.skip("no C compiler here")
+    compiler = choose_compiler(None)
+
+    def make(text: str, signature: Signature) -> Path:
+        flags = ("-O2", "-ffp-contract=off", "-w")
+        return compile_library(compiler, text + entry_text(signature), flags, tmp_path)
+
+    return make

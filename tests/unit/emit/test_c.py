@@ -1,0 +1,189 @@
+"""The emitted text: signatures, names, pragmas, literals, parentheses, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from compiled import call, compile_kernels, compile_text
+
+from planish.core.diagnostic import PlanishError
+from planish.emit.c import emit_function
+from planish.emit.expression import emit_expr
+from planish.emit.prologue import HELPERS, emit_prologue
+from planish.ir.parser import parse_expr, parse_kernel
+
+
+def emit(text: str, **options: Any) -> str:
+    return emit_function(parse_kernel(text), "f", **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("a - (b - c)", "a - (b - c)"),
+        ("a - b - c", "a - b - c"),
+        ("a * (b + c) - -(d)", "a * (b + c) - (-d)"),
+        ("-(-(a))", "-(-a)"),
+        ("a < b && c < d || e == f", "(a < b && c < d) || e == f"),
+        ("p:bool == (a < b)", "p == (a < b)"),
+        ("(a & 3 | b) << 2", "((a & 3) | b) << 2"),
+        ("(a + b) >> 1", "(a + b) >> 1"),
+        ("select(a < b, a, b) + 1", "(a < b ? a : b) + 1"),
+        ("select(a < b, a, select(c < d, c, d))", "a < b ? a : (c < d ? c : d)"),
+        ("2000000000 * 2", "2000000000ll * 2"),
+        ("1 << n", "1ll << n"),
+        ("5000000000", "5000000000ll"),
+        ("-9223372036854775807 - 1", "-9223372036854775807ll - 1"),
+        ("-9223372036854775808 + n", "-9223372036854775807ll - 1 + n"),
+        ("3:u32 - x:u32", "3u - x"),
+        ("x:i8 + y:i8", "(int8_t)(x + y)"),
+        ("x:u16 * y:u16", "(uint16_t)((uint32_t)x * y)"),
+        ("x:f16 + 1.5:f16", "(_Float16)(x + (_Float16)1.5f)"),
+        ("x:f32 * 0.1:f32", "x * 0.1f"),
+        ("x:f64 * 0.1", "x * 0.1"),
+        ("sqrt(x:f32) + fma(x:f32, x:f32, x:f32)", "sqrtf(x) + fmaf(x, x, x)"),
+        ("f32(i)", "(float)i"),
+        ("i64(i)", "i"),
+        ("min(a, max(b, 0))", "planish_min(a, planish_max(b, 0))"),
+        ("min(x:u8, y:u8)", "planish_min_u8(x, y)"),
+        ("(a + 1) // 4 % 8", "planish_mod(planish_floordiv(a + 1, 4), 8)"),
+        ("x:u32 // 4:u32", "x / 4u"),
+        ("quo(a, 4) * rem(b, 3)", "a / 4 * (b % 3)"),
+        ("!(a < b)", "!(a < b)"),
+        ("~x:u8", "(uint8_t)~x"),
+        ("inf + x:f64", "(double)INFINITY + x"),
+        ("A[i, 2 * j]:f64 / s[]:f64", "A[i][2 * j] / s"),
+    ],
+)
+def test_expressions(text: str, wanted: str) -> None:
+    assert emit_expr(parse_expr(text)) == wanted
+
+
+def test_division_of_what_cannot_be_negative_is_plain() -> None:
+    text = emit("kernel k(n; A: f64[n]) { for i in 0 .. n { A[i // 2] = f64((i + 3) % 4 + (i - 1) // 2) } }")
+    assert "A[i / 2] = (double)((i + 3) % 4 + planish_floordiv(i - 1, 2));" in text
+
+
+def test_parameters() -> None:
+    head = emit(
+        "kernel k(n, m; a: f32, p: bool; A: f64[n, m] distinct, B: f64[n, m], v: u8[?], w: i16[n] distinct, s: f32[]) "
+        "{ w[0] = i16(v[0]) s[] = f32(A[0, 0]) }"
+    )
+    signature = " ".join(head[: head.index("\n{")].split())
+    assert signature == (
+        "static void f( ptrdiff_t n, ptrdiff_t m, float a, _Bool p, double (*restrict A)[m], double (*B)[m], "
+        "const uint8_t *v, int16_t *restrict w, float *s)"
+    )
+    assert "(void)n;" in head
+    assert "(void)m;" not in head
+
+
+def test_noalias_restricts_every_pointer() -> None:
+    text = "kernel k(n; A: f64[n], B: f64[n]) { A[0] = B[0] }"
+    assert "restrict" not in emit(text)
+    assert emit(text, noalias=True).startswith("static void f(ptrdiff_t n, double *restrict A, const double *restrict B)")
+
+
+def test_names_that_c_or_the_emitter_needs_are_changed() -> None:
+    text = emit("kernel k(int; A: f64[int], f: f64[]) { for sqrt in 0 .. int { let N = A[sqrt] A[sqrt] = sqrt(N) + f[] } }",
+                reserved={"N"})  # fmt: skip
+    assert "ptrdiff_t int_, double *A, const double *f_" in text
+    assert "for (ptrdiff_t sqrt_ = 0; sqrt_ < int_; sqrt_++)" in text
+    assert "A[sqrt_] = sqrt(N_) + *f_;" in text
+
+
+def test_a_changed_name_does_not_hit_another() -> None:
+    text = emit("kernel k(int, int_; A: f64[1]) { A[0] = f64(int - int_) }")
+    assert "A[0] = (double)(int__ - int_);" in text
+
+
+SUM = "kernel k(n; x: f64[n], s: f64[]) { for i in 0 .. n parallel simd reduce(add: s) unroll 4 { s[] += x[i] } }"
+
+
+def test_reductions_have_a_variable_of_their_own() -> None:
+    text = emit(SUM)
+    assert "#pragma omp simd reduction(+:s_add)" in text
+    assert "double s_add = *s;" in text
+    assert "s_add += x[i];" in text
+    assert "*s = s_add;" in text
+    assert "#pragma omp parallel for simd reduction(+:s_add)" in emit(SUM, threads=True)
+
+
+def test_strict_keeps_the_order_of_float_sums() -> None:
+    text = emit(SUM, strict=True, threads=True)
+    assert "omp" not in text
+    assert "#pragma GCC unroll 4" in text
+    assert "omp simd reduction" in emit(SUM.replace("f64", "i32"), strict=True)
+
+
+def test_heap_arrays_stand_at_the_top_only() -> None:
+    with pytest.raises(ValueError, match="below the top level"):
+        emit("kernel k(n) { for i in 0 .. n { alloc t: f64[n] t[0] = 1.0 } }")
+
+
+def test_no_memory_means_nothing_was_done(tmp_path: Path) -> None:
+    kernel = parse_kernel("kernel k(n; A: f64[]) { A[] = 1.0 alloc t: f64[n] alloc u: f64[n, n] t[0] = 2.0 u[0, 0] = t[0] }")
+    (function,) = compile_kernels([kernel], tmp_path)
+    cell = np.zeros(())
+    assert call(function, kernel, {"n": 2**40, "A": cell}) == 1
+    assert cell.item() == 0.0
+    assert call(function, kernel, {"n": 3, "A": cell}) == 0
+    assert cell.item() == 1.0
+
+
+def test_what_nothing_uses_is_left_out() -> None:
+    text = emit("kernel k(n; A: f64[]) { let a = n let b = a alloc t: f64[4] alloc u: f64[n] A[] = 0.0 }")
+    assert text == "static void f(ptrdiff_t n, double *A)\n{\n  (void)n;\n  *A = 0.0;\n}\n"
+
+
+def test_bounds_that_the_body_changes_are_evaluated_once(tmp_path: Path) -> None:
+    kernel = parse_kernel("kernel k(; m: i64[], A: i64[]) { for i in 0 .. m[] { m[] += 1 A[] += i } }".replace("(; ", "("))
+    (function,) = compile_kernels([kernel], tmp_path)
+    m, total = np.array(4), np.array(0)
+    call(function, kernel, {"m": m, "A": total})
+    assert (m.item(), total.item()) == (8, 6)
+
+
+def test_bf16_is_refused() -> None:
+    with pytest.raises(PlanishError, match="E0710"):
+        emit("kernel k(A: bf16[4]) { A[0] = 1.0:bf16 }")
+
+
+def test_a_call_from_user_code_brings_no_warning(tmp_path: Path, need_compiler: Any) -> None:
+    text = emit_function(
+        parse_kernel(
+            "kernel k(ni; alpha: f64; C: f64[1000, 1100] distinct, x: f64[1100], s: f64[]) {"
+            " for i in 0 .. ni simd { C[i, 0] = alpha * x[i] } s[] = x[0] }"
+        ),
+        "planish_k",
+    )
+    user = """
+    void user(int ni, double C[1000][1100], const double x[1100]) {
+      double s;
+      planish_k(ni, 1.5, C, x, &s);
+      C[0][0] = s;
+    }
+    void constant(int ni, double *A, const double B[1000][1100]) {
+      double s;
+      planish_k(ni, 1.5, (void *)A, B[0], &s);
+      A[0] = s;
+    }
+    """
+    for compiler in ("gcc", "clang-19"):
+        need_compiler(compiler)
+        compile_text(emit_prologue([text]) + user, tmp_path, compiler, ("-O3",))
+
+
+def test_helpers_are_written_once_and_compile(tmp_path: Path) -> None:
+    text = emit_prologue([f"/* {name}() */" for name in HELPERS] * 2)
+    for name in HELPERS:
+        assert text.count(f" {name}(") + text.count(f"*{name}(") == 3, name
+    compile_text(text, tmp_path)
+
+
+def test_c99_is_enough(tmp_path: Path) -> None:
+    text = emit("kernel k(n; A: f64[n]) { alloc t: f64[n] for i in 0 .. n { t[i] = A[i] } A[0] = t[n - 1] }")
+    compile_text(emit_prologue([text]) + "int (*g)(ptrdiff_t, double *) = f;\n", tmp_path, "gcc", ("-std=c99", "-pedantic"))

@@ -1,0 +1,51 @@
+"""The clock: order of fast and slow, short calls, restored data, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from planish.core.diagnostic import PlanishError
+from planish.ir.types import F64, I32
+from planish.run.clock import measure
+from planish.run.sandbox import Limits
+from planish.run.signature import Case, Parameter, Signature
+
+Build = Callable[[str, Signature], Path]
+
+SCALE = Signature("scale", (Parameter("n", I32, "value"), Parameter("x", F64, "array")), None)
+FAST = "static void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] *= 2; }"
+SLOW = FAST.replace("{", "{ for (volatile int k = 0; k < 20 * n; k++) ; ")
+
+
+@pytest.mark.parametrize("n", [20, 200_000], ids=["repeated", "single"])
+def test_slower_takes_longer(build: Build, n: int) -> None:
+    libraries = [("fast", build(FAST, SCALE)), ("slow", build(SLOW, SCALE))]
+    fast, slow = measure(libraries, SCALE, Case({"n": n}, {"x": n}), budget_seconds=0.2)
+    assert (fast.label, slow.label) == ("fast", "slow")
+    assert fast.rounds == slow.rounds >= 1
+    assert 0 < fast.low <= fast.median <= fast.high
+    assert 3 * fast.median < slow.median
+    assert slow.median < 1.0
+
+
+def test_every_call_sees_the_same_data(build: Build) -> None:
+    """The function dies when it is called on its own result: restoring must happen before each repeated call."""
+    text = "void scale(int n, double *x) { if (x[0] > 2) __builtin_trap(); x[0] += 2; }"
+    (timing,) = measure([("once", build(text, SCALE))], SCALE, Case({"n": 4}, {"x": 4}), budget_seconds=0.1)
+    assert timing.rounds >= 5
+
+
+def test_an_endless_contestant_is_a_diagnostic(build: Build) -> None:
+    endless = build("void scale(int n, double *x) { for (volatile int i = 0; ; i++) ; }", SCALE)
+    libraries = [("good", build(FAST, SCALE)), ("bad", endless)]
+    with pytest.raises(PlanishError) as caught:
+        measure(libraries, SCALE, Case({"n": 4}, {"x": 4}), 0.1, limits=Limits(1.0))
+    assert caught.value.diagnostic.code == "E0806"
+    assert "'bad'" in caught.value.diagnostic.message
+
+
+def test_no_contestants_no_timings() -> None:
+    assert measure([], SCALE, Case({"n": 4}, {"x": 4})) == ()
