@@ -29,14 +29,16 @@ from planish.emit.expression import (
     emit_place,
     helper_suffix,
 )
-from planish.ir.arithmetic import limits
 from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, type_of
 from planish.ir.interval import range_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Stmt
 from planish.ir.traverse import expressions, map_block, walk, walk_expr
-from planish.ir.types import BOOL, F16, I32, I64, INDEX, Type
+from planish.ir.types import BOOL, F16, I32, I64, Type
 
 _WIDTH = 100
+
+_HUGE = 1 << 40
+"""No size is larger: arithmetic on iterators then stays within 64 bits, and its sign can be told."""
 
 _KEYWORDS = frozenset(
     {
@@ -236,7 +238,7 @@ class _Function:
                 name, text = self.spelt[var], emit_expr(value, context)
                 self.lines.append(f"{indent}const {c_type(type_of(value))} {name} = {text};")
                 if type_of(value).is_int:
-                    return context.with_range(var, range_of(value, context.known, True))
+                    return context.with_range(var, range_of(value, context.known))
             case _:
                 assert_never(stmt)
         return context
@@ -305,7 +307,7 @@ class _Function:
             self.lines.append(f"{indent}#pragma GCC unroll {facts.unroll}")
         step = f"{var}++" if loop.step == 1 else f"{var} += {loop.step}"
         self.lines.append(f"{indent}for (ptrdiff_t {var} = {lower}; {var} < {upper}; {step}) {{")
-        low, high = range_of(loop.lower, context.known, True)[0], range_of(loop.upper, context.known, True)[1]
+        low, high = range_of(loop.lower, context.known)[0], range_of(loop.upper, context.known)[1]
         self.block(loop.body, inner.with_range(loop.var, (low, max(low, high - 1))), indent + "  ")
         self.lines.append(f"{indent}}}")
         self.lines += [f"{indent}{line}" for line in after]
@@ -321,14 +323,12 @@ class _Function:
 
 
 def _size_ranges(kernel: Kernel) -> dict[str, tuple[int, int]]:
-    """What the assumptions say of the sizes directly: `n >= 1` and the like."""
-    top = limits(INDEX)[1]
-    out: dict[str, tuple[int, int]] = {}
+    """Where the sizes lie: what the assumptions say directly (`n >= 1` and the like), and that memory is finite."""
+    out = {x: (-_HUGE, _HUGE) for x in kernel.sizes}
     for assumption in kernel.assumptions:
         match assumption:
-            case Compare(op="ge" | "gt" as op, left=Var(name=name), right=Const(value=value)):
-                least = int(value) + (op == "gt")
-                out[name] = (max(least, out[name][0]) if name in out else least, top)
+            case Compare(op="ge" | "gt" as op, left=Var(name=name), right=Const(value=value)) if name in out:
+                out[name] = (max(int(value) + (op == "gt"), out[name][0]), _HUGE)
             case _:
                 pass
     return out

@@ -224,7 +224,7 @@ def _binary(expr: Binary, context: Context) -> tuple[str, int]:
         return text, POSTFIX
     if op == "floordiv" or op == "mod":
         plain = type.kind == "uint" or (
-            range_of(left, context.known, True)[0] >= 0 and range_of(right, context.known, True)[0] > 0
+            range_of(left, context.known)[0] >= 0 and range_of(right, context.known)[0] > 0
         )
         if not plain:
             text = f"planish_{op}({emit_expr(left, context)}, {emit_expr(right, context)})"

@@ -37,9 +37,11 @@ def run_kernel(kernel: Kernel, values: Mapping[str, int | float | np.ndarray[Any
     """Run a checked kernel; `values` holds every size, scalar and array by name; arrays change in place.
 
     An array's NumPy type is `type.numpy`, its shape that of the declaration (an unknown extent may be anything);
-    a scalar cell is an array of shape (). Arrays may share memory. Raises ValueError or TypeError where a value is missing or does
-    not fit its declaration or an assumption does not hold, IndexError (with array and subscript) for an access out
-    of bounds, ArithmeticError for an operation that C leaves undefined. Fresh local arrays hold NaN.
+    a scalar cell is an array of shape (). Arrays may share memory. Fresh local arrays hold NaN.
+
+    Raises ValueError or TypeError where a value is missing or does not fit its declaration or an assumption does not
+    hold, IndexError (with array and subscript) for an access out of bounds, ArithmeticError for an operation that C
+    leaves undefined.
     """
     program = Program()
     names = Names()

@@ -42,7 +42,7 @@ def combine(op: BinaryOp, a: Interval, b: Interval, type: Type) -> Interval:
         case "mod" | "rem":
             if b[0] <= 0:
                 return limits(type)
-            if 0 <= a[0] and a[1] < b[0]:
+            if a[0] >= 0 and a[1] < b[0]:
                 return a
             top = b[1] - 1
             if op == "rem" and a[0] < 0:

@@ -249,17 +249,9 @@ def _gather(expr: Expr, known: Ranges) -> _Sum:
         case Unary(op=unary, operand=x):
             return _Sum({Unary(unary, _simplify(x, known)): 1})
         case _:
+            # A decided `select` may turn out to be a sum by itself.
             fresh = _simplify(expr, known)
-            return _Sum({}, int(fresh.value)) if isinstance(fresh, Const) else _sum_of(fresh)
-
-
-def _sum_of(expr: Expr) -> _Sum:
-    """A simplified expression as one term, unless it became a sum by itself (a decided `select`)."""
-    match expr:
-        case Binary(op="add" | "sub" | "mul") | Unary(op="neg") | Const():
-            return _gather(expr, {})
-        case _:
-            return _Sum({expr: 1})
+            return _gather(fresh, known) if isinstance(fresh, Binary | Unary | Const) else _Sum({fresh: 1})
 
 
 def _divided(op: BinaryOp, a: _Sum, b: _Sum, known: Ranges) -> _Sum:
@@ -318,5 +310,9 @@ def _operands(op: BinaryOp, expr: Expr, known: Ranges) -> list[_Sum]:
     match expr:
         case Binary(op=same, left=a, right=b) if same == op:
             return [*_operands(op, a, known), *_operands(op, b, known)]
+        case Select() | Cast():
+            fresh = _simplify(expr, known)
+            again = isinstance(fresh, Binary) and fresh.op == op
+            return _operands(op, fresh, known) if again else [_gather(fresh, known)]
         case _:
             return [_gather(expr, known)]

@@ -35,10 +35,14 @@ class Access:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """An assignment with its iterators (outermost first), its domain and its accesses."""
+    """An assignment with its iterators (outermost first), its domain and its accesses.
+
+    `loops` numbers the loops around it in textual order, so that statements can tell which they share.
+    """
 
     name: str
     iterators: tuple[str, ...]
+    loops: tuple[int, ...]
     stmt: Assign | Reduce
     domain: isl.Set
     accesses: tuple[Access, ...]
@@ -102,6 +106,7 @@ class _Place:
     iterators: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     renames: tuple[tuple[str, Expr], ...] = ()
+    loops: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -113,7 +118,7 @@ class _Walk:
     context: isl.Set
     statements: list[Statement]
     locals: list[Array]
-    used: set[str]
+    loops: int = 0
 
 
 def extract_scop(kernel: Kernel) -> Scop:
@@ -121,7 +126,7 @@ def extract_scop(kernel: Kernel) -> Scop:
     head = f"[{', '.join(isl_name(n) for n in kernel.sizes)}] -> "
     conditions = " and ".join(condition_text(a) for a in kernel.assumptions)
     context = isl.Set(f"{head}{{ : {conditions} }}")
-    walk = _Walk(kernel, head, context, [], [], set(kernel.sizes) | {a.name for a in kernel.arrays})
+    walk = _Walk(kernel, head, context, [], [])
     schedule = _visit(kernel.body, _Place(), walk)
     if schedule is None:
         schedule = isl.Schedule.from_domain(isl.UnionSet.empty(context.get_space()))
@@ -168,7 +173,8 @@ def _visit_for(loop: For, place: _Place, walk: _Walk) -> isl.Schedule | None:
     if loop.step != 1:
         conditions.append(f"({var} - ({lower})) mod {loop.step} = 0")
     renames = (*place.renames, (loop.var, Var(name, INDEX)))
-    inner = _Place((*place.iterators, name), (*place.conditions, *conditions), renames)
+    inner = _Place((*place.iterators, name), (*place.conditions, *conditions), renames, (*place.loops, walk.loops))
+    walk.loops += 1
     first = len(walk.statements)
     schedule = _visit(loop.body, inner, walk)
     if schedule is None:
@@ -203,7 +209,7 @@ def _visit_assignment(stmt: Assign | Reduce, place: _Place, walk: _Walk) -> isl.
         accesses.append(_access(stmt.array, index, False, source, domain, walk))
     for load in dict.fromkeys(reads):
         accesses.append(_access(load.array, load.index, False, source, domain, walk))
-    walk.statements.append(Statement(name, place.iterators, fresh, domain, tuple(accesses)))
+    walk.statements.append(Statement(name, place.iterators, place.loops, fresh, domain, tuple(accesses)))
     return isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
 
 
@@ -216,7 +222,7 @@ def _access(
 
 
 def _with_condition(place: _Place, text: str) -> _Place:
-    return _Place(place.iterators, (*place.conditions, text), place.renames)
+    return _Place(place.iterators, (*place.conditions, text), place.renames, place.loops)
 
 
 def _renamed(expr: Expr, place: _Place) -> Expr:

@@ -14,12 +14,20 @@ from typing import Literal
 import islpy as isl
 
 from planish.poly.dependence import Dependences
-from planish.poly.listing import list_sets
+from planish.poly.listing import list_maps, list_sets
 from planish.poly.scop import Access, Scop, Statement
 from planish.schedule.strides import steps_of
 
 Lanes = Literal["parallel", "reduction", "serial"]
 """May the iterations of a member, innermost in its band, run in lanes: freely, as partial sums, or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Statements that share an innermost loop, and how its iterations may run."""
+
+    names: frozenset[str]
+    lanes: Lanes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,14 +73,49 @@ class Band:
             if any(any(steps[i]) for steps in rows) or not _is_fixed(m.intersect_domain(own))
         )  # fmt: skip
 
-    def lanes(self, member: int) -> Lanes:
-        """How the iterations of `member` may run when it is the innermost loop of the band."""
+    def lanes(self, member: int, apart: bool) -> tuple[Group, ...]:
+        """How statements may run when `member` is the innermost loop of the band: one group in a common loop, or (with
+        `apart`) as many groups as dependences allow, each with a loop of its own, in this order."""
         others = [m for i, m in enumerate(self.members) if i != member]
         together = reduce(lambda deps, m: deps.intersect(same_time(m)), others, self.inside)
-        carried = together.subtract(same_time(self.members[member]))
+        names = [s.name for s in self.statements]
+        edges = {(m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out)): m for m in list_maps(together)}
+        parts = order_components(names, set(edges)) if apart else (frozenset(names),)
+        moved = same_time(self.members[member])
+        return tuple(Group(part, self._kind(part, edges, moved)) for part in parts)
+
+    def _kind(self, part: frozenset[str], edges: dict[tuple[str, str], isl.Map], moved: isl.UnionMap) -> Lanes:
+        carried = isl.UnionMap.empty(moved.get_space())
+        for (first, second), relation in edges.items():
+            if first in part and second in part:
+                carried = carried.add_map(relation)
+        carried = carried.subtract(moved)
         if carried.is_empty():
             return "parallel"
         return "reduction" if carried.is_subset(self.reductions) else "serial"
+
+
+def order_components(names: list[str], edges: set[tuple[str, str]]) -> tuple[frozenset[str], ...]:
+    """The strongly connected components of a graph, sources first, otherwise in the order of `names`.
+
+    >>> [sorted(c) for c in order_components(["a", "b", "c"], {("c", "a"), ("a", "b"), ("b", "a")})]
+    [['c'], ['a', 'b']]
+    """
+    reach = {n: {n} for n in names}
+    changed = True
+    while changed:
+        changed = False
+        for first, second in edges:
+            wider = reach[first] | reach[second]
+            if wider != reach[first]:
+                reach[first], changed = wider, True
+    left, out = list(names), []
+    while left:
+        free = next(n for n in left if all(m in reach[n] or n not in reach[m] for m in left))
+        part = frozenset(m for m in left if m in reach[free] and free in reach[m])
+        out.append(part)
+        left = [n for n in left if n not in part]
+    return tuple(out)
 
 
 def same_time(times: isl.UnionMap) -> isl.UnionMap:

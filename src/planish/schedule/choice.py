@@ -13,11 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import assert_never
 
 from planish.ir.nest import Array
 from planish.ir.types import Type
-from planish.schedule.band import Band, Lanes, Motion
-from planish.schedule.strides import stride_kind
+from planish.schedule.band import Band, Group, Motion
+from planish.schedule.strides import StrideKind, stride_kind
 from planish.target.machine import Target
 
 JAM_TWO = (4, 4)
@@ -26,26 +27,32 @@ JAM_ONE = (8,)
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The plan for a band: `lanes_member` innermost, run as `lanes`; `jam` factors by member; `tiles` by member.
+    """The plan for a band: `lanes_member` innermost, one loop for each of `groups`; `jam` factors and `tiles` by member.
 
     A tile of 0 leaves the member whole. `cost` is an estimate of cycles per instance, for comparing plans.
     """
 
     lanes_member: int
-    lanes: Lanes
+    groups: tuple[Group, ...]
     jam: tuple[tuple[int, int], ...]
     tiles: tuple[int, ...]
     cost: float
+
+    @property
+    def has_lanes(self) -> bool:
+        """Whether any innermost loop runs in lanes."""
+        return any(g.lanes != "serial" for g in self.groups)
 
 
 def choose(band: Band, target: Target, arrays: dict[str, Array]) -> Choice:
     """The plan for `band` on `target`."""
     candidates = range(len(band.members)) if band.permutable else [len(band.members) - 1]
-    best = min((_lane_cost(band, m, target, arrays) for m in candidates), key=lambda x: x[0])
-    cost, member, lanes = best
-    jam = _choose_jam(band, member, lanes)
-    tiles = _choose_tiles(band, member, dict(jam), target, arrays) if band.permutable else ()
-    return Choice(member, lanes, jam, tiles or tuple(0 for _ in band.members), cost)
+    ways = (False, True) if len(band.statements) > 1 else (False,)
+    plans = [_lane_cost(band, m, apart, target, arrays) for apart in ways for m in candidates]
+    cost, member, groups = min(plans, key=lambda x: x[0])
+    jam = _choose_jam(band, member, groups)
+    tiles = _choose_tiles(band, member, target, arrays) if band.permutable else ()
+    return Choice(member, groups, jam, tiles or tuple(0 for _ in band.members), cost)
 
 
 def _element(motion: Motion, arrays: dict[str, Array]) -> Type:
@@ -57,42 +64,53 @@ def _dominant_motions(band: Band) -> list[Motion]:
     return [m for m in band.motions if m.statement in dominant]
 
 
-def _lane_cost(band: Band, member: int, target: Target, arrays: dict[str, Array]) -> tuple[float, int, Lanes]:
+def _lane_cost(
+    band: Band, member: int, apart: bool, target: Target, arrays: dict[str, Array]
+) -> tuple[float, int, tuple[Group, ...]]:
     """Cost per instance with `member` innermost; later members win ties, since they were innermost before."""
+    groups = band.lanes(member, apart)
+    kind = {name: g.lanes for g in groups for name in g.names}
     motions = _dominant_motions(band)
     if not motions:
-        return (float(len(band.members) - member), member, "serial")
-    lanes = band.lanes(member)
-    widths = [target.lanes(_element(m, arrays)) for m in motions]
+        return (float(len(band.members) - member), member, groups)
     total = 0.0
-    for motion, width in zip(motions, widths, strict=True):
-        match stride_kind(motion.steps[member]):
-            case "none":
-                total += 0.2 / width
-            case "unit":
-                total += 1.0 / width
-            case "reverse":
-                total += 1.5 / width
-            case _:
-                total += 1.2
-    if lanes == "serial":
-        total = 0.5 * total + len(motions) + 1.0
-    if lanes == "reduction":
-        total *= 1.05
-    return (total / len(motions) + 0.001 * (len(band.members) - 1 - member), member, lanes)
+    for motion in motions:
+        width = target.lanes(_element(motion, arrays))
+        cost = _access_cost(stride_kind(motion.steps[member]), width)
+        if kind[motion.statement.name] == "serial":
+            cost = 0.5 * cost + 1.5
+        elif kind[motion.statement.name] == "reduction":
+            cost *= 1.05
+        total += cost
+    preference = 0.001 * (len(band.members) - 1 - member) + 0.0005 * len(groups)
+    return (total / len(motions) + preference, member, groups)
 
 
-def _choose_jam(band: Band, member: int, lanes: Lanes) -> tuple[tuple[int, int], ...]:
+def _access_cost(kind: StrideKind, width: int) -> float:
+    """Cycles for one element of an access in a loop over lanes, `width` of which make a vector."""
+    match kind:
+        case "none":
+            return 0.2 / width
+        case "unit":
+            return 1.0 / width
+        case "reverse":
+            return 1.5 / width
+        case "far":
+            return 1.2
+        case _:
+            assert_never(kind)
+
+
+def _choose_jam(band: Band, member: int, groups: tuple[Group, ...]) -> tuple[tuple[int, int], ...]:
     """Members to unroll inside the lanes' loop, with factors: those along which most vectors stay."""
-    if lanes == "serial" or not band.permutable or band.irregular or len(band.dominant) != 1:
+    kind = {name: g.lanes for g in groups for name in g.names}
+    if any(kind[s.name] == "serial" for s in band.dominant) or not band.permutable or band.irregular:
         return ()
     motions = _dominant_motions(band)
     gains = []
     for m in range(len(band.members)):
-        if m == member:
-            continue
         stays = sum(1 for x in motions if not any(x.steps[m]) and any(x.steps[member]))
-        if stays:
+        if m != member and stays * 4 >= len(motions):
             gains.append((stays, m))
     gains.sort(reverse=True)
     picked = sorted(m for _, m in gains[:2])
@@ -107,9 +125,7 @@ def tile_candidates(members: int, lanes_member: int, width: int) -> list[tuple[i
     return list(product(*sizes))
 
 
-def _choose_tiles(
-    band: Band, member: int, jam: dict[int, int], target: Target, arrays: dict[str, Array]
-) -> tuple[int, ...]:
+def _choose_tiles(band: Band, member: int, target: Target, arrays: dict[str, Array]) -> tuple[int, ...]:
     """The tile with the least lines loaded per instance whose data fit in half of the second cache."""
     motions = [m for m in band.motions if m.access.index]
     if len(band.members) < 2 or not motions:

@@ -23,19 +23,44 @@ from planish.schedule.registers import promote
 from planish.schedule.shape import MARKS
 
 
-def lower(scop: Scop, schedule: isl.Schedule, locals: tuple[Array, ...]) -> Kernel:
-    """The kernel that runs `schedule`; `locals` are the arrays it allocates at its top."""
+Dropped = Mapping[str, frozenset[int]]
+"""Dimensions that local arrays lose."""
+
+
+def lower(scop: Scop, schedule: isl.Schedule, locals: tuple[Array, ...], dropped: Dropped | None = None) -> Kernel:
+    """The kernel that runs `schedule`; `locals` are the arrays it allocates at its top, without their `dropped`
+    dimensions."""
     kernel = scop.kernel
+    lost = dropped or {}
+    locals = tuple(_contracted(a, lost.get(a.name, frozenset())) for a in locals)
 
     def instantiate(name: str, at: tuple[Expr, ...]) -> Stmt:
         statement = scop.statement(name)
-        return place(statement.stmt, dict(zip(statement.iterators, at, strict=True)))
+        return place(_without(statement.stmt, lost), dict(zip(statement.iterators, at, strict=True)))
 
     taken = {*kernel.sizes, *(s.name for s in kernel.scalars), *(a.name for a in kernel.arrays)}
     taken |= {a.name for a in locals}
     nest = generate(schedule, instantiate, frozenset(taken), scop.context, MARKS.get)
     body = promote(nest, frozenset(taken), _types(kernel, locals))
     return replace(kernel, body=Block((*(Alloc(a) for a in locals), *body.body)))
+
+
+def _contracted(array: Array, dropped: frozenset[int]) -> Array:
+    shape = tuple(e for i, e in enumerate(array.shape) if i not in dropped)
+    return replace(array, shape=shape, memory=array.memory if shape else "register")
+
+
+def _without(stmt: Assign | Reduce, dropped: Dropped) -> Assign | Reduce:
+    """The statement with the subscripts of dropped dimensions left out."""
+
+    def kept(array: str, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        lost = dropped.get(array, frozenset())
+        return tuple(x for i, x in enumerate(index) if i not in lost)
+
+    def visit(x: Expr) -> Expr:
+        return replace(x, index=kept(x.array, x.index)) if isinstance(x, Load) else x
+
+    return replace(stmt, index=kept(stmt.array, stmt.index), value=map_expr(visit, stmt.value))
 
 
 def _types(kernel: Kernel, locals: tuple[Array, ...]) -> dict[str, Array]:

@@ -18,7 +18,7 @@ import islpy as isl
 from planish.ir.nest import LoopFacts
 from planish.poly.listing import list_sets
 from planish.poly.scop import Access, Statement
-from planish.schedule.band import Band, same_time
+from planish.schedule.band import Band, Group, same_time
 from planish.schedule.choice import Choice
 
 MARKS = {
@@ -74,12 +74,36 @@ def _insert_lanes(
     node: isl.ScheduleNode, values: list[isl.UnionPwAff], outer: list[int], choice: Choice
 ) -> isl.ScheduleNode:
     """Loops over `outer` members, then the lanes' member innermost."""
-    node = node.insert_partial_schedule(_join([values[choice.lanes_member]]))
-    if choice.lanes != "serial":
-        node = node.insert_mark(isl.Id("lanes"))
+    if len(choice.groups) > 1:
+        filters = isl.UnionSetList.alloc(node.get_ctx(), len(choice.groups))
+        for group in choice.groups:
+            filters = filters.add(_instances(node.get_universe_domain(), group))
+        node = node.insert_sequence(filters)
+        for i, group in enumerate(choice.groups):
+            below = _insert_loop(node.get_child(i).get_child(0), values, choice, group)
+            node = _climb(below, node.get_tree_depth())
+    else:
+        node = _insert_loop(node, values, choice, choice.groups[0])
     if outer:
         node = node.insert_partial_schedule(_join([values[m] for m in outer])).band_set_permutable(1)
     return node
+
+
+def _instances(universe: isl.UnionSet, group: Group) -> isl.UnionSet:
+    out = isl.UnionSet.empty(universe.get_space())
+    for part in list_sets(universe):
+        if part.get_tuple_name() in group.names:
+            out = out.union(isl.UnionSet.from_set(part))
+    return out
+
+
+def _insert_loop(
+    node: isl.ScheduleNode, values: list[isl.UnionPwAff], choice: Choice, group: Group
+) -> isl.ScheduleNode:
+    """The loop of one group over the lanes' member, above a node."""
+    value = values[choice.lanes_member].intersect_domain(node.get_universe_domain())
+    node = node.insert_partial_schedule(_join([value]))
+    return node if group.lanes == "serial" else node.insert_mark(isl.Id("lanes"))
 
 
 def _insert_strip(node: isl.ScheduleNode, values: list[isl.UnionPwAff], choice: Choice) -> isl.ScheduleNode:
@@ -103,13 +127,21 @@ def _join(values: list[isl.UnionPwAff]) -> isl.MultiUnionPwAff:
 
 
 def find_strips(band: Band, choice: Choice, by_lane: bool) -> Strips:
-    """The instances of the dominant statement in strips that are full, alone, and free of aliasing accesses.
+    """The instances of dominant statements in strips that are full, alone, and free of aliasing accesses.
 
     With `by_lane` each value of the lanes' member is judged apart; otherwise a strip is full for all of them.
     """
-    statement = band.dominant[0]
+    full = isl.UnionSet.empty(band.domain.get_space())
+    for statement in band.dominant:
+        full = full.union(_full_strips(band, choice, statement, by_lane))
+    return Strips(full.coalesce(), by_lane)
+
+
+def _full_strips(band: Band, choice: Choice, statement: Statement, by_lane: bool) -> isl.UnionSet:
     jam = dict(choice.jam)
     own = isl.UnionSet.from_set(statement.domain).intersect(band.domain)
+    if own.is_empty():
+        return own
     outer = band.prefix
     if not by_lane and choice.tiles[choice.lanes_member]:
         tile = _floor_map(band.members[choice.lanes_member], choice.tiles[choice.lanes_member])
@@ -117,30 +149,25 @@ def find_strips(band: Band, choice: Choice, by_lane: bool) -> Strips:
     for m, member in enumerate(band.members):
         if m != choice.lanes_member:
             outer = outer.flat_range_product(_floor_map(member, jam[m]) if m in jam else member)
-    lane = band.members[choice.lanes_member]
-    place = outer.flat_range_product(lane)
+    place = outer.flat_range_product(band.members[choice.lanes_member])
     bounds = place
     for m in sorted(jam):
         bounds = bounds.flat_range_product(band.members[m])
     used = isl.Set.from_union_set(own.apply(bounds))
-    count = len(jam)
-    spots = used.project_out(isl.dim_type.set, used.dim(isl.dim_type.set) - count, count)
+    count, dims = len(jam), used.dim(isl.dim_type.set)
+    spots = used.project_out(isl.dim_type.set, dims - count, count)
     box = _box(spots, [_strip_position(band, choice, m) for m in sorted(jam)], [jam[m] for m in sorted(jam)])
-    holes = box.subtract(used)
-    bad = holes.project_out(isl.dim_type.set, used.dim(isl.dim_type.set) - count, count)
+    bad = box.subtract(used).project_out(isl.dim_type.set, dims - count, count)
     others = band.domain.subtract(own)
     if not others.is_empty():
         bad = bad.union(_as_set(others.apply(place), spots))
-    key = place if by_lane else outer
-    good = spots.subtract(bad)
     if not by_lane:
         last = spots.dim(isl.dim_type.set) - 1
-        good = spots.project_out(isl.dim_type.set, last, 1).subtract(bad.project_out(isl.dim_type.set, last, 1))
-    full = own.intersect(isl.UnionSet.from_set(good).apply(key.reverse()))
-    clash = _clashes(statement, full, key)
-    if not clash.is_empty():
-        full = full.subtract(clash.apply(key.reverse()))
-    return Strips(full.coalesce(), by_lane)
+        spots, bad = (x.project_out(isl.dim_type.set, last, 1) for x in (spots, bad))
+    key = place if by_lane else outer
+    good = isl.UnionSet.from_set(spots.subtract(bad))
+    full = own.intersect(good.apply(key.reverse()))
+    return full.subtract(_clashes(statement, full, key).apply(key.reverse()))
 
 
 def _floor_map(member: isl.UnionMap, size: int) -> isl.UnionMap:

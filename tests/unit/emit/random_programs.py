@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index
+from planish.ir.arithmetic import limits
+from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Scalar, Stmt
 from planish.ir.types import ALL_TYPES, BF16, BOOL, F16, INDEX, Type
 
@@ -14,6 +15,8 @@ TYPES = tuple(t for t in ALL_TYPES if t != BF16)
 FLOAT_OPS: tuple[BinaryOp, ...] = ("add", "sub", "mul", "div", "min", "max")
 INT_OPS: tuple[BinaryOp, ...] = ("add", "sub", "mul", "min", "max", "and", "or", "xor")
 DIVISIONS: tuple[BinaryOp, ...] = ("quo", "rem", "floordiv", "mod")
+COMPARISONS: tuple[CompareOp, ...] = ("eq", "ne", "lt", "le", "gt", "ge")
+KINDS = ("assign", "reduce", "let", "alloc", "for", "if", "block")
 EXACT = ("sqrt", "fabs", "floor", "ceil", "trunc", "rint", "round")
 EXTENTS = (3, 5)
 
@@ -33,7 +36,7 @@ def constants(draw: st.DrawFn, type: Type) -> Const:
         return Const(draw(st.booleans()), type)
     if type.is_float:
         return Const(draw(st.floats(-100, 100, width=16)), type)
-    low, high = (0, (1 << type.bits) - 1) if type.kind == "uint" else (-(1 << (type.bits - 1)), (1 << (type.bits - 1)) - 1)
+    low, high = limits(type)
     return Const(draw(st.one_of(st.integers(max(low, -9), 9), st.integers(low, high))), type)
 
 
@@ -63,7 +66,7 @@ def expressions(draw: st.DrawFn, scope: Scope, type: Type, depth: int) -> Expr:
     choices = [*(leaves if depth == 1 else []), st.builds(Select, conditions, inner, inner)]
     choices += [subscripts(scope, x).map(lambda i, x=x: Load(x.name, i, x.type)) for x in held]
     if type == BOOL:
-        choices.append(st.builds(Compare, st.sampled_from(["eq", "ne", "lt", "le", "gt", "ge"]), from_other, from_other))
+        choices.append(st.builds(Compare, st.sampled_from(COMPARISONS), from_other, from_other))
         choices.append(st.builds(Binary, st.sampled_from(["and", "or", "xor"]), inner, inner))
         choices.append(st.builds(Unary, st.just("not"), inner))
     else:
@@ -88,7 +91,7 @@ def blocks(draw: st.DrawFn, scope: Scope, depth: int, prefix: str, least: int = 
     body: list[Stmt] = []
     for number in range(draw(st.integers(least, least + 1))):
         name = f"{prefix}{number}"
-        kind = draw(st.sampled_from(["assign", "reduce", "let", "alloc", "for", "if", "block"] if depth else ["assign"]))
+        kind = draw(st.sampled_from(KINDS if depth else KINDS[:1]))
         array = draw(st.sampled_from(scope.arrays))
         value = expressions(scope, array.type, 3)
         if kind == "assign":

@@ -121,7 +121,9 @@ def literal(kind: str, text: str) -> Const:
             raise Refused("scop-type", f"the literal {text} has a type that Planish does not handle")
         single = text[-1] in "fF" and not text.lower().startswith("0x")
         digits = text.rstrip("fF") if single else text
-        return Const(float.fromhex(digits) if digits.lower().startswith("0x") else float(digits), F32 if single else F64)
+        return Const(
+            float.fromhex(digits) if digits.lower().startswith("0x") else float(digits), F32 if single else F64
+        )
     raise Refused("scop-literal", f"the literal {text} is not a number")
 
 

@@ -74,8 +74,9 @@ def assign(node: c_ast.Assignment, cx: Translation) -> Expr | None:
         inner = assign(node.rvalue, cx)
         if inner is None:
             raise Refused("scop-pointer", "an address used as a value", node.rvalue)
-        write(target_of(node.lvalue, symbol, cx), inner, node, cx)
-        return target_of(node.lvalue, symbol, cx).load
+        outer = target_of(node.lvalue, symbol, cx)
+        write(outer, convert_stored(inner, outer.type), node, cx)
+        return outer.load
     # The address is read once and used twice: `*p++ += x` moves it once.
     target = target_of(node.lvalue, symbol, cx)
     value = value_of(node.rvalue, cx)
@@ -88,7 +89,9 @@ def assign(node: c_ast.Assignment, cx: Translation) -> Expr | None:
 def convert_stored(value: Expr, type: Type) -> Expr:
     """The value as it is stored; a wrapping sum of narrow integers is computed at their own width."""
     match value:
-        case Binary(op="add" | "sub" | "mul" | "and" | "or" | "xor" as op, left=Cast(operand=Load() as left), right=right):
+        case Binary(
+            op="add" | "sub" | "mul" | "and" | "or" | "xor" as op, left=Cast(operand=Load() as left), right=right
+        ):
             wide = type_of(value)
             if type.is_int and wide.is_int and type.bits <= wide.bits and left.type == type:
                 return Binary(op, left, convert(right, type))
@@ -285,7 +288,9 @@ def _declare_array(node: c_ast.Decl, symbol: Symbol, cx: Translation) -> None:
     cx.used.setdefault(symbol)
     shape = tuple(extents)
     if symbol in cx.flat:
-        raise Refused("scop-pointer", f"a pointer walks through the local array {symbol.name} of several dimensions", node)
+        raise Refused(
+            "scop-pointer", f"a pointer walks through the local array {symbol.name} of several dimensions", node
+        )
     cx.emit(Alloc(Array(symbol.key, type, shape, True, "stack"), cx.span_of(node)))
     if node.init is not None:
         _initialise(node, symbol, shape, type, cx)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
-from planish.frontend.c.arithmetic import common, convert, folded, literal, negation, promoted, truth
+from planish.frontend.c.arithmetic import common, convert, folded, literal, negation, promoted, truth, wrap
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.frontend.c.polynomial import constant, same
 from planish.frontend.c.scope import Symbol, bind_function, is_integer
@@ -55,7 +55,7 @@ _INTEGER_ABS = {"abs": I32, "labs": I64, "llabs": I64}
 def as_data(expr: Expr, type: Type) -> Expr:
     """An index expression used as a number of C type `type`."""
     value = constant(expr)
-    return Const(value, type) if value is not None and type.is_int else Cast(expr, type)
+    return Const(wrap(value, type), type) if value is not None and type.is_int else Cast(expr, type)
 
 
 def value_of(node: c_ast.Node, cx: Translation) -> Expr:

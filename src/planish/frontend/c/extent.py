@@ -92,6 +92,9 @@ def _statement(tokens: list[Token], at: int) -> tuple[Item, int]:
                 if tokens[at].text == "_Pragma":
                     at = _balanced(tokens, at + 1)
                     continue
+                if (after := _label(tokens, at)) > at:
+                    at = after
+                    continue
                 child, at = _statement(tokens, at)
                 children.append(child)
             if at >= len(tokens):
@@ -128,6 +131,16 @@ def _statement(tokens: list[Token], at: int) -> tuple[Item, int]:
             return Item("plain", start, tokens[at].end), at + 1
 
 
+def _label(tokens: list[Token], at: int) -> int:
+    """The position after `name:`, `default:` or `case …:`, or `at` itself."""
+    if tokens[at].text == "case":
+        while at < len(tokens) and tokens[at].text != ":":
+            at += 1
+        return at + 1
+    named = tokens[at].text.isidentifier() and at + 1 < len(tokens) and tokens[at + 1].text == ":"
+    return at + 2 if named else at
+
+
 def _header(tokens: list[Token], at: int) -> int:
     if at >= len(tokens) or tokens[at].text != "(":
         raise Unreadable("a loop or condition has no parenthesis")
@@ -149,7 +162,7 @@ def match_items(node: c_ast.Node, item: Item, tokens: Tokens, found: dict[int, I
     Where the two disagree (a macro stands for statements) the nodes below stay out of `found`.
     """
     if isinstance(node, c_ast.Compound):
-        nodes = [x for x in node.block_items or [] if not isinstance(x, c_ast.Pragma)]
+        nodes = [x for part in node.block_items or [] for x in _unlabelled(part)]
         if item.form != "compound":
             # The parser wraps `#pragma …` and the statement after it in a compound of its own.
             if len(nodes) == 1 and len(node.block_items) > 1:
@@ -172,6 +185,19 @@ def match_items(node: c_ast.Node, item: Item, tokens: Tokens, found: dict[int, I
             parts = []
     for part, child in zip(parts, item.children, strict=False):
         match_items(part, child, tokens, found)
+
+
+def _unlabelled(node: c_ast.Node) -> list[c_ast.Node]:
+    """The statements that a block item stands for: pragmas are none, labels are not part of their statement."""
+    match node:
+        case c_ast.Pragma():
+            return []
+        case c_ast.Label(stmt=inner):
+            return _unlabelled(inner)
+        case c_ast.Case(stmts=inner) | c_ast.Default(stmts=inner):
+            return [x for part in inner or [] for x in _unlabelled(part)]
+        case _:
+            return [node]
 
 
 def _match_block(nodes: list[c_ast.Node], item: Item, tokens: Tokens, found: dict[int, Item]) -> None:
@@ -208,7 +234,7 @@ def _same_place(node: c_ast.Node, item: Item, tokens: Tokens) -> bool:
     if coord is None:
         return True
     first, last = tokens.place(item.start)[0], tokens.place(item.end)[0]
-    return first <= coord.line <= last
+    return first <= int(coord.line) <= last
 
 
 @dataclass(frozen=True, slots=True)

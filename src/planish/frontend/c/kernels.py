@@ -48,7 +48,9 @@ def finish(
     updates = _updates(cx, entry, live, nodes)
     body = Block(tuple(cx.out))
     stored = {s.array for s in walk(body) if isinstance(s, (Assign, Reduce))}
-    touched = stored | {x.array for s in walk(body) for e in expressions(s) for x in walk_expr(e) if isinstance(x, Load)}
+    touched = stored | {
+        x.array for s in walk(body) for e in expressions(s) for x in walk_expr(e) if isinstance(x, Load)
+    }
     behind = [s for s in cx.used if s.key in touched and s not in cx.local]
     arrays: list[Array] = []
     shapes = {s: _shape(s, cx) for s in behind if not isinstance(s.ctype, CScalar)}
@@ -104,9 +106,12 @@ def _shape(symbol: Symbol, cx: Translation) -> tuple[Expr | None, ...]:
     ctype = symbol.declared if isinstance(symbol.declared, CArray) else symbol.ctype
     fixed = written(cx.bound.function.body, cx.bound)
     out: list[Expr | None] = []
-    if isinstance(ctype, CPointer):
+    if isinstance(ctype, CPointer) or symbol in fixed:
+        # A pointer that moves somewhere in the function need not stand at the start of what was declared.
         out.append(None)
-        inner: CType = ctype.target
+        inner: CType = (
+            ctype.target if isinstance(ctype, CPointer) else ctype.element if isinstance(ctype, CArray) else ctype
+        )
     else:
         inner = ctype
     while isinstance(inner, CArray):
@@ -186,8 +191,8 @@ def _scalars_in(body: Block, types: dict[str, Type]) -> Block:
 
     def direct(expr: Expr) -> Expr:
         match expr:
-            case Cast(operand=Var(name=name)) if name in types and not types[name].is_float:
-                return Var(name, types[name])
+            case Cast(operand=Var(name=name, type=type), type=wanted) if type == INDEX and types.get(name) == wanted:
+                return Var(name, wanted)
             case _:
                 return expr
 

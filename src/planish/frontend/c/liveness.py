@@ -100,7 +100,9 @@ def _before(node: c_ast.Node | None, after: Live, context: _Context) -> Live:
             return context.continues[-1] if context.continues else after
         case _:
             for _, child in node.children():
-                if isinstance(child, (c_ast.Compound, c_ast.For, c_ast.While, c_ast.If)):
+                if isinstance(
+                    child, (c_ast.Compound, c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.If, c_ast.Assignment)
+                ):
                     _before(child, after | _uses(node, context), context)
             return after | _uses(node, context)
 

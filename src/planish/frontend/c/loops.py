@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from planish.frontend.c.arithmetic import common
 from planish.frontend.c.polynomial import (
     add,
     affine_over,
@@ -27,14 +28,12 @@ from planish.frontend.c.polynomial import (
     names,
     neg,
     place,
-    same,
     show,
     sub,
 )
-from planish.frontend.c.scope import Bound, Symbol, is_integer, is_pointer, walk_tree, written
+from planish.frontend.c.scope import Bound, Symbol, fold, is_integer, is_pointer, walk_tree, written
 from planish.frontend.c.state import Address, Again, Enclosing, Known, Lost, NotIndex, Refused, Translation, Value
 from planish.frontend.c.subscripts import address_of, distance, fitted, index_of, is_address
-from planish.frontend.c.arithmetic import common
 from planish.ir.expr import CompareOp, Expr, Var, index
 from planish.ir.nest import Block, For
 from planish.ir.types import INDEX
@@ -82,6 +81,11 @@ class Walk:
 
 def run_loop(node: c_ast.For | c_ast.While | c_ast.DoWhile, cx: Translation, execute: Execute) -> None:
     """Translate a loop. Raises Refused where it is not a counted one."""
+    if isinstance(node, (c_ast.While, c_ast.DoWhile)) and fold(node.cond, {}) == 0:
+        # `do { … } while (0)` is how macros make one statement of several.
+        if isinstance(node, c_ast.DoWhile):
+            execute(node.stmt, cx)
+        return
     if cx.guards:
         raise Refused("scop-condition", "a loop under a condition that depends on data", node)
     if isinstance(node, c_ast.For):
@@ -261,7 +265,9 @@ def _trips(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation) -> Expr:
         for advance in walk.advances:
             found = coefficient_of(test.difference, advance.unknown)
             if found is None:
-                raise Refused("scop-bound", "the condition of the loop is not affine in what the loop changes", parts.cond)
+                raise Refused(
+                    "scop-bound", "the condition of the loop is not affine in what the loop changes", parts.cond
+                )
             change = add(change, mul(index(found[0]), advance.amount))
         if names(start) & {a.unknown for a in walk.advances} or _strange(start, walk, cx):
             raise Refused("scop-bound", "the condition of the loop holds a value that the loop changes", parts.cond)
@@ -287,9 +293,7 @@ def _strange(expr: Expr, walk: Walk, cx: Translation) -> bool:
     return any("@" in n and n.split("@")[0] in keys for n in names(expr))
 
 
-def _write_loop(
-    node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation, execute: Execute
-) -> None:
+def _write_loop(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation, execute: Execute) -> None:
     trips = _trips(node, parts, walk, cx)
     tested = [a for a in walk.advances if any(a.unknown in names(t.difference) for t in walk.tests)]
     main = next((a for a in tested if is_integer(a.symbol)), tested[0])

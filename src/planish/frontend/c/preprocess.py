@@ -34,7 +34,9 @@ DIALECT = (
 """Spellings of GNU C and others that the parser does not know."""
 
 _COMPILERS = ("cc", "gcc", "clang")
-_MISSING = re.compile(r"^(.*?):(\d+):(\d+): (?:fatal )?error: '?([^:']+?)'?(?:: No such file or directory| file not found)", re.M)
+_MISSING = re.compile(
+    r"^(.*?):(\d+):(\d+): (?:fatal )?error: '?([^:']+?)'?(?:: No such file or directory| file not found)", re.M
+)
 _ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.M)
 _MOST_MISSING = 64
 

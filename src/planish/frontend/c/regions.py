@@ -123,10 +123,14 @@ def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
 
 
 def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
+    """Say why a statement is no kernel, and look inside it; what came out of a macro is not looked into."""
     if isinstance(node, _LOOPS):
         where = s.span_of(refusal.node) or s.span_of(node)
-        s.remarks.append(Remark(refusal.id, "refused", f"the loop stays as written: {refusal.message}", where))
-    search(node, s)
+        remark = Remark(refusal.id, "refused", f"the loop stays as written: {refusal.message}", where)
+        if remark not in s.remarks:
+            s.remarks.append(remark)
+    if id(node) in s.items or isinstance(node, (c_ast.Case, c_ast.Default, c_ast.Label)):
+        search(node, s)
 
 
 def _readable(nodes: list[c_ast.Node], s: Search) -> tuple[int, Refused | None]:
@@ -229,7 +233,7 @@ def _finish(nodes: list[c_ast.Node], before: list[c_ast.Node], s: Search) -> Reg
     first, last = s.items[id(nodes[0])], s.items[id(nodes[-1])]
     if not balanced_conditionals(s.tokens, first.start, last.end):
         return Refused("scop-conditional", "an #if group begins or ends inside it", nodes[0])
-    live = s.live.get(id(nodes[-1]), frozenset())
+    live = s.live.get(id(nodes[-1]), frozenset((*s.bound.symbols, *s.bound.by_node.values())))
     for node in nodes:
         symbol = s.bound.symbol(node) if isinstance(node, c_ast.Decl) else None
         if symbol is not None and symbol in live:
@@ -242,9 +246,7 @@ def _finish(nodes: list[c_ast.Node], before: list[c_ast.Node], s: Search) -> Reg
     (line, column), (end_line, end_column) = s.tokens.place(first.start), s.tokens.place(last.end)
     span = Span(s.source.name, line, column, end_line, end_column)
     kernel = replace(finished.kernel, span=span)
-    return Region(
-        name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, span
-    )
+    return Region(name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, span)
 
 
 def _attempt(
@@ -266,17 +268,19 @@ def _attempt(
         try:
             _recall(prelude, cx)
             entry = {x: v for x, v in cx.values.items() if isinstance(v, Address)}
-            for position, node in enumerate(nodes):
+            for node in nodes:
                 execute(node, cx)
+                position += 1
             return None if live is None else finish(s.bound.function.decl.name, cx, nodes, entry, live)
         except Again as again:
+            position = min(position, len(nodes) - 1)
             refusal = _restart(again, cells, flat, nodes[position])
             if refusal is not None:
                 return position, refusal
             cells |= {again.cell} if again.cell is not None else set()
             flat |= {again.flat} if again.flat is not None else set()
         except Refused as refused:
-            return position, refused
+            return min(position, len(nodes) - 1), refused
     raise AssertionError("a translation that starts again and again")
 
 

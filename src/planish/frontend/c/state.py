@@ -14,11 +14,11 @@ from pycparser import c_ast
 
 from planish.core.span import Span
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of
-from planish.frontend.c.polynomial import coefficient_of, constant, names, neg, normal, place, sub
+from planish.frontend.c.polynomial import constant, linear_in, names, neg, normal, place, sub
 from planish.frontend.c.scope import Bound, Symbol, is_integer
 from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
-from planish.ir.traverse import map_expr, walk_expr
 from planish.ir.nest import Alloc, Array, Assign, Reduce, Stmt
+from planish.ir.traverse import map_expr, walk_expr
 from planish.ir.types import INDEX, Type
 
 
@@ -114,6 +114,7 @@ class Translation:
     inlined: dict[int, Expr] = field(default_factory=dict)
     outer: list[list[Stmt]] = field(default_factory=list)
     kept: list[c_ast.Node] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
     dry: int = 0
     counter: int = 0
 
@@ -158,11 +159,13 @@ class Translation:
     def fresh(self, stem: str) -> str:
         """A name that no C variable has."""
         taken = {s.key for s in self.bound.symbols} | set(self.bound.file.symbols) | {s.key for s in self.used}
-        while True:
-            self.counter += 1
-            name = f"{stem}_{self.counter}"
-            if name not in taken:
-                return name
+        taken |= {it.name for it in self.iterators} | self.named
+        name, n = stem, 1
+        while name in taken:
+            name, n = f"{stem}_{n + 1}", n + 1
+        if not self.dry:
+            self.named.add(name)
+        return name
 
     def is_cell(self, symbol: Symbol) -> bool:
         """Whether a scalar variable lives in memory (an array of rank 0) rather than in the symbolic state."""
@@ -205,11 +208,15 @@ class Translation:
         for it in reversed(self.iterators):
             if it.name not in names(expr):
                 continue
-            parts = coefficient_of(expr, it.name)
+            parts = linear_in(expr, it.name)
             if parts is None:
                 return None
-            factor, _ = parts
-            expr = place(expr, {it.name: it.lower if factor >= 0 else sub(it.upper, index(1))})
+            factors = parts[0]
+            if any(not self.assume(atom) for monomial in factors for atom in monomial):
+                return None
+            if len({c > 0 for c in factors.values()}) != 1:
+                return None
+            expr = place(expr, {it.name: it.lower if min(factors.values()) > 0 else sub(it.upper, index(1))})
         return None if any("@" in n for n in names(expr)) else expr
 
     def highest(self, expr: Expr) -> Expr | None:

@@ -52,8 +52,8 @@ def index_of(node: c_ast.Node, cx: Translation) -> Indexed:
             return _binary(node, op, left, right, cx)
         case c_ast.Cast(to_type=to_type, expr=operand):
             match resolve(to_type, cx.bound.typedefs):
-                case CScalar(type=type) if type.is_int:
-                    return Indexed(fitted(index_of(operand, cx), type, node, cx), type)
+                case CScalar(type=wanted) if wanted.is_int:
+                    return Indexed(fitted(index_of(operand, cx), wanted, node, cx), wanted)
                 case _:
                     raise NotIndex("a conversion to a type that is no integer", node)
         case c_ast.TernaryOp(cond=condition, iftrue=then, iffalse=otherwise):
@@ -74,6 +74,9 @@ def _variable(node: c_ast.ID, cx: Translation) -> Indexed:
     if (number := cx.bound.constants.get(id(node))) is not None:
         return Indexed(index(number), I32)
     symbol = cx.bound.symbol(node)
+    if symbol is None and (number := cx.bound.file.constants.get(node.name)) is not None:
+        # Expressions at file scope are not bound; only enumeration constants can stand in them.
+        return Indexed(index(number), I32)
     if symbol is None:
         raise NotIndex(f"{node.name}, which is not declared", node, "scop-unknown")
     if not isinstance(symbol.ctype, CScalar) or not symbol.ctype.type.is_int:
@@ -96,7 +99,9 @@ def _argument(value: Expr, node: c_ast.ID) -> Indexed:
     match value:
         case Const(value=number, type=type) if type.is_int:
             return Indexed(index(int(number)), type)
-        case Cast(operand=Var() | Unary() | Binary() as inner, type=type) if type_of(inner) == INDEX and not loads(inner):
+        case Cast(operand=Var() | Unary() | Binary() as inner, type=type) if type_of(inner) == INDEX and not loads(
+            inner
+        ):
             return Indexed(inner, type)
         case _:
             raise NotIndex(f"{node.name}, which is computed from data", node)
@@ -116,8 +121,8 @@ def fitted(value: Indexed, type: Type, node: c_ast.Node, cx: Translation) -> Exp
     wide = type.bits > source.bits or (type.bits == source.bits and (type.kind == source.kind or type.kind == "uint"))
     if not wide:
         limit = (1 << (type.bits - (type.kind == "int"))) - 1
-        high = cx.highest(value.expr)
-        if high is None or not cx.assume(sub(index(limit), high)):
+        most = cx.highest(value.expr)
+        if most is None or not cx.assume(sub(index(limit), most)):
             raise NotIndex("a conversion to a narrower type", node)
         if type.kind == "int" and source.kind == "int" and not cx.never_negative(add(value.expr, index(limit + 1))):
             raise NotIndex("a conversion to a narrower type", node)
@@ -164,6 +169,8 @@ def step(node: c_ast.UnaryOp, cx: Translation) -> Indexed:
         raise NotIndex("a step of something that is not an integer variable", node)
     before = index_of(node.expr, cx)
     after = add(before.expr, index(1 if "++" in node.op else -1))
+    if before.type.bits < 32:
+        after = fitted(Indexed(after, I32), before.type, node, cx)
     hold(symbol, Known(after), cx)
     return before if node.op.startswith("p") else Indexed(after, before.type)
 

@@ -24,9 +24,12 @@ _MARKER = re.compile(r'^#\s*(?:line\s+)?(\d+)\s+"((?:[^"\\]|\\.)*)"')
 _SYNTAX = re.compile(r"^(.*?):(\d+):(\d+): error: (expected .*|.* before .*|.*undeclared.*type.*)$", re.M)
 _MOST_TYPES = 200
 _WORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool "
-    "_Complex _Alignas _Static_assert _Thread_local _Noreturn _Atomic".split()
+    re.findall(
+        r"\w+",
+        "auto break case char const continue default do double else enum extern float for goto if inline int long "
+        "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool "
+        "_Complex _Alignas _Static_assert _Thread_local _Noreturn _Atomic",
+    )
 )
 
 

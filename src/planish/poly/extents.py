@@ -1,0 +1,182 @@
+"""How much of each array a kernel touches, and with which sizes it may be called.
+
+>>> from planish.ir.expr import Const, index
+>>> from planish.ir.nest import Array, Assign, Block, For, Kernel
+>>> from planish.ir.types import F32
+>>> from planish.poly.scop import extract_scop
+>>> loop = For("i", index(0), index("n"), 1, Block((Assign("A", (index("i"),), Const(0.0, F32)),)))
+>>> scop = extract_scop(Kernel("zero", ("n",), arrays=(Array("A", F32, (index(100),)),), body=Block((loop,))))
+>>> pick_sizes(valid_sizes(scop), {"n": 1000})
+{'n': 100}
+>>> count_elements(scop, {"n": 7})
+{'A': 100}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import islpy as isl
+
+from planish.ir.expr import Expr
+from planish.ir.nest import Array
+from planish.poly.affine import NotAffineError, affine_text, isl_name
+from planish.poly.expression import piecewise_expr
+from planish.poly.scop import Access, Scop
+
+PARAM = isl.dim_type.param
+SET = isl.dim_type.set
+
+
+def valid_sizes(scop: Scop) -> isl.Set:
+    """The sizes with which no access leaves its array, as far as extents are known; extents are at least 0."""
+    space = scop.context.get_space()
+    bad = isl.Set.empty(space)
+    arrays = {a.name: a for a in scop.kernel.arrays}
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.array in arrays:
+                bad = bad.union(_leaving(access, arrays[access.array], space))
+    return isl.Set.universe(space).subtract(bad).coalesce()
+
+
+def _leaving(access: Access, array: Array, space: isl.Space) -> isl.Set:
+    reached = access.relation.range().align_params(space)
+    out = isl.Set.empty(space)
+    for position, extent in enumerate(array.shape):
+        local = isl.LocalSpace.from_space(reached.get_space())
+        value = isl.Aff.var_on_domain(local, SET, position)
+        out = out.union(reached.intersect(value.lt_set(isl.Aff.zero_on_domain(local))).params())
+        limit = _extent(extent, access, array, position, space)
+        if limit is not None:
+            out = out.union(reached.intersect(limit).params())
+    return out
+
+
+def _extent(extent: Expr | None, access: Access, array: Array, position: int, space: isl.Space) -> isl.Set | None:
+    """The elements at or past the extent; None where it is not known as an affine expression."""
+    if extent is None:
+        return None
+    dims = [f"d{i}" for i in range(len(array.shape))]
+    names = [space.get_dim_name(PARAM, i) for i in range(space.dim(PARAM))]
+    try:
+        text = affine_text(extent)
+    except NotAffineError:
+        return None
+    head = f"[{', '.join(names)}] -> " if names else ""
+    return isl.Set(f"{head}{{ {isl_name(array.name)}[{', '.join(dims)}] : {dims[position]} >= {text} }}")
+
+
+def pick_sizes(valid: isl.Set, wanted: Mapping[str, int]) -> dict[str, int] | None:
+    """Sizes in `valid`, each as near to the wanted value as the earlier ones allow; None where the set is empty."""
+    left = valid
+    out: dict[str, int] = {}
+    for name, value in wanted.items():
+        position = left.find_dim_by_name(PARAM, isl_name(name))
+        if position < 0:
+            out[name] = value
+            continue
+        exact = left.fix_val(PARAM, position, isl.Val(value))
+        if exact.is_empty():
+            nearest = _nearest(left, position, value)
+            if nearest is None:
+                return None
+            value, exact = nearest, left.fix_val(PARAM, position, isl.Val(nearest))
+        out[name] = value
+        left = exact
+    return out
+
+
+def _nearest(left: isl.Set, position: int, value: int) -> int | None:
+    """The value of a size that the set allows and that is nearest, at or below `value` if possible."""
+    line = isl.Set.from_params(left).move_dims(SET, 0, PARAM, position, 1).project_out_all_params()
+    below = line.intersect(isl.Set(f"{{ [x] : x <= {value} }}")).dim_max_val(0)
+    if below.is_int():
+        return int(below.to_python())
+    above = line.intersect(isl.Set(f"{{ [x] : x >= {value} }}")).dim_min_val(0)
+    return int(above.to_python()) if above.is_int() else None
+
+
+def fix_sizes(domain: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
+    """The set for given sizes."""
+    for name, value in sizes.items():
+        position = domain.find_dim_by_name(PARAM, isl_name(name))
+        if position >= 0:
+            domain = domain.fix_val(PARAM, position, isl.Val(value))
+    return domain
+
+
+def count_elements(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Elements that each array must have: what its declared extents say, else what the accesses reach."""
+    out: dict[str, int] = {}
+    for array in scop.kernel.arrays:
+        extents = [None if e is None else _value(e, sizes) for e in array.shape]
+        known = [e for e in extents if e is not None]
+        if len(known) == len(extents):
+            out[array.name] = prod(known)
+        else:
+            out[array.name] = _reach(scop, array, [e or 0 for e in extents], sizes)
+    return out
+
+
+def _value(extent: Expr, sizes: Mapping[str, int]) -> int:
+    function = isl.PwAff(_piecewise_text(extent, tuple(sizes)))
+    for name, value in sizes.items():
+        position = function.find_dim_by_name(PARAM, isl_name(name))
+        if position >= 0:
+            only = isl.Set(f"[{isl_name(name)}] -> {{ : {isl_name(name)} = {value} }}")
+            function = function.intersect_params(only)
+    highest = isl.Set.from_pw_aff(function).dim_max_val(0)
+    return max(0, int(highest.to_python())) if highest.is_int() else 0
+
+
+def _piecewise_text(extent: Expr, names: tuple[str, ...]) -> str:
+    head = f"[{', '.join(isl_name(n) for n in names)}] -> " if names else ""
+    return f"{head}{{ [({affine_text(extent)})] }}"
+
+
+def _reach(scop: Scop, array: Array, extents: list[int], sizes: Mapping[str, int]) -> int:
+    """One more than the largest linear offset that any access reaches."""
+    most = 0
+    rows = [prod(extents[i + 1 :]) for i in range(len(extents))]
+    linear = " + ".join(f"{row}d{i}" for i, row in enumerate(rows))
+    dims = ", ".join(f"d{i}" for i in range(len(rows)))
+    flat = isl.Map(f"{{ {isl_name(array.name)}[{dims}] -> [{linear}] }}")
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.array == array.name:
+                reached = fix_sizes(access.relation.range(), sizes).apply(flat)
+                highest = reached.dim_max_val(0)
+                if highest.is_int():
+                    most = max(most, int(highest.to_python()) + 1)
+    return most
+
+
+def count_instances(scop: Scop, sizes: Mapping[str, int]) -> int:
+    """About how many statement instances run: the volume of each domain's bounding box, halved for each triangle."""
+    total = 0
+    for statement in scop.statements:
+        domain = fix_sizes(statement.domain, sizes)
+        if domain.is_empty():
+            continue
+        volume = 1
+        for i in range(domain.dim(SET)):
+            low, high = domain.dim_min_val(i), domain.dim_max_val(i)
+            volume *= int(high.to_python()) - int(low.to_python()) + 1 if low.is_int() and high.is_int() else 1
+        total += volume
+    return total
+
+
+def byte_extent(scop: Scop, array: Array) -> Expr | None:
+    """The extent of the first dimension that the accesses reach, as an expression over the sizes; None if unknown."""
+    spread: isl.PwAff | None = None
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.array == array.name and access.relation.dim(isl.dim_type.out):
+                reached = access.relation.range()
+                highest = reached.dim_max(0)
+                spread = highest if spread is None else spread.union_max(highest)
+    if spread is None:
+        return None
+    return piecewise_expr(spread, ())

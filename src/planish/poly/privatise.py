@@ -1,0 +1,210 @@
+"""Local scalars get a cell for each iteration, so that their reuse orders nothing; after scheduling, cells that are
+never alive together become one again.
+
+Before: for i { for j { t = 0; for k { t += A[i, k] * B[k, j] };  C[i, j] = t } }
+After:  for i { for j { t[i, j] = 0; for k { t[i, j] += … };  C[i, j] = t[i, j] } }
+
+>>> from planish.ir.nest import Kernel
+>>> privatise(Kernel("empty")).body.body
+()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from planish.ir.expr import Expr, Load, Var
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.traverse import map_expr, map_exprs
+from planish.ir.types import INDEX
+from planish.poly.dependence import find_dependences
+from planish.poly.expression import add, index, normalise, piecewise_expr
+from planish.poly.legality import schedule_map
+from planish.poly.listing import list_maps
+from planish.poly.scop import Scop, Statement, extract_scop
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """How many outer loops index a local array, and the extents that they add."""
+
+    depth: int
+    extents: tuple[Expr, ...]
+
+
+def privatise(kernel: Kernel) -> Kernel:
+    """The kernel with every local array at its top, expanded along the loops in which its values do not flow."""
+    unique = _with_unique_locals(kernel)
+    scop = extract_scop(unique)
+    if not scop.locals:
+        return unique
+    flow = find_dependences(scop).flow
+    expansions = {a.name: _expansion(a, scop, flow) for a in scop.locals}
+    allocs = tuple(Alloc(_expanded(a, expansions[a.name])) for a in scop.locals)
+    body = _expand_block(unique.body, (), expansions)
+    return replace(unique, body=Block((*allocs, *body.body)))
+
+
+def _expanded(array: Array, expansion: Expansion) -> Array:
+    return replace(array, shape=(*expansion.extents, *array.shape), memory="dram" if expansion.depth else array.memory)
+
+
+def _accessing(scop: Scop, array: str) -> list[Statement]:
+    return [s for s in scop.statements if any(a.array == array for a in s.accesses)]
+
+
+def _expansion(array: Array, scop: Scop, flow: isl.UnionMap) -> Expansion:
+    users = _accessing(scop, array.name)
+    if not users:
+        return Expansion(0, ())
+    shared = min(len(s.loops) for s in users)
+    while shared and len({s.loops[:shared] for s in users}) > 1:
+        shared -= 1
+    own = isl.UnionSet.empty(scop.context.get_space())
+    for s in users:
+        if s.write.array == array.name:
+            own = own.union(isl.UnionSet.from_set(s.domain))
+    chain = flow.intersect_domain(own)
+    depth = 0
+    extents: list[Expr] = []
+    while depth < shared and _is_constant_along(chain, depth):
+        extent = _extent(users, depth)
+        if extent is None:
+            break
+        extents.append(extent)
+        depth += 1
+    return Expansion(depth, tuple(extents))
+
+
+def _is_constant_along(chain: isl.UnionMap, depth: int) -> bool:
+    """Whether every flow stays within one iteration of the loop at `depth`."""
+    for relation in list_maps(chain):
+        if not relation.is_subset(relation.equate(isl.dim_type.in_, depth, isl.dim_type.out, depth)):
+            return False
+    return True
+
+
+def _extent(users: list[Statement], depth: int) -> Expr | None:
+    """One more than the largest value of the iterator; None where it may be negative or has no bound."""
+    spread = users[0].domain.project_out(isl.dim_type.set, depth + 1, len(users[0].iterators) - depth - 1)
+    spread = spread.project_out(isl.dim_type.set, 0, depth).reset_tuple_id()
+    for user in users[1:]:
+        other = user.domain.project_out(isl.dim_type.set, depth + 1, len(user.iterators) - depth - 1)
+        spread = spread.union(other.project_out(isl.dim_type.set, 0, depth).reset_tuple_id())
+    lowest = spread.dim_min_val(0)
+    if spread.is_empty() or not lowest.is_int() or int(lowest.to_python()) < 0:
+        return None
+    try:
+        return normalise(add(piecewise_expr(spread.dim_max(0), ()), index(1)))
+    except isl.Error:
+        return None
+
+
+def _expand_block(block: Block, around: tuple[str, ...], expansions: Mapping[str, Expansion]) -> Block:
+    out: list[Stmt] = []
+    for stmt in block.body:
+        match stmt:
+            case Block():
+                out.append(_expand_block(stmt, around, expansions))
+            case For():
+                out.append(replace(stmt, body=_expand_block(stmt.body, (*around, stmt.var), expansions)))
+            case If():
+                then = _expand_block(stmt.then, around, expansions)
+                otherwise = _expand_block(stmt.otherwise, around, expansions)
+                out.append(replace(stmt, then=then, otherwise=otherwise))
+            case Alloc():
+                continue
+            case _:
+                out.append(_expand_exprs(stmt, around, expansions))
+    return Block(tuple(out))
+
+
+def _expand_exprs(stmt: Stmt, around: tuple[str, ...], expansions: Mapping[str, Expansion]) -> Stmt:
+    def visit(x: Expr) -> Expr:
+        if isinstance(x, Load) and x.array in expansions:
+            return replace(x, index=(*_prefix(around, expansions[x.array]), *x.index))
+        return x
+
+    done = map_exprs(lambda x: map_expr(visit, x), stmt)
+    if isinstance(done, Assign | Reduce) and done.array in expansions:
+        return replace(done, index=(*_prefix(around, expansions[done.array]), *done.index))
+    return done
+
+
+def _prefix(around: tuple[str, ...], expansion: Expansion) -> tuple[Expr, ...]:
+    return tuple(Var(name, INDEX) for name in around[: expansion.depth])
+
+
+def _with_unique_locals(kernel: Kernel) -> Kernel:
+    """The kernel with local arrays that bear the same name in different blocks told apart."""
+    taken = {a.name for a in kernel.arrays} | set(kernel.sizes) | {s.name for s in kernel.scalars}
+
+    def visit(block: Block, names: Mapping[str, str]) -> Block:
+        here = dict(names)
+        out: list[Stmt] = []
+        for stmt in block.body:
+            match stmt:
+                case Alloc(array=array):
+                    name, number = array.name, 1
+                    while name in taken:
+                        number += 1
+                        name = f"{array.name}_{number}"
+                    taken.add(name)
+                    here[array.name] = name
+                    out.append(Alloc(replace(array, name=name), stmt.span))
+                case Block():
+                    out.append(visit(stmt, here))
+                case For():
+                    out.append(replace(stmt, body=visit(stmt.body, here)))
+                case If():
+                    out.append(replace(stmt, then=visit(stmt.then, here), otherwise=visit(stmt.otherwise, here)))
+                case _:
+                    out.append(_renamed(stmt, here))
+        return Block(tuple(out))
+
+    return replace(kernel, body=visit(kernel.body, {}))
+
+
+def _renamed(stmt: Stmt, names: Mapping[str, str]) -> Stmt:
+    def visit(x: Expr) -> Expr:
+        return replace(x, array=names[x.array]) if isinstance(x, Load) and x.array in names else x
+
+    done = map_exprs(lambda x: map_expr(visit, x), stmt)
+    if isinstance(done, Assign | Reduce) and done.array in names:
+        return replace(done, array=names[done.array])
+    return done
+
+
+def contract(scop: Scop, schedule: isl.Schedule, array: Array, dropped: frozenset[int]) -> bool:
+    """Whether a local array may lose the dimensions `dropped` under a schedule: no cell that they merge is written
+    anew while an older value of another cell is still to be read."""
+    flow = find_dependences(scop).flow
+    times = schedule_map(schedule)
+    writes = _writes(scop, array.name)
+    merged = writes.apply_range(_keeping(array, dropped, scop))
+    rivals = merged.apply_range(merged.reverse()).subtract(writes.apply_range(writes.reverse()))
+    later = rivals.intersect(times.lex_lt_union_map(times))
+    if later.is_empty():
+        return True
+    chain = flow.intersect_domain(writes.domain())
+    before_read = times.intersect_domain(writes.domain()).lex_lt_union_map(times.intersect_domain(chain.range()))
+    return bool(later.apply_range(before_read).intersect(chain).is_empty())
+
+
+def _writes(scop: Scop, array: str) -> isl.UnionMap:
+    out = isl.UnionMap.empty(scop.context.get_space())
+    for statement in scop.statements:
+        if statement.write.array == array:
+            out = out.add_map(statement.write.relation)
+    return out
+
+
+def _keeping(array: Array, dropped: frozenset[int], scop: Scop) -> isl.UnionMap:
+    """The map from an array's cells to the cells without the dropped dimensions."""
+    names = [f"d{i}" for i in range(len(array.shape))]
+    kept = [n for i, n in enumerate(names) if i not in dropped]
+    text = f"{{ {array.name}[{', '.join(names)}] -> [{', '.join(kept)}] }}"
+    return isl.UnionMap(text).align_params(scop.context.get_space())

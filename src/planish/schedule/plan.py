@@ -1,0 +1,180 @@
+"""From a kernel to the versions of it that are worth trying, each with its schedule and the proof that it is legal.
+
+>>> from planish.ir.nest import Kernel
+>>> from planish.target.load import load_target
+>>> plan(prepare(Kernel("empty")), load_target("generic"), reassociate=False)
+()
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from planish.core.diagnostic import Remark
+from planish.ir.nest import Array, Kernel
+from planish.poly.delinearise import delinearise
+from planish.poly.dependence import Dependences, find_dependences
+from planish.poly.legality import find_violation, schedule_map
+from planish.poly.privatise import contract, privatise
+from planish.poly.scop import Scop, extract_scop
+from planish.schedule.automatic import STRATEGIES, Strategy, compute_schedule
+from planish.schedule.band import Band, Group, read_band
+from planish.schedule.choice import Choice, choose
+from planish.schedule.lower import lower
+from planish.schedule.shape import leaf_bands, node_at, shape_band
+from planish.target.machine import Target
+
+CONTRACTION_LIMIT = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A kernel in the form that is scheduled: rows and columns, private locals; with its scop and dependences."""
+
+    kernel: Kernel
+    scop: Scop
+    dependences: Dependences
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One version: the strategy's name, its schedule, the kernel that runs it, what was done, the estimated cost."""
+
+    name: str
+    schedule: isl.Schedule
+    kernel: Kernel
+    remarks: tuple[Remark, ...]
+    cost: float
+
+
+def prepare(kernel: Kernel) -> Prepared:
+    """Delinearised and privatised; raises NotAffineError where the kernel is not a static control part."""
+    private = privatise(delinearise(kernel))
+    scop = extract_scop(private)
+    return Prepared(private, scop, find_dependences(scop))
+
+
+def plan(prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1) -> tuple[Candidate, ...]:
+    """Versions of the kernel, the most promising first, duplicates left out."""
+    out: list[Candidate] = []
+    seen: list[Kernel] = []
+    for strategy in STRATEGIES:
+        candidate = try_strategy(prepared, target, strategy, reassociate, threads)
+        if candidate is not None and candidate.kernel not in seen:
+            seen.append(candidate.kernel)
+            out.append(candidate)
+    return tuple(sorted(out, key=lambda c: c.cost))
+
+
+def try_strategy(
+    prepared: Prepared, target: Target, strategy: Strategy, reassociate: bool, threads: int
+) -> Candidate | None:
+    """The version that one strategy gives; None where it gives none."""
+    scop, dependences = prepared.scop, prepared.dependences
+    if not scop.statements:
+        return None
+    schedule = compute_schedule(scop, dependences, dependences.order, strategy)
+    if schedule is None:
+        return None
+    arrays = {a.name: a for a in (*scop.kernel.arrays, *scop.locals)}
+    remarks: list[Remark] = [Remark(f"schedule-{strategy.name}", "done", strategy.describe, scop.kernel.span)]
+    cost = 0.0
+    kept = _Kept()
+    for path in leaf_bands(schedule):
+        node = node_at(schedule, path)
+        band = read_band(node, scop, dependences, dependences.order, reassociate)
+        choice = choose(band, target, arrays)
+        schedule, made = _shape(schedule, path, band, choice, dependences)
+        kept.note(band, choice, {a.name for a in scop.locals})
+        cost += _weighted(choice, band, scop)
+        remarks.append(_describe(band, made))
+    if find_violation(schedule_map(schedule), dependences.order) is not None:
+        return None
+    dropped = _contractions(scop, schedule, kept)
+    kernel = lower(scop, schedule, scop.locals, dropped)
+    return Candidate(strategy.name, schedule, kernel, tuple(remarks), cost)
+
+
+def _shape(
+    schedule: isl.Schedule, path: tuple[int, ...], band: Band, choice: Choice, dependences: Dependences
+) -> tuple[isl.Schedule, Choice]:
+    """The schedule with one band shaped; plans that would break a dependence give way to simpler ones."""
+    attempts = [(choice, True), (choice, False)] if choice.jam else []
+    attempts.append((replace(choice, jam=()), True))
+    attempts.append((replace(choice, jam=(), tiles=tuple(0 for _ in choice.tiles)), True))
+    for attempt, by_lane in attempts:
+        shaped = shape_band(node_at(schedule, path), band, attempt, by_lane, False).get_schedule()
+        if find_violation(schedule_map(shaped), dependences.order) is None:
+            return shaped, attempt
+    serial = (Group(frozenset(s.name for s in band.statements), "serial"),)
+    return schedule, replace(choice, jam=(), tiles=tuple(0 for _ in choice.tiles), groups=serial)
+
+
+def _weighted(choice: Choice, band: Band, scop: Scop) -> float:
+    """A band's cost per instance, times how often it runs compared with the deepest statements."""
+    deepest = max(len(s.iterators) for s in scop.statements)
+    depth = max((len(s.iterators) for s in band.statements), default=0)
+    untiled = 2.0 if depth >= 3 and not any(choice.tiles) else 1.0
+    jammed = 0.5 if choice.jam else 1.0
+    return choice.cost * untiled * jammed * 100.0 ** (depth - deepest)
+
+
+def _describe(band: Band, choice: Choice) -> Remark:
+    names = ", ".join(s.name for s in band.statements)
+    parts = [f"{names}: {len(band.members)} loops"]
+    if any(choice.tiles):
+        parts.append("tiles " + " x ".join(str(t) if t else "all" for t in choice.tiles))
+    if choice.has_lanes:
+        kinds = ", ".join(dict.fromkeys(g.lanes for g in choice.groups))
+        parts.append(f"lanes along loop {choice.lanes_member + 1} ({kinds})")
+    if choice.jam:
+        parts.append("registers " + " x ".join(f"{f} of loop {m + 1}" for m, f in choice.jam))
+    span = band.statements[0].stmt.span if band.statements else None
+    return Remark("schedule-band", "done", "; ".join(parts), span)
+
+
+class _Kept:
+    """Dimensions of local arrays that lanes move along: these keep their cells apart."""
+
+    __slots__ = ("dimensions",)
+
+    def __init__(self) -> None:
+        self.dimensions: dict[str, set[int]] = {}
+
+    def note(self, band: Band, choice: Choice, locals: set[str]) -> None:
+        """Remember what the lanes of one band (and the strips in it) touch."""
+        members = {choice.lanes_member, *(m for m, _ in choice.jam)}
+        for motion in band.motions:
+            if motion.access.array in locals:
+                kept = self.dimensions.setdefault(motion.access.array, set())
+                for m in members:
+                    kept |= {d for d, step in enumerate(motion.steps[m]) if step}
+
+
+def _contractions(scop: Scop, schedule: isl.Schedule, kept: _Kept) -> dict[str, frozenset[int]]:
+    """Dimensions that each local array may lose, found one by one from the outermost."""
+    context = scop.context.get_ctx()
+    out: dict[str, frozenset[int]] = {}
+    for array in scop.locals:
+        dropped: frozenset[int] = frozenset()
+        for dimension in range(len(array.shape)):
+            if dimension in kept.dimensions.get(array.name, set()) or not _is_added(array, dimension):
+                continue
+            wider = dropped | {dimension}
+            context.reset_operations()
+            context.set_max_operations(CONTRACTION_LIMIT)
+            try:
+                if contract(scop, schedule, array, wider):
+                    dropped = wider
+            except isl.Error:
+                break
+            finally:
+                context.set_max_operations(0)
+        out[array.name] = dropped
+    return out
+
+
+def _is_added(array: Array, dimension: int) -> bool:
+    return array.memory == "dram" and dimension < len(array.shape)

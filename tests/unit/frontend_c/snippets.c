@@ -1,0 +1,450 @@
+/// while_count_down regions=1 least=0
+void f(int n, float *d, const float *s) { while (n--) *d++ = *s++ * 2; }
+
+/// while_count_down_size regions=1
+#include <stddef.h>
+void f(size_t n, float *d, const float *s) { while (n--) *d++ = *s++ * 2; }
+
+/// do_while regions=1
+void f(int n, float *d) { int k = 5; do { *d++ += 1; } while (--k); }
+
+/// do_while_sizes regions=1
+void f(int n, float *d) { int k = n; do { *d++ += 1; k--; } while (k > 0); }
+
+/// down_to_zero regions=1
+void f(int n, float *d) { int i; for (i = n - 1; i >= 0; i--) d[i] = d[i + 1] + i; }
+
+/// down_in_condition regions=1
+void f(unsigned n, float *d) { for (unsigned i = n; i-- > 0;) d[i] += d[i + 1]; }
+
+/// step_two regions=1
+void f(int n, int *d) { for (int i = 1; i <= n; i += 2) { d[i] = i; d[i + 1] = 2 * i; } }
+
+/// down_by_three regions=1
+void f(int n, int *d) { for (int i = n; i > 2; i -= 3) d[i] = i + 1; }
+
+/// comma_step regions=1
+void f(int n, float *a, float *x) {
+  int i; float *p; for (i = 0, p = a; i < n; ++i, p += 3) { x[i] = p[0] + p[1] * p[2]; } }
+
+/// pointer_end regions=1
+float f(int n, const float *a) {
+  const float *end = a + n; float s = 0; for (; a < end; a++) s += *a; return s; }
+
+/// pointer_end_unequal regions=1 least=0
+float f(int n, const float *a) {
+  const float *p = a, *end = a + n; float s = 0; while (p != end) s += *p++; return s; }
+
+/// counter_after regions=1
+int f(int n, int *a) { int i; for (i = 3; i < n; i++) a[i] = 7; return i; }
+
+/// counter_after_step regions=1
+int f(int n, int *a) { int i; for (i = 3; i < n; i += 4) a[i] = 7; return i; }
+
+/// pointer_after regions=1
+long f(int n, int *a) { int *p = a, i; for (i = 0; i < n; i++) *p++ = 7; return p - a; }
+
+/// two_counters regions=1
+int f(int n, int *a) { int i = 0, j = 9; while (i < j) { a[i] = j; i++; j--; } return i * 100 + j; }
+
+/// count_if regions=1
+int f(int n, const float *a) { int c = 0; for (int i = 0; i < n; i++) if (a[i] > 1.0f) c++; return c; }
+
+/// sum_if regions=1
+float f(int n, const float *a) { float c = 0; for (int i = 0; i < n; i++) if (a[i] > 1) c += a[i]; return c; }
+
+/// arg_max regions=1
+int f(int n, const int *a) {
+  int m = a[0], at = 0, i; for (i = 1; i < n; i++) if (a[i] > m) { m = a[i]; at = i; } return at * 10 + m; }
+
+/// int_max regions=1
+int f(int n, const int *a) { int m = a[0]; for (int i = 1; i < n; i++) m = a[i] > m ? a[i] : m; return m; }
+
+/// int_min_if regions=1
+int f(int n, const int *a) { int m = a[0]; for (int i = 1; i < n; i++) if (m > a[i]) m = a[i]; return m; }
+
+/// clamp_if_else regions=1
+void f(int n, float *a, const float *b) {
+  for (int i = 0; i < n; i++) if (b[i] > 1.0f) a[i] = 1.0f; else a[i] = b[i]; }
+
+/// clamp_after_store regions=1
+void f(int n, float *a, const float *b) {
+  for (int i = 0; i < n; i++) { a[i] = b[i] * 2; if (a[i] > 2) a[i] = 2; } }
+
+/// nested_data_if regions=1
+int f(int n, const int *a, const int *b) {
+  int s = 0; for (int i = 0; i < n; i++) { if (a[i] > 0) { if (b[i] > 1) s += a[i]; else s -= b[i]; } else s = s + 1; } return s; }
+
+/// if_in_data_if_stops regions=0
+void f(int n, float *a, const float *b) { for (int i = 0; i < n; i++) if (b[i] > 1) a[i] = b[i]; }
+
+/// chained regions=1
+void f(int n, float *a, float *b) { int i; for (i = 0; i < n; i++) a[i] = b[i] = i * 0.5f; }
+
+/// chained_narrow regions=1
+void f(int n, float *a, int *b) { int i; for (i = 0; i < n; i++) a[i] = b[i] = i * 0.75f; }
+
+/// matrix_walk regions=1
+void f(int n, int m, float *a, const float *b) {
+  for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) *a++ = *b++ + i * j; }
+
+/// matrix_walk_rows regions=1
+void f(int n, int m, float *y, const float *b, const float *x) {
+  for (int i = 0; i < n; i++) { const float *p = x; float s = 0; int j = m; while (j-- > 0) s += *b++ * *p++; *y++ = s; } }
+
+/// row_pointer regions=1
+void f(int n, double A[20][30]) {
+  for (int i = 0; i < 20; i++) { double *row = A[i]; for (int j = 1; j < n; j++) row[j] += row[j - 1]; } }
+
+/// flat_pointer regions=1
+void f(int n, double A[20][30]) { double *p = &A[0][0]; for (int i = 0; i < 600; i++) *p++ *= 2; }
+
+/// vla regions=1 least=0
+void f(int n, int m, double A[n][m]) { for (int i = 1; i < n; i++) for (int j = 0; j < m; j++) A[i][j] += A[i-1][j]; }
+
+/// pointer_to_rows regions=1
+void f(int n, double (*A)[8]) { for (int i = 0; i < n; i++) for (int j = 0; j < 8; j++) A[i][j] *= j; }
+
+/// division regions=1
+void f(int n, int *a) { for (int i = 0; i < n; i++) a[i / 2] += a[i % 3 + 1] + i / 3 + (i >> 1) + i % 4; }
+
+/// data_division regions=1
+void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = (a[i] - 2) / 2 + (i - 5) / 3 + (a[i] - 2) % 2; }
+
+/// narrow_sum regions=1
+void f(int n, short *a, const signed char *b) { for (int i = 0; i < n; i++) a[0] += b[i] * 300; }
+
+/// unsigned_wrap regions=1
+void f(int n, unsigned *a) { for (int i = 0; i < n; i++) a[i] = a[i] * 2654435761u - 7 + (a[i] >> 3) + i; }
+
+/// byte_conversion regions=1
+void f(int n, unsigned char *a, const int *b) { for (int i = 0; i < n; i++) a[i] = b[i] * 100 + i; }
+
+/// float_conversion regions=1
+void f(int n, float *a, const int *b) { for (int i = 0; i < n; i++) a[i] = b[i] / 3.0 + (int)(a[i] * 10) + i; }
+
+/// double_accumulate regions=1
+float f(int n, const float *a) { double s = 0; for (int i = 0; i < n; i++) s += a[i] * a[i]; return s; }
+
+/// float_accumulate_double regions=1
+float f(int n, const float *a) { float s = 0; for (int i = 0; i < n; i++) s += a[i] * 0.1; return s; }
+
+/// size_type regions=1
+#include <stddef.h>
+void f(size_t n, float *a) { for (size_t i = 1; i < n; i++) a[i - 1] = a[n - 1 - i] + a[i]; }
+
+/// unsigned_bound regions=1 least=1
+void f(unsigned n, float *a) { for (unsigned i = 0; i < n - 1u; i++) a[i] += a[i + 1]; }
+
+/// unsigned_product regions=1
+void f(unsigned n, unsigned m, float *a) { for (unsigned i = 0; i < n; i++) for (unsigned j = 0; j < m; j++) a[i * m + j] += 1; }
+
+/// mixed_bound regions=1
+void f(unsigned n, float *a) { for (int i = 0; i < n; i++) a[i] += 1; }
+
+/// shadow regions=1
+void f(int n, int *a) { for (int i = 0; i < n; i++) { int n = 3; { int i = n + 1; a[i] += n; } a[i] += i; } }
+
+/// inline_function regions=1
+static inline int clip(int x, int lo, int hi) { return x < lo ? lo : x > hi ? hi : x; }
+static float scale(float x) { return x * 0.5f + clip(3, 0, 2); }
+void f(int n, int *a, float *b) { for (int i = 0; i < n; i++) { a[i] = clip(a[i] * 2, 1, 4); b[i] = scale(b[i]); } }
+
+/// globals regions=1
+enum { SIZE = 12 }; static const float taps[] = {1, 2, 3}; static const int count = 3; float out[SIZE];
+void f(int n, const float *x, float *y) { int i; for (i = 0; i < SIZE - 2; i++) { out[i] = 0; for (int k = 0; k < count; k++) out[i] += taps[k] * x[i + k]; y[i] = out[i]; } }
+
+/// local_arrays regions=1
+void f(int n, int *a) {
+  for (int i = 0; i < n; i++) { int t[4] = {1, 2}, u[3] = {i, i + 1, i + 2}; for (int k = 0; k < 3; k++) t[k + 1] += u[k]; a[i] = t[0] + t[1] + t[2] + t[3]; } }
+
+/// local_temporary regions=1
+void f(int n, float *a) { float t; int i; for (i = 0; i < n; i++) { t = a[i]; a[i] = a[i + 1]; a[i + 1] = t; } }
+
+/// temporary_across regions=1
+float f(int n, float *a) { float t = 1; for (int i = 0; i < n; i++) { a[i] += t; t = a[i] * 0.5f; } return t; }
+
+/// call_between regions=2
+int g(int x);
+int g(int x) { return x + 1; }
+void h(int *p) { *p = g(*p); *p += 1; }
+void f(int n, int *a) { int i; for (i = 0; i < n; i++) a[i] += 1; h(a); for (i = 0; i < n; i++) a[i] *= 2; }
+
+/// break_outer regions=1
+int f(int n, float *a) { int i, j; for (i = 0; i < 5; i++) { if (a[i] > 1.4f) break;
+  for (j = 0; j < n; j++) a[j + i] *= 0.99f; } return i; }
+
+/// return_inside regions=0
+int f(int n, const int *a) { for (int i = 0; i < n; i++) if (a[i] == 3) return i; return -1; }
+
+/// indirect regions=0
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[b[i]] += 1; }
+
+/// volatile regions=0
+void f(int n, int *a) { volatile int t = 0; for (int i = 0; i < n; i++) t += a[i]; }
+
+/// macro_loop regions=0
+#define EACH(i, n) for (int i = 0; i < n; i++)
+void f(int n, int *a) { EACH(i, n) a[i] = 2; }
+
+/// macro_body regions=1
+#define TWICE(x) do { x = (x) * 2; } while (0)
+void f(int n, int *a) { for (int i = 0; i < n; i++) TWICE(a[i]); }
+
+/// conditional_text regions=0
+void f(int n, int *a) {
+#ifdef NEVER
+  for (int i = 0; i < n; i++) {
+#else
+  for (int i = 0; i < n - 1; i++) {
+#endif
+    a[i] = 5;
+  }
+}
+
+/// conditional_inside regions=1
+void f(int n, int *a) {
+  for (int i = 0; i < n; i++) {
+#ifdef NEVER
+    a[i] = 4; }
+#else
+    a[i] = 5; /* } */ // }
+#endif
+  }
+}
+
+/// comments regions=1
+void f(int n, int *a) { /* for (;;) { */
+  const char *s = "for (i = 0; { \" }"; // }
+  for (int i = 0; i < n; i++) /* ; */ { a[i] = ';' + '}' + '\n'; } /* } */
+}
+
+/// affine_if regions=1
+void f(int n, int *a) {
+  for (int i = 0; i < n; i++) { if (i > 2 && i < n - 3) a[i] = 1; else if (i == 0 || !(i < 7)) a[i] += 2; else a[i] -= i; } }
+
+/// parity_if regions=1
+void f(int n, int *a) { for (int i = 0; i < n; i++) { if (i % 2) a[i] = 1; if (!(i & 3)) a[i] = 9; } }
+
+/// boundary_choice regions=1
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) a[i] = (i > 0 ? b[i - 1] : 0) + (i < n - 1 ? b[i + 1] : 9); }
+
+/// min_bound regions=1
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+void f(int n, int *a) { for (int t = 0; t < n; t += 4) for (int i = t; i < MIN(t + 4, n); i++) a[i] += t; }
+
+/// induction_value regions=1
+void f(int n, int *a) { int k = 2; for (int i = 0; i < n; i++) { a[i] = k; k += 3; } }
+
+/// induction_exit regions=1
+int f(int n, int *a) { int k = 2; for (int i = 0; i < n; i++) { a[i] = k; k += n; } return k; }
+
+/// register_sum regions=1
+float f(int n, const float *a) { register float s = 0; register int i; for (i = 0; i < n; i++) s += a[i]; return s; }
+
+/// triangle_walk regions=1
+void f(int n, float *a) {
+  for (int i = 0; i < 10; i++) { float *p = a + i * n; for (int j = 0; j <= i && j < n; j++) *p++ += j; } }
+
+/// swap_pointers regions=1
+void f(int n, float *a, float *b) {
+  for (int t = 0; t < 3; t++) { for (int i = 0; i < n; i++) b[i] = a[i] * 2; float *c = a; a = b; b = c; } }
+
+/// math regions=1
+#include <math.h>
+#include <stdlib.h>
+void f(int n, double *a, float *b, int *c) { for (int i = 0; i < n; i++) {
+  a[i] = sqrt(a[i]) + fmax(a[i], 1.0) + fabs(-a[i]); b[i] = sqrtf(b[i]) * fminf(b[i], 1) + floor(b[i] * 3); c[i] = abs(c[i] - 2); } }
+
+/// bits regions=1
+void f(int n, unsigned *a) { for (int i = 0; i < n; i++) { a[i] ^= a[i] << 3; a[i] |= 5u; a[i] &= ~i; a[i] = !a[i] + (a[i] && i > 3); } }
+
+/// address_of_local regions=1
+void g(int *p) { *p = 3; }
+int f(int n, int *a) { int k, s = 0; g(&k); for (int i = 0; i < n; i++) s += a[i] * k; return s; }
+
+/// last_set regions=1
+int f(int n, const int *a) { int last = -1; for (int i = 0; i < n; i++) { last = i * 2; if (a[i] > 2) last = -2; } return last; }
+
+/// set_in_branch regions=1
+int f(int n, int *a) { int k = 0; for (int i = 0; i < n; i++) { if (i > 3) k = i; a[i] = k; } return k; }
+
+/// const_zero_trip regions=1
+void f(int n, int *a) { for (int i = 5; i < 3; i++) a[i] = 1; for (int i = 0; i < n; i++) a[i] += 2; }
+
+/// negative_step_pointer regions=1
+void f(int n, float *x, const float *h) { float *p = x + n; for (int i = 0; i <= n; i++) { *p-- += h[i]; } }
+
+/// compound_pointer regions=1
+void f(int n, float *x) { for (int i = 0; i < n; i++) { *x++ *= 2; *(x + 1) += *x; x[2] -= 1; } }
+
+/// switch regions=1
+void f(int n, int *a) { switch (n & 1) { case 0: for (int i = 0; i < n; i++) a[i] = 1; break; default: a[0] = 3; } }
+
+/// unsized_char_loop regions=1
+void f(int n, signed char *a) { short i; for (i = 0; i < 100; i++) a[i] = i * 3; }
+
+/// float_select_max regions=1
+float f(int n, const float *a) { float m = a[0]; for (int i = 1; i < n; i++) m = m > a[i] ? m : a[i]; return m; }
+
+/// sum_of_terms regions=1
+float f(int n, const float *a) { float s = 0; for (int i = 0; i < n; i++) s = s + a[i] * 2 + a[i + 1]; return s; }
+
+/// goto regions=1
+void f(int n, int *a) { int i = 0; again: a[0]++; if (a[0] < 9) goto again; for (i = 0; i < n; i++) a[i] += 1; }
+
+/// label_loop regions=1
+void f(int n, int *a) { for (int j = 0; j < 3; j++) { int i; for (i = 0; i < n; i++) a[i] += j; if (a[0] > 100) continue; a[1] = i; } }
+
+/// struct_member regions=1
+struct s { int k; };
+void f(int n, int *a) { struct s v = {2}; for (int i = 0; i < n; i++) { a[i] += v.k; for (int j = 0; j < n; j++) a[j] += 1; } }
+
+/// logical_value regions=1
+void f(int n, int *a, const float *b) { for (int i = 0; i < n; i++) a[i] = (b[i] > 1) + (a[i] == 2 || b[i] < 0.7f) * 2 + (i < 4); }
+
+/// while_plain regions=1
+void f(int n, int *a) { int i = 0; while (i < n) { a[i] = i; i++; } }
+
+/// while_two_steps regions=1
+void f(int n, int *a) { int i = 0; while (i < n) { a[i] = i; ++i; a[i] = 7; i += 1; } }
+
+/// long_sizes regions=1
+void f(long n, long lda, double *a) { for (long i = 0; i < n; i++) for (long j = 0; j < 4; j++) a[i + j * lda] = i * 10 + j; }
+
+/// casts_in_subscripts regions=1
+#include <stddef.h>
+void f(int n, double *a) { for (int i = 0; i < n; i++) a[(size_t)i * 3 + (long)2] += a[(unsigned)i]; }
+
+/// declared_between regions=1
+void f(int n, float *a) { int i; for (i = 0; i < n; i++) a[i] += 1; float t = a[0] * 2; for (i = 0; i < n; i++) a[i] -= t; }
+
+/// declared_used_later regions=2
+float f(int n, float *a) { int i; for (i = 0; i < n; i++) a[i] += 1; float t = a[0]; for (i = 0; i < n; i++) a[i] -= 2; return t; }
+
+/// size_changes regions=1
+int f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = 1; n = n / 2 + 3; for (int i = 0; i < n; i++) a[i] += 5; return n; }
+
+/// size_shrinks_inside regions=1
+int f(int n, int *a) { int i; for (i = 0; i < n; i++) { a[i] = n; n--; } return n * 100 + i; }
+
+/// counter_changed_in_body regions=1
+int f(int n, int *a) { int i; for (i = 0; i < n; i++) { a[i] = 1; i++; } return i; }
+
+/// short_counter_wraps regions=1
+void f(int n, int *a) { short s = 0; for (int i = 0; i < 40; i++) { a[i] = s; s += 3000; } }
+
+/// byte_counter regions=1
+int f(int n, int *a) { unsigned char c = 250; for (int i = 0; i < n; i++) { a[i] = c; c++; } return c; }
+
+/// two_pointers_one_array regions=1
+void f(int n, float *a) { float *p = a + 1, *q = a + n + 1; while (p < q) { float t = *p; *p++ = *--q; *q = t; } }
+
+/// zigzag regions=1
+void f(int n, float *a) { float *p = a + 50; for (int i = 0; i < n; i++) { *p += 1; p += 2; *p += 3; p -= 1; } }
+
+/// walk_after_inner regions=1
+void f(int n, int m, float *a) { float *p = a; for (int i = 0; i < 4; i++) { for (int j = 0; j < m; j++) p[j] += j; p += m; *p = 9; } }
+
+/// walk_guarded_inner regions=1
+void f(int n, float *a) { float *p = a; for (int i = 0; i < 5; i++) { int j = 0; while (j < n) { *p++ += i; j += 2; } *p += 0.5f; } }
+
+/// trip_in_subscript regions=1
+void f(int n, int *a) { int i; for (i = 0; i < n - 4; i++) a[i] = 2; a[i] = 77; for (; i < n; i++) a[i + 1] = 3; }
+
+/// exit_of_inner_used regions=1
+void f(int n, int *a) { for (int i = 0; i < 4; i++) { int j; for (j = 0; j < n; j++) a[j] += i; a[j] = 8; } }
+
+/// sum_of_itself regions=1
+void f(int n, float *a) { for (int i = 0; i < n; i++) { a[i] += a[i] * 2; a[i] = a[i] + a[i + 1] - a[i]; } }
+
+/// recurrence_through_sum regions=1
+void f(int n, float *a) { for (int i = 1; i < n; i++) a[i] += a[i - 1] * 0.5f; }
+
+/// sub_from regions=1
+float f(int n, const float *a) { float s = 3; for (int i = 0; i < n; i++) s = a[i] - s; for (int i = 0; i < n; i++) s -= a[i]; return s; }
+
+/// product regions=1
+double f(int n, const double *a) { double s = 1; for (int i = 0; i < n; i++) s *= a[i]; for (int i = 0; i < n; i++) s /= a[i] + 1; return s; }
+
+/// guard_changes_what_it_tests regions=1
+int f(int n, int *a) { int m = 0, c = 0; for (int i = 0; i < n; i++) { if (a[i] > m) { m = a[i] + 1; c += m; } else { m--; c = c * 2; } } return m * 1000 + c; }
+
+/// guarded_local regions=1
+float f(int n, const float *a) { float s = 0; for (int i = 0; i < n; i++) { if (a[i] > 1) { float t = a[i + 1] * 2; s += t; } } return s; }
+
+/// guarded_division regions=1
+int f(int n, const int *a) { int s = 0; for (int i = 0; i < n; i++) if (a[i] != 0) s += 12 / a[i]; return s; }
+
+/// guarded_nested_division regions=1
+int f(int n, const int *a) { int s = 0; for (int i = 0; i < n; i++) { if (a[i] != 0) { if (12 / a[i] > 4) s += 1; else s += 2; } } return s; }
+
+/// guard_and_affine regions=1
+int f(int n, const int *a) { int s = 0; for (int i = 0; i < n; i++) if (i > 2 && a[i - 3] > 1) s += a[i]; return s; }
+
+/// float_guarded_sum_keeps_zero_sign regions=1
+float f(int n, const float *a) { float s = -0.0f; for (int i = 0; i < n; i++) if (a[i] > 9) s += a[i]; return 1 / s; }
+
+/// global_scalar regions=1
+float gain = 2.5f; int shift = 3;
+void f(int n, float *restrict a) { for (int i = 0; i < n; i++) a[i + shift] *= gain; }
+
+/// static_accumulator regions=1
+float f(int n, const float *a) { static float s; s = 1; for (int i = 0; i < n; i++) s += a[i]; return s; }
+
+/// global_counter regions=1
+int position; int read_position(void) { return position; }
+int f(int n, int *a) { for (position = 0; position < n; position++) a[position] = 4; return read_position(); }
+
+/// switch_of_types regions=1
+void f(int n, unsigned char *p, const short *q) { for (int i = 0; i < n; i++) { p[i] += q[i]; p[i] -= 3; p[i] = p[i] << 1; p[i] = -p[i]; } }
+
+/// signed_shift regions=1
+void f(int n, int *a) { for (int i = 0; i < n; i++) { a[i] = (a[i] - 3) >> 1; a[i] = a[i] % 3 - (a[i] - 8) / 3; } }
+
+/// unsigned_compare regions=1
+int f(int n, const unsigned *a, const int *b) { int c = 0; for (int i = 0; i < n; i++) c += (b[i] - 2 < a[i]) + (a[i] - 3u > 7u); return c; }
+
+/// long_arithmetic regions=1
+long f(int n, const int *a) { long s = 0; for (int i = 0; i < n; i++) s += (long)a[i] * 1000000007 * (i + 1); return s; }
+
+/// int_from_index regions=1
+void f(int n, double *a, float *b) { for (int i = 0; i < n; i++) { a[i] = (double)(i * (i + 1) % 7) / n; b[i] = (i + 0.5f) * n; } }
+
+/// conditional_operator_sides regions=1
+void f(int n, float *a, const int *b) { for (int i = 0; i < n; i++) a[i] = b[i] > 1 ? b[i] : 0.5; }
+
+/// comma_statement regions=1
+void f(int n, int *a, int *b) { int i; for (i = 0; i < n; i++) a[i] = i, b[i] = a[i] + 1; }
+
+/// nested_blocks regions=1
+void f(int n, int *a) { { { for (int i = 0; i < n; i++) { { a[i] = 1; } ; ; } } } }
+
+/// else_branch_loop regions=2
+void f(int n, int *a) { if (a[0] > 2) for (int i = 0; i < n; i++) a[i] = 1; else { for (int i = 0; i < n; i++) a[i] = 2; } }
+
+/// size_branch regions=1
+void f(int n, int *a) { if (n > 5) for (int i = 0; i < n; i++) a[i] = 1; else { for (int i = 0; i < n; i++) a[i] = 2; } }
+
+/// recursive_inline regions=0
+int g(int x) { return x < 1 ? 0 : g(x - 1) + 1; }
+void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = g(a[i]); }
+
+/// own_sqrt regions=0
+double sqrt(double x) { static int calls; calls++; return x + calls; }
+void f(int n, double *a) { for (int i = 0; i < n; i++) a[i] = sqrt(a[i]); }
+
+/// attribute regions=1
+__attribute__((noinline)) void f(int n, float *__restrict__ a, const float *__restrict b) { for (int i = 0; i < n; i++) a[i] = b[i]; }
+
+/// three_dimensions regions=1
+void f(int n, float a[][4][5]) { for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) { float *p = a[i][j]; for (int k = 0; k < 5; k++) *p++ = i + 10 * j + 100 * k; } }
+
+/// negative_modulo regions=1
+void f(int n, int *a) { for (int i = 0; i < n; i++) a[(i + n - 1) % 4] += i; }
+
+/// logical_bound regions=1
+void f(int n, int *a, const int *b) { for (int i = 0; i < n && i < 9; i++) a[i] = b[i]; }
+
+/// bound_not_equal regions=1 least=0
+int f(int n, int *a) { int i; for (i = 0; i != n; i++) a[i] = i; return i; }

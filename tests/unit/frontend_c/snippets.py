@@ -1,0 +1,30 @@
+"""C functions in the styles that users write: `snippets.c` holds them, each under a line `/// name regions=N`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_HEAD = re.compile(r"^/// (\w+) regions=(\d+)(?: least=(-?\d+))?\n", re.M)
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """A function `f` (and what it needs); `least` is the least `n` for which it is defined, where there is one."""
+
+    text: str
+    regions: int
+    least: int | None
+
+
+def read_snippets() -> dict[str, Snippet]:
+    """All snippets by name."""
+    parts = _HEAD.split((Path(__file__).parent / "snippets.c").read_text())[1:]
+    return {
+        name: Snippet(text, int(count), int(least) if least else None)
+        for name, count, least, text in zip(parts[0::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
+    }
+
+
+SNIPPETS = read_snippets()
