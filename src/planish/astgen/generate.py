@@ -136,7 +136,7 @@ class _Generator:
             return self.band(node, member + 1, rest, at)
 
         if option == isl.ast_loop_type.unroll:
-            return _unrolled(wider, inner_state, inside)
+            return _unrolled(wider, inner_state, loop_hint(partial), inside)
         last = member + 1 == node.band_n_member() and _is_flat(node.get_child(0))
         wants = option == isl.ast_loop_type.separate or (option == isl.ast_loop_type.default and last)
         return _loops(wider, inner_state, loop_hint(partial), wants, inside)
@@ -199,14 +199,17 @@ def _is_flat(node: isl.ScheduleNode) -> bool:
     return all(_is_flat(node.get_child(i)) for i in range(node.n_children()))
 
 
-def _unrolled(executed: isl.UnionMap, state: State, inside: Continue) -> list[Stmt]:
-    """A copy of the body for each value of the newest dimension."""
+def _unrolled(executed: isl.UnionMap, state: State, hint: str, inside: Continue) -> list[Stmt]:
+    """A copy of the body for each value of the newest dimension; a loop where their number is not constant."""
     position = state.depth
     lifted = state.context.insert_dims(SET, position, 1)
     domain = points(executed, position + 1).intersect(lifted)
     if domain.is_empty():
         return []
-    copies = find_copies(domain, position)
+    try:
+        copies = find_copies(domain, position)
+    except UnboundedError:
+        return _loop(domain, executed, state, hint, inside)
     base = aff_expr(copies.base, (*state.dims, index(0)))
     out: list[Stmt] = []
     for number in range(copies.count):

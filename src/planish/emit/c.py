@@ -324,7 +324,7 @@ class _Function:
 
 def _size_ranges(kernel: Kernel) -> dict[str, tuple[int, int]]:
     """Where the sizes lie: what the assumptions say directly (`n >= 1` and the like), and that memory is finite."""
-    out = {x: (-_HUGE, _HUGE) for x in kernel.sizes}
+    out = dict.fromkeys(kernel.sizes, (-_HUGE, _HUGE))
     for assumption in kernel.assumptions:
         match assumption:
             case Compare(op="ge" | "gt" as op, left=Var(name=name), right=Const(value=value)) if name in out:

@@ -1,21 +1,24 @@
-"""Index expressions as isl's text: what is quasi-affine crosses over, what is not is named.
+"""Index expressions as isl's functions and sets: what is quasi-affine crosses over, what is not is named.
 
 >>> from planish.ir.expr import Binary, index
->>> affine_text(Binary("floordiv", index("i"), index(4)))
-'floor((i)/4)'
+>>> print(affine_function(Binary("floordiv", index("i"), index(4)), isl.Space.create_from_names(CONTEXT, set=["i"])))
+{ [i] -> [(floor((i)/4))] }
 """
 
 from __future__ import annotations
 
 from typing import assert_never
 
-from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var
+import islpy as isl
+
+from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.types import INDEX
 
 RESERVED = frozenset(
     "exists and or not mod floor floord ceil ceild min max infty infinity nan rat true false implies int".split()
 )
 _ESCAPE = "P__"
+CONTEXT = isl.DEFAULT_CONTEXT
 
 
 class NotAffineError(Exception):
@@ -54,6 +57,124 @@ def constant_of(expr: Expr) -> int | None:
             return None
 
 
+def affine_function(expr: Expr, space: isl.Space) -> isl.PwAff:
+    """A quasi-affine index expression as a function on a set space, whose dimensions and parameters bear the names
+    that `isl_name` gives; raises NotAffineError."""
+    match expr:
+        case Const(value=value):
+            return _number(int(value), space)
+        case Var(name=name, type=t):
+            if t != INDEX:
+                raise NotAffineError(expr, f"`{name}` is data, not an iterator or a size")
+            return _variable(isl_name(name), space)
+        case Unary(op="neg", operand=x):
+            return affine_function(x, space).neg()
+        case Binary(op="add", left=a, right=b):
+            return affine_function(a, space).add(affine_function(b, space))
+        case Binary(op="sub", left=a, right=b):
+            return affine_function(a, space).sub(affine_function(b, space))
+        case Binary(op="mul", left=a, right=b):
+            return _product(expr, a, b, space)
+        case Binary(op="floordiv" | "mod" | "quo" | "rem" as op, left=a, right=b):
+            return _division(expr, op, a, b, space)
+        case Binary(op="min", left=a, right=b):
+            return affine_function(a, space).min(affine_function(b, space))
+        case Binary(op="max", left=a, right=b):
+            return affine_function(a, space).max(affine_function(b, space))
+        case Select(condition=c, then=a, otherwise=b):
+            holds = condition_set(c, space)
+            then = affine_function(a, space).intersect_domain(holds)
+            return then.union_add(affine_function(b, space).intersect_domain(holds.complement()))
+        case Cast(operand=x, type=t) if t == INDEX and type_of(x) == INDEX:
+            return affine_function(x, space)
+        case Load(array=array):
+            raise NotAffineError(expr, f"it depends on the content of `{array}`")
+        case Unary() | Binary() | Compare() | Cast() | Call():
+            raise NotAffineError(expr, "it is not a sum of iterators and sizes")
+        case _:
+            assert_never(expr)
+
+
+def _number(value: int, space: isl.Space) -> isl.PwAff:
+    local = isl.LocalSpace.from_space(space)
+    return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val.int_from_si(space.get_ctx(), value)))
+
+
+def _variable(name: str, space: isl.Space) -> isl.PwAff:
+    for kind in (isl.dim_type.set, isl.dim_type.param):
+        position = space.find_dim_by_name(kind, name)
+        if position >= 0:
+            return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), kind, position))
+    raise KeyError(name)
+
+
+def _product(expr: Expr, a: Expr, b: Expr, space: isl.Space) -> isl.PwAff:
+    for factor, other in ((a, b), (b, a)):
+        value = constant_of(factor)
+        if value is not None:
+            return affine_function(other, space).scale_val(isl.Val.int_from_si(space.get_ctx(), value))
+    raise NotAffineError(expr, "it multiplies two values that are not constants")
+
+
+def _division(expr: Expr, op: BinaryOp, a: Expr, b: Expr, space: isl.Space) -> isl.PwAff:
+    divisor = constant_of(b)
+    if divisor is None or divisor <= 0:
+        raise NotAffineError(expr, "it divides by something that is not a positive constant")
+    by = isl.Val.int_from_si(space.get_ctx(), divisor)
+    value = affine_function(a, space)
+    match op:
+        case "floordiv":
+            return value.scale_down_val(by).floor()
+        case "mod":
+            return value.mod_val(by)
+        case "quo":
+            return _truncated(value, by, space)
+        case _:
+            return value.sub(_truncated(value, by, space).scale_val(by))
+
+
+def _truncated(value: isl.PwAff, by: isl.Val, space: isl.Space) -> isl.PwAff:
+    """The quotient rounded towards zero: the greater of the floor and of the ceiling where that is negative."""
+    quotient = value.scale_down_val(by)
+    return quotient.floor().max(quotient.ceil().min(_number(0, space)))
+
+
+def condition_set(expr: Expr, space: isl.Space) -> isl.Set:
+    """The points of a set space at which a condition over iterators and sizes holds; raises NotAffineError."""
+    match expr:
+        case Const(value=value):
+            return isl.Set.universe(space) if value else isl.Set.empty(space)
+        case Compare(op=op, left=a, right=b):
+            return compared(op, affine_function(a, space), affine_function(b, space))
+        case Binary(op="and", left=a, right=b):
+            return condition_set(a, space).intersect(condition_set(b, space))
+        case Binary(op="or", left=a, right=b):
+            return condition_set(a, space).union(condition_set(b, space))
+        case Unary(op="not", operand=x):
+            return condition_set(x, space).complement()
+        case _:
+            raise NotAffineError(expr, "the condition is not a comparison of iterators and sizes")
+
+
+def compared(op: CompareOp, a: isl.PwAff, b: isl.PwAff) -> isl.Set:
+    """The points at which two functions compare as `op` says."""
+    match op:
+        case "eq":
+            return a.eq_set(b)
+        case "ne":
+            return a.ne_set(b)
+        case "lt":
+            return a.lt_set(b)
+        case "le":
+            return a.le_set(b)
+        case "gt":
+            return a.gt_set(b)
+        case "ge":
+            return a.ge_set(b)
+        case _:
+            assert_never(op)
+
+
 def affine_text(expr: Expr) -> str:
     """A quasi-affine index expression in isl's syntax; raises NotAffineError."""
     match expr:
@@ -75,9 +196,9 @@ def affine_text(expr: Expr) -> str:
             return _division_text(expr, op, a, b)
         case Binary(op="min" | "max" as op, left=a, right=b):
             return f"{op}({affine_text(a)}, {affine_text(b)})"
-        case Select(condition=c, then=a, otherwise=b):
-            return f"(({condition_text(c)}) ? ({affine_text(a)}) : ({affine_text(b)}))"
-        case Cast(operand=x, type=t) if t == INDEX:
+        case Select():
+            raise NotAffineError(expr, "a choice has no text of its own")
+        case Cast(operand=x, type=t) if t == INDEX and type_of(x) == INDEX:
             return affine_text(x)
         case Load(array=array):
             raise NotAffineError(expr, f"it depends on the content of `{array}`")
@@ -101,30 +222,13 @@ def _division_text(expr: Expr, op: str, a: Expr, b: Expr) -> str:
         raise NotAffineError(expr, "it divides by something that is not a positive constant")
     text = affine_text(a)
     floor, down = f"floor(({text})/{divisor})", f"(({text}) mod {divisor})"
+    truncated = f"max({floor}, min(0, -floor((-({text}))/{divisor})))"
     match op:
         case "floordiv":
             return floor
         case "mod":
             return down
         case "quo":
-            return f"(({text}) >= 0 ? {floor} : -floor((-({text}))/{divisor}))"
+            return truncated
         case _:
-            return f"(({text}) >= 0 ? {down} : -((-({text})) mod {divisor}))"
-
-
-_RELATIONS = {"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-
-
-def condition_text(expr: Expr) -> str:
-    """A condition over iterators and sizes in isl's syntax; raises NotAffineError."""
-    match expr:
-        case Const(value=value):
-            return "(1 = 1)" if value else "(1 = 0)"
-        case Compare(op=op, left=a, right=b):
-            return f"({affine_text(a)} {_RELATIONS[op]} {affine_text(b)})"
-        case Binary(op="and" | "or" as op, left=a, right=b):
-            return f"({condition_text(a)} {op} {condition_text(b)})"
-        case Unary(op="not", operand=x):
-            return f"(not {condition_text(x)})"
-        case _:
-            raise NotAffineError(expr, "the condition is not a comparison of iterators and sizes")
+            return f"(({text}) - {divisor} * {truncated})"

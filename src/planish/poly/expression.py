@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import islpy as isl
 
-from planish.ir.expr import Binary, Compare, CompareOp, Const, Expr, Select, Unary, Var, index
+from planish.ir.expr import Binary, Compare, CompareOp, Const, Expr, Select, Unary, Var, index, type_of
 from planish.ir.types import BOOL, INDEX
 from planish.poly.affine import source_name
 
@@ -255,7 +255,12 @@ def piecewise_expr(function: isl.PwAff, dims: Sequence[Expr]) -> Expr:
 
 
 def normalise(expr: Expr) -> Expr:
-    """An index expression as a sum in normal form, so that equal affine expressions are equal values."""
+    """An index expression as a sum in normal form, so that equal affine expressions are equal values.
+
+    Anything of another type stays as it is: floats are not to be summed in another order.
+    """
+    if type_of(expr) != INDEX:
+        return expr
     match expr:
         case Const() | Var():
             return expr

@@ -21,6 +21,7 @@ import islpy as isl
 
 from planish.ir.expr import Expr
 from planish.ir.nest import Array
+from planish.ir.traverse import variables
 from planish.poly.affine import NotAffineError, affine_text, isl_name
 from planish.poly.expression import piecewise_expr
 from planish.poly.scop import Access, Scop
@@ -39,6 +40,15 @@ def valid_sizes(scop: Scop) -> isl.Set:
             if access.array in arrays:
                 bad = bad.union(_leaving(access, arrays[access.array], space))
     return isl.Set.universe(space).subtract(bad).coalesce()
+
+
+def busy_sizes(scop: Scop) -> isl.Set:
+    """The valid sizes with which every statement runs; all valid ones where there are none such."""
+    valid = valid_sizes(scop)
+    busy = valid
+    for statement in scop.statements:
+        busy = busy.intersect(statement.domain.params().align_params(valid.get_space()))
+    return valid if busy.is_empty() else busy.coalesce()
 
 
 def _leaving(access: Access, array: Array, space: isl.Space) -> isl.Set:
@@ -131,6 +141,16 @@ def _value(extent: Expr, sizes: Mapping[str, int]) -> int:
     return max(0, int(highest.to_python())) if highest.is_int() else 0
 
 
+def evaluate_extent(extent: Expr, sizes: Mapping[str, int]) -> int | None:
+    """The value of an extent for given sizes; None where it is not affine or a size is missing."""
+    if not variables(extent) <= set(sizes):
+        return None
+    try:
+        return _value(extent, sizes)
+    except NotAffineError:
+        return None
+
+
 def _piecewise_text(extent: Expr, names: tuple[str, ...]) -> str:
     head = f"[{', '.join(isl_name(n) for n in names)}] -> " if names else ""
     return f"{head}{{ [({affine_text(extent)})] }}"
@@ -180,3 +200,17 @@ def byte_extent(scop: Scop, array: Array) -> Expr | None:
     if spread is None:
         return None
     return piecewise_expr(spread, ())
+
+
+def negative_sizes(scop: Scop) -> isl.Set:
+    """The sizes with which some access lies before the start of its array."""
+    space = scop.context.get_space()
+    out = isl.Set.empty(space)
+    for statement in scop.statements:
+        for access in statement.accesses:
+            reached = access.relation.range().align_params(space)
+            local = isl.LocalSpace.from_space(reached.get_space())
+            for position in range(reached.dim(SET)):
+                value = isl.Aff.var_on_domain(local, SET, position)
+                out = out.union(reached.intersect(value.lt_set(isl.Aff.zero_on_domain(local))).params())
+    return out.coalesce()

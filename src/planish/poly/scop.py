@@ -11,16 +11,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import assert_never
 
 import islpy as isl
 
-from planish.ir.expr import Expr, Var
+from planish.ir.expr import Binary, Expr, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Stmt
 from planish.ir.traverse import loads, substitute
 from planish.ir.types import INDEX
-from planish.poly.affine import NotAffineError, affine_text, condition_text, isl_name
+from planish.poly.affine import CONTEXT, NotAffineError, affine_function, condition_set, isl_name
+
+SET = isl.dim_type.set
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,12 +102,12 @@ class Scop:
         raise KeyError(name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Where the walk stands: iterators and constraints around it, names bound, values of `Let`."""
+    """Where the walk stands: the iterators around it, their values there, renamed variables, numbers of the loops."""
 
+    domain: isl.Set
     iterators: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
     renames: tuple[tuple[str, Expr], ...] = ()
     loops: tuple[int, ...] = ()
 
@@ -114,8 +117,6 @@ class _Walk:
     """State of one extraction."""
 
     kernel: Kernel
-    head: str
-    context: isl.Set
     statements: list[Statement]
     locals: list[Array]
     loops: int = 0
@@ -123,11 +124,12 @@ class _Walk:
 
 def extract_scop(kernel: Kernel) -> Scop:
     """The polyhedral view of `kernel`; raises NotAffineError where a bound, condition or subscript is not affine."""
-    head = f"[{', '.join(isl_name(n) for n in kernel.sizes)}] -> "
-    conditions = " and ".join(condition_text(a) for a in kernel.assumptions)
-    context = isl.Set(f"{head}{{ : {conditions} }}")
-    walk = _Walk(kernel, head, context, [], [])
-    schedule = _visit(kernel.body, _Place(), walk)
+    known = isl.Set.universe(isl.Space.create_from_names(CONTEXT, params=[isl_name(n) for n in kernel.sizes], set=[]))
+    for assumption in kernel.assumptions:
+        known = known.intersect(condition_set(assumption, known.get_space()))
+    context = known.params()
+    walk = _Walk(kernel, [], [])
+    schedule = _visit(kernel.body, _Place(known), walk)
     if schedule is None:
         schedule = isl.Schedule.from_domain(isl.UnionSet.empty(context.get_space()))
     return Scop(kernel, tuple(walk.statements), context, schedule, tuple(walk.locals))
@@ -140,9 +142,9 @@ def _visit(stmt: Stmt, place: _Place, walk: _Walk) -> isl.Schedule | None:
         case For():
             return _visit_for(stmt, place, walk)
         case If(condition=condition, then=then, otherwise=otherwise):
-            text = condition_text(_renamed(condition, place))
-            yes = _visit(then, _with_condition(place, text), walk)
-            no = _visit(otherwise, _with_condition(place, f"(not {text})"), walk)
+            holds = condition_set(_renamed(condition, place), place.domain.get_space())
+            yes = _visit(then, replace(place, domain=place.domain.intersect(holds)), walk)
+            no = _visit(otherwise, replace(place, domain=place.domain.subtract(holds)), walk)
             return _in_order(yes, no)
         case Assign() | Reduce():
             return _visit_assignment(stmt, place, walk)
@@ -166,63 +168,70 @@ def _visit_for(loop: For, place: _Place, walk: _Walk) -> isl.Schedule | None:
     name = loop.var
     while name in walk.kernel.sizes or name in place.iterators:
         name += "_"
-    lower = affine_text(_renamed(loop.lower, place))
-    upper = affine_text(_renamed(loop.upper, place))
-    var = isl_name(name)
-    conditions = [f"{lower} <= {var}", f"{var} < {upper}"]
+    depth = len(place.iterators)
+    wider = place.domain.add_dims(SET, 1).set_dim_name(SET, depth, isl_name(name))
+    space = wider.get_space()
+    var = affine_function(Var(name, INDEX), space)
+    lower, upper = _renamed(loop.lower, place), _renamed(loop.upper, place)
+    domain = wider.intersect(_from(lower, var, space)).intersect(_below(var, upper, space))
     if loop.step != 1:
-        conditions.append(f"({var} - ({lower})) mod {loop.step} = 0")
+        by = isl.Val.int_from_si(space.get_ctx(), loop.step)
+        offset = var.sub(affine_function(lower, space)).mod_val(by)
+        domain = domain.intersect(offset.eq_set(affine_function(index(0), space)))
     renames = (*place.renames, (loop.var, Var(name, INDEX)))
-    inner = _Place((*place.iterators, name), (*place.conditions, *conditions), renames, (*place.loops, walk.loops))
+    inner = _Place(domain, (*place.iterators, name), renames, (*place.loops, walk.loops))
     walk.loops += 1
     first = len(walk.statements)
     schedule = _visit(loop.body, inner, walk)
     if schedule is None:
         return None
-    depth = len(place.iterators)
-    space = walk.context.get_space()
-    iteration = isl.UnionPwMultiAff.empty(space)
+    iteration = isl.UnionPwMultiAff.empty(place.domain.get_space().params())
     for statement in walk.statements[first:]:
-        dims = ", ".join(isl_name(x) for x in statement.iterators)
-        picked = isl_name(statement.iterators[depth])
-        iteration = iteration.add_pw_multi_aff(
-            isl.PwMultiAff(f"{walk.head}{{ {statement.name}[{dims}] -> [{picked}] }}")
-        )
+        local = isl.LocalSpace.from_space(statement.domain.get_space())
+        picked = isl.MultiAff.from_aff(isl.Aff.var_on_domain(local, SET, depth))
+        iteration = iteration.add_pw_multi_aff(isl.PwMultiAff.from_multi_aff(picked))
     return schedule.insert_partial_schedule(isl.MultiUnionPwAff.from_union_pw_multi_aff(iteration))
+
+
+def _from(lower: Expr, var: isl.PwAff, space: isl.Space) -> isl.Set:
+    """The points at which a variable is at least a bound; a greatest one is several bounds, which keeps sets convex."""
+    if isinstance(lower, Binary) and lower.op == "max":
+        return _from(lower.left, var, space).intersect(_from(lower.right, var, space))
+    return affine_function(lower, space).le_set(var)
+
+
+def _below(var: isl.PwAff, upper: Expr, space: isl.Space) -> isl.Set:
+    """The points at which a variable is less than a bound; a least one is several bounds."""
+    if isinstance(upper, Binary) and upper.op == "min":
+        return _below(var, upper.left, space).intersect(_below(var, upper.right, space))
+    return var.lt_set(affine_function(upper, space))
 
 
 def _visit_assignment(stmt: Assign | Reduce, place: _Place, walk: _Walk) -> isl.Schedule:
     name = f"S{len(walk.statements)}"
-    dims = ", ".join(isl_name(x) for x in place.iterators)
-    conditions = " and ".join(place.conditions)
-    domain = isl.Set(f"{walk.head}{{ {name}[{dims}] : {conditions} }}").intersect_params(walk.context)
-    index = tuple(_renamed(x, place) for x in stmt.index)
+    subscripts = tuple(_renamed(x, place) for x in stmt.index)
     value = _renamed(stmt.value, place)
     if isinstance(stmt, Reduce):
-        fresh: Assign | Reduce = Reduce(stmt.array, index, stmt.op, value, stmt.span)
+        fresh: Assign | Reduce = Reduce(stmt.array, subscripts, stmt.op, value, stmt.span)
     else:
-        fresh = Assign(stmt.array, index, value, stmt.span)
-    source = f"{name}[{dims}]"
-    accesses = [_access(stmt.array, index, True, source, domain, walk)]
-    reads = list(loads(value))
+        fresh = Assign(stmt.array, subscripts, value, stmt.span)
+    domain = place.domain.coalesce()
+    accesses = [_access(stmt.array, subscripts, True, name, domain)]
     if isinstance(stmt, Reduce):
-        accesses.append(_access(stmt.array, index, False, source, domain, walk))
-    for load in dict.fromkeys(reads):
-        accesses.append(_access(load.array, load.index, False, source, domain, walk))
+        accesses.append(_access(stmt.array, subscripts, False, name, domain))
+    for load in dict.fromkeys(loads(value)):
+        accesses.append(_access(load.array, load.index, False, name, domain))
+    domain = domain.set_tuple_name(name)
     walk.statements.append(Statement(name, place.iterators, place.loops, fresh, domain, tuple(accesses)))
     return isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
 
 
-def _access(
-    array: str, index: tuple[Expr, ...], write: bool, source: str, domain: isl.Set, walk: _Walk
-) -> Access:
-    subscripts = ", ".join(affine_text(x) for x in index)
-    relation = isl.Map(f"{walk.head}{{ {source} -> {isl_name(array)}[{subscripts}] }}")
-    return Access(array, relation.intersect_domain(domain), write, index)
-
-
-def _with_condition(place: _Place, text: str) -> _Place:
-    return _Place(place.iterators, (*place.conditions, text), place.renames, place.loops)
+def _access(array: str, subscripts: tuple[Expr, ...], write: bool, name: str, domain: isl.Set) -> Access:
+    functions = [isl.Map.from_pw_aff(affine_function(x, domain.get_space())) for x in subscripts]
+    nothing = isl.Map.from_domain(domain)
+    relation = reduce(lambda a, b: a.flat_range_product(b), functions, nothing)
+    named = relation.set_tuple_name(isl.dim_type.in_, name).set_tuple_name(isl.dim_type.out, isl_name(array))
+    return Access(array, named, write, subscripts)
 
 
 def _renamed(expr: Expr, place: _Place) -> Expr:

@@ -7,7 +7,21 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from planish.ir.arithmetic import limits
-from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, index
+from planish.ir.expr import (
+    Binary,
+    BinaryOp,
+    Call,
+    Cast,
+    Compare,
+    CompareOp,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    Var,
+    index,
+)
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Scalar, Stmt
 from planish.ir.types import ALL_TYPES, BF16, BOOL, F16, INDEX, Type
 
@@ -64,7 +78,7 @@ def expressions(draw: st.DrawFn, scope: Scope, type: Type, depth: int) -> Expr:
     from_other = expressions(scope, other, depth - 1)
     conditions = expressions(scope, BOOL, depth - 1)
     choices = [*(leaves if depth == 1 else []), st.builds(Select, conditions, inner, inner)]
-    choices += [subscripts(scope, x).map(lambda i, x=x: Load(x.name, i, x.type)) for x in held]
+    choices += [st.builds(Load, st.just(x.name), subscripts(scope, x), st.just(x.type)) for x in held]
     if type == BOOL:
         choices.append(st.builds(Compare, st.sampled_from(COMPARISONS), from_other, from_other))
         choices.append(st.builds(Binary, st.sampled_from(["and", "or", "xor"]), inner, inner))

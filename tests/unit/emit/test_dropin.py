@@ -101,7 +101,7 @@ def test_the_prologue_follows_the_last_include_outside_of_conditionals() -> None
         ('#include "a.h"\nvoid f() {\n#include "body.h"\nfor', '#include "a.h"\n'),
         ('#ifndef G\n#define G\n#include "a.h"\nint x;\nfor', '#ifndef G\n#define G\n#include "a.h"\n'),
         ('#if A\n#include "a.h"\n#else\nint y; for', '#if A\n#include "a.h"\n#else\n'),
-        ('#if A\n#if B\n#include "a"\n#endif\nint z;\n#endif\nfor', '#if A\n#if B\n#include "a"\n#endif\nint z;\n#endif\n'),
+        ('#if A\n#if B\n#include "a"\n#endif\n#endif\n;for', '#if A\n#if B\n#include "a"\n#endif\n#endif\n'),
         ('char *s = "/*"; \n#include "a.h"\n/*\n#include "b.h"\n*/ for', 'char *s = "/*"; \n#include "a.h"\n'),
         ('#define M(x) \\\n {\n#include "a.h"\nfor', '#define M(x) \\\n {\n#include "a.h"\n'),
     ],

@@ -146,8 +146,8 @@ def _values(region: Region, arguments: Any, replay: Replay) -> dict[str, Any]:
             inner = array.type.size
             for extent in shape[1:]:
                 inner *= extent or 1
-            home = next(b for b in replay.buffers if b.ctypes.data <= address < b.ctypes.data + b.nbytes)
-            shape[0] = (home.ctypes.data + home.nbytes - address) // inner
+            ends = [b.ctypes.data + b.nbytes for b in replay.buffers if 0 <= address - b.ctypes.data < b.nbytes]
+            shape[0] = (ends[0] - address) // inner if ends else 1
         values[array.name] = _view(address, tuple(x or 0 for x in shape), array.type)
         at += 1
     return values

@@ -382,12 +382,17 @@ int f(int n, const int *a) { int s = 0; for (int i = 0; i < n; i++) { if (a[i] !
 /// guard_and_affine regions=1
 int f(int n, const int *a) { int s = 0; for (int i = 0; i < n; i++) if (i > 2 && a[i - 3] > 1) s += a[i]; return s; }
 
-/// float_guarded_sum_keeps_zero_sign regions=1
+/// float_guarded_sum_keeps_zero_sign regions=1 strict
 float f(int n, const float *a) { float s = -0.0f; for (int i = 0; i < n; i++) if (a[i] > 9) s += a[i]; return 1 / s; }
 
 /// global_scalar regions=1
 float gain = 2.5f; int shift = 3;
 void f(int n, float *restrict a) { for (int i = 0; i < n; i++) a[i + shift] *= gain; }
+
+/// global_scalar_reached regions=1
+float level = 2.5f;
+void g(int n, float *a, float *b) { for (int i = 0; i < n; i++) { a[i] = level; b[i] += level; } }
+float f(int n, float *b) { g(n & 0, &level, b); for (int i = 0; i < n; i++) b[i] *= level; return level; }
 
 /// static_accumulator regions=1
 float f(int n, const float *a) { static float s; s = 1; for (int i = 0; i < n; i++) s += a[i]; return s; }

@@ -150,13 +150,17 @@ def _distinct(symbol: Symbol, pointers: list[Symbol], cx: Translation) -> bool:
 
 
 def _check_hidden_writes(cx: Translation, arrays: list[Array], stored: set[str]) -> None:
-    """A size or scalar that others can reach must not be changed through a pointer while the kernel runs."""
+    """A value that others can reach, and a store through a pointer might change, is read from memory each time.
+
+    Raises Again for such a variable; whether it overlaps the array is then a question for the run-time guard.
+    """
     by_key = {s.key: s for s in cx.used}
     for symbol in cx.used:
         if isinstance(symbol.ctype, CScalar) and symbol.lasting and not symbol.const and not cx.is_cell(symbol):
             for array in arrays:
-                if array.name in stored and array.type == symbol.ctype.type and is_pointer(by_key[array.name]):
-                    raise Refused("scop-alias", f"{symbol.name} may be changed by a store to {array.name}")
+                hidden = array.type == symbol.ctype.type and is_pointer(by_key[array.name]) and not array.distinct
+                if hidden and array.name in stored:
+                    raise Again(cell=symbol)
 
 
 def _values(body: Block, loose: Iterable[Expr], cx: Translation) -> tuple[list[Symbol], tuple[Scalar, ...]]:

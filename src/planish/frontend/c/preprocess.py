@@ -130,4 +130,11 @@ def _without_compiler(source: Source, defines: Sequence[str], places: Sequence[P
     engine.write(out)
     if failures:
         raise PlanishError(failures[0], source)
-    return Preprocessed(out.getvalue(), tuple(remarks))
+    own = Path(source.name).resolve()
+
+    def named(found: re.Match[str]) -> str:
+        # pcpp writes paths in its own way; the user's file keeps the name that it was given.
+        return f'{found[1]}"{source.name}"' if Path(found[2]).resolve() == own else found[0]
+
+    text = re.sub(r'^(#line \d+ )"([^"]*)"', named, out.getvalue(), flags=re.M)
+    return Preprocessed(text, tuple(remarks))

@@ -169,9 +169,11 @@ class Translation:
 
     def is_cell(self, symbol: Symbol) -> bool:
         """Whether a scalar variable lives in memory (an array of rank 0) rather than in the symbolic state."""
-        if not isinstance(symbol.ctype, CScalar) or symbol not in self.written:
+        if not isinstance(symbol.ctype, CScalar):
             return False
-        return symbol in self.cells or not is_integer(symbol) or symbol.address_taken
+        if symbol in self.cells:
+            return True
+        return symbol in self.written and (not is_integer(symbol) or symbol.address_taken)
 
     def value(self, symbol: Symbol) -> Value:
         """What an integer or pointer variable holds here."""

@@ -17,7 +17,20 @@ from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import common, literal, promoted
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
-from planish.frontend.c.polynomial import add, constant, extremum, floordiv, mod, mul, neg, normal, same, sub
+from planish.frontend.c.polynomial import (
+    add,
+    affine_over,
+    constant,
+    extremum,
+    floordiv,
+    mod,
+    mul,
+    neg,
+    normal,
+    same,
+    show,
+    sub,
+)
 from planish.frontend.c.scope import Symbol, is_integer, is_pointer
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
 from planish.ir.expr import Binary, Cast, Const, Expr, Unary, Var, index, type_of
@@ -406,4 +419,8 @@ def element_place(address: Address, node: c_ast.Node, cx: Translation) -> tuple[
             linear = add(mul(linear, subscript_of(inner.extent, cx)), subscript)
             inner = inner.element
         subscripts = (linear,)
+    its = [it.name for it in cx.iterators]
+    for subscript in subscripts:
+        if not cx.dry and not affine_over(subscript, its, True):
+            raise Refused("scop-affine", f"the subscript {show(subscript)} is not affine", node)
     return address.symbol.key, subscripts, type

@@ -22,13 +22,14 @@ from planish.frontend.c.lexer import Token, tokenize
 _PLACE = re.compile(r"^(.*?)(?::(\d+))?(?::(\d+))?: (.*)$", re.S)
 _MARKER = re.compile(r'^#\s*(?:line\s+)?(\d+)\s+"((?:[^"\\]|\\.)*)"')
 _SYNTAX = re.compile(r"^(.*?):(\d+):(\d+): error: (expected .*|.* before .*|.*undeclared.*type.*)$", re.M)
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _MOST_TYPES = 200
 _WORDS = frozenset(
     re.findall(
         r"\w+",
         "auto break case char const continue default do double else enum extern float for goto if inline int long "
-        "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool "
-        "_Complex _Alignas _Static_assert _Thread_local _Noreturn _Atomic",
+        "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+        "_Bool _Complex _Alignas _Static_assert _Thread_local _Noreturn _Atomic",
     )
 )
 
@@ -49,6 +50,11 @@ class _Failure:
     span: Span
     physical: int
     message: str
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """How far the parser came."""
+        return self.physical, self.span.column
 
 
 def parse_c(text: str, source: Source) -> Tree:
@@ -83,7 +89,7 @@ def parse_c(text: str, source: Source) -> Tree:
 
 def _parse_guessing_types(text: str, source: Source, unknown: list[str]) -> c_ast.FileAST | _Failure:
     """Parse; at an error see whether a name nearby reads like a type, declare it so, and try again."""
-    reached = -1
+    reached = (-1, -1)
     tried: list[str] = []
     last: _Failure | None = None
     for _ in range(_MOST_TYPES):
@@ -91,13 +97,18 @@ def _parse_guessing_types(text: str, source: Source, unknown: list[str]) -> c_as
         if isinstance(outcome, c_ast.FileAST):
             unknown.extend(tried[-1:])
             return outcome
-        if tried and outcome.physical > reached:
+        if outcome.physical == 0 and (found := [x for x in _likely_types(text) if x not in unknown]):
+            # The parser does not say where: take every name that can only be a type.
+            unknown.extend(found)
+            tried = []
+            continue
+        if tried and outcome.position > reached:
             unknown.append(tried[-1])
             tried = []
         if not tried:
             last = outcome
             candidates = _type_candidates(text, outcome, unknown)
-        reached = max(reached, outcome.physical)
+        reached = max(reached, outcome.position)
         if not candidates:
             return last if last is not None else outcome
         tried.append(candidates.pop(0))
@@ -169,9 +180,23 @@ def _type_candidates(text: str, failure: _Failure, unknown: list[str]) -> list[s
         if not 0 <= n < len(tokens) - 1:
             continue
         word, after = tokens[n].text, tokens[n + 1].text
-        named = re.fullmatch(r"[A-Za-z_]\w*", word) and word not in _WORDS and word not in unknown and word not in out
-        if named and (after in ("*", ")") or re.fullmatch(r"[A-Za-z_]\w*", after)):
+        named = _NAME.fullmatch(word) and word not in _WORDS and word not in unknown and word not in out
+        if named and (after in ("*", ")") or _NAME.fullmatch(after)):
             out.append(word)
+    return out
+
+
+def _likely_types(text: str) -> list[str]:
+    """Names directly before a name at the start of a declaration or parameter, which no typedef introduces."""
+    tokens = tokenize(text).tokens
+    known = set(re.findall(r"\btypedef\b[^;{]*?(?:\{[^}]*\}[^;]*?)?\b(\w+)\s*(?:\[[^\]]*\]\s*)*;", text))
+    out: list[str] = []
+    for before, here, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        starts = before.text in ("(", ",", ";", "{", "}", "const", "static", "extern", "inline", "register")
+        if starts and _NAME.fullmatch(here.text) and _NAME.fullmatch(after.text):
+            if here.text not in _WORDS and here.text not in known and here.text not in out:
+                if after.text not in _WORDS or after.text in ("const", "restrict"):
+                    out.append(here.text)
     return out
 
 

@@ -1,0 +1,142 @@
+"""A region gives way to a call of its new kernel, under the conditions that make the two the same.
+
+>>> from planish.ir.expr import index
+>>> from planish.ir.nest import Array
+>>> from planish.ir.types import F64
+>>> overlapping((Array("A", F64, (index(4),)), Array("B", F64, (index(4),), distinct=True)), frozenset({"A"}))
+()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import islpy as isl
+
+from planish.emit.c import c_type, emit_function
+from planish.emit.dropin import Patch, alias_guard, emit_guard, guarded_call
+from planish.frontend.c.unit import Region, Update
+from planish.ir.expr import Binary, Expr, index
+from planish.ir.nest import Alloc, Array, Kernel
+from planish.ir.traverse import walk
+from planish.poly.expression import TRUE, normalise, set_condition
+from planish.poly.extents import byte_extent, negative_sizes
+from planish.poly.scop import Scop
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What stands for a region: the function that runs it and the patch that calls it; `guards` are C conditions."""
+
+    function: str
+    patch: Patch
+    guards: tuple[str, ...]
+
+
+class NoExtentError(Exception):
+    """An array whose reach has no expression, so that overlap cannot be tested."""
+
+
+def replace_region(
+    region: Region, scop: Scop, kernel: Kernel, source_text: str, *, threads: bool, strict: bool, comment: str,
+    reserved: frozenset[str],
+) -> Replacement:  # fmt: skip
+    """The replacement of `region` by `kernel`, which computes what `scop` describes; raises NoExtentError."""
+    name = f"planish_{region.function}_{region.ordinal}"
+    text = emit_function(
+        kernel, name, threads=threads, strict=strict, noalias=True, comment=comment, reserved=reserved
+    )
+    names = dict(region.names)
+    guards = [emit_guard(a, names) for a in scop.kernel.assumptions]
+    negative = scop.context.subtract(negative_sizes(scop)).gist(scop.context)
+    condition = set_condition(isl.Set.from_params(negative), ())
+    if condition != TRUE:
+        guards.append(emit_guard(condition, names))
+    written = frozenset(s.write.array for s in scop.statements)
+    for a, b in overlapping(scop.kernel.arrays, written):
+        guards.append(alias_guard(_range(a, scop, names), _range(b, scop, names)))
+    original = source_text[region.start : region.end]
+    line_start = source_text.rfind("\n", 0, region.start) + 1
+    indent = source_text[line_start : region.start]
+    indent = indent if not indent.strip() else ""
+    heap = any(isinstance(s, Alloc) and s.array.memory == "dram" for s in walk(kernel.body))
+    call = guarded_call(
+        original, indent, name, _arguments(region, scop, names), guards, _updates(region.updates, names), heap
+    )
+    call = _with_copies(region, call, indent)
+    return Replacement(text, Patch(region.start, region.end, call), tuple(guards))
+
+
+def overlapping(arrays: tuple[Array, ...], written: frozenset[str]) -> tuple[tuple[Array, Array], ...]:
+    """Pairs of arrays of which one is written and neither is known to be apart from all others."""
+    return tuple(
+        (a, b) for a, b in combinations(arrays, 2)
+        if not (a.distinct or b.distinct) and (a.name in written or b.name in written)
+    )  # fmt: skip
+
+
+def _arguments(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str]:
+    """The C arguments, in the order of the kernel's parameters; arrays of rows are cast, since C's own types for
+    them (const rows, linear pointers) do not convert."""
+    out = []
+    shapes = {a.name: a.shape for a in scop.kernel.arrays}
+    before = {a.name: a.shape for a in region.kernel.arrays}
+    for name, text in region.names:
+        shape = shapes.get(name, ())
+        if len(shape) > 1 or shape != before.get(name, ()):
+            out.append(f"(void *){text}")
+        elif name in _registers(region):
+            out.append(f"&planish_{text.lstrip('&')}")
+        else:
+            out.append(text)
+    return out
+
+
+def _registers(region: Region) -> frozenset[str]:
+    """Kernel arrays that stand for `register` variables, whose address C does not give."""
+    return frozenset(name for name, text in region.names if text.lstrip("&") in region.registers)
+
+
+def _with_copies(region: Region, call: str, indent: str) -> str:
+    """The call inside a block that copies `register` variables in and out."""
+    if not region.registers:
+        return call
+    types = {text.lstrip("&"): a.type for a in region.kernel.arrays for name, text in region.names if name == a.name}
+    opening = "".join(f"{indent}{c_type(types[v])} planish_{v} = {v};\n" for v in region.registers)
+    closing = "".join(f"\n{indent}  {v} = planish_{v};" for v in region.registers)
+    head, brace, tail = call.partition("} else {")
+    if brace:
+        return f"{{\n{opening}{indent}{head.rstrip()}{closing}\n{indent}{brace}{tail}\n{indent}}}"
+    return f"{{\n{opening}{call}{closing}\n{indent}}}"
+
+
+def _range(array: Array, scop: Scop, names: Mapping[str, str]) -> tuple[str, str]:
+    """A pointer and the number of bytes that the kernel may reach from it."""
+    if not array.shape:
+        return names[array.name], str(array.type.size)
+    first = byte_extent(scop, array)
+    if first is None:
+        return names[array.name], "0"
+    bytes_: Expr = Binary("mul", Binary("add", first, index(1)), index(array.type.size))
+    for extent in array.shape[1:]:
+        if extent is None:
+            raise NoExtentError(array.name)
+        bytes_ = Binary("mul", bytes_, extent)
+    return names[array.name], emit_guard(normalise(bytes_), names)
+
+
+def _updates(updates: tuple[Update, ...], names: Mapping[str, str]) -> list[str]:
+    """C statements that give variables their values on exit; all are computed before any is stored."""
+    if len(updates) == 1:
+        return [_store(updates[0].variable, updates[0].kind, emit_guard(updates[0].value, names))]
+    values = [f"const ptrdiff_t planish_exit{i} = {emit_guard(u.value, names)};" for i, u in enumerate(updates)]
+    return values + [_store(u.variable, u.kind, f"planish_exit{i}") for i, u in enumerate(updates)]
+
+
+def _store(variable: str, kind: str, value: str) -> str:
+    return f"{variable} = {value};" if kind == "set" else f"{variable} += {value};"
+
+
+__all__ = ["NoExtentError", "Replacement", "overlapping", "replace_region"]

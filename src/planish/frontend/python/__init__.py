@@ -1,0 +1,1 @@
+"""From a Python function of nested loops to a kernel."""

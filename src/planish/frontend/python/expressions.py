@@ -1,0 +1,373 @@
+"""Python expressions as typed expressions of a nest.
+
+>>> from planish.frontend.python.reader import read_python_source
+>>> from planish.ir.printer import print_stmt
+>>> text = '''
+... def half(A: f32["n"]):
+...     for i in range(len(A)):
+...         A[i] = 0.5 * A[i] if 0 <= A[i] < 1 else A[n - 1 - i]
+... '''
+>>> print(print_stmt(read_python_source(text, "<text>").kernel.body.body[0].body.body[0]))
+A[i] = select(0.0:f32 <= A:f32[i] && A:f32[i] < 1.0:f32, 0.5:f32 * A:f32[i], A:f32[n - i - 1])
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import assert_never
+
+import numpy as np
+
+from planish.frontend.python import arithmetic
+from planish.frontend.python.annotations import ArrayType, ElementType, Size
+from planish.frontend.python.arithmetic import Refused, Sign, Value
+from planish.frontend.python.functions import apply
+from planish.frontend.python.state import Translation
+from planish.ir.expr import Binary, CompareOp, Const, Expr, Load, Unary, Var, index
+from planish.ir.simplify import simplify
+from planish.ir.traverse import walk_expr
+from planish.ir.types import BOOL, INDEX
+from planish.poly.affine import NotAffineError, affine_text, condition_text
+
+OPERATORS: dict[type[ast.operator], Sign] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "shr",
+}  # fmt: skip
+_COMPARISONS: dict[type[ast.cmpop], CompareOp] = {
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
+}  # fmt: skip
+_REFUSED: dict[type[ast.expr], tuple[str, str]] = {
+    ast.ListComp: ("a list comprehension", "write a loop"),
+    ast.SetComp: ("a set comprehension", "write a loop"),
+    ast.DictComp: ("a dict comprehension", "write a loop"),
+    ast.GeneratorExp: ("a generator", "write a loop"),
+    ast.Lambda: ("a lambda", "write the expression where it is used"),
+    ast.NamedExpr: ("an assignment inside an expression", "assign on a line of its own"),
+    ast.List: ("a list", "use an array parameter"),
+    ast.Tuple: ("a tuple", "use one name for each value"),
+    ast.Dict: ("a dict", "use an array parameter"),
+    ast.Set: ("a set", "use an array parameter"),
+    ast.JoinedStr: ("text", "a kernel computes with numbers only"),
+    ast.Slice: ("a slice", "write a loop over the elements"),
+    ast.Await: ("`await`", "a kernel is a plain function"),
+    ast.Yield: ("`yield`", "write the result to an array"),
+    ast.YieldFrom: ("`yield from`", "write the result to an array"),
+    ast.Starred: ("`*`", "write the values one by one"),
+}
+
+
+def evaluate(node: ast.expr, cx: Translation) -> Value:
+    """The value of an expression. Raises PlanishError at the innermost part that cannot be translated."""
+    try:
+        return _evaluate(node, cx)
+    except Refused as reason:
+        cx.fail(node, reason.code, reason.message, reason.advice)
+
+
+def _evaluate(node: ast.expr, cx: Translation) -> Value:
+    match node:
+        case ast.Constant(value=bool() | int() | float() as number):
+            return arithmetic.weak(number)
+        case ast.Constant(value=other):
+            raise Refused("E0311", f"{type(other).__name__} is no number", "a kernel computes with numbers only")
+        case ast.Name(id=name):
+            return _name(name, node, cx)
+        case ast.BinOp(left=a, op=ast.Pow(), right=b):
+            return arithmetic.power(evaluate(a, cx), evaluate(b, cx))
+        case ast.BinOp(left=a, op=op, right=b):
+            if type(op) not in OPERATORS:
+                raise Refused("E0311", "a product of matrices", "write its loops")
+            return arithmetic.combine(OPERATORS[type(op)], evaluate(a, cx), evaluate(b, cx))
+        case ast.UnaryOp(op=ast.USub(), operand=x):
+            return arithmetic.negate(evaluate(x, cx))
+        case ast.UnaryOp(op=ast.UAdd(), operand=x):
+            return evaluate(x, cx)
+        case ast.UnaryOp(op=ast.Invert(), operand=x):
+            return arithmetic.invert(evaluate(x, cx))
+        case ast.UnaryOp(op=ast.Not()):
+            return Value(condition_of(node, cx))
+        case ast.BoolOp(values=parts):
+            for part in parts:
+                if evaluate(part, cx).type != BOOL:
+                    cx.fail(part, "E0330", "`and` and `or` of numbers as a value", "compare with 0 first")
+            return Value(condition_of(node, cx))
+        case ast.Compare():
+            return Value(_comparison(node, cx))
+        case ast.IfExp(test=test, body=then, orelse=otherwise):
+            return arithmetic.choose(condition_of(test, cx), evaluate(then, cx), evaluate(otherwise, cx))
+        case ast.Subscript():
+            return _element(node, cx)
+        case ast.Attribute():
+            meaning = outer_meaning(node, cx)
+            if isinstance(meaning, int | float | np.integer | np.floating):
+                return arithmetic.weak(_number(meaning))
+            raise Refused("E0312", f"`{ast.unparse(node)}` is no number that a kernel knows")
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            return _call(function, arguments, keywords, cx)
+        case _:
+            what, advice = _REFUSED.get(type(node), (f"an expression of the form {type(node).__name__}", ""))
+            raise Refused("E0311", f"{what} has no place in a kernel", advice)
+
+
+def _name(name: str, node: ast.Name, cx: Translation) -> Value:
+    if name in cx.iterators:
+        return Value(cx.iterators[name], True)
+    if name in cx.names.iterators:
+        advice = "a loop variable is known in its loop only"
+        raise Refused("E0317", f"`{name}` is read outside of its loop", advice)
+    if name in cx.names.locals:
+        return _local(name, cx)
+    if name in cx.scalars:
+        return cx.scalars[name]
+    if name in cx.sizes:
+        return Value(Var(name, INDEX), True)
+    if name in cx.arrays:
+        raise Refused("E0321", f"the whole array `{name}`", f"a kernel works on elements: write `{name}[…]` in a loop")
+    return _outer_value(name, cx)
+
+
+def _local(name: str, cx: Translation) -> Value:
+    if name in cx.symbolic:
+        if name in cx.values:
+            return Value(cx.values[name], True)
+        # It does not hold one known value here; the next reading takes it for a cell in memory.
+        cx.demote(name)
+        return Value(Load(name, (), INDEX), True)
+    kind = cx.kind_of(name)
+    if name not in cx.assigned or kind is None:
+        advice = f"set `{name}` before the loop or condition"
+        if cx.demoted:
+            return Value(Const(0, INDEX), True)
+        raise Refused("E0333", f"`{name}` may be read before it is set", advice)
+    return Value(Load(name, (), kind[0]), kind[1])
+
+
+def _outer_value(name: str, cx: Translation) -> Value:
+    meaning = cx.text.outer.get(name)
+    match meaning:
+        case None:
+            known = ", ".join(f"`{x}`" for x in (*cx.sizes, *cx.scalars, *cx.arrays, *cx.iterators))
+            raise Refused("E0312", f"the name `{name}` is unknown", f"known here: {known}" if known else "")
+        case bool() | int() | float() | np.integer() | np.floating() | np.bool_():
+            return arithmetic.weak(_number(meaning))
+        case Size(text=text) if text in cx.sizes:
+            return Value(Var(text, INDEX), True)
+        case Size(text=text):
+            raise Refused("E0312", f"the size `{text}` stands in no array's shape and is no parameter")
+        case np.ndarray():
+            raise Refused("E0312", f"`{name}` is an array outside of the kernel", "make it a parameter")
+        case _:
+            raise Refused("E0312", f"`{name}` is no number that a kernel knows", "make it a parameter")
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    assert isinstance(value, float | np.floating)
+    return float(value)
+
+
+def outer_meaning(node: ast.expr, cx: Translation) -> object | None:
+    """The object that a name or a dotted name outside of the function stands for; None where it is not known."""
+    match node:
+        case ast.Name(id=name):
+            inner = (name in cx.names.locals, name in cx.names.iterators, name in cx.scalars, name in cx.arrays)
+            return None if any(inner) or name in cx.sizes else cx.text.outer.get(name)
+        case ast.Attribute(value=value, attr=attribute):
+            base = outer_meaning(value, cx)
+            # Only modules are looked into: other objects may run code of their own.
+            return vars(base).get(attribute) if isinstance(base, type(np)) else None
+        case _:
+            return None
+
+
+def condition_of(node: ast.expr, cx: Translation) -> Expr:
+    """An expression as a condition."""
+    match node:
+        case ast.BoolOp(op=op, values=parts):
+            conditions = [condition_of(x, cx) for x in parts]
+            return fold_conditions("and" if isinstance(op, ast.And) else "or", conditions)
+        case ast.UnaryOp(op=ast.Not(), operand=x):
+            return opposite(condition_of(x, cx))
+        case _:
+            return arithmetic.truth(evaluate(node, cx))
+
+
+def fold_conditions(op: Sign, conditions: Iterable[Expr]) -> Expr:
+    """`and` or `or` of conditions in order; those that are known are decided."""
+    out: Expr | None = None
+    for condition in conditions:
+        out = condition if out is None else simplify(Binary(op, out, condition))
+    return out if out is not None else Const(op == "and", BOOL)
+
+
+def opposite(condition: Expr) -> Expr:
+    """The condition turned round."""
+    return simplify(Unary("not", condition))
+
+
+def _comparison(node: ast.Compare, cx: Translation) -> Expr:
+    values = [evaluate(x, cx) for x in (node.left, *node.comparators)]
+    parts = []
+    for op, a, b in zip(node.ops, values, values[1:], strict=False):
+        if type(op) not in _COMPARISONS:
+            raise Refused("E0311", "`in` and `is` have no place in a kernel", "compare numbers")
+        parts.append(arithmetic.compare(_COMPARISONS[type(op)], a, b))
+    return fold_conditions("and", parts)
+
+
+def _element(node: ast.Subscript, cx: Translation) -> Value:
+    match node:
+        case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=axis) if name in cx.arrays:
+            number = evaluate(axis, cx).expr
+            shape = cx.arrays[name].shape
+            if not isinstance(number, Const) or not -len(shape) <= number.value < len(shape):
+                raise Refused("E0321", f"`{name}` has {len(shape)} dimensions", "write the dimension as a number")
+            return Value(extent_of(name, int(number.value), cx), True)
+        case _:
+            array, subscripts = subscripts_of(node, cx)
+            return Value(cx.load(array, subscripts, node))
+
+
+def extent_of(array: str, axis: int, cx: Translation) -> Expr:
+    """The extent of a dimension."""
+    extent = cx.arrays[array].shape[axis]
+    assert extent is not None
+    return extent
+
+
+def subscripts_of(node: ast.Subscript, cx: Translation) -> tuple[str, tuple[Expr, ...]]:
+    """The array and the subscripts of `A[i, j]` or `A[i][j]`."""
+    parts: list[ast.expr] = []
+    base: ast.expr = node
+    while isinstance(base, ast.Subscript):
+        parts[:0] = base.slice.elts if isinstance(base.slice, ast.Tuple) else [base.slice]
+        base = base.value
+    if not isinstance(base, ast.Name) or base.id not in cx.arrays:
+        name = ast.unparse(base)
+        what = f"the name `{name}` is unknown" if isinstance(base, ast.Name) and not _is_known(base, cx) else None
+        cx.fail(base, "E0312", what or f"`{name}` is no array parameter", "arrays are parameters: `A: f32[\"n\"]`")
+    shape = cx.arrays[base.id].shape
+    out: list[Expr] = []
+    for axis, part in enumerate(parts):
+        if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
+            cx.fail(part if hasattr(part, "lineno") else node, "E0311", "a slice has no place in a kernel", "write a loop")
+        subscript = _subscript(part, base.id, cx)
+        if isinstance(subscript, Const) and int(subscript.value) < 0 and axis < len(shape):
+            # Python counts from the end.
+            subscript = simplify(Binary("add", extent_of(base.id, axis, cx), subscript))
+        out.append(subscript)
+    if len(out) != len(shape):
+        given = f"{len(out)} subscript{'s' if len(out) != 1 else ''}"
+        message = f"`{base.id}` has {len(shape)} dimension{'s' if len(shape) != 1 else ''} but {given}"
+        cx.fail(node, "E0321", message, "a kernel works on single elements")
+    return base.id, tuple(out)
+
+
+def _is_known(node: ast.Name, cx: Translation) -> bool:
+    places = (cx.sizes, cx.scalars, cx.names.locals, cx.names.iterators, cx.text.outer)
+    return any(node.id in place for place in places)
+
+
+def _subscript(node: ast.expr, array: str, cx: Translation) -> Expr:
+    expr = index_of(node, f"the subscript of `{array}`", "E0320", cx)
+    try:
+        affine_text(expr)
+    except NotAffineError as reason:
+        # A product of a size and a loop variable is a linear subscript, which a later stage splits.
+        if not _is_linear(expr, cx):
+            cx.fail(node, "E0320", f"the subscript of `{array}` is not affine: {reason.reason}", _AFFINE)
+    return expr
+
+
+_AFFINE = "allowed are sums of loop variables, sizes and constants, and // and % by a positive constant"
+
+
+def index_of(node: ast.expr, what: str, code: str, cx: Translation) -> Expr:
+    """An integer expression of loop variables and sizes. Raises PlanishError with `code` for anything else."""
+    value = evaluate(node, cx)
+    for part in walk_expr(value.expr):
+        match part:
+            case Load(array=name, index=()) if name not in cx.arrays and not cx.demoted:
+                advice = "write it as an expression of loop variables and sizes"
+                cx.fail(node, code, f"{what} depends on `{name}`, which is computed", advice)
+            case Load(array=name) if name in cx.arrays:
+                advice = "a kernel's accesses and bounds must not depend on data"
+                cx.fail(node, code, f"{what} depends on the content of `{name}`", advice)
+            case Var(name=name, type=t) if t != INDEX:
+                cx.fail(node, code, f"{what} depends on `{name}`, which is data", f"annotate it as a size: `{name}: size`")
+            case _:
+                pass
+    if not value.weak or value.type != INDEX:
+        advice = "write `//` for a division" if value.type.is_float else "write an integer"
+        cx.fail(node, code, f"{what} is {value.type}, not an integer of loop variables and sizes", advice)
+    return simplify(value.expr)
+
+
+def affine_index(node: ast.expr, what: str, code: str, cx: Translation) -> Expr:
+    """Like `index_of`, and affine."""
+    expr = index_of(node, what, code, cx)
+    try:
+        affine_text(expr)
+    except NotAffineError as reason:
+        if not cx.demoted:
+            cx.fail(node, code, f"{what} is not affine: {reason.reason}", _AFFINE)
+    return expr
+
+
+def _is_linear(expr: Expr, cx: Translation) -> bool:
+    """Sums of products in which at most one factor holds loop variables."""
+    match expr:
+        case Const() | Var():
+            return True
+        case Unary(op="neg", operand=x):
+            return _is_linear(x, cx)
+        case Binary(op="add" | "sub", left=a, right=b):
+            return _is_linear(a, cx) and _is_linear(b, cx)
+        case Binary(op="mul", left=a, right=b):
+            moving = [x for x in (a, b) if any(isinstance(y, Var) and y.name not in cx.sizes for y in walk_expr(x))]
+            return len(moving) <= 1 and _is_linear(a, cx) and _is_linear(b, cx)
+        case _:
+            return False
+
+
+def is_static(condition: Expr) -> bool:
+    """Whether a condition depends on loop variables and sizes only."""
+    return all(
+        not isinstance(x, Load) and not (isinstance(x, Var) and x.type != INDEX) for x in walk_expr(condition)
+    )
+
+
+def check_affine(condition: Expr, node: ast.expr, cx: Translation) -> None:
+    """Raise PlanishError unless a condition over loop variables and sizes is affine."""
+    try:
+        condition_text(condition)
+    except NotAffineError as reason:
+        if not cx.demoted:
+            cx.fail(node, "E0323", f"the condition is not affine: {reason.reason}", _AFFINE)
+
+
+def _call(function: ast.expr, arguments: list[ast.expr], keywords: list[ast.keyword], cx: Translation) -> Value:
+    name = ast.unparse(function)
+    meaning = outer_meaning(function, cx)
+    if meaning is None:
+        cx.fail(function, "E0313", f"the function `{name}` is unknown", "known are abs, min, max and those of math")
+    if keywords:
+        raise Refused("E0313", f"`{name}` with named arguments", "pass them in order")
+    if meaning is len:
+        match arguments:
+            case [ast.Name(id=array)] if array in cx.arrays and cx.arrays[array].shape:
+                return Value(extent_of(array, 0, cx), True)
+            case _:
+                raise Refused("E0313", "`len` is for array parameters")
+    if isinstance(meaning, ArrayType):
+        raise Refused("E0313", f"`{name}` is a type of arrays, which cannot be called")
+    values = tuple(evaluate(x, cx) for x in arguments)
+    if isinstance(meaning, ElementType):
+        if len(values) != 1:
+            raise Refused("E0313", f"`{name}` converts one value")
+        return Value(arithmetic.convert(values[0], meaning.type, stored=True))
+    return apply(meaning, name, values)

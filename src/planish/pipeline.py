@@ -1,0 +1,221 @@
+"""The whole compiler on one screen: C text in, a verified and faster drop-in out.
+
+read -> prepare (rows and columns, private locals, dependences) -> plan (versions, each proven legal)
+     -> lower (a nest) -> emit (C) -> verify (beside the original) -> measure -> assemble
+
+>>> Options().fp
+'reassociate'
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from planish.core.diagnostic import Diagnostic, PlanishError, Remark
+from planish.core.span import Source, Span
+from planish.emit.dropin import assemble, defined_macros, emit_banner, emit_header
+from planish.emit.prologue import emit_prologue
+from planish.emit.replacement import NoExtentError, Replacement, replace_region
+from planish.frontend.c.reader import read_c
+from planish.frontend.c.unit import CFile, CFunction, Region
+from planish.ir.checker import check_kernel
+from planish.poly.affine import NotAffineError
+from planish.run.cases import Known, check_cases, clock_case, signature_of
+from planish.run.selection import Floats, Selection, Version, Workbench, select
+from planish.run.toolchain import choose_compiler
+from planish.schedule.plan import Candidate, Prepared, plan, prepare
+from planish.target.load import load_target
+from planish.target.machine import Target
+from planish.version import VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user asks for; every field has the command line's default.
+
+    `sizes` (name to value) and `budget` (seconds a function) are for checking and timing; `function` limits the work.
+    """
+
+    target: str = "native"
+    function: str | None = None
+    threads: int = 1
+    fp: Floats = "reassociate"
+    measure: bool = True
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    defines: tuple[str, ...] = ()
+    include_dirs: tuple[Path, ...] = ()
+    compiler: str | None = None
+    budget: float = 2.0
+
+    def describe(self) -> str:
+        """The options as the command line would spell them."""
+        sizes = "".join(f" --size {k}={v}" for k, v in self.sizes.items())
+        defines = "".join(f" -D{d}" for d in self.defines)
+        threads = f" --threads {self.threads}" if self.threads > 1 else ""
+        return f"--target {self.target} --fp {self.fp}{threads}{sizes}{defines}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionPlan:
+    """A region on its way: what was prepared, and the versions found; empty ones say why in `remarks`."""
+
+    region: Region
+    prepared: Prepared | None
+    candidates: tuple[Candidate, ...]
+    remarks: tuple[Remark, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionResult:
+    """What became of one function."""
+
+    function: CFunction
+    plans: tuple[RegionPlan, ...]
+    selection: Selection | None
+    replacements: tuple[Replacement, ...]
+    remarks: tuple[Remark, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileResult:
+    """What became of one file: the drop-in's text, its header, and the account of each function."""
+
+    source: Source
+    text: str
+    header: str
+    functions: tuple[FunctionResult, ...]
+    remarks: tuple[Remark, ...]
+
+
+def build_file(source: Source, options: Options) -> FileResult:
+    """The drop-in replacement of a C file; raises PlanishError for input that cannot be read."""
+    target = load_target(options.target)
+    file = read_file(source, options)
+    functions = [f for f in file.functions if options.function in (None, f.name)]
+    with tempfile.TemporaryDirectory(prefix="planish-") as folder:
+        bench = make_workbench(options, target, Path(folder), source)
+        results = tuple(build_function(f, file, options, target, bench) for f in functions)
+    return assemble_file(file, options, results, target, bench)
+
+
+def read_file(source: Source, options: Options) -> CFile:
+    """The file's functions and regions; raises PlanishError E0104 where `options.function` is not among them."""
+    file = read_c(source, defines=options.defines, include_dirs=options.include_dirs, fp=options.fp)
+    names = [f.name for f in file.functions]
+    if options.function is not None and options.function not in names:
+        known = ", ".join(names) or "none"
+        message = f"no function `{options.function}` in {source.name}"
+        raise PlanishError(Diagnostic("E0104", message, source.point(1), f"the file defines: {known}"), source)
+    return file
+
+
+def make_workbench(options: Options, target: Target, folder: Path, source: Source) -> Workbench:
+    """The compiler and flags with which versions are checked and timed."""
+    compiler = choose_compiler(options.compiler)
+    beside = Path(source.name).resolve().parent
+    return Workbench(
+        compiler, target.flags_for(compiler.kind), folder, options.fp, options.threads,
+        (beside, *options.include_dirs), options.defines, options.budget,
+    )  # fmt: skip
+
+
+def plan_region(region: Region, options: Options, target: Target) -> RegionPlan:
+    """The versions of one region, the most promising first."""
+    try:
+        check_kernel(region.kernel, "read")
+        prepared = prepare(region.kernel)
+        candidates = plan(prepared, target, reassociate=options.fp == "reassociate", threads=options.threads)
+    except NotAffineError as error:
+        return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))
+    for candidate in candidates:
+        check_kernel(candidate.kernel, f"schedule {candidate.name}")
+    return RegionPlan(region, prepared, candidates, ())
+
+
+def build_function(
+    function: CFunction, file: CFile, options: Options, target: Target, bench: Workbench
+) -> FunctionResult:
+    """The fastest verified version of a function, or the function as it is."""
+    plans = tuple(plan_region(r, options, target) for r in function.regions)
+    remarks = tuple(r for p in plans for r in p.remarks)
+    signature = signature_of(function)
+    if signature is None or not any(p.candidates for p in plans):
+        return FunctionResult(function, plans, None, (), remarks)
+    versions, replaced, refused = make_versions(plans, file, options)
+    known = tuple(_known(p, function) for p in plans if p.prepared is not None)
+    cases = check_cases(function, known, options.sizes)
+    clock = clock_case(function, known, options.sizes) if options.measure else None
+    selection = select(file.source.text, versions, signature, cases, clock, bench, function.span)
+    used = replaced[selection.version.label] if selection.version is not None else ()
+    return FunctionResult(function, plans, selection, used, (*remarks, *refused, *selection.remarks))
+
+
+def _known(plan: RegionPlan, function: CFunction) -> Known:
+    """The kernel's sizes and arrays that are the function's own parameters."""
+    assert plan.prepared is not None
+    names, own = dict(plan.region.names), {p.name for p in function.parameters}
+    scop = plan.prepared.scop
+    sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
+    return Known(scop, sizes, {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own})
+
+
+def make_versions(
+    plans: tuple[RegionPlan, ...], file: CFile, options: Options
+) -> tuple[list[Version], dict[str, tuple[Replacement, ...]], tuple[Remark, ...]]:
+    """Whole-file texts, one for each strategy, in the order of the first region's estimate."""
+    labels = list(dict.fromkeys(c.name for p in plans for c in p.candidates))
+    versions: list[Version] = []
+    replaced: dict[str, tuple[Replacement, ...]] = {}
+    remarks: list[Remark] = []
+    for label in labels:
+        made = []
+        for p in plans:
+            candidate = next((c for c in p.candidates if c.name == label), p.candidates[0] if p.candidates else None)
+            if candidate is None or p.prepared is None:
+                continue
+            try:
+                made.append(make_replacement(p.region, p.prepared, candidate, file.source, options))
+            except (NoExtentError, PlanishError) as error:
+                remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], p.region.span))
+        if made:
+            replaced[label] = tuple(made)
+            versions.append(Version(label, compose(file.source.text, made, "")))
+    return versions, replaced, tuple(dict.fromkeys(remarks))
+
+
+def make_replacement(
+    region: Region, prepared: Prepared, candidate: Candidate, source: Source, options: Options
+) -> Replacement:
+    """The C for one version of one region."""
+    return replace_region(
+        region, prepared.scop, candidate.kernel, source.text,
+        threads=options.threads > 1, strict=options.fp != "reassociate",
+        comment=f"{_place(region.span)}: {candidate.name}", reserved=defined_macros(source.text),
+    )  # fmt: skip
+
+
+def _place(span: Span | None) -> str:
+    return "the nest" if span is None else f"lines {span.line} to {span.end_line}"
+
+
+def compose(text: str, replacements: list[Replacement] | tuple[Replacement, ...], banner: str) -> str:
+    """The user's text with replacements in place."""
+    prologue = emit_prologue([r.function for r in replacements])
+    return assemble(text, [r.patch for r in replacements], banner, prologue)
+
+
+def assemble_file(
+    file: CFile, options: Options, results: tuple[FunctionResult, ...], target: Target, bench: Workbench
+) -> FileResult:
+    """The final text and header of a file."""
+    replacements = [r for result in results for r in result.replacements]
+    used = [r.selection.flags for r in results if r.selection is not None and r.selection.version is not None]
+    flags = dict.fromkeys((*bench.shared_flags, *(f for flags in used for f in flags)))
+    banner = emit_banner(VERSION, options.describe(), file.source.text, f"{bench.compiler.name} {' '.join(flags)}")
+    text = compose(file.source.text, replacements, banner) if replacements else banner + file.source.text
+    public = [f.prototype for f in file.functions if not f.static]
+    header = emit_header(Path(file.source.name).stem, public, ["<stddef.h>", "<stdint.h>"])
+    return FileResult(file.source, text, header, results, file.remarks)

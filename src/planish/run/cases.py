@@ -1,0 +1,183 @@
+"""Which calls check and time a function: sizes that its own constraints allow, small, odd, around tiles and large.
+
+>>> wanted_sizes(("n", "m"), 5)
+{'n': 5, 'm': 6}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+import islpy as isl
+
+from planish.frontend.c.unit import CFunction, CParameter
+from planish.poly.extents import busy_sizes, count_elements, count_instances, evaluate_extent, pick_sizes, valid_sizes
+from planish.poly.scop import Scop
+from planish.run.signature import Case, Parameter, Signature
+
+CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
+CHECK_INSTANCES = 12_000_000
+CLOCK_SIZES = (4_000_000, 1_000_000, 200_000, 50_000, 20_000, 8192, 4096, 3000, 2000, 1500, 1000, 700, 500, 350, 250, 180,
+               128, 90, 64, 45, 32, 20, 10, 4, 1)  # fmt: skip
+CLOCK_INSTANCES = 1_500_000_000
+CLOCK_BYTES = 256 << 20
+LARGEST_GUESS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What is known of a function's arguments: the sizes that a region's scop names, as the function's parameters."""
+
+    scop: Scop
+    sizes: Mapping[str, str]
+    arrays: Mapping[str, str]
+
+
+def signature_of(function: CFunction) -> Signature | None:
+    """How to call a function from outside; None where a parameter has a type that Planish does not know."""
+    parameters = []
+    for p in function.parameters:
+        if p.type is None:
+            return None
+        parameters.append(Parameter(p.name, p.type, "array" if p.pointer else "value"))
+    if function.result is None and not _returns_nothing(function):
+        return None
+    return Signature(function.name, tuple(parameters), function.result)
+
+
+def _returns_nothing(function: CFunction) -> bool:
+    return "void" in function.prototype.split("(")[0].split()
+
+
+def wanted_sizes(names: tuple[str, ...], value: int) -> dict[str, int]:
+    """The same size for each name, a little apart, so that mixed-up dimensions show."""
+    return {name: value + (i % 3 if value > 2 else 0) for i, name in enumerate(names)}
+
+
+def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> tuple[Case, ...]:
+    """The calls with which a new version is compared with the original."""
+    out: list[Case] = []
+    for i, value in enumerate(CHECK_SIZES):
+        sizes = _sizes(function, known, wanted_sizes(_size_names(known), value), {})
+        if sizes is None or _instances(known, sizes) > CHECK_INSTANCES:
+            continue
+        case = make_case(function, known, sizes, seed=i)
+        out.append(replace(case, placement="end" if i % 2 == 0 else "start"))
+    if given:
+        sizes = _sizes(function, known, wanted_sizes(_size_names(known), 20), given)
+        if sizes is not None and _instances(known, sizes) <= 40 * CHECK_INSTANCES:
+            out.append(make_case(function, known, sizes, seed=len(CHECK_SIZES)))
+    return tuple({repr(sorted(c.values.items())): c for c in out}.values())
+
+
+def clock_case(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> Case | None:
+    """The call that is timed: bounded sizes at their largest, the others as large as time and memory allow."""
+    names = _size_names(known)
+    bounded = {n: CLOCK_SIZES[0] for n in names if _is_bounded(n, known)}
+    attempts = [{n: value for n in names} | bounded for value in CLOCK_SIZES if value >= 20] if bounded else []
+    attempts += [{n: value for n in names} for value in CLOCK_SIZES]
+    for wanted in attempts:
+        sizes = _sizes(function, known, wanted, given)
+        if sizes is None:
+            continue
+        case = make_case(function, known, sizes, seed=1)
+        if _instances(known, sizes) <= CLOCK_INSTANCES and _bytes(function, case) <= CLOCK_BYTES:
+            return case
+    smallest = _sizes(function, known, wanted_sizes(names, 1), given)
+    return None if smallest is None else make_case(function, known, smallest, seed=1)
+
+
+def _is_bounded(name: str, known: tuple[Known, ...]) -> bool:
+    for k in known:
+        inner = {c: s for s, c in k.sizes.items()}.get(name)
+        if inner is None:
+            continue
+        valid = busy_sizes(k.scop)
+        position = valid.find_dim_by_name(isl.dim_type.param, inner)
+        if position >= 0:
+            line = isl.Set.from_params(valid).move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1)
+            if line.project_out_all_params().dim_max_val(0).is_int():
+                return True
+    return False
+
+
+def _size_names(known: tuple[Known, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(c for k in known for c in k.sizes.values()))
+
+
+def _sizes(
+    function: CFunction, known: tuple[Known, ...], wanted: Mapping[str, int], given: Mapping[str, int]
+) -> dict[str, int] | None:
+    """Sizes near `wanted` that every region allows; `given` ones are kept as they are."""
+    chosen = {**wanted, **{k: v for k, v in given.items() if k in wanted}}
+    order = [*(n for n in chosen if n in given), *(n for n in chosen if n not in given)]
+    for _ in range(3):
+        before = dict(chosen)
+        for k in known:
+            inner = {s: chosen[c] for c in order for s, cc in k.sizes.items() if cc == c}
+            allowed = busy_sizes(k.scop) if max(inner.values(), default=0) > 3 else valid_sizes(k.scop)
+            picked = pick_sizes(allowed, inner)
+            if picked is None:
+                return None
+            chosen |= {k.sizes[s]: v for s, v in picked.items()}
+        if chosen == before:
+            break
+    return {**chosen, **{k: v for k, v in given.items() if k not in chosen}}
+
+
+def _instances(known: tuple[Known, ...], sizes: Mapping[str, int]) -> int:
+    return sum(count_instances(k.scop, _inner(k, sizes)) for k in known)
+
+
+def _inner(known: Known, sizes: Mapping[str, int]) -> dict[str, int]:
+    return {s: sizes[c] for s, c in known.sizes.items() if c in sizes}
+
+
+def _bytes(function: CFunction, case: Case) -> int:
+    types = {p.name: p.type for p in function.parameters}
+    return sum(n * (t.size if (t := types[name]) is not None else 8) for name, n in case.elements.items())
+
+
+def make_case(function: CFunction, known: tuple[Known, ...], sizes: Mapping[str, int], seed: int) -> Case:
+    """The call with the given sizes: each array as large as its declaration or the regions' accesses need."""
+    reached: dict[str, int] = {}
+    for k in known:
+        for name, count in count_elements(k.scop, _inner(k, sizes)).items():
+            if name in k.arrays:
+                reached[k.arrays[name]] = max(reached.get(k.arrays[name], 0), count)
+    elements: dict[str, int] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for p in function.parameters:
+        if not p.pointer:
+            continue
+        extents = _extents(p, sizes)
+        if extents is not None:
+            elements[p.name] = prod(extents)
+            shapes[p.name] = extents
+        else:
+            elements[p.name] = reached.get(p.name, _guess(sizes))
+    ranges = {p.name: (1, 7) for p in function.parameters if _is_loose_integer(p, sizes)}
+    values: dict[str, int | float] = {p.name: sizes[p.name] for p in function.parameters if p.name in sizes}
+    return Case(values, elements, shapes, seed, ranges=ranges)
+
+
+def _is_loose_integer(parameter: CParameter, sizes: Mapping[str, int]) -> bool:
+    integer = parameter.type is not None and parameter.type.is_int
+    return integer and not parameter.pointer and parameter.name not in sizes
+
+
+def _extents(parameter: CParameter, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
+    out = []
+    for extent in parameter.extents:
+        value = None if extent is None else evaluate_extent(extent, sizes)
+        if value is None:
+            return None
+        out.append(value)
+    return tuple(out)
+
+
+def _guess(sizes: Mapping[str, int]) -> int:
+    """A generous extent for an array that no region speaks of."""
+    return min(LARGEST_GUESS, 64 + prod(max(1, v) for v in sizes.values()) * 4)

@@ -1,0 +1,171 @@
+"""Of several versions of a function, the fastest that was shown to compute the same; or the original.
+
+>>> choose_fastest({"a": 2.0, "b": 1.0}, before=1.5)
+'b'
+>>> choose_fastest({"a": 2.0}, before=1.5) is None
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.core.span import Span
+from planish.run.clock import Timing, measure
+from planish.run.entry import entry_text
+from planish.run.oracle import Verdict, compare
+from planish.run.process import Limits
+from planish.run.signature import Case, Signature
+from planish.run.tolerance import Tolerance
+from planish.run.toolchain import Compiler, compile_library
+
+Floats = Literal["strict", "contract", "reassociate"]
+MARGIN = 0.98
+"""A version must be at least this much faster than the original to take its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """Where and how versions are built: the compiler, its flags for the target, a folder, what floats may do."""
+
+    compiler: Compiler
+    flags: tuple[str, ...]
+    folder: Path
+    floats: Floats
+    threads: int = 1
+    include_dirs: tuple[Path, ...] = ()
+    defines: tuple[str, ...] = ()
+    budget: float = 2.0
+
+    @property
+    def shared_flags(self) -> tuple[str, ...]:
+        """Flags for the original and every version alike."""
+        exact = ("-ffp-contract=off",) if self.floats == "strict" else ()
+        return ("-O3", *self.flags, *exact, *(f"-D{d}" for d in self.defines))
+
+    @property
+    def version_flags(self) -> tuple[str, ...]:
+        """What versions are compiled with besides: the loop directives that were proven."""
+        return ("-fopenmp",) if self.threads > 1 else ("-fopenmp-simd",)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A text of the whole file in which one function is transformed."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What came out: the version in use (None: the original), how it was verified, and the times in seconds."""
+
+    version: Version | None
+    verdict: Verdict | None
+    before: Timing | None
+    after: Timing | None
+    flags: tuple[str, ...]
+    remarks: tuple[Remark, ...]
+
+
+def select(
+    original: str, versions: Sequence[Version], signature: Signature, cases: Sequence[Case], clock: Case | None,
+    bench: Workbench, span: Span | None,
+) -> Selection:  # fmt: skip
+    """Verify the versions and, where `clock` is given, time them against the original under its best flags."""
+    remarks: list[Remark] = []
+    reference = _compile(original, signature, bench, ("-O1", "-ffp-contract=off", *_defines(bench)))
+    good: list[tuple[Version, Verdict, Path]] = []
+    for version in versions:
+        outcome = _verify(version, reference, signature, cases, bench, ())
+        if isinstance(outcome, Remark):
+            remarks.append(Remark(outcome.id, outcome.kind, outcome.message, span))
+            continue
+        good.append((version, *outcome))
+        if clock is None:
+            break
+    if not good or clock is None:
+        best = good[0] if good else None
+        return Selection(best and best[0], best and best[1], None, None, bench.version_flags, tuple(remarks))
+    return _select_timed(original, good, reference, signature, cases, clock, bench, remarks, span)
+
+
+def _defines(bench: Workbench) -> tuple[str, ...]:
+    return tuple(f"-D{d}" for d in bench.defines)
+
+
+def _compile(text: str, signature: Signature, bench: Workbench, flags: Sequence[str]) -> Path:
+    full = text + entry_text(signature)
+    return compile_library(bench.compiler, full, ("-w", *flags), bench.folder, Limits(120.0), bench.include_dirs)
+
+
+def _verify(
+    version: Version, reference: Path, signature: Signature, cases: Sequence[Case], bench: Workbench,
+    more: tuple[str, ...],
+) -> tuple[Verdict, Path] | Remark:  # fmt: skip
+    """The verdict and the library of a version that computes the same; a remark otherwise."""
+    try:
+        library = _compile(version.text, signature, bench, (*bench.shared_flags, *bench.version_flags, *more))
+    except PlanishError as error:
+        return Remark("verify-compile", "refused", f"{version.label}: {error.diagnostic.message}")
+    tolerance: Tolerance | Literal["exact"] = "exact" if bench.floats == "strict" else Tolerance()
+    verdict = compare(reference, library, signature, cases, tolerance)
+    if verdict.status != "ok":
+        return Remark("verify-result", "refused", f"{version.label}: {verdict.status}: {verdict.message}")
+    return verdict, library
+
+
+def _select_timed(
+    original: str, good: list[tuple[Version, Verdict, Path]], reference: Path, signature: Signature,
+    cases: Sequence[Case], clock: Case, bench: Workbench, remarks: list[Remark], span: Span | None,
+) -> Selection:  # fmt: skip
+    fast = ("-ffast-math",) if bench.floats == "reassociate" else ()
+    contestants = [("original", _compile(original, signature, bench, bench.shared_flags))]
+    if fast:
+        contestants.append(("original-fast", _compile(original, signature, bench, (*bench.shared_flags, *fast))))
+    contestants += [(v.label, library) for v, _, library in good]
+    try:
+        timings = {t.label: t for t in measure(contestants, signature, clock, bench.budget, 3, bench.threads)}
+    except PlanishError as error:
+        remarks.append(Remark("clock", "refused", error.diagnostic.message, span))
+        return Selection(None, None, None, None, (), tuple(remarks))
+    before = min((t for n, t in timings.items() if n.startswith("original")), key=lambda t: t.median)
+    label = choose_fastest({v.label: timings[v.label].median for v, _, _ in good}, before.median)
+    if label is None:
+        best = min(timings[v.label].median for v, _, _ in good)
+        ratio = before.median / best
+        remarks.append(Remark("clock", "refused", f"no version is faster (the best is {ratio:.2f}x); kept as written", span))
+        return Selection(None, good[0][1], before, before, (), tuple(remarks))
+    version, verdict, library = next(g for g in good if g[0].label == label)
+    chosen = Selection(version, verdict, before, timings[label], bench.version_flags, tuple(remarks))
+    return _with_fast(chosen, library, reference, signature, cases, clock, bench, fast)
+
+
+def _with_fast(
+    chosen: Selection, library: Path, reference: Path, signature: Signature, cases: Sequence[Case], clock: Case,
+    bench: Workbench, fast: tuple[str, ...],
+) -> Selection:  # fmt: skip
+    """The same version under -ffast-math, if that is allowed, verified and faster."""
+    if not fast or chosen.version is None or chosen.after is None:
+        return chosen
+    outcome = _verify(chosen.version, reference, signature, cases, bench, fast)
+    if isinstance(outcome, Remark):
+        return chosen
+    plain, quick = measure([("plain", library), ("fast", outcome[1])], signature, clock, bench.budget / 2, 3, bench.threads)
+    if quick.median >= MARGIN * plain.median:
+        return chosen
+    flags = (*bench.version_flags, *fast)
+    return Selection(chosen.version, outcome[0], chosen.before, quick, flags, chosen.remarks)
+
+
+def choose_fastest(times: Mapping[str, float], before: float) -> str | None:
+    """The label of the least time, if it beats the original by the margin."""
+    if not times:
+        return None
+    label = min(times, key=lambda name: times[name])
+    return label if times[label] < MARGIN * before else None

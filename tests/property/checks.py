@@ -1,0 +1,250 @@
+"""What must hold of every program: each check runs a kernel before and after, and tells what differs.
+
+A check returns a sentence about the first difference, or None. `count` notes what a check really did, so that a suite
+can show that it was not vacuous.
+
+>>> from tests.property.programs import make_program
+>>> check_order(make_program(3), Counter())
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+import islpy as isl
+import numpy as np
+
+from planish.astgen.verify import list_instances
+from planish.ir.checker import check_kernel
+from planish.ir.expr import Binary, Expr, Var, index
+from planish.ir.interpreter import run_kernel
+from planish.ir.nest import Array, Block, For, Kernel, Stmt
+from planish.ir.printer import print_kernel
+from planish.ir.traverse import map_block, map_exprs, substitute
+from planish.ir.types import INDEX
+from planish.poly.affine import isl_name
+from planish.poly.dependence import Dependences, find_dependences
+from planish.poly.legality import find_violation, schedule_map
+from planish.poly.scop import Scop, extract_scop
+from planish.schedule.automatic import STRATEGIES, compute_schedule
+from planish.schedule.band import read_band
+from planish.schedule.choice import choose
+from planish.schedule.lower import lower
+from planish.schedule.plan import prepare, try_strategy
+from planish.schedule.shape import leaf_bands, node_at, shape_band
+from planish.target.machine import Cache, Target
+from tests.property.enumerated import find_reversed, list_events
+from tests.property.programs import Program, make_values
+from tests.property.rearranged import rearrange
+
+TARGETS = (
+    Target("wide", "x86-64", 256, 16, True, (Cache(1, 32768), Cache(2, 1 << 20))),
+    Target("tiny", "any", 64, 8, False, (Cache(1, 256, 16), Cache(2, 1024, 16))),
+)
+WORK_LIMIT = 30_000_000
+"""Bound on isl's operations for one check; what needs more is given up, and counted."""
+
+Check = Callable[[Program, "Counter[str]"], str | None]
+
+
+def run(kernel: Kernel, program: Program, sizes: dict[str, int]) -> dict[str, bytes]:
+    """The content of every array after a run."""
+    values = make_values(program, sizes)
+    run_kernel(kernel, values)
+    return {n: v.tobytes() for n, v in values.items() if isinstance(v, np.ndarray)}
+
+
+def compare(program: Program, changed: Kernel, what: str) -> str | None:
+    """What differs between the program and a changed kernel, for all sizes of the program."""
+    check_kernel(changed, what)
+    for sizes in program.sizes:
+        wanted, got = run(program.kernel, program, sizes), run(changed, program, sizes)
+        for name in wanted:
+            if wanted[name] != got[name]:
+                return f"{what}: {name} differs for {sizes}\n{print_kernel(program.kernel)}\n{print_kernel(changed)}"
+    return None
+
+
+def fix_sizes(relation: isl.UnionMap, sizes: dict[str, int]) -> isl.UnionMap:
+    """The relation for given sizes."""
+    text = " and ".join(f"{isl_name(n)} = {v}" for n, v in sizes.items()) or "0 = 0"
+    params = isl.Set(f"[{', '.join(isl_name(n) for n in sizes)}] -> {{ : {text} }}")
+    return relation.intersect_params(params)
+
+
+def check_order(program: Program, count: Counter[str]) -> str | None:
+    """The extracted domain and schedule list exactly the instances that run, in order; accesses are the real ones."""
+    scop = extract_scop(program.kernel)
+    for sizes in program.sizes:
+        events = list_events(program.kernel, sizes)
+        listed = [x for _, x in list_instances(scop.schedule, sizes)]
+        count["instances"] += len(events)
+        if [e.instance for e in events] != listed:
+            return f"order: instances differ for {sizes}\n{print_kernel(program.kernel)}"
+    return None
+
+
+def check_same(program: Program, count: Counter[str]) -> str | None:
+    """Generated from its own schedule, the kernel means the same."""
+    scop = extract_scop(program.kernel)
+    return compare(program, lower(scop, scop.schedule, scop.locals), "same")
+
+
+def check_strategies(program: Program, count: Counter[str]) -> str | None:
+    """Every automatic schedule is legal and means the same."""
+    scop, dependences = _prepared(program)
+    for strategy in STRATEGIES[:2]:
+        schedule = compute_schedule(scop, dependences, dependences.order, strategy)
+        if schedule is None:
+            count["given up"] += 1
+            continue
+        if find_violation(schedule_map(schedule), dependences.order) is not None:
+            return f"{strategy.name}: the automatic schedule is illegal\n{print_kernel(program.kernel)}"
+        count["automatic"] += 1
+        fault = compare(program, lower(scop, schedule, scop.locals), strategy.name)
+        if fault is not None:
+            return f"{fault}\n{schedule}"
+    return None
+
+
+def _prepared(program: Program) -> tuple[Scop, Dependences]:
+    scop = extract_scop(program.kernel)
+    return scop, find_dependences(scop)
+
+
+def check_random_schedules(program: Program, count: Counter[str]) -> str | None:
+    """A random schedule is called legal exactly if no two conflicting instances change places, and then it means the
+    same; the verdict is compared with the enumerated conflicts for every size."""
+    rng = random.Random(program.seed)
+    scop, dependences = _prepared(program)
+    bases = [scop.schedule]
+    if rng.random() < 0.5:
+        computed = compute_schedule(scop, dependences, dependences.order, rng.choice(STRATEGIES))
+        bases = [computed or scop.schedule]
+    events = [list_events(program.kernel, sizes) for sizes in program.sizes]
+    for _ in range(4):
+        schedule = rearrange(scop, rng.choice(bases), rng)
+        times = schedule_map(schedule)
+        violated = find_violation(times, dependences.order)
+        for sizes, seen in zip(program.sizes, events, strict=True):
+            when = {x: time for time, x in list_instances(schedule, sizes)}
+            if set(when) != {e.instance for e in seen}:
+                return f"random: the schedule lost instances\n{schedule}\n{print_kernel(program.kernel)}"
+            reversed_pair = find_reversed(seen, when)
+            claimed = violated is not None and not fix_sizes(violated, sizes).is_empty()
+            if claimed != (reversed_pair is not None):
+                return f"random: verdict {claimed}, conflict {reversed_pair} for {sizes}\n{schedule}\n{print_kernel(program.kernel)}"
+        count["illegal" if violated is not None else "legal"] += 1
+        if violated is None:
+            fault = compare(program, lower(scop, schedule, scop.locals), "random")
+            if fault is not None:
+                return f"{fault}\n{schedule}"
+    return None
+
+
+def check_shapes(program: Program, count: Counter[str]) -> str | None:
+    """Tiles, strips and lanes with random sizes mean the same, and loops said to be independent are."""
+    rng = random.Random(program.seed)
+    scop, dependences = _prepared(program)
+    if not scop.statements or scop.domain.is_empty():
+        return None
+    arrays = {a.name: a for a in (*scop.kernel.arrays, *scop.locals)}
+    computed = compute_schedule(scop, dependences, dependences.order, rng.choice(STRATEGIES))
+    schedule = computed or scop.schedule
+    for path in leaf_bands(schedule):
+        band = read_band(node_at(schedule, path), scop, dependences, dependences.order, False)
+        choice = choose(band, rng.choice(TARGETS), arrays)
+        if band.permutable:
+            tiles = tuple(rng.choice((0, 0, 2, 3, 4, 8)) for _ in choice.tiles)
+            jam = tuple((m, rng.choice((2, 3, 4))) for m, _ in choice.jam)
+            choice = replace(choice, tiles=tiles, jam=jam)
+        shaped = shape_band(node_at(schedule, path), band, choice, rng.random() < 0.5, False).get_schedule()
+        if find_violation(schedule_map(shaped), dependences.order) is not None:
+            count["shape refused"] += 1
+            continue
+        count["shaped"] += 1
+        count["jammed"] += bool(choice.jam)
+        schedule = shaped
+    return compare_lanes(program, lower(scop, schedule, scop.locals), "shape", count)
+
+
+def check_plan(program: Program, count: Counter[str]) -> str | None:
+    """The whole way that a kernel takes, for every strategy: linear subscripts opened, locals private, bands shaped."""
+    prepared = prepare(program.kernel)
+    fault = compare(program, prepared.kernel, "prepared")
+    if fault is not None:
+        return fault
+    if not prepared.scop.statements:
+        return None
+    for strategy in STRATEGIES:
+        for target in TARGETS:
+            candidate = try_strategy(prepared, target, strategy, False, 1)
+            if candidate is None:
+                count["no candidate"] += 1
+                continue
+            count["candidates"] += 1
+            fault = compare_lanes(program, candidate.kernel, f"plan {strategy.name} {target.name}", count)
+            if fault is not None:
+                return f"{fault}\n{candidate.schedule}"
+    return None
+
+
+def compare_lanes(program: Program, kernel: Kernel, what: str, count: Counter[str]) -> str | None:
+    """As `compare`, and again with every loop that is said to be independent run backwards."""
+    fault = compare(program, kernel, what)
+    if fault is not None:
+        return fault
+    arrays = {a.name: a for a in kernel.arrays}
+    backwards = replace(kernel, body=map_block(lambda s: _backwards(s, arrays, count), kernel.body))
+    return compare(program, backwards, f"{what}, lanes backwards") if backwards != kernel else None
+
+
+def _backwards(stmt: Stmt, arrays: dict[str, Array], count: Counter[str]) -> Stmt:
+    """A loop over lanes (or threads) with its iterations in the opposite order; sums of floats are left alone."""
+    if not isinstance(stmt, For) or not (stmt.facts.simd or stmt.facts.parallel) or stmt.facts.reductions:
+        return stmt
+    count["lanes"] += 1
+    if stmt.step == 1:
+        last = Binary("sub", Binary("add", stmt.lower, stmt.upper), index(1))
+    else:
+        spread = Binary("sub", Binary("sub", stmt.upper, index(1)), stmt.lower)
+        rounded = Binary("mul", Binary("floordiv", spread, index(stmt.step)), index(stmt.step))
+        last = Binary("add", Binary("add", stmt.lower, stmt.lower), rounded)
+    turned: dict[str, Expr] = {stmt.var: Binary("sub", last, Var(stmt.var, INDEX))}
+    return replace(stmt, body=_substituted(stmt.body, turned))
+
+
+def _substituted(block: Block, values: dict[str, Expr]) -> Block:
+    return map_block(lambda stmt: map_exprs(lambda x: substitute(x, values), stmt), block)
+
+
+CHECKS: dict[str, Check] = {
+    "order": check_order,
+    "same": check_same,
+    "strategies": check_strategies,
+    "random": check_random_schedules,
+    "shapes": check_shapes,
+    "plan": check_plan,
+}
+
+
+def run_check(name: str, program: Program, count: Counter[str]) -> str | None:
+    """One check under a bound on isl's work; what exceeds it counts as `given up`."""
+    context = isl.DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(WORK_LIMIT)
+    try:
+        fault = CHECKS[name](program, count)
+    except isl.Error as error:
+        if "quota" not in str(error).lower() and "maximal number" not in str(error).lower():
+            raise
+        count["given up"] += 1
+        return None
+    finally:
+        context.set_max_operations(0)
+        context.reset_operations()
+    count[name] += 1
+    return None if fault is None else f"seed {program.seed}: {fault}"

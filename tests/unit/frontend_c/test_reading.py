@@ -1,0 +1,202 @@
+"""What surrounds the kernels: errors with their place, unknown types, offsets, remarks, prototypes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
+from planish.frontend.c.polynomial import show
+from planish.frontend.c.reader import read_c
+from planish.frontend.c.unit import CFile
+from planish.ir.nest import For
+from planish.ir.traverse import walk
+
+
+def read(text: str, fp: str = "reassociate") -> CFile:
+    return read_c(Source("a.c", text), fp=fp)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line", "column"),
+    [
+        ("void f(void) {\n  int x = 1 +;\n}\n", "E0201", 2, 14),
+        ("void f(void) {\n  for (;;\n}\n", "E0201", 3, 1),
+        ("int a;\n\nvoid f(int n { }\n", "E0201", 3, 14),
+        ("#define N 3\n#error stop here\nvoid f(void) {}\n", "E0202", 2, 2),
+        ("#if 1\nvoid f(void) {}\n", "E0202", 1, 1),
+        ("int x;\n", "E0203", 1, 1),
+        ("", "E0203", 1, 1),
+    ],
+)
+def test_errors_point_at_their_place(text: str, code: str, line: int, column: int) -> None:
+    with pytest.raises(PlanishError) as caught:
+        read(text)
+    diagnostic = caught.value.diagnostic
+    assert diagnostic.code == code
+    assert diagnostic.span is not None
+    assert (diagnostic.span.file, diagnostic.span.line, diagnostic.span.column) == ("a.c", line, column)
+
+
+def test_unknown_types_leave_the_rest() -> None:
+    text = """#include "nowhere.h"
+#include <also/nowhere.h>
+strange_t *global;
+void g(strange_t *p, other_t q) { for (int i = 0; i < 4; i++) p[i] = q; }
+void f(int n, float *a) { weird w = (weird)n; for (int i = 0; i < n; i++) a[i] = 1; }
+"""
+    file = read(text)
+    assert [len(f.regions) for f in file.functions] == [0, 1]
+    assert file.function("g").parameters[0].type is None
+    notes = [r.message for r in file.remarks if r.kind == "note"]
+    assert any("nowhere.h" in m for m in notes)
+    assert any("strange_t" in m and "other_t" in m and "weird" in m for m in notes)
+    assert "planish-" not in file.preprocessed
+
+
+def test_a_function_that_cannot_be_parsed_stays_alone() -> None:
+    text = """int g(int n) { int inner(int x) { return x + n; } return inner(2); }
+void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = g(i) * 0; for (int i = 0; i < n; i++) a[i] = 2; }
+"""
+    file = read(text)
+    assert len(file.function("f").regions) == 1
+    assert [r.span.line for r in file.remarks if r.id == "scop-syntax" and r.span] == [1]
+
+
+def test_headers_beside_the_file_and_given_directories(tmp_path: Path) -> None:
+    (tmp_path / "sizes.h").write_text("#define N 7\n")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "types.h").write_text("typedef float real;\n")
+    text = '#include "sizes.h"\n#include <types.h>\nvoid f(real a[N]) { for (int i = 0; i < N; i++) a[i] = K; }\n'
+    source = Source(str(tmp_path / "x.c"), text)
+    file = read_c(source, defines=["K=3"], include_dirs=[tmp_path / "deep"])
+    (region,) = file.functions[0].regions
+    assert [show(x) for x in region.kernel.arrays[0].shape if x is not None] == ["7"]
+    assert not file.remarks
+
+
+def test_offsets_cover_the_statements_as_written() -> None:
+    text = """#define LAST(n) ((n) - 1)
+#define CLEAR(x) x = 0
+void f(int n, float *a)
+{
+  float s = 0; /* for (;;) { */
+  for (int i = 0; i < LAST(n); i++) { CLEAR(a[i]); } // }
+\tfor (int i = 0; i < n; i++)
+    a[i] += 1;  /* tail */
+  a[0] = s;
+}
+"""
+    file = read(text)
+    (region,) = file.functions[0].regions
+    covered = text[region.start : region.end]
+    assert covered.startswith("for (int i = 0; i < LAST(n)")
+    assert covered.endswith("a[0] = s;")
+    assert region.span is not None and (region.span.line, region.span.column) == (6, 3)
+    spans = [x.span for x in walk(region.kernel.body) if isinstance(x, For)]
+    assert [(s.line, s.column) for s in spans if s is not None] == [(6, 3), (7, 2)]
+    body = file.functions[0]
+    assert text[body.start] == "{" and text[body.end - 1] == "}"
+
+
+def test_scop_marks_bound_a_region() -> None:
+    text = """void f(int n, float *a) {
+  for (int i = 0; i < n; i++) a[i] = 1;
+#pragma scop
+  for (int i = 0; i < n; i++) a[i] += 2;
+#pragma endscop
+  for (int i = 0; i < n; i++) a[i] *= 3;
+}
+"""
+    regions = read(text).functions[0].regions
+    assert [r.kernel.name for r in regions] == ["f_1", "f_2", "f_3"]
+    assert [r.ordinal for r in regions] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("statement", "id", "named"),
+    [
+        ("for (i = 0; i < n; i++) a[i] = g(i);", "scop-call", "g"),
+        ("for (i = 0; i < n; i++) a[b[i]] = 1;", "scop-affine", "subscript"),
+        ("for (i = 0; i < n; i++) { if (a[i]) break; }", "scop-jump", "break"),
+        ("for (i = 0; i < n; i++) if (a[i] > 2) b[i] = 1;", "scop-condition", "store"),
+        ("for (i = 1; i < n; i *= 2) a[i] = 1;", "scop-bound", "condition"),
+        ("for (;;) a[0] = 1;", "scop-loop", "condition"),
+        ("for (i = 0; i * i < n; i++) a[i] = 1;", "scop-bound", "affine"),
+        ("for (i = 0; i < n; i++) a[i * i] = 1;", "scop-affine", "affine"),
+        ("while (a[0]) a[0]--;", "scop-bound", "array"),
+    ],
+)
+def test_refusals_name_the_construct(statement: str, id: str, named: str) -> None:
+    file = read(f"int g(int);\nvoid f(int n, int *a, int *b) {{ int i;\n  {statement}\n}}\n")
+    assert not file.functions[0].regions
+    (remark,) = [r for r in file.remarks if r.kind == "refused"]
+    assert remark.id == id and named in remark.message
+    assert remark.span is not None and remark.span.line == 3
+
+
+def test_restrict_and_objects_are_distinct() -> None:
+    text = """float table[8];
+void f(int n, float *restrict a, float *b, const float *restrict c) {
+  float t[4]; for (int i = 0; i < 4; i++) { a[i] = b[i] + c[i] + table[i]; t[i] = a[i]; b[i] = t[i]; } }
+void g(int n, float *a, float *b) {
+  float *p = n ? a : b; for (int i = 0; i < n; i++) p[i] += a[i]; }
+void h(float *restrict a, int n) {
+  float *p = a + n; g(n, p, a); for (int i = 0; i < n; i++) p[i] += a[i]; }
+"""
+    file = read(text)
+    distinct = {f.name: {a.name: a.distinct for a in f.regions[0].kernel.arrays} for f in file.functions}
+    assert distinct["f"] == {"a": True, "b": False, "c": True, "table": False, "t": True}
+    assert distinct["g"] == {"p": False, "a": False}
+    assert distinct["h"] == {"p": False, "a": False}
+
+
+def test_prototypes_and_parameters() -> None:
+    text = (
+        "static inline long f(unsigned short n, const float a[restrict 4][n], double (*b)[3], _Bool *c) { return n; }"
+    )
+    (function,) = read(text).functions
+    assert function.static and str(function.result) == "i64"
+    assert [(p.name, str(p.type), p.pointer) for p in function.parameters] == [
+        ("n", "u16", False),
+        ("a", "f32", True),
+        ("b", "f64", True),
+        ("c", "bool", True),
+    ]
+    shown = [[None if x is None else show(x) for x in p.extents] for p in function.parameters]
+    assert shown == [[], ["4", "n"], [None, "3"], [None]]
+    assert function.prototype.startswith(
+        "inline static long f(unsigned short n, const float a[restrict 4][n], double (*b)"
+    )
+
+
+def test_updates_and_registers() -> None:
+    text = """float f(int n, const float *x) {
+  register float s = 0; int i = 2;
+  for (; i < n; i += 3) s += *x++;
+  return s + i + *x; }"""
+    (region,) = read(text).functions[0].regions
+    assert region.registers == ("s",)
+    assert [(u.variable, u.kind) for u in region.updates] == [("i", "set"), ("x", "advance")]
+    assert dict(region.names)["s"] == "&s"
+
+
+def test_sums_of_terms_are_split_only_where_allowed() -> None:
+    text = "void f(int n, float *a) { for (int i = 0; i < n; i++) a[0] = a[0] + a[i + 1] + 2; }"
+    kinds = {fp: type(next(walk_last(read(text, fp)))).__name__ for fp in ("strict", "contract", "reassociate")}
+    assert kinds == {"strict": "Assign", "contract": "Assign", "reassociate": "Reduce"}
+
+
+def walk_last(file: CFile) -> object:
+    return iter([list(walk(file.functions[0].regions[0].kernel.body))[-1]])
+
+
+def test_reading_is_the_same_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '#include <stddef.h>\n#include "no.h"\n#define N 4\nvoid f(size_t n, float *a) { for (size_t i = N; i < n; i++) a[i] = N; }\n'
+    with_compiler = read(text)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    without = read(text)
+    assert without.functions == with_compiler.functions
+    assert [r.id for r in without.remarks] == ["c-include"]
