@@ -75,3 +75,31 @@ def find_reversed(events: list[Event], times: Mapping[Instance, tuple[int, ...]]
             latest[cell] = max(latest.get(cell, mine), mine)
         latest_write[event.write] = max(latest_write.get(event.write, mine), mine)
     return None
+
+
+def find_flow(events: list[Event]) -> set[tuple[Instance, Instance]]:
+    """Pairs of the instance that wrote a value and an instance that may read it, for values written by the kernel."""
+    writer: dict[Cell, Instance] = {}
+    out: set[tuple[Instance, Instance]] = set()
+    for event in events:
+        out |= {(writer[cell], event.instance) for cell in event.reads if cell in writer}
+        writer[event.write] = event.instance
+    return out
+
+
+def find_conflicts(events: list[Event]) -> set[tuple[Instance, Instance]]:
+    """Pairs of instances, the first earlier, that touch one cell, one of them writing; only successive uses."""
+    writer: dict[Cell, Instance] = {}
+    readers: dict[Cell, set[Instance]] = {}
+    out: set[tuple[Instance, Instance]] = set()
+    for event in events:
+        here = event.instance
+        out |= {(writer[cell], here) for cell in event.reads if cell in writer}
+        for cell in event.reads:
+            readers.setdefault(cell, set()).add(here)
+        earlier = readers.pop(event.write, set()) - {here}
+        out |= {(x, here) for x in earlier}
+        if event.write in writer:
+            out.add((writer[event.write], here))
+        writer[event.write] = here
+    return out

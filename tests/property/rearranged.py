@@ -171,6 +171,8 @@ def _with_split(schedule: isl.Schedule, rng: random.Random) -> isl.Schedule:
         return schedule
     domain = node.get_domain()
     sets = list_sets(domain)
+    if not sets:
+        return schedule
     part = isl.UnionSet.empty(domain.get_space())
     for s in sets:
         if rng.random() < 0.5:

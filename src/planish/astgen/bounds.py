@@ -85,8 +85,10 @@ _ZERO = index(0)
 
 
 def _convex(domain: isl.Set) -> isl.BasicSet:
-    pieces = domain.coalesce().get_basic_sets()
-    return pieces[0] if len(pieces) == 1 else domain.simple_hull()
+    """The convex hull by constraints of a set; existentials get explicit forms first, so that none is lost."""
+    explicit = domain.coalesce().compute_divs().coalesce()
+    pieces = explicit.get_basic_sets()
+    return pieces[0] if len(pieces) == 1 else explicit.simple_hull()
 
 
 def _coefficient(constraint: isl.Constraint, position: int) -> int:

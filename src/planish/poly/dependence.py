@@ -21,7 +21,8 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from planish.poly.scop import Scop
+from planish.poly.legality import schedule_map
+from planish.poly.scop import Scop, Statement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,43 +41,63 @@ class Dependences:
 
 def find_dependences(scop: Scop) -> Dependences:
     """The dependences of a kernel in its original order."""
-    reads, writes, schedule = scop.reads, scop.writes, scop.schedule
-    flow_info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule(schedule)
-    flow_result = flow_info.compute_flow()
-    flow = flow_result.get_must_dependence()
-    false_info = isl.UnionAccessInfo.from_sink(writes).set_must_source(writes).set_may_source(reads)
-    false_dependences = false_info.set_schedule(schedule).compute_flow().get_may_dependence()
-    order = flow.union(false_dependences).coalesce()
-    return Dependences(flow.coalesce(), order, _reduction_chains(scop, order), flow_result.get_must_no_source())
+    reads, writes = scop.reads, scop.writes
+    flow, live_in = _value_flow(scop, reads, writes)
+    order = flow.union(_overwrites(scop, reads, writes)).coalesce()
+    return Dependences(flow.coalesce(), order, _reduction_chains(scop, order), live_in)
+
+
+def _value_flow(scop: Scop, reads: isl.UnionMap, writes: isl.UnionMap) -> tuple[isl.UnionMap, isl.UnionMap]:
+    """Each read's last write before it, and the reads that have none."""
+    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule(scop.schedule)
+    try:
+        result = info.compute_flow()
+    except isl.Error:
+        return _last_writes(scop, reads, writes)
+    return result.get_must_dependence(), result.get_must_no_source()
+
+
+def _overwrites(scop: Scop, reads: isl.UnionMap, writes: isl.UnionMap) -> isl.UnionMap:
+    """Write-after-read and write-after-write between successive uses of a cell."""
+    info = isl.UnionAccessInfo.from_sink(writes).set_must_source(writes).set_may_source(reads)
+    try:
+        return info.set_schedule(scop.schedule).compute_flow().get_may_dependence()
+    except isl.Error:
+        return _earlier(scop, reads.union(writes), writes)
+
+
+# isl's flow analysis fails on some relations with several strides (it factors a set and trips over its own divisions);
+# what follows says the same by composition alone, for more work.
+
+
+def _earlier(scop: Scop, first: isl.UnionMap, second: isl.UnionMap) -> isl.UnionMap:
+    """Pairs of instances of which the first runs earlier and that access one cell."""
+    times = schedule_map(scop.schedule)
+    return first.apply_range(second.reverse()).intersect(times.lex_lt_union_map(times))
+
+
+def _last_writes(scop: Scop, reads: isl.UnionMap, writes: isl.UnionMap) -> tuple[isl.UnionMap, isl.UnionMap]:
+    times = schedule_map(scop.schedule)
+    # All three map [reader -> cell] to writers.
+    of_cell = reads.range_map().apply_range(writes.reverse())
+    before = reads.domain_map().apply_range(times.lex_gt_union_map(times)).intersect(of_cell)
+    last = before.apply_range(times).lexmax().apply_range(times.reverse()).intersect(before)
+    return last.domain_factor_domain().reverse(), reads.subtract(last.domain().unwrap())
 
 
 def _reduction_chains(scop: Scop, order: isl.UnionMap) -> isl.UnionMap:
     """Dependences of a reduction statement on itself through its own target."""
     out = isl.UnionMap.empty(scop.context.get_space())
     for statement in scop.statements:
-        if statement.reduction is None or _reads_target(statement.accesses[2:], statement.stmt.array):
+        if statement.reduction is None or _reads_own_target(statement):
             continue
         same = statement.write.relation.apply_range(statement.write.relation.reverse())
         out = out.union(order.intersect(isl.UnionMap.from_map(same)))
     return out
 
 
-def _reads_target(accesses: tuple[object, ...], array: str) -> bool:
-    return any(getattr(access, "array", None) == array for access in accesses)
-
-
-def contracted_order(scop: Scop, flow: isl.UnionMap, local: frozenset[str]) -> isl.UnionMap:
-    """Memory-based order without the cells of local arrays, whose values are tracked by `flow` alone."""
-    keep = [s for s in scop.statements]
-    reads = isl.UnionMap.empty(scop.context.get_space())
-    writes = reads
-    for statement in keep:
-        for access in statement.accesses:
-            if access.array in local:
-                continue
-            if access.write:
-                writes = writes.add_map(access.relation)
-            else:
-                reads = reads.add_map(access.relation)
-    info = isl.UnionAccessInfo.from_sink(writes).set_must_source(writes).set_may_source(reads)
-    return flow.union(info.set_schedule(scop.schedule).compute_flow().get_may_dependence()).coalesce()
+def _reads_own_target(statement: Statement) -> bool:
+    """Whether the value that an instance adds may itself read the cell that it updates."""
+    write = statement.write
+    others = [a for a in statement.accesses[2:] if a.array == write.array]
+    return any(not a.relation.intersect(write.relation).is_empty() for a in others)

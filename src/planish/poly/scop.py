@@ -135,6 +135,17 @@ def extract_scop(kernel: Kernel) -> Scop:
     return Scop(kernel, tuple(walk.statements), context, schedule, tuple(walk.locals))
 
 
+def _affine_only(assumptions: tuple[Expr, ...]) -> list[str]:
+    """The assumptions that isl can hold; the others are still checked at run time, only nothing follows from them."""
+    out = []
+    for assumption in assumptions:
+        try:
+            out.append(condition_text(assumption))
+        except NotAffineError:
+            continue
+    return out
+
+
 def _visit(stmt: Stmt, place: _Place, walk: _Walk) -> isl.Schedule | None:
     match stmt:
         case Block(body=body):

@@ -59,19 +59,9 @@ class Band:
 
     @property
     def dominant(self) -> tuple[Statement, ...]:
-        """The statements that run at every point of the band, not only on a face of it."""
-        depth = {s.name: self.rank(s) for s in self.statements}
-        most = max(depth.values(), default=0)
-        return tuple(s for s in self.statements if depth[s.name] == most)
-
-    def rank(self, statement: Statement) -> int:
-        """How many members change while `statement` runs in the band."""
-        rows = [m.steps for m in self.motions if m.statement is statement]
-        own = isl.UnionSet.from_set(statement.domain)
-        return sum(
-            1 for i, m in enumerate(self.members)
-            if any(any(steps[i]) for steps in rows) or not _is_fixed(m.intersect_domain(own))
-        )  # fmt: skip
+        """The statements in the deepest nests: they run most often."""
+        most = max((len(s.iterators) for s in self.statements), default=0)
+        return tuple(s for s in self.statements if len(s.iterators) == most)
 
     def lanes(self, member: int, apart: bool) -> tuple[Group, ...]:
         """How statements may run when `member` is the innermost loop of the band: one group in a common loop, or (with
@@ -121,11 +111,6 @@ def order_components(names: list[str], edges: set[tuple[str, str]]) -> tuple[fro
 def same_time(times: isl.UnionMap) -> isl.UnionMap:
     """Pairs of instances that have the same time."""
     return times.apply_range(times.reverse())
-
-
-def _is_fixed(times: isl.UnionMap) -> bool:
-    values = list_sets(times.range())
-    return all(v.is_singleton() for v in values)
 
 
 def read_band(

@@ -19,11 +19,12 @@ from planish.poly.dependence import Dependences, find_dependences
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.privatise import contract, privatise
 from planish.poly.scop import Scop, extract_scop
+from planish.poly.split import split_statements
 from planish.schedule.automatic import STRATEGIES, Strategy, compute_schedule
 from planish.schedule.band import Band, Group, read_band
 from planish.schedule.choice import Choice, choose
 from planish.schedule.lower import lower
-from planish.schedule.shape import leaf_bands, node_at, shape_band
+from planish.schedule.shape import StripOrder, leaf_bands, node_at, shape_band
 from planish.target.machine import Target
 
 CONTRACTION_LIMIT = 20_000_000
@@ -52,7 +53,7 @@ class Candidate:
 def prepare(kernel: Kernel) -> Prepared:
     """Delinearised and privatised; raises NotAffineError where the kernel is not a static control part."""
     private = privatise(delinearise(kernel))
-    scop = extract_scop(private)
+    scop = split_statements(extract_scop(private))
     return Prepared(private, scop, find_dependences(scop))
 
 
@@ -101,11 +102,13 @@ def _shape(
     schedule: isl.Schedule, path: tuple[int, ...], band: Band, choice: Choice, dependences: Dependences
 ) -> tuple[isl.Schedule, Choice]:
     """The schedule with one band shaped; plans that would break a dependence give way to simpler ones."""
-    attempts = [(choice, True), (choice, False)] if choice.jam else []
-    attempts.append((replace(choice, jam=()), True))
-    attempts.append((replace(choice, jam=(), tiles=tuple(0 for _ in choice.tiles)), True))
-    for attempt, by_lane in attempts:
-        shaped = shape_band(node_at(schedule, path), band, attempt, by_lane, False).get_schedule()
+    whole = replace(choice, jam=())
+    attempts: list[tuple[Choice, StripOrder]] = []
+    if choice.jam:
+        attempts += [(choice, "full-first"), (choice, "rest-first"), (choice, "whole")]
+    attempts += [(whole, "whole"), (replace(whole, tiles=tuple(0 for _ in choice.tiles)), "whole")]
+    for attempt, order in attempts:
+        shaped = shape_band(node_at(schedule, path), band, attempt, order, False).get_schedule()
         if find_violation(schedule_map(shaped), dependences.order) is None:
             return shaped, attempt
     serial = (Group(frozenset(s.name for s in band.statements), "serial"),)

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from planish.ir.expr import Binary, Expr, Load, Var
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, LoopFacts, Reduce, ReduceOp, Stmt
+from planish.ir.expr import Binary, Compare, Expr, Load, Var
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, LoopFacts, Reduce, ReduceOp, Stmt
 from planish.ir.traverse import expressions, loads, map_block, map_expr, variables, walk
 
 Cell = tuple[str, tuple[Expr, ...]]
@@ -78,7 +78,7 @@ def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stm
             fixed[cell] = Var(name, load.type)
     sums = [c for c in dict.fromkeys(_cell(s) for s in body) if not _uses(loop.var, c)]
     if sums:
-        return (*before, *_sum_loop(loop, body, fixed, sums, names, arrays))
+        return _if_runs(loop, (*before, *_sum_loop(loop, body, fixed, sums, names, arrays)))
     values = dict(fixed)
     inside: list[Stmt] = []
     for stmt in body:
@@ -92,7 +92,12 @@ def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stm
         values[cell] = Var(name, arrays[stmt.array].type)
     for cell in dict.fromkeys(_cell(s) for s in body):
         inside.append(Assign(cell[0], cell[1], values[cell]))
-    return (*before, replace(loop, body=Block(tuple(inside)), facts=LoopFacts(simd=True)))
+    return _if_runs(loop, (*before, replace(loop, body=Block(tuple(inside)), facts=LoopFacts(simd=True))))
+
+
+def _if_runs(loop: For, stmts: tuple[Stmt, ...]) -> Stmt:
+    """The statements, if the loop has an iteration: what is loaded before it need not exist otherwise."""
+    return If(Compare("lt", loop.lower, loop.upper), Block(stmts))
 
 
 def _with_values(expr: Expr, values: dict[Cell, Expr], out: list[Stmt], names: _Names) -> Expr:
@@ -151,4 +156,4 @@ def _promote_sums(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stmt
         return replace(loop, facts=LoopFacts())
     sums = list(dict.fromkeys(_cell(s) for s in stays))
     block = _sum_loop(loop, stays, {}, sums, names, arrays)
-    return Block(block)
+    return _if_runs(loop, block)

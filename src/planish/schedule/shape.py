@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import Literal
 
 import islpy as isl
 
@@ -37,25 +38,30 @@ class Strips:
     by_lane: bool
 
 
-def shape_band(node: isl.ScheduleNode, band: Band, choice: Choice, by_lane: bool, threads: bool) -> isl.ScheduleNode:
+StripOrder = Literal["full-first", "rest-first", "whole"]
+"""Full strips and the rest, lane by lane, in this order or the other; or strips that are full for all lanes."""
+
+
+def shape_band(node: isl.ScheduleNode, band: Band, choice: Choice, order: StripOrder, threads: bool) -> isl.ScheduleNode:
     """The tree with the band at `node` (whose child has no bands) replaced by its shaped form; returns the topmost
     new node."""
     schedule = node.band_get_partial_schedule()
     values = [schedule.get_at(i) for i in range(len(band.members))]
     inner = [m for m in range(len(values)) if m != choice.lanes_member]
-    strips = find_strips(band, choice, by_lane) if choice.jam else None
+    strips = find_strips(band, choice, order != "whole") if choice.jam else None
     node = node.delete()
     jam = dict(choice.jam)
     if strips is None or strips.full.is_empty():
         node = _insert_lanes(node, values, inner, choice)
     else:
         rest = band.domain.subtract(strips.full).coalesce()
-        filters = isl.UnionSetList.alloc(node.get_ctx(), 2).add(strips.full).add(rest)
-        node = node.insert_sequence(filters)
-        first = _insert_strip(node.get_child(0).get_child(0), values, choice)
-        node = first.ancestor(2)
-        second = _insert_lanes(node.get_child(1).get_child(0), values, sorted(jam), choice)
-        node = _climb(second, node.get_tree_depth())
+        parts = (rest, strips.full) if order == "rest-first" else (strips.full, rest)
+        node = node.insert_sequence(isl.UnionSetList.alloc(node.get_ctx(), 2).add(parts[0]).add(parts[1]))
+        place = 1 if order == "rest-first" else 0
+        full = _insert_strip(node.get_child(place).get_child(0), values, choice)
+        node = _climb(full, node.get_tree_depth())
+        others = _insert_lanes(node.get_child(1 - place).get_child(0), values, sorted(jam), choice)
+        node = _climb(others, node.get_tree_depth())
         outer = [_floor(values[m], jam[m]) if m in jam else values[m] for m in inner]
         node = node.insert_partial_schedule(_join(outer)).band_set_permutable(1)
     tiles = [_floor(values[m], t) for m, t in enumerate(choice.tiles) if t]
@@ -112,6 +118,7 @@ def _insert_strip(node: isl.ScheduleNode, values: list[isl.UnionPwAff], choice: 
     for i in range(len(choice.jam)):
         node = node.band_member_set_ast_loop_type(i, isl.ast_loop_type.unroll)
     node = node.insert_partial_schedule(_join([values[choice.lanes_member]]))
+    node = node.band_member_set_ast_loop_type(0, isl.ast_loop_type.separate)
     return node.insert_mark(isl.Id("registers"))
 
 

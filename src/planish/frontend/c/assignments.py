@@ -252,7 +252,7 @@ def declare(node: c_ast.Decl, cx: Translation) -> None:
                 if node.init is not None:
                     left = c_ast.ID(symbol.name, node.coord)
                     cx.bound.by_node[id(left)] = symbol
-                    cx.kept.append(left)
+                    cx.bound.kept.append(left)
                     _assign_integer(c_ast.Assignment("=", left, node.init, node.coord), symbol, type, cx)
                 return
             cx.used.setdefault(symbol)

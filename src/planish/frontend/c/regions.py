@@ -16,7 +16,7 @@ from planish.frontend.c.extent import Columns, Item, balanced_conditionals
 from planish.frontend.c.kernels import Finished, finish
 from planish.frontend.c.lexer import Tokens
 from planish.frontend.c.liveness import Live
-from planish.frontend.c.scope import Bound, Symbol, is_pointer, walk_tree, written
+from planish.frontend.c.scope import Bound, Symbol, computed_from_data, is_pointer, walk_tree, written
 from planish.frontend.c.state import Address, Again, Refused, Translation
 from planish.frontend.c.statements import execute
 from planish.frontend.c.unit import Region
@@ -38,6 +38,7 @@ class Search:
     fp: str
     found: list[Region] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
+    spans: dict[tuple[int, int], Span] = field(default_factory=dict)
 
     def span_of(self, node: c_ast.Node | None) -> Span | None:
         """Where a node stands in the user's file."""
@@ -49,7 +50,10 @@ class Search:
             return Span(self.source.name, line, column, end_line, end_column)
         if node.coord is None or node.coord.file != self.source.name:
             return None
-        return self.columns.span(self.source, node.coord.line, node.coord.column or 1)
+        place = (node.coord.line, node.coord.column or 1)
+        if place not in self.spans:
+            self.spans[place] = self.columns.span(self.source, *place)
+        return self.spans[place]
 
 
 def search(node: c_ast.Node, s: Search) -> None:
@@ -257,7 +261,7 @@ def _attempt(
     What is found to be no symbolic value on the way becomes a cell in memory, and all starts again. Gives the position
     of the statement that was refused and why, where there is one.
     """
-    cells: frozenset[Symbol] = frozenset()
+    cells = computed_from_data(nodes, s.bound)
     flat: frozenset[Symbol] = frozenset()
     changed: set[Symbol] = set()
     for node in nodes:

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -68,6 +68,7 @@ class Bound:
     constants: dict[int, int] = field(default_factory=dict)
     typedefs: dict[str, CType] = field(default_factory=dict)
     jumps: bool = False
+    kept: list[c_ast.Node] = field(default_factory=list)
 
     def symbol(self, node: c_ast.Node) -> Symbol | None:
         """The symbol that an ID or Decl node means."""
@@ -275,6 +276,36 @@ def written(node: c_ast.Node, bound: Bound) -> set[Symbol]:
         if target is not None and (symbol := bound.symbol(target)) is not None:
             out.add(symbol)
     return out
+
+
+def computed_from_data(nodes: Iterable[c_ast.Node], bound: Bound) -> frozenset[Symbol]:
+    """Integer variables that are somewhere set from memory, or from such a variable: no index expression holds them."""
+    sources: list[tuple[Symbol, c_ast.Node]] = []
+    for node in nodes:
+        for part in walk_tree(node):
+            match part:
+                case c_ast.Assignment(lvalue=c_ast.ID() as target, rvalue=value):
+                    symbol = bound.symbol(target)
+                case c_ast.Decl(init=value) if value is not None:
+                    symbol = bound.symbol(part)
+                case _:
+                    continue
+            if symbol is not None and is_integer(symbol):
+                sources.append((symbol, value))
+    found: set[Symbol] = set()
+    while fresh := {s for s, value in sources if s not in found and _reads_data(value, found, bound)}:
+        found |= fresh
+    return frozenset(found)
+
+
+def _reads_data(value: c_ast.Node, found: set[Symbol], bound: Bound) -> bool:
+    for part in walk_tree(value):
+        if isinstance(part, c_ast.ArrayRef) or (isinstance(part, c_ast.UnaryOp) and part.op in ("*", "&", "sizeof")):
+            # Differences of addresses and sizes of types hold such operators and may still be index expressions.
+            return not any(isinstance(x, c_ast.UnaryOp) and x.op in ("&", "sizeof") for x in walk_tree(value))
+        if isinstance(part, c_ast.ID) and bound.symbol(part) in found:
+            return True
+    return False
 
 
 def is_integer(symbol: Symbol) -> bool:

@@ -113,7 +113,6 @@ class Translation:
     guards: list[Expr] = field(default_factory=list)
     inlined: dict[int, Expr] = field(default_factory=dict)
     outer: list[list[Stmt]] = field(default_factory=list)
-    kept: list[c_ast.Node] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
     dry: int = 0
     counter: int = 0

@@ -4,6 +4,7 @@ Loop variables, sizes, literals and what is computed from them alone are weak (`
 typed scalars and what is computed from them are not. Integers wrap around at their width.
 
 >>> from planish.ir.expr import Load
+>>> from planish.ir.types import F32, I32
 >>> from planish.ir.printer import print_expr
 >>> element = Value(Load("A", (), F32))
 >>> print_expr(combine("mul", weak(2), element).expr)
@@ -22,7 +23,7 @@ import numpy as np
 from planish.ir.arithmetic import limits, wrap
 from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, CompareOp, Const, Expr, Select, Unary, type_of
 from planish.ir.simplify import simplify
-from planish.ir.types import BOOL, BY_NAME, F32, F64, I32, I64, INDEX, U64, Type
+from planish.ir.types import BOOL, BY_NAME, F64, I64, INDEX, U64, Type
 
 Kind = tuple[Type, bool]
 """A type, and whether it is weak."""

@@ -1,34 +1,35 @@
 """Python expressions as typed expressions of a nest.
 
 >>> from planish.frontend.python.reader import read_python_source
->>> from planish.ir.printer import print_stmt
+>>> from planish.ir.printer import print_kernel
 >>> text = '''
 ... def half(A: f32["n"]):
 ...     for i in range(len(A)):
 ...         A[i] = 0.5 * A[i] if 0 <= A[i] < 1 else A[n - 1 - i]
 ... '''
->>> print(print_stmt(read_python_source(text, "<text>").kernel.body.body[0].body.body[0]))
-A[i] = select(0.0:f32 <= A:f32[i] && A:f32[i] < 1.0:f32, 0.5:f32 * A:f32[i], A:f32[n - i - 1])
+>>> kernel = read_python_source(text, "<text>").kernel
+>>> print(print_kernel(kernel).splitlines()[3].strip())
+A[i] = select(0.0:f32 <= A[i] && A[i] < 1.0:f32, 0.5:f32 * A[i], A[n - i - 1])
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import assert_never
+from types import ModuleType
 
 import numpy as np
 
 from planish.frontend.python import arithmetic
+from planish.frontend.python.affinity import ALLOWED, find_condition_fault, find_fault, is_linear
 from planish.frontend.python.annotations import ArrayType, ElementType, Size
 from planish.frontend.python.arithmetic import Refused, Sign, Value
 from planish.frontend.python.functions import apply
 from planish.frontend.python.state import Translation
-from planish.ir.expr import Binary, CompareOp, Const, Expr, Load, Unary, Var, index
+from planish.ir.expr import Binary, CompareOp, Const, Expr, Load, Unary, Var
 from planish.ir.simplify import simplify
 from planish.ir.traverse import walk_expr
 from planish.ir.types import BOOL, INDEX
-from planish.poly.affine import NotAffineError, affine_text, condition_text
 
 OPERATORS: dict[type[ast.operator], Sign] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod",
@@ -137,8 +138,6 @@ def _local(name: str, cx: Translation) -> Value:
     kind = cx.kind_of(name)
     if name not in cx.assigned or kind is None:
         advice = f"set `{name}` before the loop or condition"
-        if cx.demoted:
-            return Value(Const(0, INDEX), True)
         raise Refused("E0333", f"`{name}` may be read before it is set", advice)
     return Value(Load(name, (), kind[0]), kind[1])
 
@@ -179,7 +178,7 @@ def outer_meaning(node: ast.expr, cx: Translation) -> object | None:
         case ast.Attribute(value=value, attr=attribute):
             base = outer_meaning(value, cx)
             # Only modules are looked into: other objects may run code of their own.
-            return vars(base).get(attribute) if isinstance(base, type(np)) else None
+            return getattr(base, attribute, None) if isinstance(base, ModuleType) else None
         case _:
             return None
 
@@ -249,12 +248,12 @@ def subscripts_of(node: ast.Subscript, cx: Translation) -> tuple[str, tuple[Expr
     if not isinstance(base, ast.Name) or base.id not in cx.arrays:
         name = ast.unparse(base)
         what = f"the name `{name}` is unknown" if isinstance(base, ast.Name) and not _is_known(base, cx) else None
-        cx.fail(base, "E0312", what or f"`{name}` is no array parameter", "arrays are parameters: `A: f32[\"n\"]`")
+        cx.fail(base, "E0312", what or f"`{name}` is no array parameter", 'arrays are parameters: `A: f32["n"]`')
     shape = cx.arrays[base.id].shape
     out: list[Expr] = []
     for axis, part in enumerate(parts):
         if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
-            cx.fail(part if hasattr(part, "lineno") else node, "E0311", "a slice has no place in a kernel", "write a loop")
+            cx.fail(part, "E0311", "a slice has no place in a kernel", "write a loop")
         subscript = _subscript(part, base.id, cx)
         if isinstance(subscript, Const) and int(subscript.value) < 0 and axis < len(shape):
             # Python counts from the end.
@@ -274,16 +273,11 @@ def _is_known(node: ast.Name, cx: Translation) -> bool:
 
 def _subscript(node: ast.expr, array: str, cx: Translation) -> Expr:
     expr = index_of(node, f"the subscript of `{array}`", "E0320", cx)
-    try:
-        affine_text(expr)
-    except NotAffineError as reason:
-        # A product of a size and a loop variable is a linear subscript, which a later stage splits.
-        if not _is_linear(expr, cx):
-            cx.fail(node, "E0320", f"the subscript of `{array}` is not affine: {reason.reason}", _AFFINE)
+    fault = find_fault(expr)
+    # A product of a size and a loop variable is a linear subscript, which a later stage splits.
+    if fault is not None and not is_linear(expr, cx.sizes):
+        cx.fail(node, "E0320", f"the subscript of `{array}` is not affine: {fault}", ALLOWED)
     return expr
-
-
-_AFFINE = "allowed are sums of loop variables, sizes and constants, and // and % by a positive constant"
 
 
 def index_of(node: ast.expr, what: str, code: str, cx: Translation) -> Expr:
@@ -291,14 +285,15 @@ def index_of(node: ast.expr, what: str, code: str, cx: Translation) -> Expr:
     value = evaluate(node, cx)
     for part in walk_expr(value.expr):
         match part:
-            case Load(array=name, index=()) if name not in cx.arrays and not cx.demoted:
+            case Load(array=name, index=()) if name not in cx.arrays:
                 advice = "write it as an expression of loop variables and sizes"
                 cx.fail(node, code, f"{what} depends on `{name}`, which is computed", advice)
             case Load(array=name) if name in cx.arrays:
                 advice = "a kernel's accesses and bounds must not depend on data"
                 cx.fail(node, code, f"{what} depends on the content of `{name}`", advice)
-            case Var(name=name, type=t) if t != INDEX:
-                cx.fail(node, code, f"{what} depends on `{name}`, which is data", f"annotate it as a size: `{name}: size`")
+            case Var(name=name) if name in cx.scalars:
+                advice = f"annotate it as a size: `{name}: size`"
+                cx.fail(node, code, f"{what} depends on `{name}`, which is data", advice)
             case _:
                 pass
     if not value.weak or value.type != INDEX:
@@ -310,44 +305,23 @@ def index_of(node: ast.expr, what: str, code: str, cx: Translation) -> Expr:
 def affine_index(node: ast.expr, what: str, code: str, cx: Translation) -> Expr:
     """Like `index_of`, and affine."""
     expr = index_of(node, what, code, cx)
-    try:
-        affine_text(expr)
-    except NotAffineError as reason:
-        if not cx.demoted:
-            cx.fail(node, code, f"{what} is not affine: {reason.reason}", _AFFINE)
+    fault = find_fault(expr)
+    if fault is not None:
+        cx.fail(node, code, f"{what} is not affine: {fault}", ALLOWED)
     return expr
 
 
-def _is_linear(expr: Expr, cx: Translation) -> bool:
-    """Sums of products in which at most one factor holds loop variables."""
-    match expr:
-        case Const() | Var():
-            return True
-        case Unary(op="neg", operand=x):
-            return _is_linear(x, cx)
-        case Binary(op="add" | "sub", left=a, right=b):
-            return _is_linear(a, cx) and _is_linear(b, cx)
-        case Binary(op="mul", left=a, right=b):
-            moving = [x for x in (a, b) if any(isinstance(y, Var) and y.name not in cx.sizes for y in walk_expr(x))]
-            return len(moving) <= 1 and _is_linear(a, cx) and _is_linear(b, cx)
-        case _:
-            return False
-
-
-def is_static(condition: Expr) -> bool:
+def is_static(condition: Expr, cx: Translation) -> bool:
     """Whether a condition depends on loop variables and sizes only."""
-    return all(
-        not isinstance(x, Load) and not (isinstance(x, Var) and x.type != INDEX) for x in walk_expr(condition)
-    )
+    data = (isinstance(x, Load) or (isinstance(x, Var) and x.name in cx.scalars) for x in walk_expr(condition))
+    return not any(data)
 
 
 def check_affine(condition: Expr, node: ast.expr, cx: Translation) -> None:
     """Raise PlanishError unless a condition over loop variables and sizes is affine."""
-    try:
-        condition_text(condition)
-    except NotAffineError as reason:
-        if not cx.demoted:
-            cx.fail(node, "E0323", f"the condition is not affine: {reason.reason}", _AFFINE)
+    fault = find_condition_fault(condition)
+    if fault is not None:
+        cx.fail(node, "E0323", f"the condition is not affine: {fault}", ALLOWED)
 
 
 def _call(function: ast.expr, arguments: list[ast.expr], keywords: list[ast.keyword], cx: Translation) -> Value:

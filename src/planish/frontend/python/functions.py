@@ -6,7 +6,7 @@
 >>> from planish.frontend.python.arithmetic import weak
 >>> from planish.ir.printer import print_expr
 >>> print_expr(apply(math.hypot, "math.hypot", (weak(3.0), weak(4))).expr)
-'hypot(3.0, 4.0)'
+'hypot(3.0:f64, 4.0:f64)'
 """
 
 from __future__ import annotations
@@ -168,5 +168,3 @@ def _propagating(op: Literal["min", "max"], a: Value, b: Value) -> Value:
     x, y = convert(a, type), convert(b, type)
     first: Expr = Compare("lt" if op == "min" else "gt", x, y)
     return Value(Select(Binary("or", first, Compare("ne", x, x)), x, y))
-
-

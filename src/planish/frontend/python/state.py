@@ -217,9 +217,7 @@ def _reads_index(
     return all(n in symbolic or n in iterators or n not in held for n in names)
 
 
-def _depends(
-    name: str, on: str, held: Mapping[str, list[ast.expr | None]], seen: frozenset[str]
-) -> bool:
+def _depends(name: str, on: str, held: Mapping[str, list[ast.expr | None]], seen: frozenset[str]) -> bool:
     for value in held.get(name, []):
         if value is None:
             continue

@@ -19,12 +19,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+import planish.frontend.python.annotations as spellings
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source, Span
-from planish.frontend.python import annotations
 from planish.frontend.python.annotations import EXPORTED, Size
 
-_MODULES: dict[str, object] = {"math": math, "numpy": np, "planish": annotations}
+_MODULES: dict[str, object] = {"math": math, "numpy": np, "planish": spellings}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,144 @@
+"""From a Python function, or its text, to a kernel: nothing of the user's is run.
+
+>>> from planish.ir.printer import print_kernel
+>>> text = '''
+... def axpy(n: size, alpha: f32, x: f32["n"], y: f32["n"]):
+...     for i in range(n):
+...         y[i] += alpha * x[i]
+... '''
+>>> print(print_kernel(read_python_source(text, "axpy.py").kernel))
+kernel axpy(n; alpha: f32; x: f32[n], y: f32[n])
+{
+  for i in 0 .. n {
+    y[i] += alpha * x[i]
+  }
+}
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
+from planish.frontend.python.arithmetic import Kind
+from planish.frontend.python.assignments import declared_type
+from planish.frontend.python.declaration import Declaration, declare
+from planish.frontend.python.extent import bound_accesses
+from planish.frontend.python.placement import place_cell
+from planish.frontend.python.signature import PythonSignature
+from planish.frontend.python.state import Names, Translation, scan_names
+from planish.frontend.python.statements import execute
+from planish.frontend.python.text import FunctionText, find_in_text, find_live
+from planish.ir.checker import check_kernel
+from planish.ir.nest import Array, Block, For, Kernel
+from planish.ir.traverse import walk
+from planish.ir.types import Type
+
+_READINGS = 20
+"""Types only ever grow (weak integer, weak float, the other operand's), so a few readings settle them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonKernel:
+    """A kernel, how it is called, the text that it comes from, and the function itself where there is one."""
+
+    kernel: Kernel
+    signature: PythonSignature
+    source: Source
+    function: Callable[..., object] | None = None
+
+
+def read_python(function: Callable[..., object]) -> PythonKernel:
+    """The kernel that a function of annotated parameters and nested loops describes.
+
+    Raises PlanishError: E0301 (no text), E0304–E0306 (parameters), E0310–E0319 (statements, names and loops),
+    E0320–E0324 (accesses and conditions), E0330–E0335 (values and assignments).
+    """
+    return _read(find_live(function), function)
+
+
+def read_python_source(text: str, name: str, function: str | None = None) -> PythonKernel:
+    """The kernel that a function in a program text describes; `name` is the text's name in messages.
+
+    `function` may be left out where the text holds one only. Raises what `read_python` raises, and PlanishError E0302
+    for text that is not Python, E0303 where there is no such function.
+    """
+    return _read(find_in_text(text, name, function), None)
+
+
+def _read(text: FunctionText, function: Callable[..., object] | None) -> PythonKernel:
+    declaration = declare(text)
+    body, cx = _translate(text, declaration)
+    if not any(isinstance(x, For) for x in walk(body)):
+        text.fail(text.function, "E0319", f"`{text.function.name}` holds no loop", "write `for … in range(…)`")
+    plain = Kernel(
+        text.function.name,
+        declaration.sizes,
+        declaration.scalars,
+        declaration.arrays,
+        body,
+        tuple(cx.assumptions),
+        text.head_of(text.function),
+    )
+    kernel = bound_accesses(plain, cx.accesses, text)
+    check_kernel(kernel, "the Python front-end")
+    return PythonKernel(kernel, declaration.signature, text.source, function)
+
+
+def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, Translation]:
+    """Read the body until the types of its local names are settled."""
+    names = scan_names(text)
+    symbolic = set(names.symbolic)
+    known: Mapping[str, Kind] = {}
+    declared = _declared(text, declaration, names)
+    for _ in range(_READINGS):
+        cx = Translation(
+            text,
+            declaration.sizes,
+            dict(declaration.values),
+            {a.name: a for a in declaration.arrays},
+            names,
+            symbolic,
+            known,
+            declared,
+        )
+        try:
+            execute(text.function.body, cx)
+        except PlanishError:
+            # A name was taken for an index value in this reading; it is not, and much may follow from that.
+            if not cx.demoted:
+                raise
+        if not cx.demoted and cx.found == known:
+            break
+        known = {} if cx.demoted else cx.found
+    for name, (node, (one, _), (other, _)) in cx.clashes.items():
+        advice = f"use two names, or state one type: `{name}: {one} = …`"
+        text.fail(node, "E0332", f"`{name}` holds {one} in one place and {other} in another", advice)
+    return _place(cx, names), cx
+
+
+def _declared(text: FunctionText, declaration: Declaration, names: Names) -> dict[str, Type]:
+    """The types that annotations of local names state."""
+    cx = Translation(text, declaration.sizes, {}, {}, names, set())
+    out: dict[str, Type] = {}
+    for node in ast.walk(text.function):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            type = declared_type(node, cx)
+            if type is not None:
+                out[node.target.id] = type
+    return out
+
+
+def _place(cx: Translation, names: Names) -> Block:
+    """The body with the local cells declared."""
+    block = Block(tuple(cx.out))
+    taken = {*cx.sizes, *cx.scalars, *cx.arrays, *names.iterators, *cx.found, *cx.declared}
+    for name in (*cx.found, *(x for x in cx.declared if x not in cx.found)):
+        type = cx.declared.get(name) or cx.found[name][0]
+        taken.discard(name)
+        block = place_cell(name, Array(name, type, (), True, "register"), block, taken)
+    return block
