@@ -10,15 +10,19 @@ read -> prepare (rows and columns, private locals, dependences) -> plan (version
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
+
+import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.span import Source, Span
 from planish.emit.dropin import assemble, defined_macros, emit_banner, emit_header
 from planish.emit.prologue import emit_prologue
 from planish.emit.replacement import NoExtentError, Replacement, replace_region
+from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.unit import CFile, CFunction, Region
 from planish.ir.checker import check_kernel
@@ -70,13 +74,14 @@ class RegionPlan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionResult:
-    """What became of one function."""
+    """What became of one function; `timed` says with which arguments."""
 
     function: CFunction
     plans: tuple[RegionPlan, ...]
     selection: Selection | None
     replacements: tuple[Replacement, ...]
     remarks: tuple[Remark, ...]
+    timed: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,26 +95,55 @@ class FileResult:
     remarks: tuple[Remark, ...]
 
 
-def build_file(source: Source, options: Options) -> FileResult:
+Tell = Callable[[str], None]
+"""Hears what is being done now, for a progress bar; what it raises ends the build."""
+
+
+def keep_quiet(message: str) -> None:
+    """Tells nobody."""
+
+
+def build_file(source: Source, options: Options, tell: Tell = keep_quiet) -> FileResult:
     """The drop-in replacement of a C file; raises PlanishError for input that cannot be read."""
+    tell("reading")
     target = load_target(options.target)
     file = read_file(source, options)
     functions = [f for f in file.functions if options.function in (None, f.name)]
     with tempfile.TemporaryDirectory(prefix="planish-") as folder:
         bench = make_workbench(options, target, Path(folder), source)
-        results = tuple(build_function(f, file, options, target, bench) for f in functions)
+        results = tuple(build_function(f, file, options, target, bench, tell) for f in functions)
     return assemble_file(file, options, results, target, bench)
 
 
 def read_file(source: Source, options: Options) -> CFile:
-    """The file's functions and regions; raises PlanishError E0104 where `options.function` is not among them."""
+    """The file's functions and regions.
+
+    Raises PlanishError E0104 where `options.function` is not among them, E0105 where there is no loop, E0204 where a
+    function is defined twice, and what the front-end raises.
+    """
     file = read_c(source, defines=options.defines, include_dirs=options.include_dirs, fp=options.fp)
     names = [f.name for f in file.functions]
     if options.function is not None and options.function not in names:
         known = ", ".join(names) or "none"
         message = f"no function `{options.function}` in {source.name}"
         raise PlanishError(Diagnostic("E0104", message, source.point(1), f"the file defines: {known}"), source)
+    for earlier, later in combinations(file.functions, 2):
+        if earlier.name == later.name:
+            message, advice = f"`{later.name}` is defined twice", f"the first definition is in line {earlier.span.line}"
+            raise PlanishError(Diagnostic("E0204", message, later.span, advice), source)
+    functions = [f for f in file.functions if options.function in (None, f.name)]
+    if not any(_has_loop(f, source) for f in functions):
+        what = f"`{options.function}`" if options.function is not None else "the file"
+        message, advice = f"there is no loop in {what}", "give a file with a loop nest"
+        raise PlanishError(Diagnostic("E0105", message, functions[0].span, advice), source)
     return file
+
+
+def _has_loop(function: CFunction, source: Source) -> bool:
+    if function.regions or function.start == function.end:
+        return True  # a body whose text comes out of macros cannot be looked at
+    body = tokenize(source.text[function.start : function.end])
+    return any(token.text in ("for", "while", "do") for token in body.tokens)
 
 
 def make_workbench(options: Options, target: Target, folder: Path, source: Source) -> Workbench:
@@ -130,30 +164,36 @@ def plan_region(region: Region, options: Options, target: Target) -> RegionPlan:
         candidates = plan(prepared, target, reassociate=options.fp == "reassociate", threads=options.threads)
     except NotAffineError as error:
         return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))
+    except isl.Error as error:
+        message = f"the polyhedral library gave up: {str(error).partition(' in /')[0]}"
+        return RegionPlan(region, None, (), (Remark("scop-limit", "refused", message, region.span),))
     for candidate in candidates:
         check_kernel(candidate.kernel, f"schedule {candidate.name}")
     return RegionPlan(region, prepared, candidates, ())
 
 
 def build_function(
-    function: CFunction, file: CFile, options: Options, target: Target, bench: Workbench
+    function: CFunction, file: CFile, options: Options, target: Target, bench: Workbench, tell: Tell = keep_quiet
 ) -> FunctionResult:
     """The fastest verified version of a function, or the function as it is."""
+    tell(f"{function.name}: finding schedules")
     plans = tuple(plan_region(r, options, target) for r in function.regions)
     remarks = tuple(r for p in plans for r in p.remarks)
     signature = signature_of(function)
     if signature is None or not any(p.candidates for p in plans):
         return FunctionResult(function, plans, None, (), remarks)
     versions, replaced, refused = make_versions(plans, file, options)
-    known = tuple(_known(p, function) for p in plans if p.prepared is not None)
+    known = tuple(known_arguments(p, function) for p in plans if p.prepared is not None)
     cases = check_cases(function, known, options.sizes)
     clock = clock_case(function, known, options.sizes) if options.measure else None
+    tell(f"{function.name}: checking{' and timing' if clock else ''} {len(versions)} versions")
     selection = select(file.source.text, versions, signature, cases, clock, bench, function.span)
     used = replaced[selection.version.label] if selection.version is not None else ()
-    return FunctionResult(function, plans, selection, used, (*remarks, *refused, *selection.remarks))
+    timed = clock.describe(signature) if clock is not None else ""
+    return FunctionResult(function, plans, selection, used, (*remarks, *refused, *selection.remarks), timed)
 
 
-def _known(plan: RegionPlan, function: CFunction) -> Known:
+def known_arguments(plan: RegionPlan, function: CFunction) -> Known:
     """The kernel's sizes and arrays that are the function's own parameters."""
     assert plan.prepared is not None
     names, own = dict(plan.region.names), {p.name for p in function.parameters}
@@ -217,5 +257,5 @@ def assemble_file(
     banner = emit_banner(VERSION, options.describe(), file.source.text, f"{bench.compiler.name} {' '.join(flags)}")
     text = compose(file.source.text, replacements, banner) if replacements else banner + file.source.text
     public = [f.prototype for f in file.functions if not f.static]
-    header = emit_header(Path(file.source.name).stem, public, ["<stddef.h>", "<stdint.h>"])
+    header = banner + emit_header(Path(file.source.name).stem, public, ["<stddef.h>", "<stdint.h>"])
     return FileResult(file.source, text, header, results, file.remarks)

@@ -1,7 +1,7 @@
 """Dependences between statement instances: by value (what is read was written there) and by memory (cells are reused).
 
-`flow` maps the instance that wrote a value to those that read it. `order` adds write-after-read and
-write-after-write between successive uses of a cell; a schedule that respects `order` computes the same values.
+`flow` maps the instance that wrote a value to those that read it. `order` holds all pairs that use one cell, one of
+them writing; a schedule that respects `order` computes the same values.
 
 >>> from planish.ir.expr import Binary, Load, index
 >>> from planish.ir.nest import Array, Assign, Block, For, Kernel
@@ -29,8 +29,9 @@ from planish.poly.scop import Scop, Statement
 class Dependences:
     """Pairs of instances (earlier to later) that must keep their order.
 
-    `flow`: value-based read-after-write. `order`: flow and the memory-based ones. `reductions`: the part of `order`
-    that only chains the updates of a reduction to one cell. `live_in`: reads of values from before the kernel.
+    `flow`: value-based read-after-write. `order`: all conflicts in memory, not only those of successive uses.
+    `reductions`: the part of `order` that only chains the updates of a reduction to one cell. `live_in`: reads of
+    values from before the kernel.
     """
 
     flow: isl.UnionMap
@@ -42,47 +43,38 @@ class Dependences:
 def find_dependences(scop: Scop) -> Dependences:
     """The dependences of a kernel in its original order."""
     reads, writes = scop.reads, scop.writes
-    flow, live_in = _value_flow(scop, reads, writes)
-    order = flow.union(_overwrites(scop, reads, writes)).coalesce()
-    return Dependences(flow.coalesce(), order, _reduction_chains(scop, order), live_in)
+    times = schedule_map(scop.schedule)
+    pairs = writes.apply_range(reads.union(writes).reverse()).union(reads.apply_range(writes.reverse()))
+    order = pairs.intersect(times.lex_lt_union_map(times)).coalesce()
+    sources = _find_sources(scop, reads, writes, times)
+    flow = sources.domain_factor_domain().reverse().coalesce()
+    live_in = reads.subtract(sources.domain().unwrap())
+    return Dependences(flow, order, _reduction_chains(scop, order), live_in)
 
 
-def _value_flow(scop: Scop, reads: isl.UnionMap, writes: isl.UnionMap) -> tuple[isl.UnionMap, isl.UnionMap]:
-    """Each read's last write before it, and the reads that have none."""
+def _find_sources(scop: Scop, reads: isl.UnionMap, writes: isl.UnionMap, times: isl.UnionMap) -> isl.UnionMap:
+    """[reader -> cell] to the instance that wrote the value which is read.
+
+    isl's own flow analysis is asked first. On some sets with several strides it fails, or names a write that another
+    one hides; so its answer is checked by composition alone, and worked out by composition where it is wrong.
+    """
+    # Both map [reader -> cell] to the writers of the cell before the reader.
+    writers = reads.range_map().apply_range(writes.reverse())
+    before = reads.domain_map().apply_range(times.lex_gt_union_map(times)).intersect(writers)
     info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule(scop.schedule)
     try:
-        result = info.compute_flow()
+        found = info.compute_flow().get_full_must_dependence().reverse()
     except isl.Error:
-        return _last_writes(scop, reads, writes)
-    return result.get_must_dependence(), result.get_must_no_source()
+        found = isl.UnionMap.empty(reads.get_space())
+    if _are_last(found, before, times):
+        return found
+    return before.apply_range(times).lexmax().apply_range(times.reverse()).intersect(before)
 
 
-def _overwrites(scop: Scop, reads: isl.UnionMap, writes: isl.UnionMap) -> isl.UnionMap:
-    """Write-after-read and write-after-write between successive uses of a cell."""
-    info = isl.UnionAccessInfo.from_sink(writes).set_must_source(writes).set_may_source(reads)
-    try:
-        return info.set_schedule(scop.schedule).compute_flow().get_may_dependence()
-    except isl.Error:
-        return _earlier(scop, reads.union(writes), writes)
-
-
-# isl's flow analysis fails on some relations with several strides (it factors a set and trips over its own divisions);
-# what follows says the same by composition alone, for more work.
-
-
-def _earlier(scop: Scop, first: isl.UnionMap, second: isl.UnionMap) -> isl.UnionMap:
-    """Pairs of instances of which the first runs earlier and that access one cell."""
-    times = schedule_map(scop.schedule)
-    return first.apply_range(second.reverse()).intersect(times.lex_lt_union_map(times))
-
-
-def _last_writes(scop: Scop, reads: isl.UnionMap, writes: isl.UnionMap) -> tuple[isl.UnionMap, isl.UnionMap]:
-    times = schedule_map(scop.schedule)
-    # All three map [reader -> cell] to writers.
-    of_cell = reads.range_map().apply_range(writes.reverse())
-    before = reads.domain_map().apply_range(times.lex_gt_union_map(times)).intersect(of_cell)
-    last = before.apply_range(times).lexmax().apply_range(times.reverse()).intersect(before)
-    return last.domain_factor_domain().reverse(), reads.subtract(last.domain().unwrap())
+def _are_last(found: isl.UnionMap, before: isl.UnionMap, times: isl.UnionMap) -> bool:
+    """Whether `found` gives each read that has writes before it one of them, with no other one in between."""
+    hidden = found.apply_range(times.lex_lt_union_map(times)).intersect(before)
+    return bool(hidden.is_empty() and found.is_subset(before) and before.domain().is_subset(found.domain()))
 
 
 def _reduction_chains(scop: Scop, order: isl.UnionMap) -> isl.UnionMap:

@@ -14,6 +14,7 @@ from typing import Literal
 import islpy as isl
 
 from planish.poly.dependence import Dependences
+from planish.poly.extents import valid_sizes
 from planish.poly.listing import list_maps, list_sets
 from planish.poly.scop import Access, Scop, Statement
 from planish.schedule.strides import steps_of
@@ -44,7 +45,8 @@ class Band:
     """A band of a schedule tree.
 
     `members` give each loop's value; `prefix` the time outside the band; `inside` the dependences between instances of
-    equal prefix; `motions` the accesses whose steps are constant, `irregular` the number of the others.
+    equal prefix; `motions` the accesses whose steps are constant, `irregular` the number of the others;
+    `extents` bound the number of values of each member for fixed outer ones, where array extents bound it.
     """
 
     members: tuple[isl.UnionMap, ...]
@@ -56,6 +58,7 @@ class Band:
     reductions: isl.UnionMap
     motions: tuple[Motion, ...]
     irregular: int
+    extents: tuple[int | None, ...]
 
     @property
     def dominant(self) -> tuple[Statement, ...]:
@@ -130,10 +133,15 @@ def read_band(
     motions: list[Motion] = []
     irregular = 0
     outer = node.get_schedule_depth()
+    valid = valid_sizes(scop)
+    extents: list[int | None] = [0] * len(members)
     for statement in statements:
         own = isl.UnionSet.from_set(statement.domain).intersect(domain)
         times = reduce(lambda a, b: a.flat_range_product(b), members, prefix.intersect_domain(own))
         times = times.intersect_domain(own)
+        if times.is_empty():
+            continue
+        extents = [_widest(a, b) for a, b in zip(extents, _extents(statement, times, outer, valid), strict=True)]
         for access in statement.accesses:
             steps = None if times.is_empty() else steps_of(access.relation, isl.Map.from_union_map(times))
             if steps is None:
@@ -142,7 +150,29 @@ def read_band(
                 motions.append(Motion(statement, access, steps[outer:]))
     allowed = _movable_reductions(scop, dependences, reassociate)
     permutable = bool(node.band_get_permutable()) or len(members) == 1
-    return Band(members, prefix, domain, permutable, statements, inside, allowed, tuple(motions), irregular)
+    return Band(
+        members, prefix, domain, permutable, statements, inside, allowed, tuple(motions), irregular, tuple(extents)
+    )
+
+
+def _widest(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else max(a, b)
+
+
+def _extents(statement: Statement, times: isl.UnionMap, outer: int, valid: isl.Set) -> list[int | None]:
+    """The number of values that each member of the band takes for one statement; None where nothing bounds it."""
+    domain = statement.domain.intersect_params(valid)
+    if domain.is_empty():
+        return [0] * (isl.Map.from_union_map(times).dim(isl.dim_type.out) - outer)
+    spans: list[int | None] = []
+    for i in range(len(statement.iterators)):
+        low, high = domain.dim_min_val(i), domain.dim_max_val(i)
+        known = low.is_int() and high.is_int()
+        spans.append(int(high.to_python()) - int(low.to_python()) + 1 if known else None)
+    rows = steps_of(statement.domain.identity().reset_tuple_id(isl.dim_type.out), isl.Map.from_union_map(times))
+    if rows is None:
+        return [None] * (isl.Map.from_union_map(times).dim(isl.dim_type.out) - outer)
+    return [reduce(_widest, [spans[d] for d, step in enumerate(row) if step], 0) for row in rows[outer:]]
 
 
 def _movable_reductions(scop: Scop, dependences: Dependences, reassociate: bool) -> isl.UnionMap:

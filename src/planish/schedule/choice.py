@@ -5,7 +5,7 @@ vector, a strided one a scalar for each lane. Members along which an operand sta
 lanes' loop), so that the operand is loaded once. Tiles minimise the lines loaded per instance while they fit in a cache.
 
 >>> tile_candidates(3, 2, 8)[0]
-(8, 8, 8)
+(4, 4, 8)
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _choose_jam(band: Band, member: int, groups: tuple[Group, ...]) -> tuple[tup
 def tile_candidates(members: int, lanes_member: int, width: int) -> list[tuple[int, ...]]:
     """Tile sizes to compare: powers of two, the lanes' member in whole vectors."""
     sizes = [(width, 2 * width, 4 * width, 8 * width, 16 * width, 32 * width, 64 * width) if m == lanes_member
-             else (8, 16, 32, 64, 128) for m in range(members)]  # fmt: skip
+             else (4, 8, 16, 32, 64, 128) for m in range(members)]  # fmt: skip
     return list(product(*sizes))
 
 
@@ -136,15 +136,16 @@ def _choose_tiles(band: Band, member: int, target: Target, arrays: dict[str, Arr
     whole = _whole_members(band, motions)
     best: tuple[float, tuple[int, ...]] | None = None
     for tiles in tile_candidates(len(band.members), member, width):
+        tiles = tuple(t if e is None else min(t, max(e, 1)) for t, e in zip(tiles, band.extents, strict=True))
         footprint = sum(_lines(g, tiles, target.cache(1).line, arrays) for g in groups) * target.cache(1).line
         if footprint > room:
             continue
-        score = footprint / prod(tiles) * (1.0 + 4.0 * width / tiles[member])
+        score = footprint / prod(tiles) * (1.0 + 16.0 * width / tiles[member])
         if best is None or score < best[0] * 0.98:
             best = (score, tiles)
     if best is None:
         return ()
-    return tuple(0 if m in whole else t for m, t in enumerate(best[1]))
+    return tuple(0 if m in whole or t == band.extents[m] else t for m, t in enumerate(best[1]))
 
 
 def _whole_members(band: Band, motions: list[Motion]) -> set[int]:

@@ -198,7 +198,7 @@ def stencil_ends(n: size, A: f64[n], B: f64[n]) -> None:
             B[i] += A[-1]
 
 
-def linear(n: size, m: size, A: f32["n * m"], B: f32[n, m]) -> None:
+def linear(n: size, m: size, A: f32[n * m], B: f32[n, m]) -> None:
     for i in range(n):
         for j in range(m):
             B[i, j] = A[i * m + j]
@@ -226,7 +226,7 @@ def chosen_locals(n: size, A: f64[n], B: f64[n]) -> None:
         A[i] = t
 
 
-def shifted(n: size, A: f64["n + 2"], B: f64[n]) -> None:
+def shifted(n: size, A: f64[n + 2], B: f64[n]) -> None:
     for i in range(n):
         j = i + 1
         left = j - 1
@@ -239,7 +239,7 @@ def multiplied(n: size, A: i64[n], p: i64[1]) -> None:
     for i in range(n):
         p[0] = A[i] * p[0]
         a = min(a, A[i])
-        A[i] = a ** 3
+        A[i] = a**3
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,7 @@ def _check_target(target: ast.Name, cx: Translation) -> None:
     if name in cx.arrays:
         advice = f"assign to its elements: `{name}[…] = …`"
         cx.fail(target, "E0334", f"the array `{name}` is assigned as a whole", advice)
-    if name in cx.scalars or name in cx.sizes:
+    if name in cx.scalars or name in cx.parameters:
         cx.fail(target, "E0334", f"the parameter `{name}` is assigned", "use another name for the changed value")
 
 

@@ -92,6 +92,7 @@ def _read(text: FunctionText, function: Callable[..., object] | None) -> PythonK
 def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, Translation]:
     """Read the body until the types of its local names are settled."""
     names = scan_names(text)
+    parameters = frozenset(x.name for x in declaration.signature.parameters)
     symbolic = set(names.symbolic)
     known: Mapping[str, Kind] = {}
     declared = _declared(text, declaration, names)
@@ -99,6 +100,7 @@ def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, Tra
         cx = Translation(
             text,
             declaration.sizes,
+            parameters,
             dict(declaration.values),
             {a.name: a for a in declaration.arrays},
             names,
@@ -123,7 +125,7 @@ def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, Tra
 
 def _declared(text: FunctionText, declaration: Declaration, names: Names) -> dict[str, Type]:
     """The types that annotations of local names state."""
-    cx = Translation(text, declaration.sizes, {}, {}, names, set())
+    cx = Translation(text, declaration.sizes, frozenset(), {}, {}, names, set())
     out: dict[str, Type] = {}
     for node in ast.walk(text.function):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
@@ -139,6 +141,8 @@ def _place(cx: Translation, names: Names) -> Block:
     taken = {*cx.sizes, *cx.scalars, *cx.arrays, *names.iterators, *cx.found, *cx.declared}
     for name in (*cx.found, *(x for x in cx.declared if x not in cx.found)):
         type = cx.declared.get(name) or cx.found[name][0]
-        taken.discard(name)
+        if name not in cx.sizes:
+            # A local may bear the name of a size that stands in shapes only; its cell then has another one.
+            taken.discard(name)
         block = place_cell(name, Array(name, type, (), True, "register"), block, taken)
     return block

@@ -41,6 +41,7 @@ class Translation:
 
     text: FunctionText
     sizes: tuple[str, ...]
+    parameters: frozenset[str]
     scalars: Mapping[str, Value]
     arrays: Mapping[str, Array]
     names: Names

@@ -1,0 +1,136 @@
+"""How the command ends: the exit codes, and the one place where exceptions become messages.
+
+>>> guard(lambda: 3)
+3
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import platform
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import ParamSpec
+
+import typer
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.version import VERSION
+
+OK, USER_ERROR, USAGE_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 1, 2, 70, 130
+
+_SYSTEM_ERRORS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE,
+     errno.ENOMEM, errno.EAGAIN, errno.EIO}
+)  # fmt: skip
+"""What the system may refuse at any place, and which is no bug of this program."""
+
+_P = ParamSpec("_P")
+
+
+class _Interruption:
+    """Whether Ctrl-C was pressed: the polyhedral library drops exceptions that are raised while it calls back."""
+
+    seen = False
+
+
+def check_interrupted(message: str = "") -> None:
+    """Raises KeyboardInterrupt where the user asked for an end and it was lost on the way; takes what is being done."""
+    if _Interruption.seen:
+        raise KeyboardInterrupt
+
+
+def guard(action: Callable[[], int]) -> int:
+    """The exit code of `action`, every exception told on stderr: the user's errors, interrupts, and bugs."""
+    with _interruptible():
+        try:
+            return action()
+        except PlanishError as error:
+            return USER_ERROR if not _Interruption.seen else _tell_interrupted(error)
+        except KeyboardInterrupt as error:
+            return _tell_interrupted(error)
+        except BrokenPipeError:
+            # Whoever read the output has gone; Python would complain once more when it flushes at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return USER_ERROR
+        except Exception as error:
+            return _tell_interrupted(error) if _Interruption.seen else _tell_failure(error)
+
+
+def guarded(command: Callable[_P, int]) -> Callable[_P, None]:
+    """A command's body under `guard`, for typer."""
+
+    @functools.wraps(command)
+    def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        raise typer.Exit(guard(lambda: command(*args, **kwargs)))
+
+    return run
+
+
+def tell(error: PlanishError) -> None:
+    """A diagnostic on stderr."""
+    print(error, file=sys.stderr)
+
+
+def _tell_interrupted(error: BaseException) -> int:
+    print("\ninterrupted: what was finished is kept, nothing is half-written", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _tell_failure(error: Exception) -> int:
+    if isinstance(error, OSError) and error.errno in _SYSTEM_ERRORS:
+        where = f" ({error.filename})" if error.filename else ""
+        message = f"the system refused: {error.strerror}{where}"
+        print(Diagnostic("E0905", message, help="check the space, the permissions and the limits").render(), file=sys.stderr)
+        return USER_ERROR
+    if isinstance(error, MemoryError):
+        print(Diagnostic("E0906", "there is not enough memory").render(), file=sys.stderr)
+        return USER_ERROR
+    return _tell_bug(error)
+
+
+def _tell_bug(error: Exception) -> int:
+    trace = "".join(traceback.format_exception(error))
+    facts = f"planish {VERSION}, Python {platform.python_version()}, {platform.platform()}\n{' '.join(sys.argv)}\n\n"
+    print(f"internal error: {type(error).__name__}: {error}", file=sys.stderr)
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="planish-error-", suffix=".txt", delete=False) as file:
+            file.write(facts + trace)
+        print(f"This is a bug in Planish. Please report it with the file {file.name}", file=sys.stderr)
+    except OSError:
+        print(f"This is a bug in Planish. Please report it with this:\n{facts}{trace}", file=sys.stderr)
+    return INTERNAL_ERROR
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C is remembered as well as raised; warnings are printed without their place in this program."""
+    shown = warnings.showwarning
+    warnings.showwarning = lambda message, *_: print(message, file=sys.stderr)
+    if threading.current_thread() is not threading.main_thread():
+        try:
+            yield
+        finally:
+            warnings.showwarning = shown
+        return
+    before = signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        _Interruption.seen = False
+        signal.signal(signal.SIGINT, before)
+        warnings.showwarning = shown
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _Interruption.seen = True
+    raise KeyboardInterrupt

@@ -1,0 +1,167 @@
+"""The account of a build: what was done to each function, how it was verified, what it gained; plain data as JSON.
+
+>>> kept = FunctionAccount("dot", 3, False, (), ("a call of g",), "", None, None, None)
+>>> account = FileAccount("dot.c", "text", "header", "gcc -O3", "strict", (kept,), ())
+>>> parse_account(print_account(account)) == account
+True
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from planish.core.diagnostic import Diagnostic, Remark
+from planish.frontend.c.unit import CFunction
+from planish.pipeline import FileResult, FunctionResult, Options
+from planish.run.clock import Timing
+from planish.run.oracle import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What the oracle found: how many calls were compared, the worst difference (relative to the largest element)."""
+
+    cases: int
+    worst_absolute: float
+    worst_relative: float
+
+
+@dataclass(frozen=True, slots=True)
+class Clocked:
+    """Seconds per call: median, 10th and 90th percentile."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionAccount:
+    """What became of a function, at `line`.
+
+    `done` says what was done to it, one entry for each band of loops; `reasons` why something stays as written.
+    `timed` names the arguments with which `before` and `after` were measured ("" where they were not).
+    """
+
+    function: str
+    line: int
+    replaced: bool
+    done: tuple[str, ...]
+    reasons: tuple[str, ...]
+    timed: str
+    check: Check | None
+    before: Clocked | None
+    after: Clocked | None
+    version: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Time before over time after; None where nothing was timed."""
+        return self.before.median / self.after.median if self.before and self.after else None
+
+
+@dataclass(frozen=True, slots=True)
+class FileAccount:
+    """What became of a file: the texts to write, the compiler's command line to use, and every function's account.
+
+    `warnings` are diagnostics as text.
+    """
+
+    name: str
+    text: str
+    header: str
+    compile: str
+    floats: str
+    functions: tuple[FunctionAccount, ...]
+    warnings: tuple[str, ...]
+
+
+def account_for(result: FileResult, options: Options) -> FileAccount:
+    """The account of a finished build."""
+    functions = tuple(x for f in result.functions if (x := _function(f, result)) is not None)
+    compile = next((x.partition("compile:")[2].strip() for x in result.text.splitlines()[:6] if "compile:" in x), "")
+    warnings = tuple(d.render(result.source) for d in _warnings(result, options))
+    return FileAccount(result.source.name, result.text, result.header, compile, options.fp, functions, warnings)
+
+
+def _function(result: FunctionResult, file: FileResult) -> FunctionAccount | None:
+    """None for a function in which there is nothing to treat: no loop was found, and none was refused."""
+    function, selection = result.function, result.selection
+    refused = remarks_of(function, result.remarks, file.remarks)
+    if not result.plans and not refused:
+        return None
+    reasons = tuple(dict.fromkeys(f"line {r.span.line}: {r.message}" if r.span else r.message for r in refused))
+    check = before = after = None
+    version, done = "", tuple[str, ...]()
+    if selection is not None:
+        check = None if selection.verdict is None else _check(selection.verdict)
+        before, after = _clocked(selection.before), _clocked(selection.after)
+        if selection.version is not None:
+            version = selection.version.label
+            done = describe_version(result, version)
+    return FunctionAccount(
+        function.name, function.span.line, bool(result.replacements), done, reasons, result.timed, check, before,
+        after, version,
+    )  # fmt: skip
+
+
+def remarks_of(function: CFunction, own: tuple[Remark, ...], file: tuple[Remark, ...]) -> tuple[Remark, ...]:
+    """What was refused in a function: by the later stages, and by the front-end within its lines."""
+    inside = [r for r in file if r.span is not None and function.span.line <= r.span.line <= function.span.end_line]
+    return tuple(r for r in dict.fromkeys((*inside, *own)) if r.kind == "refused")
+
+
+def describe_version(result: FunctionResult, label: str) -> tuple[str, ...]:
+    """What a version does, one sentence for each band of loops: "line 12: tiles 32 x 64; …"."""
+    out: list[str] = []
+    for plan in result.plans:
+        chosen = next((c for c in plan.candidates if c.name == label), next(iter(plan.candidates), None))
+        for remark in chosen.remarks if chosen is not None else ():
+            if remark.id == "schedule-band":
+                what = remark.message.partition(": ")[2].partition("; ")[2] or "as one loop nest"
+                out.append(f"line {remark.span.line}: {what}" if remark.span else what)
+    return tuple(dict.fromkeys(out))
+
+
+def _check(verdict: Verdict) -> Check:
+    return Check(verdict.cases_run, verdict.worst_absolute, verdict.worst_relative)
+
+
+def _clocked(timing: Timing | None) -> Clocked | None:
+    return None if timing is None else Clocked(timing.median, timing.low, timing.high)
+
+
+def _warnings(result: FileResult, options: Options) -> list[Diagnostic]:
+    known = [p.name for f in result.functions for p in f.function.parameters]
+    unknown = [name for name in options.sizes if name not in known]
+    return [
+        Diagnostic("E0106", f"no function has a parameter `{name}`, which --size sets", result.source.point(1),
+                   f"the parameters are: {', '.join(dict.fromkeys(known)) or 'none'}", "warning")
+        for name in unknown
+    ]  # fmt: skip
+
+
+def print_account(account: FileAccount) -> str:
+    """The account as JSON."""
+    return json.dumps(asdict(account))
+
+
+def parse_account(text: str) -> FileAccount:
+    """The account in a JSON text that `print_account` made."""
+    data: dict[str, Any] = json.loads(text)
+    functions = tuple(_read_function(f) for f in data.pop("functions"))
+    return FileAccount(**{**data, "functions": functions, "warnings": tuple(data["warnings"])})
+
+
+def _read_function(data: dict[str, Any]) -> FunctionAccount:
+    check, before, after = data["check"], data["before"], data["after"]
+    parts = {
+        "done": tuple(data["done"]),
+        "reasons": tuple(data["reasons"]),
+        "check": Check(**check) if check else None,
+        "before": Clocked(**before) if before else None,
+        "after": Clocked(**after) if after else None,
+    }
+    return FunctionAccount(**{**data, **parts})

@@ -1,0 +1,156 @@
+"""Why a file is built as it is: each nest with its statements, the dependences that hold it, its schedules, refusals.
+
+    print(explain_file(source, Options()))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planish.core.diagnostic import Remark, render_at
+from planish.core.span import Source, Span
+from planish.frontend.c.unit import CFile, CFunction, Region
+from planish.ir.nest import Array, For
+from planish.ir.printer import print_expr
+from planish.ir.traverse import walk
+from planish.pipeline import Options, RegionPlan, plan_region, read_file
+from planish.poly.carried import Link, list_links
+from planish.poly.scop import Scop, Statement
+from planish.report.account import FileAccount
+from planish.report.tables import format_ratio, format_seconds
+from planish.schedule.plan import Candidate, Prepared
+from planish.target.load import load_target
+
+_KINDS = {
+    "flow": "reads `{array}` as {source} wrote it",
+    "anti": "overwrites `{array}` after {source} read it",
+    "output": "overwrites `{array}` after {source} wrote it",
+}
+
+
+def explain_file(source: Source, options: Options, earlier: FileAccount | None = None) -> str:
+    """The explanation as text; `earlier` is the account of a build, which tells what was chosen in the end.
+
+    Raises PlanishError for input that cannot be read.
+    """
+    target = load_target(options.target)
+    file = read_file(source, options)
+    functions = [f for f in file.functions if options.function in (None, f.name)]
+    parts: list[str] = []
+    told: set[Remark] = set()
+    for function in functions:
+        plans = tuple(plan_region(r, options, target) for r in function.regions)
+        refused = [r for r in file.remarks if _within(r, function)]
+        told |= set(refused)
+        parts += _explain_function(function, plans, refused, source, options, earlier)
+    rest = [r for r in file.remarks if r not in told and (options.function is None or r.span is None)]
+    parts += [r.render(source) for r in rest]
+    return "\n\n".join(parts) + "\n"
+
+
+def _within(remark: Remark, function: CFunction) -> bool:
+    span = remark.span
+    return span is not None and span.file == function.span.file and (
+        function.span.line <= span.line <= function.span.end_line
+    )  # fmt: skip
+
+
+def _explain_function(
+    function: CFunction, plans: tuple[RegionPlan, ...], refused: list[Remark], source: Source, options: Options,
+    earlier: FileAccount | None,
+) -> Iterator[str]:  # fmt: skip
+    if not plans and not refused:
+        yield f"=== {function.name} ({function.span}): there is no loop in it"
+        return
+    count = "one loop nest is" if len(plans) == 1 else f"{len(plans) or 'no'} loop nests are"
+    yield f"=== {function.name} ({function.span}): {count} recognised"
+    for plan in plans:
+        yield from _explain_region(plan, len(plans), source, options)
+    for remark in refused:
+        yield remark.render(source)
+    built = next((f for f in earlier.functions if f.function == function.name), None) if earlier is not None else None
+    if built is not None and built.before is not None and built.after is not None:
+        what = f"`{built.version}` is in use" if built.replaced else "the original stays in use"
+        times = f"{format_seconds(built.before.median)} before, {format_seconds(built.after.median)} after"
+        ratio = format_ratio(built.ratio if built.replaced else 1.0)
+        yield f"note[built]: {what}: {times} ({ratio}), timed with {built.timed}"
+
+
+def _explain_region(plan: RegionPlan, count: int, source: Source, options: Options) -> Iterator[str]:
+    yield render_at(_headline(plan.region, count), plan.region.span, source, "")
+    for assumption in plan.region.kernel.assumptions:
+        message = f"only where {print_expr(assumption)}; otherwise the original runs"
+        yield Remark("guard", "note", message, plan.region.span).render()
+    if plan.prepared is not None:
+        yield from _explain_dependences(plan.prepared, source)
+        yield from _explain_candidates(plan.candidates, source, options)
+    for remark in plan.remarks:
+        yield remark.render(source)
+    if plan.prepared is not None and not plan.candidates:
+        yield Remark("schedule-none", "refused", "no legal schedule was found within the bounds", plan.region.span).render()
+
+
+def _headline(region: Region, count: int) -> str:
+    kernel = region.kernel
+    loops = sum(1 for s in walk(kernel.body) if isinstance(s, For))
+    number = f" {region.ordinal} of {count}" if count > 1 else ""
+    sizes = f" over {', '.join(kernel.sizes)}" if kernel.sizes else ""
+    arrays = f"; arrays {', '.join(_array(a) for a in kernel.arrays)}" if kernel.arrays else ""
+    return f"done[nest]: loop nest{number}: {loops} loop{'' if loops == 1 else 's'}{sizes}{arrays}"
+
+
+def _array(array: Array) -> str:
+    shape = "".join(f"[{'?' if x is None else print_expr(x)}]" for x in array.shape)
+    return f"{array.name}{shape} ({array.type})"
+
+
+def _explain_dependences(prepared: Prepared, source: Source) -> Iterator[str]:
+    """One block for each statement that waits for something: the statement, then what it waits for."""
+    scop = prepared.scop
+    links = list_links(scop, prepared.dependences)
+    lines = {i: s.span for i, s in enumerate(x for x in walk(scop.kernel.body) if isinstance(x, For))}
+    free = [s for s in scop.statements if not any(x.sink == s.name for x in links)]
+    for statement in scop.statements:
+        waits = [x for x in links if x.sink == statement.name]
+        if waits:
+            head = f"note[dependence]: {statement.name} waits:"
+            block = render_at(head, statement.stmt.span, source, "")
+            yield "\n".join([block, *(f"  = {_describe_link(x, scop, lines)}" for x in waits)])
+    if free:
+        names = ", ".join(f"{s.name} ({_line(s.stmt.span)})" for s in free)
+        yield f"note[dependence]: {names}: wait{'s' if len(free) == 1 else ''} for nothing"
+
+
+def _describe_link(link: Link, scop: Scop, loops: dict[int, Span | None]) -> str:
+    source, sink = scop.statement(link.source), scop.statement(link.sink)
+    itself = link.source == link.sink
+    who = "itself" if itself else f"{link.source} ({_line(source.stmt.span)})"
+    what = _KINDS[link.kind].format(array=link.array, source="an earlier instance" if itself else link.source)
+    text = f"{who}: {link.kind}: it {what}; {_carried(link, sink, loops)}"
+    return f"{text}; a chain of sums, which may be reordered unless --fp is strict" if link.reduction else text
+
+
+def _carried(link: Link, sink: Statement, loops: dict[int, Span | None]) -> str:
+    if not link.distance:
+        return "they share no loop"
+    if link.carrier is None:
+        return "in the same iteration of the loops that they share"
+    name, at = sink.iterators[link.carrier], loops.get(sink.loops[link.carrier])
+    distance = ", ".join("*" if d is None else str(d) for d in link.distance)
+    return f"carried by the loop `{name}` ({_line(at)}), distance ({distance})"
+
+
+def _line(span: Span | None) -> str:
+    return "line ?" if span is None else f"line {span.line}"
+
+
+def _explain_candidates(candidates: tuple[Candidate, ...], source: Source, options: Options) -> Iterator[str]:
+    for place, candidate in enumerate(candidates):
+        why = "the cheapest by estimate, tried first" if place == 0 else f"alternative {place}"
+        head = f"done[schedule]: `{candidate.name}`: {why} (about {candidate.cost:.3g} cycles for each innermost instance)"
+        if place == 0:
+            yield "\n\n".join([head, *(r.render(source) for r in candidate.remarks)])
+        else:
+            yield "\n".join([head, *(f"  = {_line(r.span)}: {r.message}" for r in candidate.remarks)])
+    if len(candidates) > 1:
+        yield "note[schedule]: a build checks each of these, times them beside the original, and uses the fastest"

@@ -1,0 +1,66 @@
+"""Builds that are remembered: the same text, options, target, compiler and program give the account at once.
+
+    account, cached = build_cached(Source("dot.c", text), Options(), Cache())
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from functools import lru_cache
+from pathlib import Path
+
+import islpy
+
+from planish.core.cache import Cache, key
+from planish.core.span import Source
+from planish.frontend.c.preprocess import preprocess
+from planish.pipeline import Options, Tell, build_file, keep_quiet
+from planish.report.account import FileAccount, account_for, parse_account, print_account
+from planish.run.toolchain import choose_compiler
+from planish.target.load import load_target
+from planish.version import VERSION
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def build_cached(
+    source: Source, options: Options, cache: Cache, *, force: bool = False, tell: Tell = keep_quiet
+) -> tuple[FileAccount, bool]:
+    """The account of building a file, and whether it was remembered; with `force` it is built anew.
+
+    Raises PlanishError for input that cannot be read or compiled; such builds are not remembered.
+    """
+    tell("looking for an earlier build")
+    address = build_address(source, options)
+    known = None if force else cache.get(address)
+    if known is not None:
+        return parse_account(known.decode()), True
+    account = account_for(build_file(source, options, tell), options)
+    cache.put(address, print_account(account).encode())
+    return account, False
+
+
+def recall(source: Source, options: Options, cache: Cache) -> FileAccount | None:
+    """The account of an earlier build with these options, or None; nothing is built."""
+    known = cache.get(build_address(source, options))
+    return None if known is None else parse_account(known.decode())
+
+
+def build_address(source: Source, options: Options) -> str:
+    """What determines a build: the text with all that it includes, the options, the machine, the tools."""
+    target = load_target(options.target)
+    # What the processor runs at changes from moment to moment, and no schedule looks at it.
+    machine = replace(target, frequency_ghz=0.0)
+    included = preprocess(source, options.defines, options.include_dirs).text
+    wishes = [(f.name, getattr(options, f.name)) for f in fields(options) if f.name != "sizes"]
+    sizes = sorted(options.sizes.items())
+    compiler = choose_compiler(options.compiler)
+    return key("build", _program(), source.name, source.text, included, wishes, sizes, machine, compiler.stamp)
+
+
+@lru_cache(maxsize=1)
+def _program() -> str:
+    """The stamp of this program: its version, that of the polyhedral library, and its own files."""
+    files = sorted(p for p in _PACKAGE.rglob("*") if p.suffix in (".py", ".toml", ".h"))
+    stamps = [(str(p.relative_to(_PACKAGE)), p.stat().st_size, p.stat().st_mtime_ns) for p in files]
+    return key(VERSION, islpy.version.VERSION_TEXT, stamps)

@@ -1,0 +1,145 @@
+"""Accounts as tables for a terminal or a log.
+
+>>> format_seconds(0.00125), format_seconds(3.2e-7), format_ratio(1.5)
+('1.25 ms', '320 ns', '1.50x')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from planish.core.cache import CacheInfo
+from planish.report.account import Check, FileAccount, FunctionAccount
+from planish.target.machine import Target
+
+LOG_WIDTH = 140
+"""Columns where the output is not a terminal."""
+
+_MOST_LINES = 4  # of a cell: what does not fit is told by `planish explain`
+
+
+def make_console(file: IO[str]) -> Console:
+    """A console on `file`; logs and pipes get a fixed width and no colours."""
+    terminal = file.isatty()
+    return Console(file=file, width=None if terminal else LOG_WIDTH, highlight=False, soft_wrap=False)
+
+
+def build_table(accounts: Sequence[tuple[FileAccount, bool]]) -> Table:
+    """One row for each function of each build: what was done, how it was verified, what it gained."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("kernel", "what was done", "verified"):
+        table.add_column(name, overflow="fold")
+    for name in ("before", "after", "ratio"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for account, cached in accounts:
+        for function in account.functions:
+            name = escape(function.function) + (" [dim](cached)[/dim]" if cached else "")
+            table.add_row(name, escape(_done(function)), escape(_verified(function, account.floats)), *_times(function))
+    return table
+
+
+def _done(function: FunctionAccount) -> str:
+    if function.replaced:
+        lines = [f"{function.version}: {function.done[0]}" if function.done else function.version, *function.done[1:]]
+    else:
+        lines = [f"kept as written: {x}" for x in function.reasons[:1]] or ["kept as written"]
+        lines += function.reasons[1:]
+    hidden = len(lines) - _MOST_LINES
+    return "\n".join(lines[:_MOST_LINES] + ([f"… and {hidden} more (planish explain)"] if hidden > 0 else []))
+
+
+def _verified(function: FunctionAccount, floats: str) -> str:
+    if function.check is None or not function.replaced:
+        return "-" if not function.replaced else "not verified"
+    return f"{function.check.cases} calls, {_worst(function.check, floats)}"
+
+
+def _worst(check: Check, floats: str) -> str:
+    if check.worst_absolute == 0:
+        return "bit-exact" if floats == "strict" else "no difference"
+    return f"worst difference {check.worst_relative:.1e}"
+
+
+def _times(function: FunctionAccount) -> tuple[str, str, str]:
+    if function.before is None or function.after is None:
+        return "-", "-", "-"
+    before, after = format_seconds(function.before.median), format_seconds(function.after.median)
+    return before, after, format_ratio(function.ratio) if function.replaced else "1.00x"
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration with three digits and a unit."""
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def format_ratio(ratio: float | None) -> str:
+    """How many times faster."""
+    return "-" if ratio is None else f"{ratio:.2f}x"
+
+
+def describe_floats(accounts: Sequence[FileAccount]) -> str:
+    """What the option --fp allowed, and how far results moved because of it."""
+    floats = accounts[0].floats
+    checks = [f.check for a in accounts for f in a.functions if f.replaced and f.check is not None]
+    if floats == "strict":
+        return "--fp strict: every result is bit-exact"
+    worst = max(checks, key=lambda c: c.worst_relative, default=None)
+    allowed = {
+        "contract": "a product and a sum may be rounded once",
+        "reassociate": "sums may be added in another order",
+    }[floats]
+    far = "no result differs from the original"
+    if worst is not None and worst.worst_absolute:
+        far = (
+            f"the worst difference from the original is {worst.worst_relative:.1e} of the array's largest element "
+            f"({worst.worst_absolute:.1e})"
+        )
+    default = " (the default)" if floats == "reassociate" else ""
+    advice = "; --fp strict is bit-exact" if checks else ""
+    return f"--fp {floats}{default}: {allowed}; {far}{advice}"
+
+
+def describe_times(accounts: Sequence[FileAccount]) -> tuple[str, ...]:
+    """With which arguments the times were taken, one line for each function."""
+    timed = [(f.function, f.timed) for a in accounts for f in a.functions if f.timed and f.before is not None]
+    return tuple(f"timed {function} with {arguments}" for function, arguments in timed)
+
+
+def targets_table(targets: Sequence[Target]) -> Table:
+    """The machines that --target takes."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("target", "vectors", "caches", "cores", "description"):
+        table.add_column(name, overflow="fold")
+    for t in targets:
+        vectors = f"{t.vector_registers} x {t.vector_bits} bit" if t.vector_bits else "none"
+        caches = ", ".join(f"L{c.level} {format_bytes(c.bytes)}" for c in t.caches)
+        table.add_row(escape(t.name), vectors, caches, str(t.cores), escape(t.description))
+    return table
+
+
+def describe_cache(info: CacheInfo) -> str:
+    """What the cache holds, in one line."""
+    entries = f"{info.entries} entr{'y' if info.entries == 1 else 'ies'}"
+    return f"{info.path}: {entries}, {format_bytes(info.bytes)}"
+
+
+def format_bytes(count: int) -> str:
+    """A number of bytes with a unit.
+
+    >>> format_bytes(49152), format_bytes(12), format_bytes(1 << 20)
+    ('48 KiB', '12 B', '1 MiB')
+    """
+    size = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.3g} {unit}" if size < 100 else f"{size:.0f} {unit}"
+        size /= 1024
+    return f"{size:.3g} GiB"
