@@ -24,9 +24,11 @@ from planish.core.diagnostic import PlanishError
 from planish.run.toolchain import Compiler, choose_compiler, find_compilers
 
 Redo = Literal["missing", "stale", "all", "nothing"]
-"""Which files are measured: those without a result, also those of another state of planish, all, or none."""
+"""Which files are measured: those without a result (or with an error that planish may have mended since), also those
+of another state of planish, all, or none."""
 
 INTERRUPTED = 130
+_WIDEST = 70
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,10 @@ class Campaign:
         if redo in ("all", "nothing"):
             return redo == "all"
         result = self.stored(file)
-        return result is None or (redo == "stale" and result.state != compiler_state())
+        if result is None:
+            return True
+        # An error of another state may be mended by now: to try again costs little.
+        return (redo == "stale" or bool(result.error)) and result.state != compiler_state()
 
 
 def format_table(results: Sequence[Result]) -> str:
@@ -139,7 +144,7 @@ def main(suite: Suite, arguments: Sequence[str]) -> int:
     try:
         suite.files(only)
         compilers = pick_compilers(asked.compilers)
-        rules = Rules(compilers, asked.budget, asked.time_limit, asked.build_budget, asked.cc)
+        rules = Rules(compilers, asked.budget, asked.time_limit, asked.build_budget, asked.cc, not asked.fresh)
         if rules.builder is not None:
             choose_compiler(rules.builder)
     except (PlanishError, ValueError) as error:
@@ -154,7 +159,7 @@ def main(suite: Suite, arguments: Sequence[str]) -> int:
         print("interrupted: what was measured is kept, and the same command goes on from there", file=sys.stderr)
     print(f"{suite.name} {asked.dataset} on {machine_name()}: {', '.join(map(str, rules.compilers))}")
     print(f"seconds per call, median\n\n{format_table(results)}\n\n{format_summary(results)}")
-    print(f"stored: {store_summary(campaign, results).relative_to(RESULTS.parent.parent)}")
+    print(f"\nstored: {store_summary(campaign, results).relative_to(RESULTS.parent.parent)}")
     complete = len(results) == len(suite.files(only)) and all(result.verified for result in results)
     return code or (0 if complete else 1)
 
@@ -178,7 +183,7 @@ def _parser(suite: Suite) -> argparse.ArgumentParser:
     parser.add_argument("--cc", metavar="NAME", help="the compiler with which planish chooses; default: its own choice")
     parser.add_argument("--budget", type=float, default=8.0, metavar="S", help="seconds to time a function (8)")
     parser.add_argument("--build-budget", type=float, default=2.0, metavar="S", help="seconds planish may time (2)")
-    parser.add_argument("--time-limit", type=float, default=60.0, metavar="S", help="seconds to check one (60)")
+    parser.add_argument("--time-limit", type=float, default=120.0, metavar="S", help="seconds to check one (120)")
     return parser
 
 
@@ -190,18 +195,17 @@ def _row(heat: Heat, stale: bool) -> tuple[str, ...]:
         cells += [f"{best.median:.3g}", best.label.removeprefix("ours ")] if best is not None else ["-", ""]
     compared = (heat.ratio("compiler"), heat.ratio("polly"), heat.own_ratio)
     shown = ["-" if ratio is None else f"{ratio:.2f}" for ratio in compared]
-    trouble = "" if heat.verified else "NOT VERIFIED: "
-    return (heat.function.removeprefix("kernel_"), *cells, *shown, f"{trouble}{heat.done}{' (stale)' if stale else ''}")
+    done = f"{'' if heat.verified else 'NOT VERIFIED: '}{heat.done}"
+    if len(done) > _WIDEST:
+        done = done[: _WIDEST - 3] + "..."
+    return (heat.function.removeprefix("kernel_"), *cells, *shown, done + (" (stale)" if stale else ""))
 
 
 def _summarise(result: Result) -> str:
     if result.error:
         return f"not built: {result.error}"
-    said = [
-        f"{heat.function.removeprefix('kernel_')} {'-' if ratio is None else f'{ratio:.2f}x'}"
-        for heat in result.heats
-        for ratio in (heat.ratio("compiler"),)
-    ]
+    compared = [heat.ratio("compiler") for heat in result.heats]
+    said = ["not timed" if ratio is None else f"{ratio:.2f}x" for ratio in compared]
     return f"{', '.join(said)} in {result.seconds:.0f} s"
 
 

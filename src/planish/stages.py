@@ -75,10 +75,11 @@ def print_stages(source: Source, options: Options, stages: Sequence[Stage] = STA
         plans = tuple(RegionPlan(r, None, (), ()) for r in regions)
     else:
         plans = tuple(plan_region(r, options, target) for r in regions)
-    return {stage: _text(stage, plans, file, options) for stage in stages}
+    return {stage: stage_text(stage, plans, file, options) for stage in stages}
 
 
-def _text(stage: Stage, plans: tuple[RegionPlan, ...], file: CFile, options: Options) -> str:
+def stage_text(stage: Stage, plans: tuple[RegionPlan, ...], file: CFile, options: Options) -> str:
+    """The stage of nests that are planned already."""
     if stage == "c":
         return _C_HEAD + _first_text(plans, file, options)
     return "\n".join(_record_text(stage, plan) for plan in plans)
@@ -144,4 +145,4 @@ def _records(source: Source) -> Iterator[Record]:
                 yield Record(stage, head["region"], head["version"] or "", parse_kernel(body, source.name))
 
 
-__all__ = ["STAGES", "Record", "Stage", "parse_stage", "print_stage", "print_stages"]
+__all__ = ["STAGES", "Record", "Stage", "parse_stage", "print_stage", "print_stages", "stage_text"]

@@ -132,7 +132,7 @@ def _starts_aligned(
 
 
 def _aligned(lower: Expr, stride: int, offset: Expr) -> Expr:
-    """The first value at or after `lower` that is congruent to `offset`: offset + stride * ceil((lower-offset)/stride)."""
+    """The first value from `lower` on congruent to `offset`: offset + stride * ceil((lower - offset) / stride)."""
     difference = normalise(Binary("sub", lower, offset))
     steps = floor_div(normalise(add(difference, index(stride - 1))), stride)
     return normalise(add(offset, Binary("mul", index(stride), steps)))

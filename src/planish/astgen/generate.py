@@ -29,6 +29,7 @@ from planish.ir.nest import Block, For, If, LoopFacts, Stmt
 from planish.ir.types import INDEX
 from planish.poly.expression import add, aff_expr, normalise, set_condition
 from planish.poly.listing import list_maps, list_pieces
+from planish.poly.trees import SEQUENCES, Kind, has_band, kind_of, loop_type_of
 
 SET = isl.dim_type.set
 SEPARATION_BUDGET = 12
@@ -84,13 +85,12 @@ class _Generator:
         """The code of a subtree."""
         if executed.is_empty():
             return []
-        kind = node.get_type()
-        types = isl.schedule_node_type
-        if kind == types.leaf:
+        kind = kind_of(node)
+        if kind == Kind.leaf:
             return self.leaf(executed, state)
-        if kind == types.band:
+        if kind == Kind.band:
             return self.band(node, 0, executed, state)
-        if kind in (types.sequence, types.set):
+        if kind in SEQUENCES:
             out: list[Stmt] = []
             for i in range(node.n_children()):
                 out += self.node(node.get_child(i), executed, state)
@@ -100,24 +100,23 @@ class _Generator:
     def unary(self, node: isl.ScheduleNode, executed: isl.UnionMap, state: State) -> list[Stmt]:
         """A node with one child that adds no loop."""
         child = node.get_child(0)
-        kind = node.get_type()
-        types = isl.schedule_node_type
-        if kind == types.domain:
+        kind = kind_of(node)
+        if kind == Kind.domain:
             return self.node(child, executed, state)
-        if kind == types.filter:
+        if kind == Kind.filter:
             return self.node(child, executed.intersect_range(node.filter_get_filter()), state)
-        if kind == types.mark:
+        if kind == Kind.mark:
             facts = self._facts(node.mark_get_id().get_name())
             known = state if facts is None else State(state.context, state.dims, state.taken, facts)
             return self.node(child, executed, known)
-        if kind == types.context:
+        if kind == Kind.context:
             return self.node(child, executed, state.assuming(node.context_get_context()))
-        if kind == types.guard:
+        if kind == Kind.guard:
             inner = state.assuming(node.guard_get_guard())
             return _guarded(node.guard_get_guard(), state, self.node(child, executed, inner))
-        if kind == types.extension:
+        if kind == Kind.extension:
             return self.node(child, executed.union(node.extension_get_extension()), state)
-        if kind == types.expansion:
+        if kind == Kind.expansion:
             return self.node(child, executed.apply_range(node.expansion_get_expansion()), state)
         raise ValueError(f"a schedule tree has no node of type {kind}")
 
@@ -128,7 +127,7 @@ class _Generator:
         partial = node.band_get_partial_schedule().get_at(member)
         values = isl.UnionMap.from_union_pw_aff(partial)
         wider = executed.reverse().flat_range_product(values).reverse()
-        option = node.band_member_get_ast_loop_type(member)
+        option = loop_type_of(node, member)
         facts = state.facts if member == 0 else LoopFacts()
         inner_state = State(state.context, state.dims, state.taken, facts)
 
@@ -137,7 +136,7 @@ class _Generator:
 
         if option == isl.ast_loop_type.unroll:
             return _unrolled(wider, inner_state, loop_hint(partial), inside)
-        last = member + 1 == node.band_n_member() and _is_flat(node.get_child(0))
+        last = member + 1 == node.band_n_member() and not has_band(node.get_child(0))
         wants = option == isl.ast_loop_type.separate or (option == isl.ast_loop_type.default and last)
         return _loops(wider, inner_state, loop_hint(partial), wants, inside)
 
@@ -190,13 +189,6 @@ def _guarded(condition: isl.Set, state: State, body: list[Stmt]) -> list[Stmt]:
     if rest.plain_is_universe() or state.context.is_subset(condition):
         return body
     return [If(set_condition(rest, state.dims), Block(tuple(body)))]
-
-
-def _is_flat(node: isl.ScheduleNode) -> bool:
-    """Whether no band is below a node."""
-    if node.get_type() == isl.schedule_node_type.band:
-        return False
-    return all(_is_flat(node.get_child(i)) for i in range(node.n_children()))
 
 
 def _unrolled(executed: isl.UnionMap, state: State, hint: str, inside: Continue) -> list[Stmt]:

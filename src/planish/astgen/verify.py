@@ -73,7 +73,8 @@ def compare_traces(ran: list[Instance], wanted: list[tuple[tuple[int, ...], Inst
     time_of = {instance: time for time, instance in wanted}
     if len(ran) != len(wanted) or set(ran) != set(time_of):
         extra, missing = set(ran) - set(time_of), set(time_of) - set(ran)
-        return f"{len(ran)} instances ran, {len(wanted)} are scheduled; extra {sorted(extra)[:3]}, missing {sorted(missing)[:3]}"
+        counts = f"{len(ran)} instances ran, {len(wanted)} are scheduled"
+        return f"{counts}; extra {sorted(extra)[:3]}, missing {sorted(missing)[:3]}"
     for first, second in zip(ran, ran[1:], strict=False):
         if time_of[first] > time_of[second]:
             return f"{first} ran before {second}, which is scheduled earlier"

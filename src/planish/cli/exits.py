@@ -54,16 +54,14 @@ def guard(action: Callable[[], int]) -> int:
     with _interruptible():
         try:
             return action()
-        except PlanishError as error:
-            return USER_ERROR if not _Interruption.seen else _tell_interrupted(error)
-        except KeyboardInterrupt as error:
-            return _tell_interrupted(error)
+        except KeyboardInterrupt:
+            return _tell_interrupted()
         except BrokenPipeError:
             # Whoever read the output has gone; Python would complain once more when it flushes at the end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return USER_ERROR
         except Exception as error:
-            return _tell_interrupted(error) if _Interruption.seen else _tell_failure(error)
+            return _tell_interrupted() if _Interruption.seen else _tell_failure(error)
 
 
 def guarded(command: Callable[_P, int]) -> Callable[_P, None]:
@@ -76,26 +74,28 @@ def guarded(command: Callable[_P, int]) -> Callable[_P, None]:
     return run
 
 
-def tell(error: PlanishError) -> None:
+def tell(problem: Diagnostic | PlanishError) -> None:
     """A diagnostic on stderr."""
-    print(error, file=sys.stderr)
+    print(problem if isinstance(problem, PlanishError) else problem.render(), file=sys.stderr)
 
 
-def _tell_interrupted(error: BaseException) -> int:
+def _tell_interrupted() -> int:
     print("\ninterrupted: what was finished is kept, nothing is half-written", file=sys.stderr)
     return INTERRUPTED
 
 
 def _tell_failure(error: Exception) -> int:
-    if isinstance(error, OSError) and error.errno in _SYSTEM_ERRORS:
+    if isinstance(error, PlanishError):
+        tell(error)
+    elif isinstance(error, OSError) and error.errno in _SYSTEM_ERRORS:
         where = f" ({error.filename})" if error.filename else ""
-        message = f"the system refused: {error.strerror}{where}"
-        print(Diagnostic("E0905", message, help="check the space, the permissions and the limits").render(), file=sys.stderr)
-        return USER_ERROR
-    if isinstance(error, MemoryError):
-        print(Diagnostic("E0906", "there is not enough memory").render(), file=sys.stderr)
-        return USER_ERROR
-    return _tell_bug(error)
+        advice = "check the space, the permissions and the limits"
+        tell(Diagnostic("E0905", f"the system refused: {error.strerror}{where}", help=advice))
+    elif isinstance(error, MemoryError):
+        tell(Diagnostic("E0906", "there is not enough memory"))
+    else:
+        return _tell_bug(error)
+    return USER_ERROR
 
 
 def _tell_bug(error: Exception) -> int:
@@ -114,21 +114,19 @@ def _tell_bug(error: Exception) -> int:
 @contextmanager
 def _interruptible() -> Iterator[None]:
     """Ctrl-C is remembered as well as raised; warnings are printed without their place in this program."""
-    shown = warnings.showwarning
+    shown, before = warnings.showwarning, signal.getsignal(signal.SIGINT)
     warnings.showwarning = lambda message, *_: print(message, file=sys.stderr)
-    if threading.current_thread() is not threading.main_thread():
-        try:
-            yield
-        finally:
-            warnings.showwarning = shown
-        return
-    before = signal.signal(signal.SIGINT, _interrupt)
+    # A shell starts background jobs with interrupts ignored, and they stay so.
+    handled = threading.current_thread() is threading.main_thread() and before != signal.SIG_IGN
+    if handled:
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         yield
     finally:
         _Interruption.seen = False
-        signal.signal(signal.SIGINT, before)
         warnings.showwarning = shown
+        if handled:
+            signal.signal(signal.SIGINT, before)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

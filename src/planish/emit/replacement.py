@@ -15,8 +15,9 @@ from itertools import combinations
 
 import islpy as isl
 
-from planish.emit.c import c_type, emit_function
+from planish.emit.c import emit_function
 from planish.emit.dropin import Patch, alias_guard, emit_guard, guarded_call
+from planish.emit.expression import c_type
 from planish.frontend.c.unit import Region, Update
 from planish.ir.expr import Binary, Expr, index
 from planish.ir.nest import Alloc, Array, Kernel

@@ -11,11 +11,25 @@ from typing import assert_never
 
 import islpy as isl
 
-from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.expr import (
+    Binary,
+    BinaryOp,
+    Call,
+    Cast,
+    Compare,
+    CompareOp,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    Var,
+    type_of,
+)
 from planish.ir.types import INDEX
 
 RESERVED = frozenset(
-    "exists and or not mod floor floord ceil ceild min max infty infinity nan rat true false implies int".split()
+    ["exists", "and", "or", "not", "mod", "floor", "floord", "ceil", "ceild", "min", "max", "infty", "infinity", "nan", "rat", "true", "false", "implies", "int"]
 )
 _ESCAPE = "P__"
 CONTEXT = isl.DEFAULT_CONTEXT

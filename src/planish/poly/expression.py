@@ -83,7 +83,7 @@ def extremum(op: str, parts: Sequence[Expr]) -> Expr:
     """The minimum ("min") or maximum ("max") of one or more expressions, constants joined, duplicates dropped."""
     pick = min if op == "min" else max
     constants = [int(x.value) for x in parts if isinstance(x, Const)]
-    rest = list(dict.fromkeys(x for x in parts if not isinstance(x, Const)))
+    rest: list[Expr] = list(dict.fromkeys(x for x in parts if not isinstance(x, Const)))
     if constants:
         rest.append(index(pick(constants)))
     out = rest[0]
@@ -110,7 +110,7 @@ def _terms(aff: isl.Aff, dims: Sequence[Expr]) -> tuple[Terms, int, int]:
             terms.append((c, dims[i]))
     for i in range(aff.dim(isl.dim_type.param)):
         if c := coefficient(isl.dim_type.param, i):
-            terms.append((c, Var(source_name(aff.get_dim_name(isl.dim_type.param, i)), INDEX)))
+            terms.append((c, Var(source_name(str(aff.get_dim_name(isl.dim_type.param, i))), INDEX)))
     for i in range(aff.dim(isl.dim_type.div)):
         if c := coefficient(isl.dim_type.div, i):
             terms.append((c, _floor(aff.get_div(i), dims)))

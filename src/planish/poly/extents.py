@@ -69,7 +69,7 @@ def _extent(extent: Expr | None, access: Access, array: Array, position: int, sp
     if extent is None:
         return None
     dims = [f"d{i}" for i in range(len(array.shape))]
-    names = [space.get_dim_name(PARAM, i) for i in range(space.dim(PARAM))]
+    names = [str(space.get_dim_name(PARAM, i)) for i in range(space.dim(PARAM))]
     try:
         text = affine_text(extent)
     except NotAffineError:
@@ -118,9 +118,13 @@ def fix_sizes(domain: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
 
 
 def count_elements(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Elements that each array must have: what its declared extents say, else what the accesses reach."""
+    """Elements that each array must have: what its declared extents say, else what the accesses reach.
+
+    Arrays that depend on sizes which are not given are left out."""
     out: dict[str, int] = {}
     for array in scop.kernel.arrays:
+        if not _sizes_of(scop, array) <= set(sizes):
+            continue
         extents = [None if e is None else _value(e, sizes) for e in array.shape]
         known = [e for e in extents if e is not None]
         if len(known) == len(extents):
@@ -128,6 +132,23 @@ def count_elements(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
         else:
             out[array.name] = _reach(scop, array, [e or 0 for e in extents], sizes)
     return out
+
+
+def _sizes_of(scop: Scop, array: Array) -> set[str]:
+    """The sizes on which the array's extents and accesses depend."""
+    out = {name for extent in array.shape if extent is not None for name in variables(extent)}
+    if None in array.shape:
+        for statement in scop.statements:
+            for access in statement.accesses:
+                if access.array == array.name:
+                    reached = access.relation.range()
+                    out |= {n for n in scop.kernel.sizes if _involves(reached, isl_name(n))}
+    return out
+
+
+def _involves(reached: isl.Set, name: str) -> bool:
+    position = reached.find_dim_by_name(PARAM, name)
+    return position >= 0 and bool(reached.involves_dims(PARAM, position, 1))
 
 
 def _value(extent: Expr, sizes: Mapping[str, int]) -> int:

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import islpy as isl
 
+from planish.poly.listing import list_maps
+
 
 def schedule_map(schedule: isl.Schedule) -> isl.UnionMap:
     """Instances to time vectors, on the schedule's own domain."""
@@ -23,7 +25,15 @@ def schedule_map(schedule: isl.Schedule) -> isl.UnionMap:
 
 def find_violation(times: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap | None:
     """The dependences that a schedule would reverse or leave unordered; None where it is legal."""
-    bad = order.intersect(times.lex_ge_union_map(times))
+    bad = isl.UnionMap.empty(order.get_space())
+    of_statement = {relation.get_tuple_name(isl.dim_type.in_): relation for relation in list_maps(times)}
+    for relation in list_maps(order):
+        first = of_statement.get(relation.get_tuple_name(isl.dim_type.in_))
+        second = of_statement.get(relation.get_tuple_name(isl.dim_type.out))
+        if first is not None and second is not None:
+            reversed_ = relation.intersect(first.lex_ge_map(second))
+            if not reversed_.is_empty():
+                bad = bad.add_map(reversed_)
     return None if bad.is_empty() else bad
 
 

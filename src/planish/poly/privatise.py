@@ -16,15 +16,16 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from planish.ir.expr import Expr, Load, Var
+from planish.ir.expr import Expr, Load, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import map_expr, map_exprs
 from planish.ir.types import INDEX
 from planish.poly.dependence import find_dependences
-from planish.poly.expression import add, index, normalise, piecewise_expr
+from planish.poly.expression import add, normalise, piecewise_expr
 from planish.poly.legality import schedule_map
 from planish.poly.listing import list_maps
 from planish.poly.scop import Scop, Statement, extract_scop
+from planish.poly.webs import split_webs
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Expansion:
 
 def privatise(kernel: Kernel) -> Kernel:
     """The kernel with every local array at its top, expanded along the loops in which its values do not flow."""
-    unique = _with_unique_locals(kernel)
+    unique = split_webs(_with_unique_locals(kernel))
     scop = extract_scop(unique)
     if not scop.locals:
         return unique
@@ -178,10 +179,11 @@ def _renamed(stmt: Stmt, names: Mapping[str, str]) -> Stmt:
     return done
 
 
-def contract(scop: Scop, schedule: isl.Schedule, array: Array, dropped: frozenset[int]) -> bool:
+def contract(
+    scop: Scop, flow: isl.UnionMap, schedule: isl.Schedule, array: Array, dropped: frozenset[int]
+) -> bool:
     """Whether a local array may lose the dimensions `dropped` under a schedule: no cell that they merge is written
     anew while an older value of another cell is still to be read."""
-    flow = find_dependences(scop).flow
     times = schedule_map(schedule)
     writes = _writes(scop, array.name)
     merged = writes.apply_range(_keeping(array, dropped, scop))

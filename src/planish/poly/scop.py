@@ -124,9 +124,8 @@ class _Walk:
 
 def extract_scop(kernel: Kernel) -> Scop:
     """The polyhedral view of `kernel`; raises NotAffineError where a bound, condition or subscript is not affine."""
-    known = isl.Set.universe(isl.Space.create_from_names(CONTEXT, params=[isl_name(n) for n in kernel.sizes], set=[]))
-    for assumption in kernel.assumptions:
-        known = known.intersect(condition_set(assumption, known.get_space()))
+    space = isl.Space.create_from_names(CONTEXT, params=[isl_name(n) for n in kernel.sizes], set=[])
+    known = _affine_only(kernel.assumptions, space)
     context = known.params()
     walk = _Walk(kernel, [], [])
     schedule = _visit(kernel.body, _Place(known), walk)
@@ -135,12 +134,12 @@ def extract_scop(kernel: Kernel) -> Scop:
     return Scop(kernel, tuple(walk.statements), context, schedule, tuple(walk.locals))
 
 
-def _affine_only(assumptions: tuple[Expr, ...]) -> list[str]:
+def _affine_only(assumptions: tuple[Expr, ...], space: isl.Space) -> isl.Set:
     """The assumptions that isl can hold; the others are still checked at run time, only nothing follows from them."""
-    out = []
+    out = isl.Set.universe(space)
     for assumption in assumptions:
         try:
-            out.append(condition_text(assumption))
+            out = out.intersect(condition_set(assumption, space))
         except NotAffineError:
             continue
     return out

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from planish.core.diagnostic import Remark, render_at
 from planish.core.span import Source, Span
-from planish.frontend.c.unit import CFile, CFunction, Region
+from planish.frontend.c.unit import CFunction, Region
 from planish.ir.nest import Array, For
 from planish.ir.printer import print_expr
 from planish.ir.traverse import walk
@@ -21,11 +21,7 @@ from planish.report.tables import format_ratio, format_seconds
 from planish.schedule.plan import Candidate, Prepared
 from planish.target.load import load_target
 
-_KINDS = {
-    "flow": "reads `{array}` as {source} wrote it",
-    "anti": "overwrites `{array}` after {source} read it",
-    "output": "overwrites `{array}` after {source} wrote it",
-}
+_LEGEND = "flow: reads what was written; anti: overwrites what was read; output: overwrites what was written"
 
 
 def explain_file(source: Source, options: Options, earlier: FileAccount | None = None) -> str:
@@ -42,7 +38,7 @@ def explain_file(source: Source, options: Options, earlier: FileAccount | None =
         plans = tuple(plan_region(r, options, target) for r in function.regions)
         refused = [r for r in file.remarks if _within(r, function)]
         told |= set(refused)
-        parts += _explain_function(function, plans, refused, source, options, earlier)
+        parts += _explain_function(function, plans, refused, source, earlier)
     rest = [r for r in file.remarks if r not in told and (options.function is None or r.span is None)]
     parts += [r.render(source) for r in rest]
     return "\n\n".join(parts) + "\n"
@@ -56,7 +52,7 @@ def _within(remark: Remark, function: CFunction) -> bool:
 
 
 def _explain_function(
-    function: CFunction, plans: tuple[RegionPlan, ...], refused: list[Remark], source: Source, options: Options,
+    function: CFunction, plans: tuple[RegionPlan, ...], refused: list[Remark], source: Source,
     earlier: FileAccount | None,
 ) -> Iterator[str]:  # fmt: skip
     if not plans and not refused:
@@ -65,7 +61,7 @@ def _explain_function(
     count = "one loop nest is" if len(plans) == 1 else f"{len(plans) or 'no'} loop nests are"
     yield f"=== {function.name} ({function.span}): {count} recognised"
     for plan in plans:
-        yield from _explain_region(plan, len(plans), source, options)
+        yield from _explain_region(plan, len(plans), source)
     for remark in refused:
         yield remark.render(source)
     built = next((f for f in earlier.functions if f.function == function.name), None) if earlier is not None else None
@@ -76,18 +72,19 @@ def _explain_function(
         yield f"note[built]: {what}: {times} ({ratio}), timed with {built.timed}"
 
 
-def _explain_region(plan: RegionPlan, count: int, source: Source, options: Options) -> Iterator[str]:
+def _explain_region(plan: RegionPlan, count: int, source: Source) -> Iterator[str]:
     yield render_at(_headline(plan.region, count), plan.region.span, source, "")
     for assumption in plan.region.kernel.assumptions:
         message = f"only where {print_expr(assumption)}; otherwise the original runs"
         yield Remark("guard", "note", message, plan.region.span).render()
     if plan.prepared is not None:
         yield from _explain_dependences(plan.prepared, source)
-        yield from _explain_candidates(plan.candidates, source, options)
+        yield from _explain_candidates(plan.candidates, source)
     for remark in plan.remarks:
         yield remark.render(source)
     if plan.prepared is not None and not plan.candidates:
-        yield Remark("schedule-none", "refused", "no legal schedule was found within the bounds", plan.region.span).render()
+        message = "no legal schedule was found within the bounds"
+        yield Remark("schedule-none", "refused", message, plan.region.span).render(source)
 
 
 def _headline(region: Region, count: int) -> str:
@@ -113,21 +110,30 @@ def _explain_dependences(prepared: Prepared, source: Source) -> Iterator[str]:
     for statement in scop.statements:
         waits = [x for x in links if x.sink == statement.name]
         if waits:
-            head = f"note[dependence]: {statement.name} waits:"
-            block = render_at(head, statement.stmt.span, source, "")
-            yield "\n".join([block, *(f"  = {_describe_link(x, scop, lines)}" for x in waits)])
+            block = render_at(f"note[dependence]: {statement.name} waits for", statement.stmt.span, source, "")
+            yield "\n".join([block, *_describe_waits(waits, scop, lines)])
     if free:
         names = ", ".join(f"{s.name} ({_line(s.stmt.span)})" for s in free)
         yield f"note[dependence]: {names}: wait{'s' if len(free) == 1 else ''} for nothing"
+    if links:
+        yield f"note[dependence]: {_LEGEND}"
 
 
-def _describe_link(link: Link, scop: Scop, loops: dict[int, Span | None]) -> str:
-    source, sink = scop.statement(link.source), scop.statement(link.sink)
-    itself = link.source == link.sink
-    who = "itself" if itself else f"{link.source} ({_line(source.stmt.span)})"
-    what = _KINDS[link.kind].format(array=link.array, source="an earlier instance" if itself else link.source)
-    text = f"{who}: {link.kind}: it {what}; {_carried(link, sink, loops)}"
-    return f"{text}; a chain of sums, which may be reordered unless --fp is strict" if link.reduction else text
+def _describe_waits(waits: list[Link], scop: Scop, loops: dict[int, Span | None]) -> Iterator[str]:
+    """One line for each earlier statement, array and carrying loop; several kinds of dependence share it."""
+    groups: dict[tuple[str, str, int | None], list[Link]] = {}
+    for link in waits:
+        groups.setdefault((link.source, link.array, link.carrier), []).append(link)
+    for (name, array, _), links in groups.items():
+        # A flow has the shortest distance; the others reach further over the same cells.
+        links.sort(key=lambda x: x.kind != "flow")
+        first = links[0]
+        source, sink = scop.statement(name), scop.statement(first.sink)
+        who = "itself" if name == first.sink else f"{name} ({_line(source.stmt.span)})"
+        kinds = ", ".join(dict.fromkeys(x.kind for x in links))
+        text = f"  = {who}, through `{array}` ({kinds}): {_carried(first, sink, loops)}"
+        chain = all(x.reduction for x in links)
+        yield f"{text}; a chain of updates, which may be reordered unless --fp is strict" if chain else text
 
 
 def _carried(link: Link, sink: Statement, loops: dict[int, Span | None]) -> str:
@@ -144,10 +150,11 @@ def _line(span: Span | None) -> str:
     return "line ?" if span is None else f"line {span.line}"
 
 
-def _explain_candidates(candidates: tuple[Candidate, ...], source: Source, options: Options) -> Iterator[str]:
+def _explain_candidates(candidates: tuple[Candidate, ...], source: Source) -> Iterator[str]:
     for place, candidate in enumerate(candidates):
         why = "the cheapest by estimate, tried first" if place == 0 else f"alternative {place}"
-        head = f"done[schedule]: `{candidate.name}`: {why} (about {candidate.cost:.3g} cycles for each innermost instance)"
+        cost = f"about {candidate.cost:.3g} cycles for each innermost instance"
+        head = f"done[schedule]: `{candidate.name}`: {why} ({cost})"
         if place == 0:
             yield "\n\n".join([head, *(r.render(source) for r in candidate.remarks)])
         else:

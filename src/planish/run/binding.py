@@ -16,6 +16,7 @@ ValueError: axpy: `x` must have 6 elements with n = 6, but has 5
 
 from __future__ import annotations
 
+import keyword
 import numbers
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -78,9 +79,10 @@ def _is_size(argument: Argument) -> bool:
 
 
 def _assign(interface: Interface, given: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
-    """The arguments by name, as they were passed."""
+    """The arguments by name, as they were passed; `in_` stands for a parameter `in`, which Python has taken."""
     function = interface.signature.function
     shown = [a for a in interface.arguments if not a.hidden]
+    named = {(x if keyword.iskeyword(x := name.removesuffix("_")) else name): named[name] for name in named}
     for name in named:
         if name not in {a.name for a in interface.arguments}:
             raise TypeError(f"{function}: there is no parameter `{name}`; it is {interface}")
@@ -152,6 +154,8 @@ def _checked_array(argument: Argument, value: object, function: str) -> AnyArray
     if not _is_pointer(argument) and value.ndim != len(argument.extents):
         wanted_shape = _shape_text(argument.extents)
         raise ValueError(f"{where} must have shape {wanted_shape}, but has shape {value.shape}")
+    if value.size and value.shape[-1:] > (1,) and value.strides[-1] != value.itemsize:
+        raise ValueError(f"{where} must have neighbouring elements in a row, {_found(argument, value)}")
     return value
 
 
@@ -256,7 +260,8 @@ def _solve_one(function: Callable[[Sizes], int], name: str, rest: Sizes, actual:
         slope = function({**rest, name: probe + 1}) - first
         if slope and (actual - first) % slope == 0:
             value = probe + (actual - first) // slope
-            if function({**rest, name: value}) == actual:
+            # A step, from sizes with which nothing runs to those with which something does, is no slope.
+            if [function({**rest, name: value + d}) for d in (0, 1)] == [actual, actual + slope]:
                 return value
     return None
 
@@ -332,8 +337,6 @@ def _check_span(box: Box, array: AnyArray, sizes: Sizes, where: str) -> None:
 
 
 def _check_rows(box: Box, argument: Argument, array: AnyArray, sizes: Sizes, where: str) -> None:
-    if array.size and array.shape[-1] > 1 and array.strides[-1] != array.itemsize:
-        raise ValueError(f"{where} must have neighbouring elements in a row, {_found(argument, array)}")
     if span_of(box, sizes) == (0, 0):
         return
     for d, (extent, have) in enumerate(zip(box.shape[1:], row_lengths(array), strict=True)):

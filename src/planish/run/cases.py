@@ -19,8 +19,8 @@ from planish.run.signature import Case, Parameter, Signature
 
 CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
 CHECK_INSTANCES = 12_000_000
-CLOCK_SIZES = (4_000_000, 1_000_000, 200_000, 50_000, 20_000, 8192, 4096, 3000, 2000, 1500, 1000, 700, 500, 350, 250, 180,
-               128, 90, 64, 45, 32, 20, 10, 4, 1)  # fmt: skip
+CLOCK_SIZES = (4_000_000, 1_000_000, 200_000, 50_000, 20_000, 8192, 4096, 3000, 2000, 1500, 1000, 700, 500, 350, 250,
+               180, 128, 90, 64, 45, 32, 20, 10, 4, 1)  # fmt: skip
 CLOCK_INSTANCES = 400_000_000
 CLOCK_BYTES = 256 << 20
 LARGEST_GUESS = 1 << 20
@@ -76,8 +76,8 @@ def clock_case(function: CFunction, known: tuple[Known, ...], given: Mapping[str
     """The call that is timed: bounded sizes at their largest, the others as large as time and memory allow."""
     names = _size_names(known)
     bounded = {n: CLOCK_SIZES[0] for n in names if _is_bounded(n, known)}
-    attempts = [{n: value for n in names} | bounded for value in CLOCK_SIZES if value >= 20] if bounded else []
-    attempts += [{n: value for n in names} for value in CLOCK_SIZES]
+    attempts = [dict.fromkeys(names, value) | bounded for value in CLOCK_SIZES if value >= 20] if bounded else []
+    attempts += [dict.fromkeys(names, value) for value in CLOCK_SIZES]
     for wanted in attempts:
         sizes = _sizes(function, known, wanted, given)
         if sizes is None:

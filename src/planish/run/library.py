@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,6 +147,17 @@ def clear_environment() -> None:
 def was_rounded() -> bool:
     """Whether a floating operation of this thread was inexact since the flags were cleared (True where unknown)."""
     return not _INEXACT or bool(_LIBM.fetestexcept(_INEXACT))
+
+
+@contextmanager
+def kept_environment() -> Iterator[None]:
+    """The floating environment of this thread is afterwards what it was, whatever the libraries loaded meanwhile do."""
+    saved = ctypes.create_string_buffer(64)
+    _LIBM.fegetenv(saved)
+    try:
+        yield
+    finally:
+        _LIBM.fesetenv(saved)
 
 
 def _load_libm() -> ctypes.CDLL:

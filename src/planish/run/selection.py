@@ -63,7 +63,10 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What came out: the version in use (None: the original), how it was verified, and the times in seconds."""
+    """What came out: the version in use (None: the original), how it was verified, and the times in seconds.
+
+    `library` is the version in use as it was built and verified, in the workbench's folder.
+    """
 
     version: Version | None
     verdict: Verdict | None
@@ -71,6 +74,7 @@ class Selection:
     after: Timing | None
     flags: tuple[str, ...]
     remarks: tuple[Remark, ...]
+    library: Path | None = None
 
 
 def select(
@@ -90,8 +94,10 @@ def select(
         if clock is None:
             break
     if not good or clock is None:
-        best = good[0] if good else None
-        return Selection(best and best[0], best and best[1], None, None, bench.version_flags, tuple(remarks))
+        if not good:
+            return Selection(None, None, None, None, bench.version_flags, tuple(remarks))
+        version, verdict, library = good[0]
+        return Selection(version, verdict, None, None, bench.version_flags, tuple(remarks), library)
     return _select_timed(original, good, reference, signature, cases, clock, bench, remarks, span)
 
 
@@ -139,10 +145,11 @@ def _select_timed(
     if label is None:
         best = min(timings[v.label].median for v, _, _ in good)
         ratio = before.median / best
-        remarks.append(Remark("clock", "refused", f"no version is faster (the best is {ratio:.2f}x); kept as written", span))
+        message = f"no version is faster (the best is {ratio:.2f}x); kept as written"
+        remarks.append(Remark("clock", "refused", message, span))
         return Selection(None, good[0][1], before, before, (), tuple(remarks))
     version, verdict, library = next(g for g in good if g[0].label == label)
-    chosen = Selection(version, verdict, before, timings[label], bench.version_flags, tuple(remarks))
+    chosen = Selection(version, verdict, before, timings[label], bench.version_flags, tuple(remarks), library)
     return _with_fast(chosen, library, reference, signature, cases, clock, bench, fast)
 
 
@@ -156,11 +163,12 @@ def _with_fast(
     outcome = _verify(chosen.version, reference, signature, cases, bench, fast)
     if isinstance(outcome, Remark):
         return chosen
-    plain, quick = measure([("plain", library), ("fast", outcome[1])], signature, clock, bench.budget / 2, 3, bench.threads)
+    pair = [("plain", library), ("fast", outcome[1])]
+    plain, quick = measure(pair, signature, clock, bench.budget / 2, 3, bench.threads)
     if quick.median >= MARGIN * plain.median:
         return chosen
     flags = (*bench.version_flags, *fast)
-    return Selection(chosen.version, outcome[0], chosen.before, quick, flags, chosen.remarks)
+    return Selection(chosen.version, outcome[0], chosen.before, quick, flags, chosen.remarks, outcome[1])
 
 
 def choose_fastest(times: Mapping[str, float], before: float) -> str | None:

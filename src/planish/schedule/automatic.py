@@ -1,7 +1,7 @@
 """Legal orders to choose from: the original one, and isl's scheduler under several fusion strategies.
 
 >>> [s.name for s in STRATEGIES]
-['fused', 'apart', 'original']
+['fused', 'apart', 'distributed', 'original']
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import islpy as isl
 
 from planish.poly.dependence import Dependences
 from planish.poly.scop import Scop
+from planish.schedule.restructure import distribute, merge_bands
 
 OPERATION_LIMIT = 60_000_000
 """Bound on isl's work for one call, about five seconds."""
@@ -20,15 +21,17 @@ OPERATION_LIMIT = 60_000_000
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """How statements are put into common loops: `fused` maximally, `apart` by component, `original` as written."""
+    """How statements are put into common loops: `fused` maximally, `apart` by component, `distributed` as
+    written but with every loop cut where it may be, `original` as written."""
 
-    name: Literal["fused", "apart", "original"]
+    name: Literal["fused", "apart", "distributed", "original"]
     describe: str
 
 
 STRATEGIES = (
     Strategy("fused", "statements share loops where dependences allow it"),
     Strategy("apart", "strongly connected statements only share loops"),
+    Strategy("distributed", "the loops as they were written, one nest for each statement where that is legal"),
     Strategy("original", "the loops as they were written"),
 )
 
@@ -36,7 +39,9 @@ STRATEGIES = (
 def compute_schedule(scop: Scop, dependences: Dependences, order: isl.UnionMap, strategy: Strategy) -> isl.Schedule | None:
     """A schedule of the kernel that respects `order`; None where the scheduler gives up within its bound."""
     if strategy.name == "original":
-        return scop.schedule
+        return merge_bands(scop.schedule, order)
+    if strategy.name == "distributed":
+        return merge_bands(distribute(scop.schedule, order), order)
     context = scop.context.get_ctx()
     context.set_schedule_serialize_sccs(1 if strategy.name == "apart" else 0)
     context.set_schedule_maximize_band_depth(1)
@@ -51,7 +56,7 @@ def compute_schedule(scop: Scop, dependences: Dependences, order: isl.UnionMap, 
     context.reset_operations()
     context.set_max_operations(OPERATION_LIMIT)
     try:
-        return constraints.compute_schedule()
+        return merge_bands(constraints.compute_schedule(), order)
     except isl.Error:
         return None
     finally:

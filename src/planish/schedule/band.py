@@ -172,7 +172,12 @@ def _extents(statement: Statement, times: isl.UnionMap, outer: int, valid: isl.S
     rows = steps_of(statement.domain.identity().reset_tuple_id(isl.dim_type.out), isl.Map.from_union_map(times))
     if rows is None:
         return [None] * (isl.Map.from_union_map(times).dim(isl.dim_type.out) - outer)
-    return [reduce(_widest, [spans[d] for d, step in enumerate(row) if step], 0) for row in rows[outer:]]
+    out: list[int | None] = []
+    for row in rows[outer:]:
+        moving = [spans[d] for d, step in enumerate(row) if step]
+        widths = [s for s in moving if s is not None]
+        out.append(max(widths, default=0) if len(widths) == len(moving) else None)
+    return out
 
 
 def _movable_reductions(scop: Scop, dependences: Dependences, reassociate: bool) -> isl.UnionMap:

@@ -27,7 +27,7 @@ JAM_ONE = (8,)
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The plan for a band: `lanes_member` innermost, one loop for each of `groups`; `jam` factors and `tiles` by member.
+    """The plan for a band: `lanes_member` innermost, a loop for each of `groups`; `jam` factors and `tiles` by member.
 
     A tile of 0 leaves the member whole. `cost` is an estimate of cycles per instance, for comparing plans.
     """

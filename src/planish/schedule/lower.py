@@ -22,7 +22,6 @@ from planish.poly.scop import Scop
 from planish.schedule.registers import promote
 from planish.schedule.shape import MARKS
 
-
 Dropped = Mapping[str, frozenset[int]]
 """Dimensions that local arrays lose."""
 

@@ -20,11 +20,13 @@ from planish.poly.legality import find_violation, schedule_map
 from planish.poly.privatise import contract, privatise
 from planish.poly.scop import Scop, extract_scop
 from planish.poly.split import split_statements
+from planish.poly.trees import Path, find_node
 from planish.schedule.automatic import STRATEGIES, Strategy, compute_schedule
 from planish.schedule.band import Band, Group, read_band
 from planish.schedule.choice import Choice, choose
 from planish.schedule.lower import lower
-from planish.schedule.shape import StripOrder, leaf_bands, node_at, shape_band
+from planish.schedule.shape import StripOrder, leaf_bands, shape_band
+from planish.schedule.threads import mark_threads
 from planish.target.machine import Target
 
 CONTRACTION_LIMIT = 20_000_000
@@ -60,46 +62,51 @@ def prepare(kernel: Kernel) -> Prepared:
 def plan(prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1) -> tuple[Candidate, ...]:
     """Versions of the kernel, the most promising first, duplicates left out."""
     out: list[Candidate] = []
-    seen: list[Kernel] = []
+    seen: set[str] = set()
+    if not prepared.scop.statements:
+        return ()
     for strategy in STRATEGIES:
-        candidate = try_strategy(prepared, target, strategy, reassociate, threads)
-        if candidate is not None and candidate.kernel not in seen:
-            seen.append(candidate.kernel)
+        schedule = compute_schedule(prepared.scop, prepared.dependences, prepared.dependences.order, strategy)
+        if schedule is None or str(schedule) in seen:
+            continue
+        seen.add(str(schedule))
+        candidate = shape_schedule(prepared, target, strategy, schedule, reassociate, threads)
+        if candidate is not None:
             out.append(candidate)
     return tuple(sorted(out, key=lambda c: c.cost))
 
 
-def try_strategy(
-    prepared: Prepared, target: Target, strategy: Strategy, reassociate: bool, threads: int
+def shape_schedule(
+    prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, reassociate: bool,
+    threads: int = 1,
 ) -> Candidate | None:
-    """The version that one strategy gives; None where it gives none."""
+    """The version with every innermost band of a legal schedule shaped for the target; None where that breaks it."""
     scop, dependences = prepared.scop, prepared.dependences
-    if not scop.statements:
-        return None
-    schedule = compute_schedule(scop, dependences, dependences.order, strategy)
-    if schedule is None:
-        return None
     arrays = {a.name: a for a in (*scop.kernel.arrays, *scop.locals)}
     remarks: list[Remark] = [Remark(f"schedule-{strategy.name}", "done", strategy.describe, scop.kernel.span)]
     cost = 0.0
     kept = _Kept()
     for path in leaf_bands(schedule):
-        node = node_at(schedule, path)
+        node = find_node(schedule, path)
         band = read_band(node, scop, dependences, dependences.order, reassociate)
         choice = choose(band, target, arrays)
-        schedule, made = _shape(schedule, path, band, choice, dependences)
+        schedule, made = _shape(schedule, path, band, choice)
         kept.note(band, choice, {a.name for a in scop.locals})
         cost += _weighted(choice, band, scop)
         remarks.append(_describe(band, made))
     if find_violation(schedule_map(schedule), dependences.order) is not None:
         return None
-    dropped = _contractions(scop, schedule, kept)
+    if threads > 1:
+        schedule = mark_threads(schedule, dependences.order)
+        dropped: dict[str, frozenset[int]] = {}
+    else:
+        dropped = _contractions(scop, dependences.flow, schedule, kept)
     kernel = lower(scop, schedule, scop.locals, dropped)
     return Candidate(strategy.name, schedule, kernel, tuple(remarks), cost)
 
 
 def _shape(
-    schedule: isl.Schedule, path: tuple[int, ...], band: Band, choice: Choice, dependences: Dependences
+    schedule: isl.Schedule, path: Path, band: Band, choice: Choice
 ) -> tuple[isl.Schedule, Choice]:
     """The schedule with one band shaped; plans that would break a dependence give way to simpler ones."""
     whole = replace(choice, jam=())
@@ -108,8 +115,9 @@ def _shape(
         attempts += [(choice, "full-first"), (choice, "rest-first"), (choice, "whole")]
     attempts += [(whole, "whole"), (replace(whole, tiles=tuple(0 for _ in choice.tiles)), "whole")]
     for attempt, order in attempts:
-        shaped = shape_band(node_at(schedule, path), band, attempt, order, False).get_schedule()
-        if find_violation(schedule_map(shaped), dependences.order) is None:
+        shaped = shape_band(find_node(schedule, path), band, attempt, order).get_schedule()
+        # The rest of the tree is as it was, so only instances that the band puts in order can have come out of it.
+        if find_violation(schedule_map(shaped).intersect_domain(band.domain), band.inside) is None:
             return shaped, attempt
     serial = (Group(frozenset(s.name for s in band.statements), "serial"),)
     return schedule, replace(choice, jam=(), tiles=tuple(0 for _ in choice.tiles), groups=serial)
@@ -156,7 +164,9 @@ class _Kept:
                     kept |= {d for d, step in enumerate(motion.steps[m]) if step}
 
 
-def _contractions(scop: Scop, schedule: isl.Schedule, kept: _Kept) -> dict[str, frozenset[int]]:
+def _contractions(
+    scop: Scop, flow: isl.UnionMap, schedule: isl.Schedule, kept: _Kept
+) -> dict[str, frozenset[int]]:
     """Dimensions that each local array may lose, found one by one from the outermost."""
     context = scop.context.get_ctx()
     out: dict[str, frozenset[int]] = {}
@@ -169,7 +179,7 @@ def _contractions(scop: Scop, schedule: isl.Schedule, kept: _Kept) -> dict[str, 
             context.reset_operations()
             context.set_max_operations(CONTRACTION_LIMIT)
             try:
-                if contract(scop, schedule, array, wider):
+                if contract(scop, flow, schedule, array, wider):
                     dropped = wider
             except isl.Error:
                 break

@@ -4,7 +4,7 @@ The loop's marks promise that (a) its iterations are independent, or partial sum
 of one array that are written differently never meet in a strip; so values may be kept by name.
 
 Before: for j { C[i, j] += A[i, k] * B[k, j];  C[i, j] += A[i, k + 1] * B[k + 1, j] }
-After:  let a = A[i, k]; let a2 = A[i, k + 1]; for j { let c = C[i, j]; …; C[i, j] = c + a * B[k, j] + a2 * B[k + 1, j] }
+After:  let a = A[i, k]; let a2 = A[i, k + 1]; for j { let c = C[i, j]; …; C[i, j] = c2 }
 
 >>> from planish.ir.nest import Block
 >>> promote(Block(()), frozenset(), {})

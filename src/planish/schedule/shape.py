@@ -19,6 +19,7 @@ import islpy as isl
 from planish.ir.nest import LoopFacts
 from planish.poly.listing import list_sets
 from planish.poly.scop import Access, Statement
+from planish.poly.trees import Kind, Path, find_paths, has_band, kind_of
 from planish.schedule.band import Band, Group, same_time
 from planish.schedule.choice import Choice
 
@@ -42,7 +43,7 @@ StripOrder = Literal["full-first", "rest-first", "whole"]
 """Full strips and the rest, lane by lane, in this order or the other; or strips that are full for all lanes."""
 
 
-def shape_band(node: isl.ScheduleNode, band: Band, choice: Choice, order: StripOrder, threads: bool) -> isl.ScheduleNode:
+def shape_band(node: isl.ScheduleNode, band: Band, choice: Choice, order: StripOrder) -> isl.ScheduleNode:
     """The tree with the band at `node` (whose child has no bands) replaced by its shaped form; returns the topmost
     new node."""
     schedule = node.band_get_partial_schedule()
@@ -67,8 +68,6 @@ def shape_band(node: isl.ScheduleNode, band: Band, choice: Choice, order: StripO
     tiles = [_floor(values[m], t) for m, t in enumerate(choice.tiles) if t]
     if tiles:
         node = node.insert_partial_schedule(_join(tiles)).band_set_permutable(1)
-    if threads:
-        node = node.insert_mark(isl.Id("threads"))
     return node
 
 
@@ -227,39 +226,10 @@ def _meeting(a: Access, b: Access) -> isl.UnionMap:
     return isl.UnionMap.from_map(a.relation.apply_range(b.relation.reverse()))
 
 
-def bands_at_leaves(schedule: isl.Schedule) -> int:
-    """The number of bands below which there are only leaves."""
-    return len(_leaf_paths(schedule.get_root()))
+def leaf_bands(schedule: isl.Schedule) -> list[Path]:
+    """Paths to the bands that have no band below; they stay valid while the bands are shaped one by one."""
 
+    def is_innermost(node: isl.ScheduleNode) -> bool:
+        return kind_of(node) == Kind.band and not has_band(node.get_child(0))
 
-def _leaf_paths(node: isl.ScheduleNode) -> list[tuple[int, ...]]:
-    """Paths (child positions from the root) to the bands that have no band below."""
-    out: list[tuple[int, ...]] = []
-
-    def visit(at: isl.ScheduleNode, path: tuple[int, ...]) -> bool:
-        below = False
-        for i in range(at.n_children()):
-            below |= visit(at.get_child(i), (*path, i))
-        if at.get_type() == isl.schedule_node_type.band:
-            if not below:
-                out.append(path)
-            return True
-        return below
-
-    visit(node, ())
-    return out
-
-
-def leaf_bands(schedule: isl.Schedule) -> list[tuple[int, ...]]:
-    """Paths to the innermost bands; children positions from the root, stable while bands are shaped one by one."""
-    return _leaf_paths(schedule.get_root())
-
-
-def node_at(schedule: isl.Schedule, path: tuple[int, ...]) -> isl.ScheduleNode:
-    """The node at a path of child positions."""
-    return reduce(lambda node, position: node.get_child(position), path, schedule.get_root())
-
-
-def domain_names(domain: isl.UnionSet) -> tuple[str, ...]:
-    """The statements of a union of instances."""
-    return tuple(sorted(s.get_tuple_name() for s in list_sets(domain)))
+    return sorted(find_paths(schedule.get_root(), is_innermost))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -48,6 +49,19 @@ def test_function_without_a_file() -> None:
     assert callable(made)
     with pytest.raises(PlanishError, match="E0301.*is not to be had"):
         read_python(made)
+
+
+def test_a_file_that_changed_since_it_was_imported(tmp_path: Path) -> None:
+    path = tmp_path / "changing.py"
+    text = 'def f(n: size, A: f32["n"]):\n    for i in range(n):\n        A[i] = 0\n'
+    path.write_text("from __future__ import annotations\n" + text)
+    spec = importlib.util.spec_from_file_location("changing", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    path.write_text("from __future__ import annotations\n\n\n" + text)
+    with pytest.raises(PlanishError, match="E0301.*has changed"):
+        read_python(module.f)
 
 
 def test_unknown_function_in_text_names_the_others() -> None:

@@ -16,6 +16,7 @@ HEAD = """def f(n: size, A: f64["n"], B: f64["n"], C: i32["n"]):
     s = 0.5
     t = 1.0
     c = 2
+    w = 1
 """
 REALS = ["A[{i}]", "B[{i}]", "B[n - 1 - {i}]", "s", "t", "0.25", "{i}", "(A[{i} - 1] if {i} > 0 else t)"]
 WHOLE = ["C[{i}]", "c", "3", "{i}", "-1"]
@@ -45,7 +46,7 @@ def _statement(draw: st.DrawFn, iterators: tuple[str, ...], guarded: bool, depth
         one, other = draw(st.sampled_from(WHOLE)), draw(st.sampled_from(WHOLE))
         return draw(st.sampled_from(["{0}", "{0} + {1}", "min({0}, {1})"])).format(one, other).format(i=i)
 
-    kinds = ["real", "update", "whole", "count", "swap", "local", "index"]
+    kinds = ["real", "update", "whole", "count", "swap", "local", "index", "pick", "pick"]
     if depth > 0:
         kinds += ["data", "data", "data"] + ([] if guarded else ["static", "static", "loop", "loop", "loop"])
     match draw(st.sampled_from(kinds)):
@@ -66,6 +67,8 @@ def _statement(draw: st.DrawFn, iterators: tuple[str, ...], guarded: bool, depth
             return [f"{pad}{fresh} = {real()}", f"{pad}B[{i}] = {fresh} * 0.5", f"{pad}s = {fresh}"]
         case "index":
             return [f"{pad}k = n - 1 - {i}", f"{pad}A[k] = B[{i}] + k"]
+        case "pick":
+            return [draw(st.sampled_from([f"{pad}w = n - {i}", f"{pad}w = 2", f"{pad}C[{i}] += w"]))]
         case "data":
             lines = [f"{pad}if {draw(st.sampled_from(DATA)).format(i=i)}:"]
             lines += draw(_block(iterators, True, depth - 1, indent + 1))
@@ -93,7 +96,7 @@ def _statement(draw: st.DrawFn, iterators: tuple[str, ...], guarded: bool, depth
 @settings(max_examples=120, deadline=None)
 @given(_block((), False, 3, 1), st.integers(0, 5))
 def test_any_program_computes_what_python_computes(body: list[str], seed: int) -> None:
-    text = HEAD + "    for q in range(n):\n        A[q] += s\n" + "\n".join(body) + "\n    A[0] += s + t + c\n"
+    text = HEAD + "    for q in range(n):\n        A[q] += s\n" + "\n".join(body) + "\n    A[0] += s + t + c + w\n"
     draw = np.random.default_rng(seed)
     arrays: dict[str, Any] = {
         "A": draw.random(SIZE), "B": draw.random(SIZE), "C": draw.integers(-3, 4, SIZE).astype("int32"),

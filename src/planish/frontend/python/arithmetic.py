@@ -105,7 +105,9 @@ def convert(value: Value, type: Type, stored: bool = False) -> Expr:
         number = expr.value
         if type.is_float:
             return Const(float(number), type)
-        if source.is_float and stored and np.isfinite(number):
+        if source.is_float and stored:
+            if not np.isfinite(number):
+                raise Refused("E0331", f"{number} is no value of {type}")
             number = int(number)
         if isinstance(number, int):
             low, high = limits(type)
@@ -142,6 +144,11 @@ def combine(op: Sign, a: Value, b: Value) -> Value:
             raise Refused("E0330", f"`{_SPELT[op]}` on {type}", "it is for integers")
     if isinstance(a.expr, Const) and isinstance(b.expr, Const) and a.weak and b.weak:
         return _folded(op, a.expr.value, b.expr.value)
+    if isinstance(b.expr, Const) and type.is_int:
+        if op in ("floordiv", "mod") and b.expr.value == 0:
+            raise Refused("E0330", "a division by zero")
+        if op in ("shl", "shr") and not 0 <= b.expr.value < type.bits:
+            raise Refused("E0330", f"a shift of {type} by {b.expr.value}")
     expr: Expr = Binary(op, convert(a, type), convert(b, type))
     return Value(simplify(expr) if gives_way and type == INDEX else expr, gives_way)
 

@@ -120,9 +120,6 @@ def _mentions(value: ast.expr, target: ast.expr) -> bool:
 
 def _bind(target: ast.Name, value: Expr, cx: Translation) -> None:
     """A local name that stands for an index value."""
-    _check_target(target, cx)
-    if cx.guards:
-        cx.demote(target.id)
     cx.values[target.id] = value
 
 
@@ -155,7 +152,6 @@ def store(target: ast.expr, value: Value, node: ast.stmt, cx: Translation) -> No
     try:
         match target:
             case ast.Name(id=name):
-                _check_target(target, cx)
                 type = cx.record(name, value.kind, node)
                 old: Expr | None = Load(name, (), type) if name in cx.assigned else None
                 fresh = _guarded(arithmetic.convert(value, type, stored=True), old, cx)
@@ -173,17 +169,6 @@ def store(target: ast.expr, value: Value, node: ast.stmt, cx: Translation) -> No
                 cx.fail(target, "E0311", f"an assignment to `{ast.unparse(target)}`", advice)
     except Refused as reason:
         cx.fail(node, reason.code, reason.message, reason.advice)
-
-
-def _check_target(target: ast.Name, cx: Translation) -> None:
-    name = target.id
-    if name in cx.names.iterators:
-        cx.fail(target, "E0317", f"`{name}` is a loop variable, and is assigned too", "use another name")
-    if name in cx.arrays:
-        advice = f"assign to its elements: `{name}[…] = …`"
-        cx.fail(target, "E0334", f"the array `{name}` is assigned as a whole", advice)
-    if name in cx.scalars or name in cx.parameters:
-        cx.fail(target, "E0334", f"the parameter `{name}` is assigned", "use another name for the changed value")
 
 
 def _element(target: ast.Subscript, cx: Translation) -> tuple[str, tuple[Expr, ...]]:
@@ -224,7 +209,6 @@ def augment(node: ast.AugAssign, cx: Translation) -> None:
 
 def _update(node: ast.stmt, target: ast.expr, op: ast.operator, operand: ast.expr, cx: Translation) -> None:
     if isinstance(target, ast.Name):
-        _check_target(target, cx)
         if target.id in cx.symbolic:
             cx.demote(target.id)
         cx.values.pop(target.id, None)

@@ -80,6 +80,8 @@ def _evaluate(node: ast.expr, cx: Translation) -> Value:
             if type(op) not in OPERATORS:
                 raise Refused("E0311", "a product of matrices", "write its loops")
             return arithmetic.combine(OPERATORS[type(op)], evaluate(a, cx), evaluate(b, cx))
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))) if not isinstance(number, bool):
+            return arithmetic.weak(-number)
         case ast.UnaryOp(op=ast.USub(), operand=x):
             return arithmetic.negate(evaluate(x, cx))
         case ast.UnaryOp(op=ast.UAdd(), operand=x):

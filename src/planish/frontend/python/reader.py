@@ -92,7 +92,7 @@ def _read(text: FunctionText, function: Callable[..., object] | None) -> PythonK
 def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, Translation]:
     """Read the body until the types of its local names are settled."""
     names = scan_names(text)
-    parameters = frozenset(x.name for x in declaration.signature.parameters)
+    _check_targets(text, declaration, names)
     symbolic = set(names.symbolic)
     known: Mapping[str, Kind] = {}
     declared = _declared(text, declaration, names)
@@ -100,7 +100,6 @@ def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, Tra
         cx = Translation(
             text,
             declaration.sizes,
-            parameters,
             dict(declaration.values),
             {a.name: a for a in declaration.arrays},
             names,
@@ -123,9 +122,26 @@ def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, Tra
     return _place(cx, names), cx
 
 
+def _check_targets(text: FunctionText, declaration: Declaration, names: Names) -> None:
+    """Parameters and loop variables are not assigned."""
+    nodes = list(ast.walk(text.function))
+    own = {id(x.target) for x in nodes if isinstance(x, ast.For | ast.comprehension)}
+    stored = [x for x in nodes if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store) and id(x) not in own]
+    kinds = {x.name: x.kind for x in declaration.signature.parameters}
+    for node in sorted(stored, key=lambda x: (x.lineno, x.col_offset)):
+        name = node.id
+        if name in names.iterators:
+            text.fail(node, "E0317", f"`{name}` is a loop variable, and is assigned too", "use another name")
+        if kinds.get(name) == "array":
+            advice = f"assign to its elements: `{name}[…] = …`"
+            text.fail(node, "E0334", f"the array `{name}` is assigned as a whole", advice)
+        if name in kinds:
+            text.fail(node, "E0334", f"the parameter `{name}` is assigned", "use another name for the changed value")
+
+
 def _declared(text: FunctionText, declaration: Declaration, names: Names) -> dict[str, Type]:
     """The types that annotations of local names state."""
-    cx = Translation(text, declaration.sizes, frozenset(), {}, {}, names, set())
+    cx = Translation(text, declaration.sizes, {}, {}, names, set())
     out: dict[str, Type] = {}
     for node in ast.walk(text.function):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):

@@ -41,7 +41,6 @@ class Translation:
 
     text: FunctionText
     sizes: tuple[str, ...]
-    parameters: frozenset[str]
     scalars: Mapping[str, Value]
     arrays: Mapping[str, Array]
     names: Names

@@ -239,14 +239,18 @@ def _guard(
         condition = Load(cell, (), BOOL)
     guards, assigned = list(cx.guards), set(cx.assigned)
     after: list[set[str]] = []
+    before = dict(cx.values)
+    kept = set(before)
     for branch, guard in ((then, condition), (otherwise, opposite(condition))):
         cx.guards, cx.assigned = [*guards, guard], set(assigned)
-        values = dict(cx.values)
+        cx.values = dict(before)
         execute(branch, cx)
-        cx.values = values
+        kept &= {x for x in before if cx.values.get(x) == before[x]}
         after.append(cx.assigned)
     cx.guards = guards
     cx.assigned = after[0] & after[1]
+    # What a branch sets anew is not one known value afterwards; where it is read, it becomes a cell.
+    cx.values = {x: before[x] for x in kept}
 
 
 def _may_change(condition: Expr, branches: Sequence[ast.stmt]) -> bool:

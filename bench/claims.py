@@ -1,0 +1,45 @@
+"""Prints every figure that an issue promises, measured here and now, one line each.
+
+    python bench/claims.py spine            # everything (about an hour and a half the first time; can be resumed)
+    python bench/claims.py spine --quick    # a sample, under a minute
+    python bench/claims.py spine --stored   # measures no kernels, takes the results that are there
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+
+import claims_spine
+from claim import Claim, Examine
+
+ISSUES: Mapping[str, Examine] = {"spine": claims_spine.examine}
+"""Each issue's claims by its name; a new one is a module with an `examine` and a line here."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 where every claim holds, 1 where one is short, 2 for an unknown issue, 130 when interrupted."""
+    parser = argparse.ArgumentParser(description="Prints what an issue promises beside what is found.")
+    parser.add_argument("issue", metavar="ISSUE", help=f"one of: {', '.join(ISSUES)}")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--quick", action="store_true", help="a sample with smaller sizes, under a minute")
+    mode.add_argument("--stored", action="store_true", help="measure no kernels, take the results that are there")
+    asked = parser.parse_args(arguments)
+    examine = ISSUES.get(asked.issue)
+    if examine is None:
+        print(f"no claims are known for `{asked.issue}`; there are: {', '.join(ISSUES)}", file=sys.stderr)
+        return 2
+    short = 0
+    try:
+        for item in examine(asked.quick, asked.stored):
+            print(item, flush=True)
+            short += isinstance(item, Claim) and not item.ok
+    except KeyboardInterrupt:
+        print("interrupted: what was measured is kept, and the same command goes on from there", file=sys.stderr)
+        return 130
+    return 1 if short else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,361 @@
+"""The Python interface: C files and annotated Python functions become verified functions on NumPy arrays.
+
+>>> import numpy as np
+>>> loop = "for (int i = 0; i < n; i++) y[i] += a * x[i];"
+>>> axpy = compile("void axpy(int n, float a, const float *x, float *y) { " + loop + " }")
+>>> x, y = np.ones(1000, np.float32), np.ones(1000, np.float32)
+>>> axpy(1000, 2.0, x, y)
+>>> axpy(a=2.0, x=x, y=y)
+>>> float(y.sum()), axpy.report.transformed
+(5000.0, True)
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import keyword
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args, overload
+
+from planish.core.cache import Cache, key
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.span import Source
+from planish.emit.standalone import emit_standalone
+from planish.frontend.c.unit import CFile, CFunction
+from planish.frontend.python.reader import PythonKernel, read_python, read_python_source
+from planish.ir.nest import Kernel
+from planish.pipeline import (
+    FunctionResult,
+    Options,
+    assemble_file,
+    build_function,
+    known_arguments,
+    make_workbench,
+    read_file,
+)
+from planish.report.account import FileAccount, FunctionAccount, account_for, parse_account, print_account
+from planish.report.store import build_address
+from planish.run.arguments import Argument, Interface, interface_of_c, interface_of_kernel
+from planish.run.callable import NativeFunction
+from planish.run.cases import check_cases
+from planish.run.entry import entry_text
+from planish.run.meaning import confirm_meaning
+from planish.run.selection import Floats, Workbench
+from planish.run.signature import Signature
+from planish.run.toolchain import compile_library
+from planish.stages import STAGES, stage_text
+from planish.target.load import load_target
+
+__all__ = ["CompiledFunction", "KernelFunction", "Report", "compile", "kernel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What became of a function: what was done, how it was verified, and the times where they were measured.
+
+    `compile` is the compiler with its flags, `floats` what floating point sums may do, `cached` whether an earlier
+    build was taken. `unbounded` names arrays that are also used in ways which Planish cannot follow: a call cannot
+    check that these are long enough.
+    """
+
+    account: FunctionAccount
+    floats: str
+    compile: str
+    unbounded: tuple[str, ...]
+    cached: bool
+
+    @property
+    def transformed(self) -> bool:
+        """Whether a version by Planish runs; otherwise it is the function as it was written."""
+        return self.account.replaced
+
+    @property
+    def ratio(self) -> float | None:
+        """Time before over time after; None where nothing was measured."""
+        return self.account.ratio
+
+    def __str__(self) -> str:
+        account, check = self.account, self.account.check
+        lines = [f"{account.function}: {f'version {account.version}' if account.replaced else 'as it was written'}"]
+        lines += [f"  done: {x}" for x in account.done]
+        lines += [f"  kept: {x}" for x in account.reasons]
+        if check is not None and account.replaced:
+            worst = f"worst difference {check.worst_relative:.1e} of the largest element"
+            lines.append(f"  verified: {check.cases} calls beside the original, {worst} (--fp {self.floats})")
+        if account.before is not None and account.after is not None:
+            times = f"{account.before.median:.3e} s before, {account.after.median:.3e} s after"
+            lines.append(f"  measured: {times} ({account.timed})")
+        lines.append(f"  compiled: {self.compile}{' (from the cache)' if self.cached else ''}")
+        return "\n".join(lines)
+
+
+class CompiledFunction:
+    """A function in machine code that takes NumPy arrays as they are.
+
+    `source` is the C text that runs, `report` what was done and how it was verified, `stages` the text of each stage
+    of the compilation (read, prepare, schedule, nest, c), `interface` the parameters.
+    """
+
+    def __init__(self, native: NativeFunction, report: Report, source: str, stages: Mapping[str, str]) -> None:
+        self._native = native
+        self.report, self.source, self.stages = report, source, stages
+        self.interface = native.interface
+        self.__name__ = self.__qualname__ = report.account.function
+        self.__doc__ = f"{self.interface}\n\n{report}"
+        self.__signature__ = inspect.Signature([_parameter(a) for a in self.interface.arguments if not a.hidden])
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Calls it with the parameters of C, by place or by name; sizes that the arrays' shapes tell may be left out.
+
+        Raises TypeError and ValueError for arguments that do not fit; nothing was touched then.
+        """
+        return self._native(arguments, named)
+
+    def __repr__(self) -> str:
+        return f"<planish {self.interface}>"
+
+
+def _parameter(argument: Argument) -> inspect.Parameter:
+    name = f"{argument.name}_" if keyword.iskeyword(argument.name) else argument.name
+    return inspect.Parameter(
+        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=str(argument).partition(": ")[2]
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Unit:
+    """A function on its way: its file, how it is called, and for one that was Python, the kernel that it means."""
+
+    file: CFile
+    function: CFunction
+    interface: Interface
+    kernel: Kernel | None
+
+
+def compile(
+    source: str | os.PathLike[str],
+    function: str | None = None,
+    *,
+    target: str = "native",
+    fp: Floats = "reassociate",
+    threads: int = 1,
+    measure: bool = False,
+    sizes: Mapping[str, int] | None = None,
+    defines: Sequence[str] = (),
+    include_dirs: Sequence[str | os.PathLike[str]] = (),
+    compiler: str | None = None,
+    cache: Cache | None = None,
+) -> CompiledFunction:
+    """The function of that name in a file (C, or Python where its name ends in .py) or in a C text.
+
+    The name may be left out where there is one function only. `measure` also times the versions and keeps the original
+    where none is faster; `sizes` are additional sizes to check and those to time with. What runs was shown to compute
+    the same as the original in a process of its own first. Builds are remembered in `cache` (the user's, if None).
+    Raises PlanishError for input that cannot be read or compiled.
+    """
+    options = _options(target, fp, threads, measure, sizes, defines, include_dirs, compiler)
+    text = _read(source)
+    if text.name.endswith(".py"):
+        return _compile_kernel(read_python_source(text.text, text.name, function), options, cache or Cache())
+    file = read_file(text, replace(options, function=function))
+    chosen = _choose(file, function)
+    unit = _Unit(file, chosen, interface_of_c(chosen, text.text), None)
+    return _compile(unit, replace(options, function=chosen.name), cache or Cache())
+
+
+def _options(
+    target: str, fp: str, threads: int, measure: bool, sizes: Mapping[str, int] | None, defines: Sequence[str],
+    include_dirs: Sequence[str | os.PathLike[str]], compiler: str | None,
+) -> Options:  # fmt: skip
+    floats = next((f for f in get_args(Floats) if f == fp), None)
+    if floats is None:
+        raise ValueError(f"fp must be one of {', '.join(get_args(Floats))}, but is {fp!r}")
+    if threads < 1:
+        raise ValueError(f"threads must be at least 1, but is {threads}")
+    return Options(
+        target=target, threads=threads, fp=floats, measure=measure, sizes=dict(sizes or {}), defines=tuple(defines),
+        include_dirs=tuple(Path(d) for d in include_dirs), compiler=compiler,
+    )  # fmt: skip
+
+
+def _read(source: str | os.PathLike[str]) -> Source:
+    """The text and its name: a string with a line break or a brace is a text, everything else is a path."""
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return Source("<text>.c", source)
+    path = Path(source)
+    try:
+        return Source(str(path), path.read_text())
+    except FileNotFoundError as error:
+        raise PlanishError(Diagnostic("E0101", f"there is no file {path}")) from error
+    except UnicodeDecodeError as error:
+        raise PlanishError(Diagnostic("E0103", f"{path} is not text: {error.reason}")) from error
+    except OSError as error:
+        raise PlanishError(Diagnostic("E0102", f"cannot read {path}: {error.strerror or error}")) from error
+
+
+def _choose(file: CFile, name: str | None) -> CFunction:
+    if name is not None:
+        return file.function(name)
+    public = [f for f in file.functions if not f.static] or list(file.functions)
+    if len(public) > 1:
+        names = ", ".join(f.name for f in public)
+        advice = f'choose one, as in function="{public[0].name}"'
+        message = f"{file.source.name} defines several functions: {names}"
+        raise PlanishError(Diagnostic("E0121", message, public[1].span, advice), file.source)
+    return public[0]
+
+
+def _compile_kernel(read: PythonKernel, options: Options, cache: Cache) -> CompiledFunction:
+    file = emit_standalone(read.kernel)
+    function = file.functions[0]
+    interface = interface_of_kernel(read.kernel, read.signature, function.name)
+    return _compile(_Unit(file, function, interface, read.kernel), replace(options, function=function.name), cache)
+
+
+def _compile(unit: _Unit, options: Options, cache: Cache) -> CompiledFunction:
+    address = key("call", build_address(unit.file.source, options), unit.function.name)
+    known = cache.get(address)
+    entry = known if known is not None else _build(unit, options)
+    if known is None:
+        cache.put(address, entry)
+    head, _, library = entry.partition(b"\n")
+    data: dict[str, Any] = json.loads(head)
+    account = parse_account(data["account"])
+    unbounded = tuple(a.name for a in unit.interface.arguments if not a.bounded)
+    report = Report(account.functions[0], account.floats, account.compile, unbounded, known is not None)
+    native = NativeFunction(library, unit.interface, options.threads)
+    return CompiledFunction(native, report, account.text, data["stages"])
+
+
+def _build(unit: _Unit, options: Options) -> bytes:
+    """One line of JSON (the account and the stages), then the library."""
+    target = load_target(options.target)
+    with tempfile.TemporaryDirectory(prefix="planish-") as folder:
+        bench = make_workbench(options, target, Path(folder), unit.file.source)
+        result = build_function(unit.function, unit.file, options, target, bench)
+        if unit.kernel is not None:
+            _confirm(unit, unit.kernel, result, options, bench)
+        whole = assemble_file(unit.file, options, (result,), target, bench)
+        library = result.selection.library if result.selection is not None else None
+        if library is None:
+            library = _build_original(unit, bench, bench.shared_flags)
+        code = library.read_bytes()
+    account = account_for(whole, options)
+    stages: dict[str, str] = {}
+    for stage in STAGES:
+        stages[stage] = whole.text if stage == "c" else stage_text(stage, result.plans, unit.file, options)
+    head = {"account": print_account(_complete(account, unit.function)), "stages": stages}
+    return json.dumps(head).encode() + b"\n" + code
+
+
+def _complete(account: FileAccount, function: CFunction) -> FileAccount:
+    """The account with an entry for the function, also where there was nothing to treat."""
+    if account.functions:
+        return account
+    reasons = ("no loop nest was found that could be treated",)
+    return replace(
+        account,
+        functions=(FunctionAccount(function.name, function.span.line, False, (), reasons, "", None, None, None),),
+    )
+
+
+def _build_original(unit: _Unit, bench: Workbench, flags: Sequence[str]) -> Path:
+    text = unit.file.source.text + entry_text(unit.interface.signature)
+    return compile_library(bench.compiler, text, ("-w", *flags), bench.folder, include_dirs=bench.include_dirs)
+
+
+def _confirm(unit: _Unit, kernel: Kernel, result: FunctionResult, options: Options, bench: Workbench) -> None:
+    """The C of a Python kernel is what versions are compared with; it has to mean what the kernel means."""
+    signature: Signature = unit.interface.signature
+    known = tuple(known_arguments(p, unit.function) for p in result.plans if p.prepared is not None)
+    cases = check_cases(unit.function, known, options.sizes)
+    library = _build_original(unit, bench, ("-O1", "-ffp-contract=off"))
+    wrong = confirm_meaning(library, kernel, signature, cases)
+    if wrong:
+        raise RuntimeError(f"the C for {kernel.name} does not compute what the kernel means: {wrong}")
+
+
+class KernelFunction:
+    """A Python function of nested loops, compiled when it is first called or asked about.
+
+    `python` is the function as it was written: it runs as ordinary Python. The rest is as in `CompiledFunction`.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: Options, cache: Cache | None) -> None:
+        functools.update_wrapper(self, function)
+        self.python = function
+        self._read = read_python(function)
+        self._options, self._cache = options, cache
+        self._lock = threading.Lock()
+        self._compiled: CompiledFunction | None = None
+
+    @property
+    def compiled(self) -> CompiledFunction:
+        """The compiled function; raises PlanishError where it cannot be compiled."""
+        with self._lock:
+            if self._compiled is None:
+                self._compiled = _compile_kernel(self._read, self._options, self._cache or Cache())
+            return self._compiled
+
+    @property
+    def source(self) -> str:
+        """The C text that runs."""
+        return self.compiled.source
+
+    @property
+    def report(self) -> Report:
+        """What was done, and how it was verified."""
+        return self.compiled.report
+
+    @property
+    def stages(self) -> Mapping[str, str]:
+        """The text of each stage of the compilation."""
+        return self.compiled.stages
+
+    def __call__(self, *arguments: Any, **named: Any) -> None:
+        """Runs the compiled function on NumPy arrays; raises TypeError and ValueError for what does not fit."""
+        self.compiled(*arguments, **named)
+
+    def __repr__(self) -> str:
+        return f"<planish kernel {self.python.__name__}{self._read.signature}>"
+
+
+@overload
+def kernel(function: Callable[..., Any], /) -> KernelFunction: ...
+
+
+@overload
+def kernel(
+    *, target: str = "native", fp: Floats = "reassociate", threads: int = 1, measure: bool = False,
+    sizes: Mapping[str, int] | None = None, compiler: str | None = None, cache: Cache | None = None,
+) -> Callable[[Callable[..., Any]], KernelFunction]: ...  # fmt: skip
+
+
+def kernel(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    target: str = "native",
+    fp: Floats = "reassociate",
+    threads: int = 1,
+    measure: bool = False,
+    sizes: Mapping[str, int] | None = None,
+    compiler: str | None = None,
+    cache: Cache | None = None,
+) -> KernelFunction | Callable[[Callable[..., Any]], KernelFunction]:
+    """A decorator: `@kernel` or `@kernel(fp="strict")` on a function of annotated parameters and nested loops.
+
+    The function is read at once, so that what it must not contain is told at its definition (PlanishError E03xx with
+    the line); it is compiled when first called. The options are those of `compile`.
+    """
+    options = _options(target, fp, threads, measure, sizes, (), (), compiler)
+    if function is not None:
+        return KernelFunction(function, options, cache)
+    return lambda plain: KernelFunction(plain, options, cache)

@@ -1,0 +1,169 @@
+"""`planish build FILE.c…`: a drop-in for each file, and a table of what was done.
+
+    planish build gemm.c -o fast --function gemm
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planish.cli.exits import OK, USER_ERROR, guarded, tell
+from planish.cli.files import Input, check_outputs, read_input, write_files
+from planish.cli.options import (
+    Compiler,
+    Defines,
+    Files,
+    Floats,
+    Fp,
+    Function,
+    Includes,
+    Sizes,
+    Target,
+    Threads,
+    check_defines,
+    parse_sizes,
+    read_floats,
+)
+from planish.cli.progress import show_progress
+from planish.core.cache import Cache
+from planish.core.diagnostic import PlanishError
+from planish.pipeline import Options
+from planish.report.account import FileAccount
+from planish.report.store import build_cached
+from planish.report.tables import build_table, describe_floats, describe_times, make_console
+from planish.run.toolchain import choose_compiler
+from planish.stages import STAGES, Stage, print_stages
+from planish.target.load import load_target
+
+DEFAULT_FOLDER = Path("planish-out")
+
+
+class StageName(StrEnum):
+    """A stage that can be shown; see planish.stages."""
+
+    read = "read"
+    prepare = "prepare"
+    schedule = "schedule"
+    nest = "nest"
+    c = "c"
+
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+@app.command()
+@guarded
+def build(
+    files: Files,
+    output: Annotated[Path, typer.Option("-o", metavar="DIR", help="Where the drop-ins go.")] = DEFAULT_FOLDER,
+    target: Target = "native",
+    function: Function = None,
+    threads: Threads = 1,
+    fp: Fp = Floats.reassociate,
+    measure: Annotated[
+        bool, typer.Option("--measure/--no-measure", help="Time each version; without, take the most promising one.")
+    ] = True,
+    size: Sizes = None,
+    define: Defines = None,
+    include: Includes = None,
+    cc: Compiler = None,
+    dump: Annotated[
+        list[StageName] | None,
+        typer.Option("--dump", help="Print a stage on stdout; the table goes to stderr.", show_default=False),
+    ] = None,
+    stop_after: Annotated[
+        StageName | None,
+        typer.Option("--stop-after", help="Print a stage on stdout; write no file.", show_default=False),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Build anew what is cached; replace files that Planish did not write.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
+) -> int:
+    """Write a verified and faster drop-in for each C file.
+
+    DIR/FILE.c has the functions of FILE.c with the same signatures; every loop nest that was replaced stays in it for
+    the calls that the new one does not cover. DIR/FILE.h declares them. The new code is checked beside the original on
+    random data, and used only where it was measured to be faster.
+    """
+    options = Options(
+        target=target, function=function, threads=threads, fp=read_floats(fp), measure=measure,
+        sizes=parse_sizes(size or []), defines=check_defines(define or []), include_dirs=tuple(include or ()),
+        compiler=cc,
+    )  # fmt: skip
+    names = list(dict.fromkeys(files))
+    if stop_after is not None:
+        return _show(names, options, (stop_after,))
+    load_target(target)
+    choose_compiler(cc)
+    check_outputs(names, output, force)
+    if dump:
+        shown = _show(names, options, tuple(dump))
+        if shown != OK:
+            return shown
+    return _build(names, output, options, force, quiet, to_stderr=bool(dump))
+
+
+def _show(names: list[str], options: Options, wanted: tuple[StageName, ...]) -> int:
+    """The stages of every file on stdout, in the order in which a nest goes through them."""
+    stages: tuple[Stage, ...] = tuple(s for s in STAGES if any(s == w.value for w in wanted))
+    for name in names:
+        texts = print_stages(read_input(name).source, options, stages)
+        sys.stdout.write("\n".join(texts[stage] for stage in stages))
+    return OK
+
+
+def _build(names: list[str], folder: Path, options: Options, force: bool, quiet: bool, to_stderr: bool) -> int:
+    cache = Cache()
+    done: list[tuple[FileAccount, bool]] = []
+    written: list[Path] = []
+    failed = False
+    with show_progress(len(names), quiet) as progress:
+        for name in names:
+            progress.start(name)
+            try:
+                given = read_input(name)
+                account, cached = build_cached(given.source, options, cache, force=force, tell=progress.tell)
+                written += _write(given, account, folder)
+            except PlanishError as error:
+                # The other files are built all the same.
+                tell(error)
+                failed = True
+            else:
+                done.append((account, cached))
+            progress.finish()
+    _report(done, written, quiet, to_stderr)
+    return USER_ERROR if failed else OK
+
+
+def _write(given: Input, account: FileAccount, folder: Path) -> tuple[Path, ...]:
+    stem = Path(given.source.name).stem
+    return write_files(folder, {f"{stem}.c": account.text, f"{stem}.h": account.header}, given.encoding)
+
+
+def _report(done: list[tuple[FileAccount, bool]], written: list[Path], quiet: bool, to_stderr: bool) -> None:
+    for warning in (w for account, _ in done for w in account.warnings):
+        print(warning, file=sys.stderr)
+    if quiet or not done:
+        return
+    console = make_console(sys.stderr if to_stderr else sys.stdout)
+    accounts = [account for account, _ in done]
+    console.print(build_table(done))
+    console.print()
+    for line in (*describe_times(accounts), describe_floats(accounts)):
+        console.print(line, markup=False, soft_wrap=True)
+    for account in accounts:
+        console.print(f"compile {Path(account.name).name} with: {_command(account)}", markup=False, soft_wrap=True)
+    console.print(f"wrote {', '.join(map(str, written))}", markup=False, soft_wrap=True)
+
+
+def _command(account: FileAccount) -> str:
+    """The compiler's command line; headers beside the original are looked for there."""
+    local = re.search(r'^[ \t]*#[ \t]*include[ \t]*"', account.text, re.MULTILINE)
+    return f"{account.compile} -I{Path(account.name).parent}" if local else account.compile

@@ -1,0 +1,84 @@
+"""Which command is meant; its module is loaded only then, so that the help appears at once.
+
+>>> main(["--version"])
+planish 0.1.0
+0
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planish.cli.exits import OK, USAGE_ERROR, guard
+from planish.version import VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A subcommand: its name, the module that holds its `app`, and what it does in one line."""
+
+    name: str
+    module: str
+    summary: str
+
+
+COMMANDS = (
+    Command("build", "planish.cli.build", "Write a verified and faster drop-in for each C file."),
+    Command("explain", "planish.cli.explain", "Say what is done to each loop nest, and why."),
+    Command("bench", "planish.cli.bench", "Compare with what the compilers here make of the same file."),
+    Command("targets", "planish.cli.targets", "List the machines that --target takes."),
+    Command("cache", "planish.cli.cache", "Show or empty the store of earlier builds."),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its exit code: 0 done, 1 wrong input, 2 wrong usage, 70 a bug, 130 interrupted."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    match given:
+        case []:
+            print(_help(), end="", file=sys.stderr)
+            return USAGE_ERROR
+        case ["-h" | "--help" | "help", *_]:
+            print(_help(), end="")
+            return OK
+        case ["--version", *_]:
+            print(f"planish {VERSION}")
+            return OK
+        case [name, *rest]:
+            command = next((c for c in COMMANDS if c.name == name), None)
+            return _refuse(name) if command is None else guard(lambda: _run(command, rest))
+    return USAGE_ERROR
+
+
+def _run(command: Command, arguments: list[str]) -> int:
+    app = importlib.import_module(command.module).app
+    try:
+        app(args=arguments, prog_name=f"planish {command.name}")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else USAGE_ERROR
+    return OK
+
+
+def _help() -> str:
+    width = max(len(c.name) for c in COMMANDS)
+    lines = [f"  {c.name:{width}}  {c.summary}" for c in COMMANDS]
+    return (
+        "Usage: planish COMMAND [OPTIONS] FILE.c…\n\n"
+        "Plain C loop nests in, verified and faster drop-in C out.\n\n"
+        "Commands:\n" + "\n".join(lines) + "\n\n"
+        "Options:\n"
+        "  --help     This text; `planish COMMAND --help` tells a command's options.\n"
+        "  --version  The version.\n"
+    )
+
+
+def _refuse(name: str) -> int:
+    what = "option" if name.startswith("-") else "command"
+    near = difflib.get_close_matches(name, [c.name for c in COMMANDS], 1)
+    guess = f" Did you mean '{near[0]}'?" if near else ""
+    print(f"No such {what} '{name}'.{guess}\nTry 'planish --help'.", file=sys.stderr)
+    return USAGE_ERROR

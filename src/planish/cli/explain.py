@@ -1,0 +1,79 @@
+"""`planish explain FILE.c…`: what is done to each loop nest, and why.
+
+    planish explain gemm.c --function gemm
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from planish.cli.exits import OK, USER_ERROR, guarded, tell
+from planish.cli.files import read_input
+from planish.cli.options import (
+    Compiler,
+    Defines,
+    Files,
+    Floats,
+    Fp,
+    Function,
+    Includes,
+    Sizes,
+    Target,
+    Threads,
+    check_defines,
+    parse_sizes,
+    read_floats,
+)
+from planish.core.cache import Cache
+from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
+from planish.pipeline import Options
+from planish.report.account import FileAccount
+from planish.report.explanation import explain_file
+from planish.report.store import recall
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+@app.command()
+@guarded
+def explain(
+    files: Files,
+    target: Target = "native",
+    function: Function = None,
+    threads: Threads = 1,
+    fp: Fp = Floats.reassociate,
+    size: Sizes = None,
+    define: Defines = None,
+    include: Includes = None,
+    cc: Compiler = None,
+) -> int:
+    """Say what was recognised, which dependences hold it, which schedules are tried and why, and what was refused.
+
+    Nothing is run. Where the same options were built before, the version that the clock chose is told as well.
+    """
+    options = Options(
+        target=target, function=function, threads=threads, fp=read_floats(fp), sizes=parse_sizes(size or []),
+        defines=check_defines(define or []), include_dirs=tuple(include or ()), compiler=cc,
+    )  # fmt: skip
+    failed = False
+    for name in dict.fromkeys(files):
+        try:
+            source = read_input(name).source
+            sys.stdout.write(explain_file(source, options, _recall(source, options)))
+        except PlanishError as error:
+            tell(error)
+            failed = True
+    return USER_ERROR if failed else OK
+
+
+def _recall(source: Source, options: Options) -> FileAccount | None:
+    """An earlier build; without a compiler there is none, and the explanation does not need one."""
+    try:
+        return recall(source, options, Cache())
+    except PlanishError as error:
+        if error.diagnostic.code.startswith("E08"):
+            return None
+        raise

@@ -1,0 +1,85 @@
+"""What several commands take: the types of their options, and how values are read.
+
+>>> parse_sizes(["N=1000,M=20"])
+{'N': 1000, 'M': 20}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal, assert_never
+
+import typer
+
+MOST_THREADS = 1024
+
+
+class Floats(StrEnum):
+    """What may happen to floating-point results."""
+
+    strict = "strict"
+    contract = "contract"
+    reassociate = "reassociate"
+
+
+Files = Annotated[list[str], typer.Argument(metavar="FILE.c", help="C files.", show_default=False)]
+Target = Annotated[str, typer.Option("--target", help="The machine: a name (planish targets) or a .toml file.")]
+Function = Annotated[
+    str | None, typer.Option("--function", metavar="NAME", help="Only this function.", show_default=False)
+]
+Threads = Annotated[int, typer.Option("--threads", min=1, max=MOST_THREADS, help="Cores to use (OpenMP).")]
+Fp = Annotated[
+    Floats,
+    typer.Option("--fp", help="strict: bit-exact; contract: fused products and sums; reassociate: sums in any order."),
+]
+Sizes = Annotated[
+    list[str] | None,
+    typer.Option("--size", metavar="N=1000,…", help="Sizes to check and time with.", show_default=False),
+]
+Defines = Annotated[
+    list[str] | None, typer.Option("-D", metavar="NAME[=VALUE]", help="Define a macro.", show_default=False)
+]
+Includes = Annotated[
+    list[Path] | None, typer.Option("-I", metavar="DIR", help="Look for headers here.", show_default=False)
+]
+Compiler = Annotated[
+    str | None, typer.Option("--cc", metavar="NAME", help="The C compiler to use.", show_default="the first found")
+]
+
+_SIZE = re.compile(r"([A-Za-z_]\w*)=(\d{1,12})")
+_DEFINE = re.compile(r"[A-Za-z_]\w*(\([\w, ]*\))?(=.*)?", re.S)
+
+
+def parse_sizes(texts: Sequence[str]) -> dict[str, int]:
+    """The sizes in "N=1000,M=20"; raises typer.BadParameter."""
+    out: dict[str, int] = {}
+    for item in (x.strip() for text in texts for x in text.split(",")):
+        found = _SIZE.fullmatch(item)
+        if found is None:
+            raise typer.BadParameter(f"'{item}' is not of the form NAME=NUMBER", param_hint="'--size'")
+        out[found[1]] = int(found[2])
+    return out
+
+
+def check_defines(texts: Sequence[str]) -> tuple[str, ...]:
+    """The macros of -D; raises typer.BadParameter."""
+    for text in texts:
+        if not _DEFINE.fullmatch(text):
+            raise typer.BadParameter(f"'{text}' is not of the form NAME or NAME=VALUE", param_hint="'-D'")
+    return tuple(texts)
+
+
+def read_floats(floats: Floats) -> Literal["strict", "contract", "reassociate"]:
+    """The choice as the rest of the program spells it."""
+    match floats:
+        case Floats.strict:
+            return "strict"
+        case Floats.contract:
+            return "contract"
+        case Floats.reassociate:
+            return "reassociate"
+        case _:
+            assert_never(floats)

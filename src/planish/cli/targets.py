@@ -1,0 +1,25 @@
+"""`planish targets`: the machines that --target takes.
+
+    planish targets
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from planish.cli.exits import OK, guarded
+from planish.report.tables import make_console, targets_table
+from planish.target.description import target_names
+from planish.target.load import load_target
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+@app.command()
+@guarded
+def targets() -> int:
+    """List the machines that --target takes; a .toml file of your own is taken as well."""
+    make_console(sys.stdout).print(targets_table([load_target(name) for name in target_names()]))
+    return OK

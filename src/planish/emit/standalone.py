@@ -1,0 +1,112 @@
+"""A kernel that never was C as a C file of one plain function, for the same way that C files go.
+
+>>> from planish.ir.parser import parse_kernel
+>>> file = emit_standalone(parse_kernel("kernel zero(n; x: f64[n]) { for i in 0 .. n { x[i] = 0.0 } }"))
+>>> print(file.source.text[file.functions[0].start:], end="")
+void zero(ptrdiff_t n, double *x)
+{
+  for (ptrdiff_t i = 0; i < n; i++) {
+    x[i] = 0.0;
+  }
+}
+>>> file.functions[0].regions[0].names
+(('n', 'n'), ('x', 'x'))
+"""
+
+from __future__ import annotations
+
+import re
+
+from planish.core.span import Source, Span
+from planish.emit.c import emit_function
+from planish.emit.prologue import HELPERS, emit_prologue
+from planish.frontend.c.unit import CFile, CFunction, CParameter, Region
+from planish.ir.expr import PURE_FUNCTIONS, Expr, Var
+from planish.ir.nest import Kernel
+from planish.ir.traverse import substitute
+from planish.ir.types import INDEX
+
+_TAKEN = frozenset(
+    {
+        "main", "abs", "labs", "llabs", "div", "ldiv", "lldiv", "exit", "abort", "atexit", "system", "rand", "srand",
+        "random", "srandom", "malloc", "calloc", "realloc", "free", "qsort", "bsearch", "select", "index", "rindex",
+        "gamma", "lgamma", "tgamma", "erf", "erfc", "j0", "j1", "jn", "y0", "y1", "yn", "exp10", "pow10", "logb",
+        "ilogb", "ldexp", "frexp", "modf", "scalbn", "scalbln", "scalb", "significand", "drem", "remainder", "remquo",
+        "nan", "nearbyint", "nextafter", "nexttoward", "fdim", "fmaximum", "fminimum", "lround", "llround", "lrint",
+        "llrint", "roundeven", "sincos", "isnan", "isinf", "isfinite", "finite", "signbit", "acosh", "asinh", "atanh",
+        "register", "double", "float", "int", "long", "short", "char", "void", "auto", "const", "static", "struct",
+        "union", "enum", "switch", "case", "default", "goto", "do", "extern", "inline", "restrict", "signed",
+        "unsigned", "sizeof", "typedef", "volatile", "bool", "true", "false", "asm", "typeof",
+    }
+)  # fmt: skip
+_NAME = re.compile(r"\(\*(?:restrict )?(\w+)\)|(\w+)$")
+
+
+def c_name_of(kernel: Kernel) -> str:
+    """The name of the kernel's C function: its own, unless C or its library has that already."""
+    plain = {f"{name}{suffix}" for name in PURE_FUNCTIONS for suffix in ("", "f", "l")}
+    bad = kernel.name in _TAKEN or kernel.name in plain or kernel.name.startswith(("_", "planish_"))
+    return f"kernel_{kernel.name.lstrip('_')}" if bad else kernel.name
+
+
+def emit_standalone(kernel: Kernel) -> CFile:
+    """The kernel as the only function of a C file, all of whose body is one region.
+
+    Its parameters are the sizes, the scalars and the arrays, in this order. PlanishError E0710 for bf16.
+    """
+    name = c_name_of(kernel)
+    function = emit_function(kernel, name).removeprefix("static ")
+    # The helpers get names of their own: the replacement's prologue brings the same ones.
+    own = re.compile(r"\bplanish_(?=(?:" + "|".join(h.removeprefix("planish_") for h in HELPERS) + r")\b)")
+    text = own.sub("plain_", emit_prologue([function]))
+    function = own.sub("plain_", function)
+    start = text.index(function)
+    head, _, _ = function.partition("\n{\n")
+    first, end = start + len(head) + len("\n{\n"), start + function.rindex("}")
+    body = text[first:end]
+    first, end = first + len(body) - len(body.lstrip()), first + len(body.rstrip())
+    names = tuple(zip(_names(kernel), _spelt(head), strict=True))
+    region = Region(name, 1, kernel, first, end, names, span=kernel.span)
+    parameters = _parameters(kernel, dict(names), _split(head))
+    prototype = " ".join(head.split()) + ";"
+    span = kernel.span or Span(f"{name}.c", 1, 1, 1, 2)
+    whole = CFunction(name, False, None, prototype, parameters, (region,), span, start, start + len(function))
+    return CFile(Source(f"{name}.c", text), (whole,), (), text)
+
+
+def _names(kernel: Kernel) -> list[str]:
+    return [*kernel.sizes, *(s.name for s in kernel.scalars), *(a.name for a in kernel.arrays)]
+
+
+def _split(head: str) -> list[str]:
+    """The parameters' declarations; commas within parentheses and brackets do not part them."""
+    out, depth = [""], 0
+    for character in head[head.index("(") + 1 : head.rindex(")")]:
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            out.append("")
+        else:
+            out[-1] += character
+    texts = [" ".join(text.split()) for text in out]
+    return [] if texts == ["void"] else texts
+
+
+def _spelt(head: str) -> list[str]:
+    """How C spells the parameters' names."""
+    found = (_NAME.search(text) for text in _split(head))
+    return [match[1] or match[2] for match in found if match is not None]
+
+
+def _parameters(kernel: Kernel, spelt: dict[str, str], texts: list[str]) -> tuple[CParameter, ...]:
+    fresh: dict[str, Expr] = {name: Var(spelt[name], INDEX) for name in kernel.sizes}
+    declared = dict(zip(spelt, texts, strict=True))
+    sizes = [CParameter(spelt[n], INDEX, False, (), declared[n]) for n in kernel.sizes]
+    scalars = [CParameter(spelt[s.name], s.type, False, (), declared[s.name]) for s in kernel.scalars]
+    arrays = [
+        CParameter(
+            spelt[a.name], a.type, True, tuple(None if e is None else substitute(e, fresh) for e in a.shape),
+            declared[a.name],
+        )
+        for a in kernel.arrays
+    ]  # fmt: skip
+    return (*sizes, *scalars, *arrays)

@@ -1,0 +1,210 @@
+"""The original and the drop-in under every compiler found, each verified, then timed side by side.
+
+    for contest in run_contests(source, account, options, find_compilers(), budget=3.0, tell=print):
+        contest.best("original"), contest.best("planish")
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
+from planish.frontend.c.unit import CFunction
+from planish.pipeline import Options, RegionPlan, Tell, known_arguments, read_file
+from planish.poly.affine import NotAffineError
+from planish.report.account import FileAccount
+from planish.run.cases import check_cases, clock_case, signature_of
+from planish.run.clock import Timing, measure
+from planish.run.entry import entry_text
+from planish.run.oracle import compare
+from planish.run.process import Limits
+from planish.run.signature import Case, Signature
+from planish.run.tolerance import Tolerance
+from planish.run.toolchain import FEATURES, Compiler, compile_library, supports
+from planish.schedule.plan import prepare
+from planish.target.load import load_target
+from planish.target.machine import Target
+
+Side = Literal["original", "polly", "planish"]
+FAST = "-ffast-math"
+_COMPILE_LIMITS = Limits(seconds=120)
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A text under a compiler with flags: the original, the original under Polly, or the drop-in."""
+
+    side: Side
+    compiler: Compiler
+    flags: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The compiler and the flags that set contestants apart: "gcc 12.2.0 -ffast-math"."""
+        polly = " polly" if self.side == "polly" else ""
+        fast = f" {FAST}" if FAST in self.flags else ""
+        return f"{self.compiler.name} {self.compiler.version}{polly}{fast}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How a contestant fared: its times, or the reason why it has none."""
+
+    contestant: Contestant
+    timing: Timing | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """One function: the arguments it was timed with, and every contestant's place."""
+
+    file: str
+    function: str
+    arguments: str
+    replaced: bool
+    places: tuple[Place, ...]
+
+    def best(self, side: Side) -> Place | None:
+        """The fastest of one side; None where none was timed."""
+        timed = [p for p in self.places if p.contestant.side == side and p.timing is not None]
+        return min(timed, key=lambda p: p.timing.median if p.timing else 0.0, default=None)
+
+    def ratio(self, side: Side) -> float | None:
+        """How many times faster the drop-in is than the best of `side`, each under its best compiler."""
+        ours, theirs = self.best("planish"), self.best(side)
+        if ours is None or theirs is None or ours.timing is None or theirs.timing is None:
+            return None
+        return theirs.timing.median / ours.timing.median
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """What all contestants of one function share."""
+
+    signature: Signature
+    cases: tuple[Case, ...]
+    clock: Case
+    reference: Path
+    folder: Path
+    include_dirs: tuple[Path, ...]
+    tolerance: Tolerance | Literal["exact"]
+
+
+def list_contestants(compilers: Sequence[Compiler], target: Target, options: Options) -> tuple[Contestant, ...]:
+    """Every compiler with and without -ffast-math on every side; Polly where a compiler has it."""
+    out: list[Contestant] = []
+    defines = tuple(f"-D{d}" for d in options.defines)
+    proven = FEATURES["openmp"] if options.threads > 1 else FEATURES["simd"]
+    exact = ("-ffp-contract=off",) if options.fp == "strict" else ()
+    for compiler in compilers:
+        base = ("-O3", *target.flags_for(compiler.kind), *defines)
+        sides: list[tuple[Side, tuple[str, ...]]] = [("original", base), ("planish", (*base, *exact, *proven))]
+        if compiler.kind == "clang" and supports(compiler, "polly"):
+            sides.insert(1, ("polly", (*base, "-mllvm", "-polly")))
+        for side, flags in sides:
+            out.append(Contestant(side, compiler, flags))
+            if not (side == "planish" and exact):
+                out.append(Contestant(side, compiler, (*flags, FAST)))
+    return tuple(out)
+
+
+def run_contests(
+    source: Source, account: FileAccount, options: Options, compilers: Sequence[Compiler], budget: float, tell: Tell
+) -> Iterator[Contest]:
+    """The contest of each function that has a loop nest; `budget` is in seconds for the timing of one function.
+
+    Raises PlanishError where the original does not compile.
+    """
+    target = load_target(options.target)
+    file = read_file(source, options)
+    contestants = list_contestants(compilers, target, options)
+    beside = Path(source.name).resolve().parent
+    for function in file.functions:
+        if options.function not in (None, function.name) or not function.regions:
+            continue
+        with tempfile.TemporaryDirectory(prefix="planish-") as folder:
+            event = _arrange(function, source, options, compilers[0], Path(folder), (beside, *options.include_dirs))
+            if event is None:
+                continue
+            built = next((f for f in account.functions if f.function == function.name), None)
+            places = _compete(event, contestants, source.text, account.text, budget, options.threads, tell)
+            arguments = event.clock.describe(event.signature)
+            yield Contest(source.name, function.name, arguments, built is not None and built.replaced, places)
+
+
+def _arrange(
+    function: CFunction, source: Source, options: Options, compiler: Compiler, folder: Path,
+    include_dirs: tuple[Path, ...],
+) -> _Event | None:  # fmt: skip
+    signature = signature_of(function)
+    if signature is None:
+        return None
+    plans: list[RegionPlan] = []
+    for region in function.regions:
+        try:
+            plans.append(RegionPlan(region, prepare(region.kernel), (), ()))
+        except NotAffineError:
+            continue
+    if not plans:
+        return None
+    known = tuple(known_arguments(p, function) for p in plans)
+    cases, clock = check_cases(function, known, options.sizes), clock_case(function, known, options.sizes)
+    if clock is None:
+        return None
+    flags = ("-O1", "-ffp-contract=off", *(f"-D{d}" for d in options.defines))
+    reference = _compile(source.text, signature, compiler, flags, folder, include_dirs)
+    tolerance: Tolerance | Literal["exact"] = "exact" if options.fp == "strict" else Tolerance()
+    return _Event(signature, cases, clock, reference, folder, include_dirs, tolerance)
+
+
+def _compile(
+    text: str, signature: Signature, compiler: Compiler, flags: tuple[str, ...], folder: Path,
+    include_dirs: tuple[Path, ...],
+) -> Path:  # fmt: skip
+    full = text + entry_text(signature)
+    return compile_library(compiler, full, ("-w", *flags), folder, _COMPILE_LIMITS, include_dirs)
+
+
+def _compete(
+    event: _Event, contestants: tuple[Contestant, ...], original: str, ours: str, budget: float, threads: int,
+    tell: Tell,
+) -> tuple[Place, ...]:  # fmt: skip
+    name = event.signature.function
+    ready: list[tuple[str, Path]] = []
+    places: dict[str, Place] = {}
+    for number, contestant in enumerate(contestants):
+        tell(f"{name}: checking {contestant.side} under {contestant.label}")
+        text = ours if contestant.side == "planish" else original
+        outcome = _verify(event, contestant, text)
+        if isinstance(outcome, str):
+            places[str(number)] = Place(contestant, None, outcome)
+        else:
+            ready.append((str(number), outcome))
+            places[str(number)] = Place(contestant, None, "")
+    tell(f"{name}: timing {len(ready)} contestants")
+    try:
+        for timing in measure(ready, event.signature, event.clock, budget, 5, threads):
+            places[timing.label] = replace(places[timing.label], timing=timing)
+    except PlanishError as error:
+        for label, _ in ready:
+            places[label] = replace(places[label], reason=error.diagnostic.message)
+    return tuple(places[str(number)] for number in range(len(contestants)))
+
+
+def _verify(event: _Event, contestant: Contestant, text: str) -> Path | str:
+    """The contestant's library, or why it does not take part."""
+    try:
+        library = _compile(
+            text, event.signature, contestant.compiler, contestant.flags, event.folder, event.include_dirs
+        )
+    except PlanishError as error:
+        return error.diagnostic.message.splitlines()[0]
+    verdict = compare(event.reference, library, event.signature, event.cases, event.tolerance)
+    # A result that depends on the order of sums too much for a verdict is no fault of a compiler.
+    return library if verdict.status in ("ok", "weak") else f"{verdict.status}: {verdict.message}"

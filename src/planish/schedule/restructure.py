@@ -1,0 +1,91 @@
+"""Loops are distributed over the statements inside them, and nested loops that may be interchanged become one band.
+
+Before: for k { for j { S4; for i { S5 }; for i { S6 } } }
+After:  for k { for j { S4 };  for (j, i) { S5 };  for (j, i) { S6 } }
+
+>>> import islpy as isl
+>>> tree = isl.Schedule.from_domain(isl.UnionSet("{ S[i] : 0 <= i < 9 }"))
+>>> merge_bands(tree, isl.UnionMap("{ }")).get_root().n_children()
+1
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from planish.poly.legality import find_violation, schedule_map
+from planish.poly.trees import SEQUENCES, Kind, Path, find_node, find_paths, has_band, kind_of
+from planish.schedule.band import same_time
+
+
+def distribute(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule:
+    """Every loop around a sequence with loops in it becomes one loop for each part, wherever that is legal."""
+    tried: set[Path] = set()
+    while True:
+        left = [p for p in find_paths(schedule.get_root(), _is_distributable) if p not in tried]
+        if not left:
+            return schedule
+        tried.add(left[0])
+        changed = _sink(find_node(schedule, left[0])).get_schedule()
+        if find_violation(schedule_map(changed), order) is None:
+            schedule = changed
+            tried = {p for p in tried if p != left[0]}
+
+
+def _is_distributable(node: isl.ScheduleNode) -> bool:
+    if kind_of(node) != Kind.band or kind_of(node.get_child(0)) not in SEQUENCES:
+        return False
+    parts = node.get_child(0)
+    return any(has_band(parts.get_child(i)) for i in range(parts.n_children()))
+
+
+def _sink(node: isl.ScheduleNode) -> isl.ScheduleNode:
+    """The band at `node` moved below the parts of the sequence under it; returns the sequence."""
+    schedule = node.band_get_partial_schedule()
+    node = node.delete()
+    depth = node.get_tree_depth()
+    for i in range(node.n_children()):
+        part = node.get_child(i).get_child(0)
+        below = part.insert_partial_schedule(schedule.intersect_domain(part.get_universe_domain()))
+        node = below.ancestor(below.get_tree_depth() - depth)
+    return node
+
+
+def merge_bands(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule:
+    """Bands directly inside each other become one where no dependence goes backward along any of the loops."""
+    tried: set[Path] = set()
+    while True:
+        left = [p for p in find_paths(schedule.get_root(), _is_nested) if p not in tried]
+        if not left:
+            return schedule
+        tried.add(left[0])
+        node = find_node(schedule, left[0])
+        if _is_permutable(node, order):
+            schedule = _join(node).get_schedule()
+            tried = {p for p in tried if len(p) < len(left[0])}
+
+
+def _is_nested(node: isl.ScheduleNode) -> bool:
+    return kind_of(node) == Kind.band and kind_of(node.get_child(0)) == Kind.band
+
+
+def _is_permutable(node: isl.ScheduleNode, order: isl.UnionMap) -> bool:
+    """Whether no dependence inside the band at `node` goes backward along a member of it or of the band below."""
+    domain = node.get_domain()
+    prefix = node.get_prefix_schedule_union_map().intersect_domain(domain)
+    inside = order.intersect_domain(domain).intersect_range(domain).intersect(same_time(prefix))
+    for band in (node, node.get_child(0)):
+        partial = band.band_get_partial_schedule()
+        for i in range(band.band_n_member()):
+            member = isl.UnionMap.from_union_pw_aff(partial.get_at(i)).intersect_domain(domain)
+            if not inside.intersect(member.lex_gt_union_map(member)).is_empty():
+                return False
+    return True
+
+
+def _join(node: isl.ScheduleNode) -> isl.ScheduleNode:
+    outer = node.band_get_partial_schedule()
+    node = node.delete()
+    inner = node.band_get_partial_schedule()
+    node = node.delete()
+    return node.insert_partial_schedule(outer.flat_range_product(inner)).band_set_permutable(1)

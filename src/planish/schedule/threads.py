@@ -1,0 +1,48 @@
+"""The outermost loops whose iterations are independent are marked to run on several threads.
+
+>>> import islpy as isl
+>>> band = '{ "schedule": "[n] -> [{ S[i] -> [(i)] }]" }'
+>>> tree = isl.Schedule('{ "domain": "[n] -> { S[i] : 0 <= i < n }", "child": ' + band + ' }')
+>>> mark_threads(tree, isl.UnionMap("{ }")).get_root().get_child(0).mark_get_id().get_name()
+'threads'
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from planish.poly.trees import Kind, Path, find_node, kind_of
+from planish.schedule.band import same_time
+
+
+def mark_threads(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule:
+    """The schedule with a mark above the first independent loop on each way down from the root."""
+    for path, member in _independent(schedule.get_root(), (), order):
+        node = find_node(schedule, path)
+        if member:
+            node = node.band_split(member).get_child(0)
+        schedule = node.insert_mark(isl.Id("threads")).get_schedule()
+    return schedule
+
+
+def _independent(node: isl.ScheduleNode, path: Path, order: isl.UnionMap) -> list[tuple[Path, int]]:
+    """Paths of bands and the positions of the members in them to run in parallel, the deepest paths first."""
+    if kind_of(node) == Kind.band:
+        member = _first_independent(node, order)
+        if member is not None:
+            return [(path, member)]
+    found = [x for i in range(node.n_children()) for x in _independent(node.get_child(i), (*path, i), order)]
+    return sorted(found, key=lambda x: len(x[0]), reverse=True)
+
+
+def _first_independent(node: isl.ScheduleNode, order: isl.UnionMap) -> int | None:
+    domain = node.get_domain()
+    prefix = node.get_prefix_schedule_union_map().intersect_domain(domain)
+    left = order.intersect_domain(domain).intersect_range(domain).intersect(same_time(prefix))
+    partial = node.band_get_partial_schedule()
+    for i in range(node.band_n_member()):
+        together = same_time(isl.UnionMap.from_union_pw_aff(partial.get_at(i)).intersect_domain(domain))
+        if left.is_subset(together):
+            return i
+        left = left.intersect(together)
+    return None

@@ -1,0 +1,99 @@
+"""What is claimed, and how the exit code tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import claims
+import claims_spine
+import pytest
+from claim import Claim, Note, at_least, below
+from claims_spine import count_inputs, count_programs, find_unread, judge
+from dsp import DSP
+from polybench import POLYBENCH
+from record import Heat, LeftOut, Result, Time
+
+TIMES = (
+    Time("gcc", "compiler", "gcc", 3.0, 3.0, 3.0, 5),
+    Time("clang-19 polly", "polly", "clang-19", 1.2, 1.2, 1.2, 5),
+    Time("ours gcc", "ours", "gcc", 1.5, 1.5, 1.5, 5),
+)
+HEAT = Heat("kernel_a", {"n": 2}, TIMES, (), "tiled", "gcc", kept=False)
+RESULT = Result("a", "LARGE", "s", "s", "m", ("gcc",), "d", 1.0, 2.0, (HEAT,))
+
+
+def test_bars() -> None:
+    assert at_least("x", 30, 30).ok and not at_least("x", 0.9699, 0.97).ok
+    assert below("x", 1.49, 1.5).ok and not below("x", 1.5, 1.5).ok
+
+
+def test_unknown_issue(capsys: pytest.CaptureFixture[str]) -> None:
+    assert claims.main(["no-such-issue"]) == 2
+    assert "no claims are known for `no-such-issue`; there are: spine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("value", "code"), [(2.0, 0), (1.0, 1)])
+def test_one_short_claim_fails(value: float, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
+        assert quick and not stored
+        yield Note("a sample")
+        yield at_least("a", value, 1.5)
+        yield at_least("b", 7, 1)
+
+    monkeypatch.setattr(claims, "ISSUES", {"spine": examine})
+    assert claims.main(["spine", "--quick"]) == code
+
+
+def test_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
+        yield at_least("a", 1, 1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(claims, "ISSUES", {"spine": examine})
+    assert claims.main(["spine"]) == 130
+
+
+def test_judgement_of_results() -> None:
+    found = {c.name: c for c in judge(POLYBENCH, [RESULT], 2) if isinstance(c, Claim)}
+    assert (found["polybench.verified"].value, found["polybench.verified"].ok) == (1, False)
+    assert (found["polybench.never_slower"].value, found["polybench.never_slower"].ok) == (2.0, True)
+    assert found["polybench.over_compilers"].ok
+    assert abs(found["polybench.over_polly"].value - 0.8) < 1e-12 and not found["polybench.over_polly"].ok
+    assert {c.name for c in judge(DSP, [RESULT], 1) if isinstance(c, Claim)} == {"dsp.verified", "dsp.never_slower"}
+
+
+def test_a_wrong_result_is_named() -> None:
+    wrong = LeftOut("ours gcc", "ours", "gcc", "mismatch: x[1] is 0 instead of 1")
+    result = replace(RESULT, heats=(replace(HEAT, times=TIMES[:2], left_out=(wrong,)),))
+    items = list(judge(POLYBENCH, [result], 1))
+    assert "note a is not verified: ours gcc: mismatch: x[1] is 0 instead of 1" in map(str, items)
+    assert [c.ok for c in items if isinstance(c, Claim)] == [False, False, False, False]
+
+
+def test_extraction_sees_a_loop_that_was_left(tmp_path: Path) -> None:
+    assert find_unread(POLYBENCH.files(["gemm"])[0]) == ""
+    assert "is in no region" in find_unread(DSP.files(["histogram"])[0])
+    lonely = tmp_path / "lonely.c"
+    lonely.write_text("int f(int n) { /* for ever */ return n; }\n")
+    assert find_unread(lonely) == "no region"
+    lonely.write_text("int f(int n) { for (;\n")
+    assert find_unread(lonely)
+
+
+def test_counts(tmp_path: Path) -> None:
+    (tmp_path / "test_random.py").write_text("PROGRAMS = 512\nLIMIT = 9999\n")
+    (tmp_path / "programs.py").write_text("PROGRAMS = 7000\n")
+    for name in ("a.c", "deep/b.py.txt", "deep/__init__.py", "test_errors.py", "__pycache__/x.pyc", ".hidden"):
+        (tmp_path / "errors" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "errors" / name).write_text("")
+    assert count_programs(tmp_path) == 512
+    assert count_programs(tmp_path / "errors") == 0
+    assert count_inputs(tmp_path / "errors") == 2
+
+
+def test_the_sample_is_part_of_the_suites() -> None:
+    for suite, name in claims_spine.SAMPLE:
+        assert suite.files([name])
+    assert len(POLYBENCH.files(claims_spine.BUILD_SAMPLE)) == len(claims_spine.BUILD_SAMPLE)
