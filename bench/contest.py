@@ -71,7 +71,7 @@ class Contestant:
 
 
 @dataclass(frozen=True, slots=True)
-class _Course:
+class Course:
     """What all contestants of one function run: the checked reference, its signature, a small and the timed call."""
 
     reference: Path
@@ -88,7 +88,7 @@ def hold(suite: Suite, file: Path, dataset: str, rules: Rules, tell: Tell) -> Re
 
     What goes wrong with a contestant leaves that one out; a file that cannot be built becomes a result with an error.
     """
-    started = time.monotonic()
+    started, state = time.monotonic(), compiler_state()
     source = read_source(file)
     options = Options(
         sizes=suite.sizes(file, dataset), defines=suite.defines(dataset), include_dirs=(suite.folder,),
@@ -96,9 +96,8 @@ def hold(suite: Suite, file: Path, dataset: str, rules: Rules, tell: Tell) -> Re
     )  # fmt: skip
     heats: tuple[Heat, ...] = ()
     error, build_seconds = "", 0.0
-    tell("building the drop-in")
     try:
-        built = build_file(source, options)
+        built = build_file(source, options, lambda stage: tell(f"building: {stage}"))
         build_seconds = time.monotonic() - started
         with tempfile.TemporaryDirectory(prefix="planish-bench-") as folder:
             heats = race_file(suite, file, dataset, built, options, rules, Path(folder), tell)
@@ -109,7 +108,7 @@ def hold(suite: Suite, file: Path, dataset: str, rules: Rules, tell: Tell) -> Re
         error = f"bug: {type(bug).__name__}: {bug}"
         traceback.print_exception(bug)
     return Result(
-        file.stem, dataset, compiler_state(), digest(source.text), machine_name(),
+        file.stem, dataset, state, digest(source.text), machine_name(),
         tuple(str(c) for c in rules.compilers), time.strftime("%Y-%m-%d %H:%M"), round(build_seconds, 3),
         round(time.monotonic() - started, 1), heats, error or ("" if heats else "no function that can be called"),
     )  # fmt: skip
@@ -133,7 +132,7 @@ def race_file(
         strict = ("-O2", "-ffp-contract=off", *_macros(options))
         reference = Contestant("reference", "compiler", rules.compilers[0], built.source.text, strict)
         library = _compile(reference, signature, folder, suite.folder, rules)
-        course = _Course(
+        course = Course(
             library, signature, suite.case(function, small), suite.case(function, full), folder, suite.folder, rules
         )
         times, left_out = race(contestants, course, tell)
@@ -173,7 +172,7 @@ def _both(label: str, team: Team, compiler: Compiler, text: str, flags: tuple[st
 
 
 def race(
-    contestants: Sequence[Contestant], course: _Course, tell: Tell
+    contestants: Sequence[Contestant], course: Course, tell: Tell
 ) -> tuple[tuple[Time, ...], tuple[LeftOut, ...]]:
     """The times of those that compile and compute the same, and the others with the reason."""
     entered: dict[str, Path] = {}
@@ -198,7 +197,7 @@ def race(
     return tuple(_time(c, t) for c, t in zip(racing, timings, strict=True)), tuple(left_out)
 
 
-def qualify(contestant: Contestant, course: _Course) -> Path | str:
+def qualify(contestant: Contestant, course: Course) -> Path | str:
     """The library of a contestant that computes what the reference computes, or why it is left out.
 
     All are called with small sizes. Those that restructure loops are also called with the sizes to be timed; gcc and
@@ -207,7 +206,7 @@ def qualify(contestant: Contestant, course: _Course) -> Path | str:
     try:
         library = _compile(contestant, course.signature, course.folder, course.include, course.rules)
     except PlanishError as error:
-        return error.diagnostic.message.splitlines()[0]
+        return " ".join(error.diagnostic.message.split())[:300]
     cases = (course.small,) if contestant.team == "compiler" else (course.small, course.full)
     limits = Limits(seconds=course.rules.time_limit)
     verdict = compare(course.reference, library, course.signature, cases, Tolerance(), limits)
@@ -215,7 +214,7 @@ def qualify(contestant: Contestant, course: _Course) -> Path | str:
     return library if verdict.status in ("ok", "weak") else f"{verdict.status}: {verdict.message}"
 
 
-def recall(contestant: Contestant, course: _Course) -> Path | str:
+def recall(contestant: Contestant, course: Course) -> Path | str:
     """`qualify`, or what it said in an earlier run about the same contestant, headers and calls."""
     cache = Cache(RESULTS / "rivals")
     headers = tuple(path.read_text() for path in sorted(course.include.glob("*.h")))

@@ -3,7 +3,7 @@
 >>> Progress(30, resumed=3, show=False).position()
 '3/30'
 >>> spell_seconds(4000), spell_seconds(75), spell_seconds(8.25)
-('1 h 07 min', '1 min 15 s', '8 s')
+('1 h 06 min', '1 min 15 s', '8 s')
 """
 
 from __future__ import annotations

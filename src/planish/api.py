@@ -44,11 +44,10 @@ from planish.report.account import FileAccount, FunctionAccount, account_for, pa
 from planish.report.store import build_address
 from planish.run.arguments import Argument, Interface, interface_of_c, interface_of_kernel
 from planish.run.callable import NativeFunction
-from planish.run.cases import check_cases
+from planish.run.cases import check_cases, signature_of
 from planish.run.entry import entry_text
 from planish.run.meaning import confirm_meaning
 from planish.run.selection import Floats, Workbench
-from planish.run.signature import Signature
 from planish.run.toolchain import compile_library
 from planish.stages import STAGES, stage_text
 from planish.target.load import load_target
@@ -194,10 +193,12 @@ def _read(source: str | os.PathLike[str]) -> Source:
         return Source(str(path), path.read_text())
     except FileNotFoundError as error:
         raise PlanishError(Diagnostic("E0101", f"there is no file {path}")) from error
-    except UnicodeDecodeError as error:
-        raise PlanishError(Diagnostic("E0103", f"{path} is not text: {error.reason}")) from error
+    except IsADirectoryError as error:
+        raise PlanishError(Diagnostic("E0102", f"{path} is a directory")) from error
     except OSError as error:
-        raise PlanishError(Diagnostic("E0102", f"cannot read {path}: {error.strerror or error}")) from error
+        raise PlanishError(Diagnostic("E0103", f"cannot read {path}: {error.strerror or error}")) from error
+    except UnicodeDecodeError as error:
+        raise PlanishError(Diagnostic("E0107", f"{path} is not a text file: {error.reason}")) from error
 
 
 def _choose(file: CFile, name: str | None) -> CFunction:
@@ -273,7 +274,8 @@ def _build_original(unit: _Unit, bench: Workbench, flags: Sequence[str]) -> Path
 
 def _confirm(unit: _Unit, kernel: Kernel, result: FunctionResult, options: Options, bench: Workbench) -> None:
     """The C of a Python kernel is what versions are compared with; it has to mean what the kernel means."""
-    signature: Signature = unit.interface.signature
+    signature = signature_of(unit.function)
+    assert signature is not None, "every type of a kernel is known"
     known = tuple(known_arguments(p, unit.function) for p in result.plans if p.prepared is not None)
     cases = check_cases(unit.function, known, options.sizes)
     library = _build_original(unit, bench, ("-O1", "-ffp-contract=off"))

@@ -9,6 +9,7 @@ read -> prepare (rows and columns, private locals, dependences) -> plan (version
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -183,7 +184,7 @@ def build_function(
     if signature is None or not any(p.candidates for p in plans):
         return FunctionResult(function, plans, None, (), remarks)
     versions, replaced, refused = make_versions(plans, file, options)
-    known = tuple(known_arguments(p, function) for p in plans if p.prepared is not None)
+    known = tuple(known_arguments(p, function, file.source.text) for p in plans if p.prepared is not None)
     cases = check_cases(function, known, options.sizes)
     clock = clock_case(function, known, options.sizes) if options.measure else None
     tell(f"{function.name}: checking{' and timing' if clock else ''} {len(versions)} versions")
@@ -193,13 +194,25 @@ def build_function(
     return FunctionResult(function, plans, selection, used, (*remarks, *refused, *selection.remarks), timed)
 
 
-def known_arguments(plan: RegionPlan, function: CFunction) -> Known:
-    """The kernel's sizes and arrays that are the function's own parameters."""
+def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> Known:
+    """The kernel's sizes and arrays that are the function's own parameters; `text` is the file's."""
     assert plan.prepared is not None
     names, own = dict(plan.region.names), {p.name for p in function.parameters}
     scop = plan.prepared.scop
     sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
-    return Known(scop, sizes, {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own})
+    arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}
+    return Known(scop, sizes, arrays, bool(text) and _is_alone(function, text))
+
+
+def _is_alone(function: CFunction, text: str) -> bool:
+    """Whether no memory is accessed and nothing called outside of the function's regions."""
+    place, outside = function.start, ""
+    for region in sorted(function.regions, key=lambda r: r.start):
+        outside += text[place : region.start]
+        place = region.end
+    outside += text[place : function.end]
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", " ", outside, flags=re.DOTALL)
+    return not re.search(r"[\[*(]|->", code)
 
 
 def make_versions(

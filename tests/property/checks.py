@@ -13,6 +13,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from typing import get_args
 from unittest.mock import patch
 
 import islpy as isl
@@ -30,13 +31,14 @@ from planish.poly.affine import isl_name
 from planish.poly.dependence import Dependences, find_dependences
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.scop import Scop, extract_scop
+from planish.poly.trees import find_node
 from planish.schedule import automatic
 from planish.schedule.automatic import STRATEGIES, compute_schedule
 from planish.schedule.band import read_band
 from planish.schedule.choice import choose
 from planish.schedule.lower import lower
-from planish.schedule.plan import prepare, try_strategy
-from planish.schedule.shape import leaf_bands, node_at, shape_band
+from planish.schedule.plan import plan, prepare
+from planish.schedule.shape import StripOrder, leaf_bands, shape_band
 from planish.target.machine import Cache, Target
 from tests.property.enumerated import find_reversed, list_events
 from tests.property.programs import Program, make_values
@@ -158,13 +160,14 @@ def check_shapes(program: Program, count: Counter[str]) -> str | None:
     computed = compute_schedule(scop, dependences, dependences.order, rng.choice(STRATEGIES))
     schedule = computed or scop.schedule
     for path in leaf_bands(schedule):
-        band = read_band(node_at(schedule, path), scop, dependences, dependences.order, False)
+        band = read_band(find_node(schedule, path), scop, dependences, dependences.order, False)
         choice = choose(band, rng.choice(TARGETS), arrays)
         if band.permutable:
             tiles = tuple(rng.choice((0, 0, 2, 3, 4, 8)) for _ in choice.tiles)
             jam = tuple((m, rng.choice((2, 3, 4))) for m, _ in choice.jam)
             choice = replace(choice, tiles=tiles, jam=jam)
-        shaped = shape_band(node_at(schedule, path), band, choice, rng.random() < 0.5, False).get_schedule()
+        order = rng.choice(get_args(StripOrder)) if choice.jam else "whole"
+        shaped = shape_band(find_node(schedule, path), band, choice, order).get_schedule()
         if find_violation(schedule_map(shaped), dependences.order) is not None:
             count["shape refused"] += 1
             continue
@@ -182,14 +185,11 @@ def check_plan(program: Program, count: Counter[str]) -> str | None:
         return fault
     if not prepared.scop.statements:
         return None
-    for strategy in STRATEGIES:
-        for target in TARGETS:
-            candidate = try_strategy(prepared, target, strategy, False, 1)
-            if candidate is None:
-                count["no candidate"] += 1
-                continue
-            count["candidates"] += 1
-            fault = compare_lanes(program, candidate.kernel, f"plan {strategy.name} {target.name}", count)
+    for target in TARGETS:
+        candidates = plan(prepared, target, reassociate=False, threads=1 + program.seed % 2)
+        count["candidates"] += len(candidates)
+        for candidate in candidates:
+            fault = compare_lanes(program, candidate.kernel, f"plan {candidate.name} {target.name}", count)
             if fault is not None:
                 return f"{fault}\n{candidate.schedule}"
     return None

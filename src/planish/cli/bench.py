@@ -1,6 +1,6 @@
 """`planish bench FILE.c…`: the drop-in beside what the compilers found here make of the original.
 
-    planish bench gemm.c --size ni=1000,nj=1000,nk=1000 --json gemm.json
+$ planish bench gemm.c --size ni=1000,nj=1000,nk=1000 --json gemm.json
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from planish.cli.options import (
     Sizes,
     Target,
     Threads,
-    check_defines,
     parse_sizes,
     read_floats,
 )
@@ -68,8 +67,8 @@ def bench(
     drop-in by each of these compilers. Every contestant is verified first. All are timed pinned and in turns.
     """
     options = Options(
-        target=target, function=function, threads=threads, fp=read_floats(fp), sizes=parse_sizes(size or []),
-        defines=check_defines(define or []), include_dirs=tuple(include or ()), compiler=cc[0] if cc else None,
+        target=target, function=function, threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
+        defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc[0] if cc else None,
     )  # fmt: skip
     compilers = _compilers(cc or [])
     if json is not None:

@@ -1,6 +1,6 @@
 """`planish build FILE.c…`: a drop-in for each file, and a table of what was done.
 
-    planish build gemm.c -o fast --function gemm
+$ planish build gemm.c -o fast --function gemm
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from planish.cli.options import (
     Sizes,
     Target,
     Threads,
-    check_defines,
     parse_sizes,
     read_floats,
 )
@@ -94,7 +93,7 @@ def build(
     """
     options = Options(
         target=target, function=function, threads=threads, fp=read_floats(fp), measure=measure,
-        sizes=parse_sizes(size or []), defines=check_defines(define or []), include_dirs=tuple(include or ()),
+        sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()),
         compiler=cc,
     )  # fmt: skip
     names = list(dict.fromkeys(files))

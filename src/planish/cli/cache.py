@@ -1,6 +1,6 @@
 """`planish cache info|clear`: the store of earlier builds.
 
-    planish cache info
+$ planish cache info
 """
 
 from __future__ import annotations

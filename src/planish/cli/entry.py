@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planish.cli.exits import OK, USAGE_ERROR, guard
+from planish.cli.exits import OK, USAGE_ERROR, check_interrupted, guard
 from planish.version import VERSION
 
 
@@ -59,6 +59,8 @@ def _run(command: Command, arguments: list[str]) -> int:
     try:
         app(args=arguments, prog_name=f"planish {command.name}")
     except SystemExit as end:
+        # An interrupt while the options are read ends typer without a word.
+        check_interrupted()
         return end.code if isinstance(end.code, int) else USAGE_ERROR
     return OK
 

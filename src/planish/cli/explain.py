@@ -1,6 +1,6 @@
 """`planish explain FILE.c…`: what is done to each loop nest, and why.
 
-    planish explain gemm.c --function gemm
+$ planish explain gemm.c --function gemm
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from planish.cli.options import (
     Sizes,
     Target,
     Threads,
-    check_defines,
     parse_sizes,
     read_floats,
 )
@@ -55,8 +54,8 @@ def explain(
     Nothing is run. Where the same options were built before, the version that the clock chose is told as well.
     """
     options = Options(
-        target=target, function=function, threads=threads, fp=read_floats(fp), sizes=parse_sizes(size or []),
-        defines=check_defines(define or []), include_dirs=tuple(include or ()), compiler=cc,
+        target=target, function=function, threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
+        defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc,
     )  # fmt: skip
     failed = False
     for name in dict.fromkeys(files):

@@ -25,6 +25,35 @@ class Floats(StrEnum):
     reassociate = "reassociate"
 
 
+_SIZE = re.compile(r"([A-Za-z_]\w*)=(\d{1,12})")
+_DEFINE = re.compile(r"[A-Za-z_]\w*(\([\w, ]*\))?(=.*)?", re.S)
+
+
+def parse_sizes(texts: Sequence[str] | None) -> dict[str, int]:
+    """The sizes in "N=1000,M=20"; raises typer.BadParameter."""
+    out: dict[str, int] = {}
+    for item in (x.strip() for text in texts or () for x in text.split(",")):
+        found = _SIZE.fullmatch(item)
+        if found is None:
+            raise typer.BadParameter(f"'{item}' is not of the form NAME=NUMBER")
+        out[found[1]] = int(found[2])
+    return out
+
+
+def check_sizes(texts: list[str] | None) -> list[str] | None:
+    """The texts of --size; raises typer.BadParameter."""
+    parse_sizes(texts)
+    return texts
+
+
+def check_defines(texts: list[str] | None) -> list[str] | None:
+    """The macros of -D; raises typer.BadParameter."""
+    for text in texts or ():
+        if not _DEFINE.fullmatch(text):
+            raise typer.BadParameter(f"'{text}' is not of the form NAME or NAME=VALUE")
+    return texts
+
+
 Files = Annotated[list[str], typer.Argument(metavar="FILE.c", help="C files.", show_default=False)]
 Target = Annotated[str, typer.Option("--target", help="The machine: a name (planish targets) or a .toml file.")]
 Function = Annotated[
@@ -37,10 +66,13 @@ Fp = Annotated[
 ]
 Sizes = Annotated[
     list[str] | None,
-    typer.Option("--size", metavar="N=1000,…", help="Sizes to check and time with.", show_default=False),
+    typer.Option(
+        "--size", metavar="N=1000,…", help="Sizes to check and time with.", show_default=False, callback=check_sizes
+    ),
 ]
 Defines = Annotated[
-    list[str] | None, typer.Option("-D", metavar="NAME[=VALUE]", help="Define a macro.", show_default=False)
+    list[str] | None,
+    typer.Option("-D", metavar="NAME[=VALUE]", help="Define a macro.", show_default=False, callback=check_defines),
 ]
 Includes = Annotated[
     list[Path] | None, typer.Option("-I", metavar="DIR", help="Look for headers here.", show_default=False)
@@ -48,28 +80,6 @@ Includes = Annotated[
 Compiler = Annotated[
     str | None, typer.Option("--cc", metavar="NAME", help="The C compiler to use.", show_default="the first found")
 ]
-
-_SIZE = re.compile(r"([A-Za-z_]\w*)=(\d{1,12})")
-_DEFINE = re.compile(r"[A-Za-z_]\w*(\([\w, ]*\))?(=.*)?", re.S)
-
-
-def parse_sizes(texts: Sequence[str]) -> dict[str, int]:
-    """The sizes in "N=1000,M=20"; raises typer.BadParameter."""
-    out: dict[str, int] = {}
-    for item in (x.strip() for text in texts for x in text.split(",")):
-        found = _SIZE.fullmatch(item)
-        if found is None:
-            raise typer.BadParameter(f"'{item}' is not of the form NAME=NUMBER", param_hint="'--size'")
-        out[found[1]] = int(found[2])
-    return out
-
-
-def check_defines(texts: Sequence[str]) -> tuple[str, ...]:
-    """The macros of -D; raises typer.BadParameter."""
-    for text in texts:
-        if not _DEFINE.fullmatch(text):
-            raise typer.BadParameter(f"'{text}' is not of the form NAME or NAME=VALUE", param_hint="'-D'")
-    return tuple(texts)
 
 
 def read_floats(floats: Floats) -> Literal["strict", "contract", "reassociate"]:

@@ -1,8 +1,8 @@
 """What is being done, as a bar on a terminal's stderr; in a log nothing is shown.
 
-    with show_progress(["a.c", "b.c"], quiet=False) as progress:
-        progress.start("a.c")
-        progress.tell("reading")
+with show_progress(2, quiet=False) as progress:
+    progress.start("a.c")
+    progress.tell("reading")
 """
 
 from __future__ import annotations

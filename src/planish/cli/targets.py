@@ -1,6 +1,6 @@
 """`planish targets`: the machines that --target takes.
 
-    planish targets
+$ planish targets
 """
 
 from __future__ import annotations

@@ -62,6 +62,9 @@ def assemble(source_text: str, patches: Sequence[Patch], banner: str, prologue: 
         # Directives begin on a line of their own; the blanks before them would stay behind.
         out += [kept.rstrip(" \t") if patch.text.startswith("\n") else kept, patch.text]
         place = patch.end
+        if patch.text.rpartition("\n")[2].startswith("#") and not source_text[place:].startswith(("\n", "\r\n")):
+            # What follows on the line would be lost behind the directive.
+            out.append("\n")
     out.append(source_text[place:])
     return "".join(out)
 

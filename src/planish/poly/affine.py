@@ -28,9 +28,10 @@ from planish.ir.expr import (
 )
 from planish.ir.types import INDEX
 
-RESERVED = frozenset(
-    ["exists", "and", "or", "not", "mod", "floor", "floord", "ceil", "ceild", "min", "max", "infty", "infinity", "nan", "rat", "true", "false", "implies", "int"]
-)
+RESERVED = frozenset([
+    "exists", "and", "or", "not", "mod", "floor", "floord", "ceil", "ceild", "min", "max", "infty", "infinity", "nan",
+    "rat", "true", "false", "implies", "int",
+])  # fmt: skip
 _ESCAPE = "P__"
 CONTEXT = isl.DEFAULT_CONTEXT
 

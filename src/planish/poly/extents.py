@@ -31,7 +31,7 @@ SET = isl.dim_type.set
 
 
 def valid_sizes(scop: Scop) -> isl.Set:
-    """The sizes with which no access leaves its array, as far as extents are known; extents are at least 0."""
+    """The sizes that the kernel assumes and with which no access leaves its array, as far as extents are known."""
     space = scop.context.get_space()
     bad = isl.Set.empty(space)
     arrays = {a.name: a for a in scop.kernel.arrays}
@@ -39,7 +39,7 @@ def valid_sizes(scop: Scop) -> isl.Set:
         for access in statement.accesses:
             if access.array in arrays:
                 bad = bad.union(_leaving(access, arrays[access.array], space))
-    return isl.Set.universe(space).subtract(bad).coalesce()
+    return isl.Set.universe(space).intersect(scop.context).subtract(bad).coalesce()
 
 
 def busy_sizes(scop: Scop) -> isl.Set:
@@ -149,6 +149,15 @@ def _sizes_of(scop: Scop, array: Array) -> set[str]:
 def _involves(reached: isl.Set, name: str) -> bool:
     position = reached.find_dim_by_name(PARAM, name)
     return position >= 0 and bool(reached.involves_dims(PARAM, position, 1))
+
+
+def reach_elements(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Elements of each array up to the last one that the kernel reaches, whatever extents were declared."""
+    out: dict[str, int] = {}
+    for array in scop.kernel.arrays:
+        extents = [None if e is None else evaluate_extent(e, sizes) for e in array.shape]
+        out[array.name] = _reach(scop, array, [e or 0 for e in extents], sizes) if array.shape else 1
+    return out
 
 
 def _value(extent: Expr, sizes: Mapping[str, int]) -> int:

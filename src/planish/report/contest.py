@@ -1,7 +1,7 @@
 """The original and the drop-in under every compiler found, each verified, then timed side by side.
 
-    for contest in run_contests(source, account, options, find_compilers(), budget=3.0, tell=print):
-        contest.best("original"), contest.best("planish")
+for contest in run_contests(source, account, options, find_compilers(), budget=3.0, tell=print):
+    contest.best("original"), contest.best("planish")
 """
 
 from __future__ import annotations

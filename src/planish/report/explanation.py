@@ -1,6 +1,6 @@
 """Why a file is built as it is: each nest with its statements, the dependences that hold it, its schedules, refusals.
 
-    print(explain_file(source, Options()))
+print(explain_file(source, Options()))
 """
 
 from __future__ import annotations

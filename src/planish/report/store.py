@@ -1,6 +1,6 @@
 """Builds that are remembered: the same text, options, target, compiler and program give the account at once.
 
-    account, cached = build_cached(Source("dot.c", text), Options(), Cache())
+account, cached = build_cached(Source("dot.c", text), Options(), Cache())
 """
 
 from __future__ import annotations

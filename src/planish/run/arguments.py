@@ -19,6 +19,7 @@ from typing import Literal
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.frontend.c.unit import CFunction, CParameter, Region
 from planish.frontend.python.signature import PythonSignature
+from planish.ir.evaluate import evaluate
 from planish.ir.expr import Expr, Var
 from planish.ir.nest import Assign, Kernel, Reduce
 from planish.ir.printer import print_expr
@@ -73,9 +74,15 @@ class Interface:
 
     @property
     def inferable(self) -> frozenset[str]:
-        """Integers that stand in the shapes of arrays: a call may leave them out."""
-        named = {v for a in self.arguments for e in _expressions(a) for v in variables(e)}
+        """Integers that the shapes of arrays tell: a call may leave them out."""
+        named = {v for a in self.arguments for e in _expressions(a) for v in variables(e) if _moves(e, v)}
         return frozenset(a.name for a in self.arguments if a.kind == "value" and a.type.is_int and a.name in named)
+
+
+def _moves(expr: Expr, name: str) -> bool:
+    """Whether the value follows a size when all are large; others only decide whether anything runs at all."""
+    large = dict.fromkeys(variables(expr), 1 << 22)
+    return evaluate(expr, {**large, name: 1 << 20}) != evaluate(expr, {**large, name: (1 << 20) + 1})
 
 
 def _expressions(argument: Argument) -> list[Expr]:

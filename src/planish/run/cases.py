@@ -13,7 +13,7 @@ from math import prod
 import islpy as isl
 
 from planish.frontend.c.unit import CFunction, CParameter
-from planish.poly.extents import busy_sizes, count_elements, count_instances, evaluate_extent, pick_sizes, valid_sizes
+from planish.poly.extents import busy_sizes, count_elements, count_instances, evaluate_extent, pick_sizes, reach_elements, valid_sizes
 from planish.poly.scop import Scop
 from planish.run.signature import Case, Parameter, Signature
 
@@ -28,11 +28,15 @@ LARGEST_GUESS = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What is known of a function's arguments: the sizes that a region's scop names, as the function's parameters."""
+    """What is known of a function's arguments: the sizes that a region's scop names, as the function's parameters.
+
+    `alone`: nothing else in the function touches arrays, so that they need reach no further than the regions do.
+    """
 
     scop: Scop
     sizes: Mapping[str, str]
     arrays: Mapping[str, str]
+    alone: bool = False
 
 
 def signature_of(function: CFunction) -> Signature | None:
@@ -142,9 +146,11 @@ def _bytes(function: CFunction, case: Case) -> int:
 
 def make_case(function: CFunction, known: tuple[Known, ...], sizes: Mapping[str, int], seed: int) -> Case:
     """The call with the given sizes: each array as large as its declaration or the regions' accesses need."""
+    alone = bool(known) and all(k.alone for k in known)
     reached: dict[str, int] = {}
     for k in known:
-        for name, count in count_elements(k.scop, _inner(k, sizes)).items():
+        counts = (reach_elements if alone else count_elements)(k.scop, _inner(k, sizes))
+        for name, count in counts.items():
             if name in k.arrays:
                 reached[k.arrays[name]] = max(reached.get(k.arrays[name], 0), count)
     elements: dict[str, int] = {}
@@ -154,7 +160,7 @@ def make_case(function: CFunction, known: tuple[Known, ...], sizes: Mapping[str,
             continue
         extents = _extents(p, sizes)
         if extents is not None:
-            elements[p.name] = prod(extents)
+            elements[p.name] = reached[p.name] if alone and p.name in reached else prod(extents)
             shapes[p.name] = extents
         else:
             elements[p.name] = reached.get(p.name, _guess(sizes))

@@ -60,7 +60,7 @@ class Inputs:
 
     def _floats(self, type: Type, count: int, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         working = np.float64 if type.bits == 64 else np.float32
-        square = len(shape) == 2 and shape[0] == shape[1] and shape[0] * shape[1] <= count
+        square = len(shape) == 2 and shape[0] == shape[1]
         match self._distribution:
             case "whole":
                 return self._random.integers(1, 4, count).astype(working)

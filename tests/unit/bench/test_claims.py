@@ -77,7 +77,7 @@ def test_extraction_sees_a_loop_that_was_left(tmp_path: Path) -> None:
     assert "is in no region" in find_unread(DSP.files(["histogram"])[0])
     lonely = tmp_path / "lonely.c"
     lonely.write_text("int f(int n) { /* for ever */ return n; }\n")
-    assert find_unread(lonely) == "no region"
+    assert "no loop" in find_unread(lonely)
     lonely.write_text("int f(int n) { for (;\n")
     assert find_unread(lonely)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import contest
 import pytest
 from contest import Contestant, Rules, hold, qualify, recall
+from record import Team
 from suite import Suite
 
 from planish.ir.types import F64, I32
@@ -20,43 +21,47 @@ SIGNATURE = Signature("scale", (Parameter("n", I32, "value"), Parameter("x", F64
 SIZES = "mini = { n = 40 }\nsmall = { n = 4000 }\nmedium = { n = 5000 }\nlarge = { n = 6000 }\n"
 
 
+@pytest.fixture(autouse=True)
+def _private_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contest, "RESULTS", tmp_path / "results")
+
+
 @pytest.fixture
-def course(tmp_path: Path) -> contest._Course:
+def course(tmp_path: Path) -> contest.Course:
     compiler = choose_compiler(None)
     library = compile_library(compiler, SCALE + entry_text(SIGNATURE), ("-w",), tmp_path)
     cases = [Case({"n": n}, {"x": n}) for n in (40, 4000)]
-    return contest._Course(library, SIGNATURE, cases[0], cases[1], tmp_path, tmp_path, Rules((compiler,), 0.05, 4.0))
+    return contest.Course(library, SIGNATURE, cases[0], cases[1], tmp_path, tmp_path, Rules((compiler,), 0.05, 4.0))
 
 
-def enter(text: str, course: contest._Course, team: contest.Team = "polly") -> Contestant:
-    return Contestant(f"{team} {len(text)}", team, course.rules.compilers[0], text, ("-O1",))
+def enter(text: str, course: contest.Course, team: Team = "polly", label: str = "") -> Contestant:
+    return Contestant(label or team, team, course.rules.compilers[0], text, ("-O1",))
 
 
-def test_wrong_contestants_are_left_out_and_the_others_timed(course: contest._Course) -> None:
+def test_wrong_contestants_are_left_out_and_the_others_timed(course: contest.Course) -> None:
     good = enter(SCALE, course, "compiler")
-    wrong = enter(SCALE.replace("1.0", "1.5"), course)
-    late = enter(SCALE.replace("{ for", "{ if (n > 1000) x[7] = 0; for"), course)
-    endless = enter(SCALE.replace("{ for", "{ while (n > 1000) __asm__ volatile(\"\"); for"), course)
-    broken = enter(SCALE.replace("2.0", "two"), course)
+    wrong = enter(SCALE.replace("1.0", "1.5"), course, label="wrong")
+    late = enter(SCALE.replace("{ for", "{ if (n > 1000) x[7] = 0; for"), course, label="late")
+    endless = enter(SCALE.replace("{ for", "{ while (n > 1000) __asm__ volatile(\"\"); for"), course, label="endless")
+    broken = enter(SCALE.replace("2.0", "two"), course, label="broken")
     times, left_out = contest.race([good, wrong, late, endless, broken], course, lambda text: None)
     assert [t.label for t in times] == [good.label]
     assert 0 < times[0].low <= times[0].median <= times[0].high
     reasons = {x.label: x.reason for x in left_out}
-    assert reasons[wrong.label].startswith("mismatch: x[") and "n=40" in reasons[wrong.label]
-    assert reasons[late.label].startswith("mismatch: x[7]") and "n=4000" in reasons[late.label]
-    assert reasons[endless.label].startswith("timeout")
-    assert "failed with exit code" in reasons[broken.label]
+    assert reasons["wrong"].startswith("mismatch: x[") and "n=40" in reasons["wrong"]
+    assert reasons["late"].startswith("mismatch: x[7]") and "n=4000" in reasons["late"]
+    assert reasons["endless"].startswith("timeout")
+    assert "failed with exit code" in reasons["broken"] and "two" in reasons["broken"]
 
 
 def test_what_is_remembered_is_not_done_again(
-    course: contest._Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    course: contest.Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contest, "RESULTS", tmp_path / "results")
     good, wrong = enter(SCALE, course), enter(SCALE.replace("1.0", "1.5"), course)
     first, reason = recall(good, course), recall(wrong, course)
     assert isinstance(first, Path) and isinstance(reason, str)
 
-    def never(contestant: Contestant, course: contest._Course) -> Path | str:
+    def never(contestant: Contestant, course: contest.Course) -> Path | str:
         raise AssertionError(f"{contestant.label} is checked again")
 
     monkeypatch.setattr(contest, "qualify", never)
@@ -74,14 +79,13 @@ def test_what_is_remembered_is_not_done_again(
         recall(good, course)
 
 
-def test_a_compiler_alone_is_checked_with_small_sizes(course: contest._Course) -> None:
+def test_a_compiler_alone_is_checked_with_small_sizes(course: contest.Course) -> None:
     late = SCALE.replace("{ for", "{ if (n > 1000) x[7] = 0; for")
     assert isinstance(qualify(enter(late, course, "compiler"), course), Path)
     assert isinstance(qualify(enter(late, course, "ours"), course), str)
 
 
-def test_a_file_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contest, "RESULTS", tmp_path / "results")
+def test_a_file_from_end_to_end(tmp_path: Path) -> None:
     (tmp_path / "scale.c").write_text(SCALE)
     (tmp_path / "sizes.toml").write_text(f"[scale]\n{SIZES}")
     suite = Suite("one", tmp_path, lengths={"scale": {"x": "n"}})

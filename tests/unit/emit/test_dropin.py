@@ -161,3 +161,11 @@ def test_the_header_compiles_twice(tmp_path: Path) -> None:
     bodies = "void f(int32_t n) { (void)n; }\nint g(void) { return 1; }\n"
     compile_text('#include "h.h"\n#include "h.h"\n' + bodies, tmp_path)
     assert "#ifndef MY_FILE_H" in header
+
+
+def test_what_follows_a_directive_on_its_line_is_kept() -> None:
+    text = "int f(int n) { for (;;) work(); return n; }\n"
+    start, end = text.index("for"), text.index(" return")
+    call = guarded_call(text[start:end], "", "f_0", ["n"], [], [], returns_status=False)
+    out = assemble(text, [Patch(start, end, call)], "", "")
+    assert "#endif\n return n; }\n" in out

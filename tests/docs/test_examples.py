@@ -1,0 +1,130 @@
+"""Every example in the README and in docs/ runs as it stands there.
+
+A fence says how: `c NAME` writes a file that the examples of the page use, `toml NAME` a machine description; `python`
+runs (as a session where it has prompts); `planish` is a kernel; `console` holds commands after `$`, and what they print,
+`…` standing for any lines.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from planish.cli.entry import main
+from planish.core.span import Source
+from planish.ir.checker import check_kernel
+from planish.ir.parser import parse_kernel
+from planish.ir.printer import print_kernel
+from planish.pipeline import Options, read_file
+from planish.target.load import load_target
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PLAIN = {"text", "sh"}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A fenced block: its language, its file name, its text and the line it begins on."""
+
+    language: str
+    name: str
+    text: str
+    line: int
+
+
+def examples(page: Path) -> Iterator[Example]:
+    text = page.read_text()
+    for found in _FENCE.finditer(text):
+        yield Example(found[1], found[2] or "", found[3], text.count("\n", 0, found.start()) + 2)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_every_example_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    found = list(examples(page))
+    for example in found:
+        if example.name:
+            Path(example.name).write_text(example.text)
+    names: dict[str, object] = {}
+    for example in found:
+        match example.language:
+            case "c":
+                assert any(f.regions for f in read_file(Source(example.name, example.text), Options()).functions)
+            case "toml":
+                assert load_target(example.name).name == Path(example.name).stem
+            case "planish":
+                kernel = parse_kernel(example.text)
+                check_kernel(kernel, "documentation")
+                assert print_kernel(kernel) == example.text
+            case "python":
+                run_python(example, page, names)
+            case "console":
+                run_console(example, capsys)
+            case _:
+                assert example.language in _PLAIN, f"{page.name}:{example.line}: what is {example.language}?"
+
+
+def run_python(example: Example, page: Path, names: dict[str, object]) -> None:
+    where = f"{page.name}:{example.line}"
+    if ">>>" not in example.text:
+        # A file, because kernels are read from the text that they stand in.
+        file = Path(f"example_{example.line}.py")
+        file.write_text(example.text)
+        exec(compile(example.text, str(file.resolve()), "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(example.text, names, where, str(page), example.line)
+    runner = doctest.DocTestRunner(verbose=False)
+    runner.run(test, clear_globs=False)
+    names.update(test.globs)
+    assert runner.summarize(verbose=False).failed == 0, where
+
+
+def run_console(example: Example, capsys: pytest.CaptureFixture[str]) -> None:
+    command, _, wanted = example.text.partition("\n")
+    assert command.startswith("$ planish "), command
+    capsys.readouterr()
+    assert main(command.split()[2:]) == 0, capsys.readouterr().err
+    printed = capsys.readouterr()
+    place, text = 0, printed.out + printed.err
+    for part in (p.strip() for p in re.split(r"^…$", wanted, flags=re.MULTILINE)):
+        at = text.find(part, place)
+        assert at >= 0, f"not printed: {part}\n{text}"
+        place = at + len(part)
+
+
+def test_the_readme_lists_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "--help"]) == 0
+    told = set(re.findall(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", capsys.readouterr().out)) - {"--help"}
+    section = (ROOT / "README.md").read_text().partition("## Options")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", section))
+    options = {x for x in told if f"`{x}" not in section and x not in listed}
+    assert not options
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_layers_are_those_that_are_enforced() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    shown = re.search(r"^core < .*$", text, re.MULTILINE)
+    assert shown is not None
+    order = [part.strip() for row in shown[0].split("<") for part in row.split("|")]
+    rows = re.findall(r'^    "(.*)",$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    enforced = [x.strip(" ()") for row in reversed(rows) for x in row.split("|") if "(" in row or "|" in row or row]
+    enforced = [x for x in enforced if (ROOT / "src/planish" / x).exists() or (ROOT / f"src/planish/{x}.py").exists()]
+    assert [x for x in enforced if x in order] == order
+    for name in order:
+        assert re.search(rf"^  {name}(?:/|\.py)? ", text, re.MULTILINE), name

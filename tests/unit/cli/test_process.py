@@ -1,0 +1,101 @@
+"""The command as a process of its own: interrupts, full disks, closed pipes, and how fast the help is."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+QUICK = "void zero(int n, float *restrict a)\n{\n  for (int i = 0; i < n; i++)\n    a[i] = 0;\n}\n"
+SLOW = "\n".join(
+    f"void f{k}(int n, double *restrict a, double *restrict b)\n{{\n  for (int i = 0; i < n; i++)\n"
+    f"    a[i] = {k}.0 * b[i];\n}}"
+    for k in range(30)
+)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    path = os.pathsep.join(p for p in sys.path if p)
+    return {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(folder / "cache")}
+
+
+def start(arguments: list[str], folder: Path, file_limit: int | None = None) -> subprocess.Popen[str]:
+    def prepare() -> None:
+        # A test runner that was started in the background has interrupts ignored, and children would inherit that.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if file_limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "planish", *arguments], cwd=folder, env=environment(folder), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=prepare,
+    )  # fmt: skip
+
+
+def test_interrupt_keeps_finished_files(tmp_path: Path) -> None:
+    (tmp_path / "quick.c").write_text(QUICK)
+    (tmp_path / "slow.c").write_text(SLOW)
+    process = start(["build", "quick.c", "slow.c", "--no-measure"], tmp_path)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "planish-out/quick.h").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "interrupted: " in err and "Traceback" not in err
+    assert sorted(p.name for p in (tmp_path / "planish-out").iterdir()) == ["quick.c", "quick.h"]
+
+
+def test_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "quick.c").write_text(QUICK)
+    assert start(["build", "quick.c", "--no-measure", "-q"], tmp_path).wait(60) == 0
+    out = tmp_path / "planish-out"
+    before = {p.name: p.read_bytes() for p in out.iterdir()}
+    assert len(before["quick.c"]) > 600
+    # Built from the cache, so that only the drop-in meets the limit.
+    process = start(["build", "quick.c", "--no-measure"], tmp_path, file_limit=600)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "error[E0902]: cannot write into planish-out: File too large" in err and "Traceback" not in err
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == before
+
+
+def test_full_temporary_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "quick.c").write_text(QUICK)
+    process = start(["build", "quick.c", "--no-measure"], tmp_path, file_limit=600)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "error[E" in err and "Traceback" not in err and "internal error" not in err
+    assert not (tmp_path / "planish-out").exists()
+
+
+def test_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "slow.c").write_text(SLOW)
+    process = start(["build", "slow.c", "--stop-after", "read"], tmp_path)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    err = process.stderr.read()
+    process.wait(60)
+    assert "Traceback" not in err and "BrokenPipe" not in err and "internal error" not in err
+
+
+def test_help_is_quick(tmp_path: Path) -> None:
+    def took() -> float:
+        started = time.monotonic()
+        assert start(["--help"], tmp_path).wait(10) == 0
+        return time.monotonic() - started
+
+    assert min(took() for _ in range(5)) < 0.3
+
+
+@pytest.mark.parametrize("name", ["islpy", "numpy", "planish.pipeline"])
+def test_help_loads_nothing_heavy(name: str, tmp_path: Path) -> None:
+    script = f"import sys; from planish.cli import main; main(['--help']); sys.exit({name!r} in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], env=environment(tmp_path), capture_output=True, check=False)
+    assert done.returncode == 0
