@@ -9,7 +9,6 @@ read -> prepare (rows and columns, private locals, dependences) -> plan (version
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -205,14 +204,14 @@ def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> Kn
 
 
 def _is_alone(function: CFunction, text: str) -> bool:
-    """Whether no memory is accessed and nothing called outside of the function's regions."""
+    """Whether the function's arrays are named nowhere outside of its regions."""
     place, outside = function.start, ""
     for region in sorted(function.regions, key=lambda r: r.start):
-        outside += text[place : region.start]
+        outside += text[place : region.start] + " "
         place = region.end
     outside += text[place : function.end]
-    code = re.sub(r"/\*.*?\*/|//[^\n]*", " ", outside, flags=re.DOTALL)
-    return not re.search(r"[\[*(]|->", code)
+    used = {token.text for token in tokenize(outside).tokens}
+    return not used & {p.name for p in function.parameters if p.pointer}
 
 
 def make_versions(

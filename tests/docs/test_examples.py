@@ -1,7 +1,7 @@
 """Every example in the README and in docs/ runs as it stands there.
 
-A fence says how: `c NAME` writes a file that the examples of the page use, `toml NAME` a machine description; `python`
-runs (as a session where it has prompts); `planish` is a kernel; `console` holds commands after `$`, and what they print,
+A fence says how: `c NAME` writes a file that the examples of the page use, `toml NAME` a machine; `python` runs (as a
+session where it has prompts); `planish` is a kernel; `console` holds a command after `$`, and what it prints, with
 `…` standing for any lines.
 """
 

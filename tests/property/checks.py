@@ -48,7 +48,7 @@ TARGETS = (
     Target("wide", "x86-64", 256, 16, True, (Cache(1, 32768), Cache(2, 1 << 20))),
     Target("tiny", "any", 64, 8, False, (Cache(1, 256, 16), Cache(2, 1024, 16))),
 )
-SCHEDULE_LIMIT = 2_000_000
+SCHEDULE_LIMIT = 500_000
 WORK_LIMIT = 30_000_000
 """Bound on isl's operations for one check; what needs more is given up, and counted."""
 

@@ -40,14 +40,22 @@ from planish.run.inputs import memory_dtype
 
 AnyArray = npt.NDArray[Any]
 Sizes = Mapping[str, int]
+_SEEN = 256
 _PROBES = (1 << 20, 1, 0)
 _OTHERS = ((1 << 22) + 3, (1 << 22) + 17)
 
 
-def bind(interface: Interface, given: Sequence[object], named: Mapping[str, object]) -> dict[str, Any]:
+Seen = dict[object, dict[str, int]]
+"""The sizes that followed from calls which were found good: by their own sizes, shapes and strides."""
+
+
+def bind(
+    interface: Interface, given: Sequence[object], named: Mapping[str, object], seen: Seen | None = None
+) -> dict[str, Any]:
     """Every argument by name, arrays as they are. Integers that shapes tell may be left out.
 
-    Raises TypeError (number and types of arguments) and ValueError (shapes, strides, values that do not fit).
+    `seen` spares calls like earlier ones most of the work. Raises TypeError (number and types of arguments) and
+    ValueError (shapes, strides, values that do not fit).
     """
     function = interface.signature.function
     raw = _assign(interface, given, named)
@@ -60,18 +68,32 @@ def bind(interface: Interface, given: Sequence[object], named: Mapping[str, obje
             values[argument.name] = argument.default
     arrays = {a.name: values[a.name] for a in interface.arguments if a.kind == "array"}
     sizes = {a.name: values[a.name] for a in interface.arguments if a.name in values and _is_size(a)}
-    values |= sizes | infer(interface, arrays, sizes)
+    like = (tuple(sizes.items()), tuple((x.shape, x.strides) for x in arrays.values()))
+    known = seen.get(like) if seen is not None else None
+    if known is None:
+        known = _complete(interface, arrays, sizes)
+        if seen is not None:
+            if len(seen) >= _SEEN:
+                seen.clear()
+            seen[like] = known
+    _check_overlap(interface, arrays)
+    return values | known
+
+
+def _complete(interface: Interface, arrays: Mapping[str, AnyArray], given: Sizes) -> dict[str, int]:
+    """All sizes, with which every array was found to be as the function needs it."""
+    function = interface.signature.function
+    sizes = {**given, **infer(interface, arrays, given)}
     for argument in interface.arguments:
-        if argument.name not in values:
-            hint = "pass it" if not argument.hidden else "the arrays do not agree with their declarations"
-            raise ValueError(f"{function}: `{argument.name}` does not follow from the shapes of the arrays; {hint}")
         if _is_size(argument):
-            sizes[argument.name] = _fitting(argument, values[argument.name], function)
+            if argument.name not in sizes:
+                hint = "pass it" if not argument.hidden else "the arrays do not agree with their declarations"
+                raise ValueError(f"{function}: `{argument.name}` does not follow from the shapes of the arrays; {hint}")
+            _fitting(argument, sizes[argument.name], function)
     for argument in interface.arguments:
         if argument.kind == "array":
             check_layout(argument, arrays[argument.name], sizes, function)
-    _check_overlap(interface, arrays)
-    return values
+    return sizes
 
 
 def _is_size(argument: Argument) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.types import Type
 from planish.run.arguments import Interface
-from planish.run.binding import bind
+from planish.run.binding import Seen, bind
 from planish.run.inputs import from_memory, memory_dtype, to_memory
 from planish.run.library import kept_environment
 
@@ -31,10 +31,11 @@ class NativeFunction:
     Raises PlanishError E0808 where the library cannot be loaded.
     """
 
-    __slots__ = ("_entry", "_get_threads", "_set_threads", "interface", "threads")
+    __slots__ = ("_entry", "_get_threads", "_seen", "_set_threads", "interface", "threads")
 
     def __init__(self, library: bytes, interface: Interface, threads: int = 1) -> None:
         self.interface, self.threads = interface, threads
+        self._seen: Seen = {}
         loaded = _load(library)
         self._entry = loaded[f"planish_entry_{interface.signature.function}"]
         self._entry.restype = None
@@ -44,7 +45,7 @@ class NativeFunction:
 
     def __call__(self, given: Sequence[object], named: Mapping[str, object]) -> Any:
         """The function's value as NumPy's scalar; raises what `bind` raises."""
-        values = bind(self.interface, given, named)
+        values = bind(self.interface, given, named, self._seen)
         signature = self.interface.signature
         held = [
             values[p.name] if p.kind == "array" else to_memory(np.array([values[p.name]]), p.type)

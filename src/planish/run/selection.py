@@ -84,6 +84,7 @@ def select(
     """Verify the versions and, where `clock` is given, time them against the original under its best flags."""
     remarks: list[Remark] = []
     reference = _compile(original, signature, bench, ("-O1", "-ffp-contract=off", *_defines(bench)))
+    cases = _runnable(reference, signature, cases)
     good: list[tuple[Version, Verdict, Path]] = []
     for version in versions:
         outcome = _verify(version, reference, signature, cases, bench, ())
@@ -99,6 +100,17 @@ def select(
         version, verdict, library = good[0]
         return Selection(version, verdict, None, None, bench.version_flags, tuple(remarks), library)
     return _select_timed(original, good, reference, signature, cases, clock, bench, remarks, span)
+
+
+def _runnable(reference: Path, signature: Signature, cases: Sequence[Case]) -> tuple[Case, ...]:
+    """The cases that the original itself comes through: what it may be called with is its author's to say."""
+    left = list(cases)
+    while left:
+        verdict = compare(reference, reference, signature, left, "exact")
+        if verdict.status != "not comparable" or verdict.cases_run >= len(left):
+            break
+        del left[verdict.cases_run]
+    return tuple(left)
 
 
 def _defines(bench: Workbench) -> tuple[str, ...]:

@@ -63,8 +63,20 @@ def test_a_subscript_with_a_factor_tells_the_size_exactly() -> None:
         bind(interface(SHIFT), (6, single(10)), {})
 
 
+def test_calls_like_earlier_ones_are_checked_as_well() -> None:
+    face, seen = interface(MATVEC), {}
+    wide = double(7, 20)[:, :5]
+    for _ in range(2):
+        assert bind(face, (wide, double(5), double(7)), {}, seen)["lda"] == 20
+        assert bind(face, (wide.copy(), double(5), double(7)), {}, seen)["lda"] == 5
+        with pytest.raises(ValueError, match="`y` must have 7 elements"):
+            bind(face, (7, 5, wide, 20, double(5), double(6)), {}, seen)
+    assert len(seen) == 2
+
+
 def test_how_often_something_runs_does_not_follow_from_shapes() -> None:
-    text = "void f(int steps, int n, float *x) { for (int t = 0; t < steps; t++) for (int i = 0; i < n; i++) x[i] += t; }"
+    loops = "for (int t = 0; t < steps; t++) for (int i = 0; i < n; i++) x[i] += t;"
+    text = "void f(int steps, int n, float *x) { " + loops + " }"
     face = interface(text)
     assert face.inferable == {"n"}
     assert bind(face, (2, single(4)), {})["steps"] == 2

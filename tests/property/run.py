@@ -1,0 +1,137 @@
+"""Many random programs by hand: `python -m tests.property.run --count 20000 --seed 0`, with `src` on the path.
+
+Each program goes through every check in a child process, which is ended if one takes too long. The line of progress
+names the next seed, so that a run which was interrupted goes on with `--seed`; faults are printed and counted.
+
+>>> parse(["--count", "3"]).seed
+0
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+
+from tests.property.checks import CHECKS, run_check
+from tests.property.programs import make_program
+
+Answer = tuple[int, list[str], "Counter[str]"]
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.property.run", description=__doc__)
+    parser.add_argument("--count", type=int, default=1000, help="how many programs")
+    parser.add_argument("--seed", type=int, default=0, help="the first one's seed")
+    parser.add_argument("--jobs", type=int, default=1, help="child processes")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds that one program may take")
+    parser.add_argument("--checks", default=",".join(CHECKS), help="which checks, with commas between")
+    return parser.parse_args(arguments)
+
+
+def serve(link: Connection, checks: tuple[str, ...]) -> None:
+    """What a child does: answer seeds with the faults found."""
+    while True:
+        seed = link.recv()
+        if seed is None:
+            return
+        count: Counter[str] = Counter()
+        faults = []
+        program = make_program(seed)
+        for name in checks:
+            try:
+                fault = run_check(name, program, count)
+            except Exception:  # any exception is a fault, which is reported with its trace
+                fault = f"seed {seed}: {name} raised\n{traceback.format_exc(limit=-6)}"
+            if fault is not None:
+                faults.append(fault)
+        link.send((seed, faults, count))
+
+
+@dataclass(slots=True)
+class Child:
+    """A child process with the seed that it works on, and when it got it."""
+
+    process: SpawnProcess
+    link: Connection
+    seed: int = -1
+    since: float = 0.0
+
+    def give(self, seed: int) -> None:
+        self.seed, self.since = seed, time.monotonic()
+        self.link.send(seed)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.link.close()
+
+
+def start(checks: tuple[str, ...]) -> Child:
+    """A fresh child."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=serve, args=(there, checks), daemon=True)
+    process.start()
+    there.close()
+    return Child(process, here)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run and report; 1 where a fault was found."""
+    options = parse(arguments)
+    checks = tuple(options.checks.split(","))
+    seeds = iter(range(options.seed, options.seed + options.count))
+    total: Counter[str] = Counter()
+    slow: list[int] = []
+    faults = done = 0
+    children: list[Child] = []
+    for seed in seeds:
+        children.append(start(checks))
+        children[-1].give(seed)
+        if len(children) == options.jobs:
+            break
+    while children:
+        ready = wait([c.link for c in children], timeout=1.0)
+        for child in list(children):
+            if child.link in ready:
+                answer: Answer = child.link.recv()
+                total += answer[2]
+                faults += len(answer[1])
+                for fault in answer[1]:
+                    print(f"\nFAULT {fault}", flush=True)
+            elif time.monotonic() - child.since > options.limit:
+                slow.append(child.seed)
+                child.end()
+                children.remove(child)
+                child = start(checks)
+                children.append(child)
+            else:
+                continue
+            done += 1
+            seed = next(seeds, -1)
+            if seed >= 0:
+                child.give(seed)
+            else:
+                child.end()
+                children.remove(child)
+            nearest = min((c.seed for c in children), default=options.seed + options.count)
+            print(f"\r{done}/{options.count} programs, {faults} faults, {len(slow)} too slow, next seed {nearest} ",
+                  end="", flush=True)  # fmt: skip
+    print()
+    print(", ".join(f"{name}: {number}" for name, number in sorted(total.items())))
+    if slow:
+        print("too slow:", *slow)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
