@@ -26,6 +26,7 @@ from typing import Any, get_args, overload
 
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.files import read_input
 from planish.core.span import Source
 from planish.emit.standalone import emit_standalone
 from planish.frontend.c.unit import CFile, CFunction
@@ -188,17 +189,7 @@ def _read(source: str | os.PathLike[str]) -> Source:
     """The text and its name: a string with a line break or a brace is a text, everything else is a path."""
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return Source("<text>.c", source)
-    path = Path(source)
-    try:
-        return Source(str(path), path.read_text())
-    except FileNotFoundError as error:
-        raise PlanishError(Diagnostic("E0101", f"there is no file {path}")) from error
-    except IsADirectoryError as error:
-        raise PlanishError(Diagnostic("E0102", f"{path} is a directory")) from error
-    except OSError as error:
-        raise PlanishError(Diagnostic("E0103", f"cannot read {path}: {error.strerror or error}")) from error
-    except UnicodeDecodeError as error:
-        raise PlanishError(Diagnostic("E0107", f"{path} is not a text file: {error.reason}")) from error
+    return read_input(os.fspath(source)).source
 
 
 def _choose(file: CFile, name: str | None) -> CFunction:

@@ -85,6 +85,16 @@ def start(checks: tuple[str, ...]) -> Child:
     return Child(process, here)
 
 
+def receive(child: Child) -> Answer:
+    """A child's answer, or its death."""
+    try:
+        answer: Answer = child.link.recv()
+    except EOFError:
+        child.end()
+        return child.seed, [f"seed {child.seed}: the process died"], Counter()
+    return answer
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run and report; 1 where a fault was found."""
     options = parse(arguments)
@@ -103,11 +113,15 @@ def main(arguments: Sequence[str]) -> int:
         ready = wait([c.link for c in children], timeout=1.0)
         for child in list(children):
             if child.link in ready:
-                answer: Answer = child.link.recv()
-                total += answer[2]
-                faults += len(answer[1])
-                for fault in answer[1]:
+                _, found, count = receive(child)
+                total += count
+                faults += len(found)
+                for fault in found:
                     print(f"\nFAULT {fault}", flush=True)
+                if not child.process.is_alive():
+                    children.remove(child)
+                    child = start(checks)
+                    children.append(child)
             elif time.monotonic() - child.since > options.limit:
                 slow.append(child.seed)
                 child.end()

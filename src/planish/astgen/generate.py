@@ -115,7 +115,8 @@ class _Generator:
             inner = state.assuming(node.guard_get_guard())
             return _guarded(node.guard_get_guard(), state, self.node(child, executed, inner))
         if kind == Kind.extension:
-            return self.node(child, executed.union(node.extension_get_extension()), state)
+            added = node.extension_get_extension().intersect_domain(executed.domain())
+            return self.node(child, executed.union(added), state)
         if kind == Kind.expansion:
             return self.node(child, executed.apply_range(node.expansion_get_expansion()), state)
         raise ValueError(f"a schedule tree has no node of type {kind}")

@@ -11,7 +11,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from itertools import groupby
 from typing import assert_never
 
 import islpy as isl
@@ -39,26 +41,71 @@ def record(name: str, at: tuple[Expr, ...]) -> Stmt:
 
 
 def list_instances(schedule: isl.Schedule, sizes: Mapping[str, int]) -> list[tuple[tuple[int, ...], Instance]]:
-    """All instances of a schedule with their times, sorted by time, for fixed sizes (a bounded domain)."""
-    times = schedule.get_map().intersect_domain(schedule.get_domain())
+    """All instances of a schedule with their times, sorted by time, for fixed sizes (a bounded domain).
+
+    A time holds the values of the bands' members and the positions in sequences on the way to a leaf; the children of
+    a set are taken in the order in which they stand. The sizes must be ones that context nodes allow.
+    """
+    fixed = isl.Set.universe(schedule.get_domain().get_space())
+    for name, value in sizes.items():
+        position = fixed.find_dim_by_name(isl.dim_type.param, isl_name(name))
+        if position >= 0:
+            fixed = fixed.fix_val(isl.dim_type.param, position, isl.Val(value))
+    domain = schedule.get_domain().intersect_params(fixed)
+    origin = isl.UnionSet.from_set(isl.Set.from_params(fixed))
     found: list[tuple[tuple[int, ...], Instance]] = []
-    for relation in list_maps(times):
-        fixed = relation
-        for name, value in sizes.items():
-            position = fixed.find_dim_by_name(isl.dim_type.param, isl_name(name))
-            if position >= 0:
-                fixed = fixed.fix_val(isl.dim_type.param, position, isl.Val(value))
-        name, count = fixed.get_tuple_name(isl.dim_type.in_), fixed.dim(isl.dim_type.in_)
-
-        def visit(point: isl.Point, name: str = name, count: int = count) -> None:
-            values = [
-                int(point.get_coordinate_val(isl.dim_type.set, i).to_python())
-                for i in range(point.get_space().dim(isl.dim_type.set))
-            ]
-            found.append((tuple(values[count:]), (name, tuple(values[:count]))))
-
-        fixed.wrap().foreach_point(visit)
+    _list_subtree(schedule.get_root(), isl.UnionMap.from_domain_and_range(origin, domain), (), found)
     return sorted(found)
+
+
+Layout = tuple[int | None, ...]
+"""What a time is made of: None for the value of a band's member, a number for the position in a sequence."""
+
+
+def _list_subtree(
+    node: isl.ScheduleNode,
+    executed: isl.UnionMap,
+    layout: Layout,
+    found: list[tuple[tuple[int, ...], Instance]],
+) -> None:
+    """Append what runs below `node`; `executed` maps points of the bands' dimensions to instances."""
+    types = isl.schedule_node_type
+    kind = node.get_type()
+    if kind == types.leaf:
+        for relation in list_maps(executed):
+            _list_leaf(relation, layout, found)
+        return
+    if kind in (types.sequence, types.set):
+        for i in range(node.n_children()):
+            _list_subtree(node.get_child(i), executed, (*layout, i), found)
+        return
+    if kind == types.band:
+        times = isl.UnionMap.from_multi_union_pw_aff(node.band_get_partial_schedule())
+        if node.band_n_member():
+            executed = executed.reverse().flat_range_product(times).reverse()
+        layout = (*layout, *(None for _ in range(node.band_n_member())))
+    elif kind == types.filter:
+        executed = executed.intersect_range(node.filter_get_filter())
+    elif kind == types.guard:
+        executed = executed.intersect_domain(isl.UnionSet.from_set(node.guard_get_guard()))
+    elif kind == types.extension:
+        executed = executed.union(node.extension_get_extension().intersect_domain(executed.domain()))
+    elif kind == types.expansion:
+        executed = executed.apply_range(node.expansion_get_expansion())
+    _list_subtree(node.get_child(0), executed, layout, found)
+
+
+def _list_leaf(relation: isl.Map, layout: Layout, found: list[tuple[tuple[int, ...], Instance]]) -> None:
+    name, dims = relation.get_tuple_name(isl.dim_type.out), relation.dim(isl.dim_type.in_)
+
+    def visit(point: isl.Point) -> None:
+        count = point.get_space().dim(isl.dim_type.set)
+        values = [int(point.get_coordinate_val(isl.dim_type.set, i).to_python()) for i in range(count)]
+        at = iter(values[:dims])
+        time = tuple(next(at) if x is None else x for x in layout)
+        found.append((time, (name, tuple(values[dims:]))))
+
+    relation.wrap().foreach_point(visit)
 
 
 def check_nest(schedule: isl.Schedule, sizes: Mapping[str, int]) -> str | None:
@@ -69,15 +116,18 @@ def check_nest(schedule: isl.Schedule, sizes: Mapping[str, int]) -> str | None:
 
 
 def compare_traces(ran: list[Instance], wanted: list[tuple[tuple[int, ...], Instance]]) -> str | None:
-    """What differs between a trace and the timed instances; the order of equal times is free."""
-    time_of = {instance: time for time, instance in wanted}
-    if len(ran) != len(wanted) or set(ran) != set(time_of):
-        extra, missing = set(ran) - set(time_of), set(time_of) - set(ran)
-        counts = f"{len(ran)} instances ran, {len(wanted)} are scheduled"
-        return f"{counts}; extra {sorted(extra)[:3]}, missing {sorted(missing)[:3]}"
-    for first, second in zip(ran, ran[1:], strict=False):
-        if time_of[first] > time_of[second]:
-            return f"{first} ran before {second}, which is scheduled earlier"
+    """What differs between a trace and the timed instances (sorted); the order of equal times is free."""
+    if Counter(ran) != Counter(instance for _, instance in wanted):
+        extra = Counter(ran) - Counter(x for _, x in wanted)
+        missing = Counter(x for _, x in wanted) - Counter(ran)
+        return f"{len(ran)} instances ran, {len(wanted)} are scheduled; extra {list(extra)[:3]}, missing {list(missing)[:3]}"
+    start = 0
+    for time, group in groupby(wanted, key=lambda x: x[0]):
+        together = [instance for _, instance in group]
+        here = ran[start : start + len(together)]
+        if Counter(here) != Counter(together):
+            return f"at {time}: {together[:3]} should run, {here[:3]} did"
+        start += len(together)
     return None
 
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
-from planish.cli.files import check_writable, read_input, write_files
+from planish.cli.files import check_writable, write_files
 from planish.cli.options import (
     Defines,
     Files,
@@ -29,6 +29,7 @@ from planish.cli.options import (
 from planish.cli.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
+from planish.core.files import read_input
 from planish.pipeline import Options
 from planish.report.contest import Contest, run_contests
 from planish.report.standings import contest_table, print_contests, summary_table

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
-from planish.cli.files import Input, check_outputs, read_input, write_files
+from planish.cli.files import check_outputs, write_files
 from planish.cli.options import (
     Compiler,
     Defines,
@@ -32,6 +32,7 @@ from planish.cli.options import (
 from planish.cli.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
+from planish.core.files import Input, read_input
 from planish.pipeline import Options
 from planish.report.account import FileAccount
 from planish.report.store import build_cached

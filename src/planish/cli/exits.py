@@ -38,9 +38,9 @@ _P = ParamSpec("_P")
 
 
 class _Interruption:
-    """Whether Ctrl-C was pressed: the polyhedral library drops exceptions that are raised while it calls back."""
+    """The signal that asked for an end (0: none): the polyhedral library drops exceptions raised in its callbacks."""
 
-    seen = False
+    seen = 0
 
 
 def check_interrupted(message: str = "") -> None:
@@ -81,7 +81,7 @@ def tell(problem: Diagnostic | PlanishError) -> None:
 
 def _tell_interrupted() -> int:
     print("\ninterrupted: what was finished is kept, nothing is half-written", file=sys.stderr)
-    return INTERRUPTED
+    return 128 + _Interruption.seen if _Interruption.seen else INTERRUPTED
 
 
 def _tell_failure(error: Exception) -> int:
@@ -113,22 +113,23 @@ def _tell_bug(error: Exception) -> int:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C is remembered as well as raised; warnings are printed without their place in this program."""
-    shown, before = warnings.showwarning, signal.getsignal(signal.SIGINT)
+    """Ctrl-C and the like are remembered as well as raised; warnings come without their place in this program."""
+    shown = warnings.showwarning
     warnings.showwarning = lambda message, *_: print(message, file=sys.stderr)
-    # A shell starts background jobs with interrupts ignored, and they stay so.
-    handled = threading.current_thread() is threading.main_thread() and before != signal.SIG_IGN
-    if handled:
-        signal.signal(signal.SIGINT, _interrupt)
+    before = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A shell starts background jobs with interrupts ignored, and they stay so.
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(number) != signal.SIG_IGN:
+            before[number] = signal.signal(number, _interrupt)
     try:
         yield
     finally:
-        _Interruption.seen = False
+        _Interruption.seen = 0
         warnings.showwarning = shown
-        if handled:
-            signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    _Interruption.seen = True
+    _Interruption.seen = number
     raise KeyboardInterrupt

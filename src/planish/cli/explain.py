@@ -10,7 +10,6 @@ import sys
 import typer
 
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
-from planish.cli.files import read_input
 from planish.cli.options import (
     Compiler,
     Defines,
@@ -27,6 +26,7 @@ from planish.cli.options import (
 )
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
+from planish.core.files import read_input
 from planish.core.span import Source
 from planish.pipeline import Options
 from planish.report.account import FileAccount

@@ -22,7 +22,6 @@ from planish.ir.traverse import map_expr, map_exprs
 from planish.ir.types import INDEX
 from planish.poly.dependence import find_dependences
 from planish.poly.expression import add, normalise, piecewise_expr
-from planish.poly.legality import schedule_map
 from planish.poly.listing import list_maps
 from planish.poly.scop import Scop, Statement, extract_scop
 from planish.poly.webs import split_webs
@@ -180,19 +179,21 @@ def _renamed(stmt: Stmt, names: Mapping[str, str]) -> Stmt:
 
 
 def contract(
-    scop: Scop, flow: isl.UnionMap, schedule: isl.Schedule, array: Array, dropped: frozenset[int]
+    scop: Scop, flow: isl.UnionMap, times: isl.UnionMap, array: Array, dropped: frozenset[int]
 ) -> bool:
-    """Whether a local array may lose the dimensions `dropped` under a schedule: no cell that they merge is written
-    anew while an older value of another cell is still to be read."""
-    times = schedule_map(schedule)
+    """Whether a local array may lose the dimensions `dropped` when instances run at `times`: no cell that they merge
+    is written anew while an older value of another cell is still to be read."""
     writes = _writes(scop, array.name)
+    chain = flow.intersect_domain(writes.domain())
+    # Only the array's own instances are compared: all pairs of statements would take very long.
+    times = times.intersect_domain(writes.domain().union(chain.range()))
+    written = times.intersect_domain(writes.domain())
     merged = writes.apply_range(_keeping(array, dropped, scop))
     rivals = merged.apply_range(merged.reverse()).subtract(writes.apply_range(writes.reverse()))
-    later = rivals.intersect(times.lex_lt_union_map(times))
+    later = rivals.intersect(written.lex_lt_union_map(written))
     if later.is_empty():
         return True
-    chain = flow.intersect_domain(writes.domain())
-    before_read = times.intersect_domain(writes.domain()).lex_lt_union_map(times.intersect_domain(chain.range()))
+    before_read = written.lex_lt_union_map(times.intersect_domain(chain.range()))
     return bool(later.apply_range(before_read).intersect(chain).is_empty())
 
 

@@ -19,7 +19,7 @@ import islpy as isl
 
 from planish.ir.expr import Binary, Expr, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Stmt
-from planish.ir.traverse import loads, substitute
+from planish.ir.traverse import loads, substitute, variables
 from planish.ir.types import INDEX
 from planish.poly.affine import CONTEXT, NotAffineError, affine_function, condition_set, isl_name
 
@@ -40,7 +40,8 @@ class Access:
 class Statement:
     """An assignment with its iterators (outermost first), its domain and its accesses.
 
-    `loops` numbers the loops around it in textual order, so that statements can tell which they share.
+    `loops` numbers the loops around it in textual order, so that statements can tell which they share. `lets` are the
+    values that it needs by name, in order; their loads count as its own.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Statement:
     stmt: Assign | Reduce
     domain: isl.Set
     accesses: tuple[Access, ...]
+    lets: tuple[Let, ...] = ()
 
     @property
     def reduction(self) -> ReduceOp | None:
@@ -110,6 +112,7 @@ class _Place:
     iterators: tuple[str, ...] = ()
     renames: tuple[tuple[str, Expr], ...] = ()
     loops: tuple[int, ...] = ()
+    lets: tuple[Let, ...] = ()
 
 
 @dataclass(slots=True)
@@ -162,7 +165,7 @@ def _visit(stmt: Stmt, place: _Place, walk: _Walk) -> isl.Schedule | None:
             walk.locals.append(array)
             return None
         case Let():
-            raise NotAffineError(stmt.value, "a bound value has no place in a static control part")
+            return None
         case _:
             assert_never(stmt)
 
@@ -170,6 +173,8 @@ def _visit(stmt: Stmt, place: _Place, walk: _Walk) -> isl.Schedule | None:
 def _visit_block(body: tuple[Stmt, ...], place: _Place, walk: _Walk) -> isl.Schedule | None:
     out: isl.Schedule | None = None
     for x in body:
+        if isinstance(x, Let):
+            place = replace(place, lets=(*place.lets, replace(x, value=_renamed(x.value, place))))
         out = _in_order(out, _visit(x, place, walk))
     return out
 
@@ -189,7 +194,7 @@ def _visit_for(loop: For, place: _Place, walk: _Walk) -> isl.Schedule | None:
         offset = var.sub(affine_function(lower, space)).mod_val(by)
         domain = domain.intersect(offset.eq_set(affine_function(index(0), space)))
     renames = (*place.renames, (loop.var, Var(name, INDEX)))
-    inner = _Place(domain, (*place.iterators, name), renames, (*place.loops, walk.loops))
+    inner = _Place(domain, (*place.iterators, name), renames, (*place.loops, walk.loops), place.lets)
     walk.loops += 1
     first = len(walk.statements)
     schedule = _visit(loop.body, inner, walk)
@@ -229,11 +234,23 @@ def _visit_assignment(stmt: Assign | Reduce, place: _Place, walk: _Walk) -> isl.
     accesses = [_access(stmt.array, subscripts, True, name, domain)]
     if isinstance(stmt, Reduce):
         accesses.append(_access(stmt.array, subscripts, False, name, domain))
-    for load in dict.fromkeys(loads(value)):
+    lets = _needed(place.lets, (*subscripts, value))
+    for load in dict.fromkeys((*loads(value), *(x for let in lets for x in loads(let.value)))):
         accesses.append(_access(load.array, load.index, False, name, domain))
     domain = domain.set_tuple_name(name)
-    walk.statements.append(Statement(name, place.iterators, place.loops, fresh, domain, tuple(accesses)))
+    walk.statements.append(Statement(name, place.iterators, place.loops, fresh, domain, tuple(accesses), lets))
     return isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
+
+
+def _needed(lets: tuple[Let, ...], exprs: tuple[Expr, ...]) -> tuple[Let, ...]:
+    """The bindings that expressions need, directly or through other bindings, in order."""
+    wanted = {name for x in exprs for name in variables(x)}
+    out: list[Let] = []
+    for let in reversed(lets):
+        if let.var in wanted:
+            out.append(let)
+            wanted |= variables(let.value)
+    return tuple(reversed(out))
 
 
 def _access(array: str, subscripts: tuple[Expr, ...], write: bool, name: str, domain: isl.Set) -> Access:

@@ -15,16 +15,17 @@ from dataclasses import replace
 
 import islpy as isl
 
-from planish.poly.dependence import find_dependences
 from planish.poly.listing import list_maps
 from planish.poly.scop import Access, Scop, Statement
 
 IN, OUT, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
 
 
-def split_statements(scop: Scop) -> Scop:
-    """The scop with statements cut where that frees a loop; the same scop where nothing is to be cut."""
-    order = find_dependences(scop).order
+def split_statements(scop: Scop, order: isl.UnionMap) -> Scop:
+    """The scop with statements cut where that frees a loop; the same scop where nothing is to be cut.
+
+    `order`: the pairs of instances of the scop, earlier to later, that keep their order.
+    """
     parts = {s.name: _parts(s, order) for s in scop.statements}
     if all(len(p) == 1 for p in parts.values()):
         return scop

@@ -62,21 +62,25 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """A function: its arguments in the order of a call, and its `signature` with the order of the C function."""
+    """A function: its arguments in the order of a call, and its `signature` with the order of the C function.
+
+    `inferable` are the integers that the shapes of arrays tell: a call may leave them out.
+    """
 
     signature: Signature
     arguments: tuple[Argument, ...]
+    inferable: frozenset[str]
 
     def __str__(self) -> str:
         shown = ", ".join(str(a) for a in self.arguments if not a.hidden)
         result = "" if self.signature.result is None else f" -> {self.signature.result}"
         return f"{self.signature.function}({shown}){result}"
 
-    @property
-    def inferable(self) -> frozenset[str]:
-        """Integers that the shapes of arrays tell: a call may leave them out."""
-        named = {v for a in self.arguments for e in _expressions(a) for v in variables(e) if _moves(e, v)}
-        return frozenset(a.name for a in self.arguments if a.kind == "value" and a.type.is_int and a.name in named)
+
+def _make_interface(signature: Signature, arguments: tuple[Argument, ...]) -> Interface:
+    named = {v for a in arguments for e in _expressions(a) for v in variables(e) if _moves(e, v)}
+    told = frozenset(a.name for a in arguments if a.kind == "value" and a.type.is_int and a.name in named)
+    return Interface(signature, arguments, told)
 
 
 def _moves(expr: Expr, name: str) -> bool:
@@ -107,7 +111,7 @@ def interface_of_c(function: CFunction, text: str) -> Interface:
     arguments = tuple(
         _argument(p, q, function, outside) for p, q in zip(parameters, function.parameters, strict=True)
     )
-    return Interface(signature, arguments)
+    return _make_interface(signature, arguments)
 
 
 def _outside(function: CFunction, text: str) -> str:
@@ -185,4 +189,4 @@ def interface_of_kernel(kernel: Kernel, declared: PythonSignature, function: str
     parameters = [Parameter(s, INDEX, "value") for s in kernel.sizes]
     parameters += [Parameter(s.name, s.type, "value") for s in kernel.scalars]
     parameters += [Parameter(a.name, a.type, "array") for a in kernel.arrays]
-    return Interface(Signature(function, tuple(parameters)), (*shown, *found.values()))
+    return _make_interface(Signature(function, tuple(parameters)), (*shown, *found.values()))

@@ -35,7 +35,11 @@ def lower(scop: Scop, schedule: isl.Schedule, locals: tuple[Array, ...], dropped
 
     def instantiate(name: str, at: tuple[Expr, ...]) -> Stmt:
         statement = scop.statement(name)
-        return place(_without(statement.stmt, lost), dict(zip(statement.iterators, at, strict=True)))
+        values = dict(zip(statement.iterators, at, strict=True))
+        placed = place(_without(statement.stmt, lost), values)
+        if not statement.lets:
+            return placed
+        return Block((*(replace(x, value=place_expr(x.value, values)) for x in statement.lets), placed))
 
     taken = {*kernel.sizes, *(s.name for s in kernel.scalars), *(a.name for a in kernel.arrays)}
     taken |= {a.name for a in locals}

@@ -20,6 +20,7 @@ from planish.poly.legality import find_violation, schedule_map
 from planish.poly.privatise import contract, privatise
 from planish.poly.scop import Scop, extract_scop
 from planish.poly.split import split_statements
+from planish.poly.temporaries import bind_temporaries
 from planish.poly.trees import Path, find_node
 from planish.schedule.automatic import STRATEGIES, Strategy, compute_schedule
 from planish.schedule.band import Band, Group, read_band
@@ -29,7 +30,8 @@ from planish.schedule.shape import StripOrder, leaf_bands, shape_band
 from planish.schedule.threads import mark_threads
 from planish.target.machine import Target
 
-CONTRACTION_LIMIT = 20_000_000
+CONTRACTION_LIMIT = 60_000_000
+"""Bound on isl's work for all local arrays of one version; what is not proven by then keeps its cells."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,9 +56,11 @@ class Candidate:
 
 def prepare(kernel: Kernel) -> Prepared:
     """Delinearised and privatised; raises NotAffineError where the kernel is not a static control part."""
-    private = privatise(delinearise(kernel))
-    scop = split_statements(extract_scop(private))
-    return Prepared(private, scop, find_dependences(scop))
+    private = privatise(delinearise(bind_temporaries(kernel)))
+    scop = extract_scop(private)
+    dependences = find_dependences(scop)
+    cut = split_statements(scop, dependences.order)
+    return Prepared(private, cut, dependences if cut is scop else find_dependences(cut))
 
 
 def plan(prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1) -> tuple[Candidate, ...]:
@@ -169,23 +173,22 @@ def _contractions(
 ) -> dict[str, frozenset[int]]:
     """Dimensions that each local array may lose, found one by one from the outermost."""
     context = scop.context.get_ctx()
+    times = schedule_map(schedule)
     out: dict[str, frozenset[int]] = {}
-    for array in scop.locals:
-        dropped: frozenset[int] = frozenset()
-        for dimension in range(len(array.shape)):
-            if dimension in kept.dimensions.get(array.name, set()) or not _is_added(array, dimension):
-                continue
-            wider = dropped | {dimension}
-            context.reset_operations()
-            context.set_max_operations(CONTRACTION_LIMIT)
-            try:
-                if contract(scop, flow, schedule, array, wider):
-                    dropped = wider
-            except isl.Error:
-                break
-            finally:
-                context.set_max_operations(0)
-        out[array.name] = dropped
+    context.reset_operations()
+    context.set_max_operations(CONTRACTION_LIMIT)
+    try:
+        for array in scop.locals:
+            out[array.name] = frozenset()
+            for dimension in range(len(array.shape)):
+                if dimension not in kept.dimensions.get(array.name, set()) and _is_added(array, dimension):
+                    wider = out[array.name] | {dimension}
+                    if contract(scop, flow, times, array, wider):
+                        out[array.name] = wider
+    except isl.Error:
+        return out
+    finally:
+        context.set_max_operations(0)
     return out
 
 

@@ -149,6 +149,8 @@ def _promote_sums(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stmt
     stays = [s for s in walk(loop.body) if isinstance(s, Assign | Reduce) and not _uses(loop.var, _cell(s))]
     if not stays:
         return replace(loop, facts=facts)
+    if not all(isinstance(s, Assign | Reduce) for s in body):
+        return replace(loop, facts=LoopFacts())
     if len(body) != len(stays) or len({s.array for s in stays}) != len({_cell(s) for s in stays}):
         return replace(loop, facts=LoopFacts())
     touched = [x.array for s in stays for e in expressions(s) for x in loads(e)]

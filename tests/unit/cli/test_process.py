@@ -38,16 +38,17 @@ def start(arguments: list[str], folder: Path, file_limit: int | None = None) -> 
     )  # fmt: skip
 
 
-def test_interrupt_keeps_finished_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_keeps_finished_files(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "quick.c").write_text(QUICK)
     (tmp_path / "slow.c").write_text(SLOW)
     process = start(["build", "quick.c", "slow.c", "--no-measure"], tmp_path)
     deadline = time.monotonic() + 60
     while not (tmp_path / "planish-out/quick.h").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    assert process.returncode == 128 + number, err
     assert "interrupted: " in err and "Traceback" not in err
     assert sorted(p.name for p in (tmp_path / "planish-out").iterdir()) == ["quick.c", "quick.h"]
 
