@@ -200,7 +200,9 @@ def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> Kn
     scop = plan.prepared.scop
     sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
     arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}
-    return Known(scop, sizes, arrays, bool(text) and _is_alone(function, text))
+    data = frozenset(names[x.name] for x in scop.kernel.scalars)
+    alone = bool(text) and len(sizes) == len(scop.kernel.sizes) and _is_alone(function, text)
+    return Known(scop, sizes, arrays, data, alone)
 
 
 def _is_alone(function: CFunction, text: str) -> bool:

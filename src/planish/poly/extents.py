@@ -137,12 +137,17 @@ def count_elements(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
 def _sizes_of(scop: Scop, array: Array) -> set[str]:
     """The sizes on which the array's extents and accesses depend."""
     out = {name for extent in array.shape if extent is not None for name in variables(extent)}
-    if None in array.shape:
-        for statement in scop.statements:
-            for access in statement.accesses:
-                if access.array == array.name:
-                    reached = access.relation.range()
-                    out |= {n for n in scop.kernel.sizes if _involves(reached, isl_name(n))}
+    return out | _reaching_sizes(scop, array) if None in array.shape else out
+
+
+def _reaching_sizes(scop: Scop, array: Array) -> set[str]:
+    """The sizes on which the elements that are accessed depend."""
+    out: set[str] = set()
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.array == array.name:
+                reached = access.relation.range()
+                out |= {n for n in scop.kernel.sizes if _involves(reached, isl_name(n))}
     return out
 
 
@@ -152,9 +157,13 @@ def _involves(reached: isl.Set, name: str) -> bool:
 
 
 def reach_elements(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Elements of each array up to the last one that the kernel reaches, whatever extents were declared."""
+    """Elements of each array up to the last one that the kernel reaches, whatever extents were declared.
+
+    Arrays that depend on sizes which are not given are left out."""
     out: dict[str, int] = {}
     for array in scop.kernel.arrays:
+        if not _sizes_of(scop, array) | _reaching_sizes(scop, array) <= set(sizes):
+            continue
         extents = [None if e is None else evaluate_extent(e, sizes) for e in array.shape]
         out[array.name] = _reach(scop, array, [e or 0 for e in extents], sizes) if array.shape else 1
     return out

@@ -21,7 +21,7 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce
 from planish.ir.traverse import map_expr, map_exprs
 from planish.ir.types import INDEX
 from planish.poly.dependence import find_dependences
-from planish.poly.expression import add, normalise, piecewise_expr
+from planish.poly.expression import add, extremum, normalise, piecewise_expr
 from planish.poly.listing import list_maps
 from planish.poly.scop import Scop, Statement, extract_scop
 from planish.poly.webs import split_webs
@@ -98,7 +98,7 @@ def _extent(users: list[Statement], depth: int) -> Expr | None:
     if spread.is_empty() or not lowest.is_int() or int(lowest.to_python()) < 0:
         return None
     try:
-        return normalise(add(piecewise_expr(spread.dim_max(0), ()), index(1)))
+        return extremum("max", [index(0), normalise(add(piecewise_expr(spread.dim_max(0), ()), index(1)))])
     except isl.Error:
         return None
 

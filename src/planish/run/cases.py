@@ -19,23 +19,32 @@ from planish.run.signature import Case, Parameter, Signature
 
 CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
 CHECK_INSTANCES = 12_000_000
+LOOSE_SIZES = (1, 2, 4, 16, 64, 256, 6, 34, 130)
+"""Values of integers from which a function computes a region's sizes; powers of two first, which some ask for."""
+LOOSE_RANGE = (1, 7)
+"""The bounds of integers of which nothing is known."""
 CLOCK_SIZES = (4_000_000, 1_000_000, 200_000, 50_000, 20_000, 8192, 4096, 3000, 2000, 1500, 1000, 700, 500, 350, 250,
                180, 128, 90, 64, 45, 32, 20, 10, 4, 1)  # fmt: skip
 CLOCK_INSTANCES = 400_000_000
 CLOCK_BYTES = 256 << 20
 LARGEST_GUESS = 1 << 20
+LARGEST_LOOSE = 1 << 14
+ODD_LOOSE = 7
+"""The one check in which a size of an untouched part is no power of two: transforms may not come to an end with it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
     """What is known of a function's arguments: the sizes that a region's scop names, as the function's parameters.
 
-    `alone`: nothing else in the function touches arrays, so that they need reach no further than the regions do.
+    `data`: parameters that the region only computes with. `alone`: nothing else in the function touches arrays, so
+    that they need reach no further than the regions do.
     """
 
     scop: Scop
     sizes: Mapping[str, str]
     arrays: Mapping[str, str]
+    data: frozenset[str] = frozenset()
     alone: bool = False
 
 
@@ -63,17 +72,30 @@ def wanted_sizes(names: tuple[str, ...], value: int) -> dict[str, int]:
 def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> tuple[Case, ...]:
     """The calls with which a new version is compared with the original."""
     out: list[Case] = []
-    for i, value in enumerate(CHECK_SIZES):
+    loose_only = not _size_names(known) and _has_unknown_size(known)
+    for i, value in enumerate(() if loose_only else CHECK_SIZES):
         sizes = _sizes(function, known, wanted_sizes(_size_names(known), value), {})
         if sizes is None or _instances(known, sizes) > CHECK_INSTANCES:
             continue
+        sizes |= dict.fromkeys(_loose_names(function, known), value if i == ODD_LOOSE else _power_of_two(value))
         case = make_case(function, known, sizes, seed=i)
         out.append(replace(case, placement="end" if i % 2 == 0 else "start"))
+    if _has_unknown_size(known):
+        for i, value in enumerate(LOOSE_SIZES):
+            sizes = _sizes(function, known, wanted_sizes(_size_names(known), min(value, 34)), {})
+            if sizes is not None and _instances(known, sizes) <= CHECK_INSTANCES:
+                loose = {p.name: value for p in function.parameters if _is_loose_integer(p, sizes)}
+                out.append(make_case(function, known, sizes, seed=len(CHECK_SIZES) + 1 + i, loose=loose))
     if given:
         sizes = _sizes(function, known, wanted_sizes(_size_names(known), 20), given)
         if sizes is not None and _instances(known, sizes) <= 40 * CHECK_INSTANCES:
             out.append(make_case(function, known, sizes, seed=len(CHECK_SIZES)))
     return tuple({repr(sorted(c.values.items())): c for c in out}.values())
+
+
+def _has_unknown_size(known: tuple[Known, ...]) -> bool:
+    """Whether some region has a size that is no parameter of the function, such as half of one."""
+    return any(len(k.sizes) < len(k.scop.kernel.sizes) for k in known)
 
 
 def clock_case(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> Case | None:
@@ -86,11 +108,26 @@ def clock_case(function: CFunction, known: tuple[Known, ...], given: Mapping[str
         sizes = _sizes(function, known, wanted, given)
         if sizes is None:
             continue
+        size = min(LARGEST_LOOSE, *(wanted.values() or (LARGEST_LOOSE,)))
+        loose = dict.fromkeys(_loose_names(function, known), _power_of_two(size))
+        sizes |= {name: given.get(name, value) for name, value in loose.items()}
         case = make_case(function, known, sizes, seed=1)
         if _instances(known, sizes) <= CLOCK_INSTANCES and _bytes(function, case) <= CLOCK_BYTES:
             return case
     smallest = _sizes(function, known, wanted_sizes(names, 1), given)
     return None if smallest is None else make_case(function, known, smallest, seed=1)
+
+
+def _loose_names(function: CFunction, known: tuple[Known, ...]) -> tuple[str, ...]:
+    """Integer parameters that no region speaks of: sizes of what was left as it is, most likely."""
+    told = {c for k in known for c in k.sizes.values()} | {name for k in known for name in k.data}
+    integers = [p.name for p in function.parameters if p.type is not None and p.type.is_int and not p.pointer]
+    return tuple(name for name in integers if name not in told)
+
+
+def _power_of_two(value: int) -> int:
+    """The largest power of two up to a value: what transforms ask for."""
+    return 1 << max(0, value.bit_length() - 1)
 
 
 def _is_bounded(name: str, known: tuple[Known, ...]) -> bool:
@@ -144,15 +181,25 @@ def _bytes(function: CFunction, case: Case) -> int:
     return sum(n * (t.size if (t := types[name]) is not None else 8) for name, n in case.elements.items())
 
 
-def make_case(function: CFunction, known: tuple[Known, ...], sizes: Mapping[str, int], seed: int) -> Case:
-    """The call with the given sizes: each array as large as its declaration or the regions' accesses need."""
+def make_case(
+    function: CFunction, known: tuple[Known, ...], sizes: Mapping[str, int], seed: int,
+    loose: Mapping[str, int] | None = None,
+) -> Case:  # fmt: skip
+    """The call with the given sizes: each array as large as its declaration or the regions' accesses need.
+
+    `loose` are values of integers that no region knows as a size; others of these are drawn from LOOSE_RANGE.
+    """
+    fixed = dict(loose or {})
     alone = bool(known) and all(k.alone for k in known)
     reached: dict[str, int] = {}
+    unsure: set[str] = set()
     for k in known:
         counts = (reach_elements if alone else count_elements)(k.scop, _inner(k, sizes))
+        unsure |= {c for name, c in k.arrays.items() if name not in counts}
         for name, count in counts.items():
             if name in k.arrays:
                 reached[k.arrays[name]] = max(reached.get(k.arrays[name], 0), count)
+    most = {p.name: fixed.get(p.name, LOOSE_RANGE[1]) for p in function.parameters if _is_loose_integer(p, sizes)}
     elements: dict[str, int] = {}
     shapes: dict[str, tuple[int, ...]] = {}
     for p in function.parameters:
@@ -160,12 +207,17 @@ def make_case(function: CFunction, known: tuple[Known, ...], sizes: Mapping[str,
             continue
         extents = _extents(p, sizes)
         if extents is not None:
-            elements[p.name] = reached[p.name] if alone and p.name in reached else prod(extents)
+            sure = alone and p.name in reached and p.name not in unsure
+            elements[p.name] = reached[p.name] if sure else prod(extents)
             shapes[p.name] = extents
+        elif p.name in reached and p.name not in unsure:
+            elements[p.name] = reached[p.name]
         else:
-            elements[p.name] = reached.get(p.name, _guess(sizes))
-    ranges = {p.name: (1, 7) for p in function.parameters if _is_loose_integer(p, sizes)}
-    values: dict[str, int | float] = {p.name: sizes[p.name] for p in function.parameters if p.name in sizes}
+            elements[p.name] = max(reached.get(p.name, 0), _guess([*sizes.values(), *most.values()]))
+    ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
+    values: dict[str, int | float] = {
+        p.name: v for p in function.parameters if (v := sizes.get(p.name, fixed.get(p.name))) is not None
+    }
     return Case(values, elements, shapes, seed, ranges=ranges)
 
 
@@ -184,6 +236,6 @@ def _extents(parameter: CParameter, sizes: Mapping[str, int]) -> tuple[int, ...]
     return tuple(out)
 
 
-def _guess(sizes: Mapping[str, int]) -> int:
-    """A generous extent for an array that no region speaks of."""
-    return min(LARGEST_GUESS, 64 + prod(max(1, v) for v in sizes.values()) * 4)
+def _guess(values: list[int]) -> int:
+    """A generous extent for an array that no region speaks of, from the function's integers."""
+    return min(LARGEST_GUESS, 1024 + prod(max(1, v) for v in values) * 4)

@@ -26,6 +26,8 @@ from planish.run.toolchain import Compiler, compile_library
 Floats = Literal["strict", "contract", "reassociate"]
 MARGIN = 0.98
 """A version must be at least this much faster than the original to take its place."""
+PATIENCE = 20.0
+"""Seconds for the original to come through the cases; it may loop for ever with sizes that it does not expect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,10 @@ def select(
     remarks: list[Remark] = []
     reference = _compile(original, signature, bench, ("-O1", "-ffp-contract=off", *_defines(bench)))
     cases = _runnable(reference, signature, cases)
+    if not cases:
+        message = "the original comes through none of the calls that could be made up for it; kept as written"
+        remarks.append(Remark("verify-none", "refused", message, span))
+        return Selection(None, None, None, None, (), tuple(remarks))
     good: list[tuple[Version, Verdict, Path]] = []
     for version in versions:
         outcome = _verify(version, reference, signature, cases, bench, ())
@@ -103,12 +109,16 @@ def select(
 
 
 def _runnable(reference: Path, signature: Signature, cases: Sequence[Case]) -> tuple[Case, ...]:
-    """The cases that the original itself comes through: what it may be called with is its author's to say."""
+    """The cases that the original itself comes through: what it may be called with is its author's to say.
+
+    One that does not end is left out with all after it, which would not either."""
     left = list(cases)
     while left:
-        verdict = compare(reference, reference, signature, left, "exact")
+        verdict = compare(reference, reference, signature, left, "exact", Limits(PATIENCE))
         if verdict.status != "not comparable" or verdict.cases_run >= len(left):
             break
+        if "did not come to its end" in verdict.message:
+            return tuple(left[: verdict.cases_run])
         del left[verdict.cases_run]
     return tuple(left)
 
@@ -133,6 +143,8 @@ def _verify(
         return Remark("verify-compile", "refused", f"{version.label}: {error.diagnostic.message}")
     tolerance: Tolerance | Literal["exact"] = "exact" if bench.floats == "strict" else Tolerance()
     verdict = compare(reference, library, signature, cases, tolerance)
+    if not verdict.cases_run and verdict.status == "ok":
+        return Remark("verify-result", "refused", f"{version.label}: there is no call that the original comes through")
     if verdict.status != "ok":
         return Remark("verify-result", "refused", f"{version.label}: {verdict.status}: {verdict.message}")
     return verdict, library
