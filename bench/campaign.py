@@ -144,7 +144,8 @@ def main(suite: Suite, arguments: Sequence[str]) -> int:
     try:
         suite.files(only)
         compilers = pick_compilers(asked.compilers)
-        rules = Rules(compilers, asked.budget, asked.time_limit, asked.build_budget, asked.cc, not asked.fresh)
+        remember, full = not asked.fresh, not asked.small_check
+        rules = Rules(compilers, asked.budget, asked.time_limit, asked.build_budget, asked.cc, remember, full)
         if rules.builder is not None:
             choose_compiler(rules.builder)
     except (PlanishError, ValueError) as error:
@@ -184,6 +185,7 @@ def _parser(suite: Suite) -> argparse.ArgumentParser:
     parser.add_argument("--budget", type=float, default=8.0, metavar="S", help="seconds to time a function (8)")
     parser.add_argument("--build-budget", type=float, default=2.0, metavar="S", help="seconds planish may time (2)")
     parser.add_argument("--time-limit", type=float, default=120.0, metavar="S", help="seconds to check one (120)")
+    parser.add_argument("--small-check", action="store_true", help="check with the next smaller dataset's sizes only")
     return parser
 
 

@@ -18,6 +18,7 @@ import islpy as isl
 from planish.emit.c import emit_function
 from planish.emit.dropin import Patch, alias_guard, emit_guard, guarded_call
 from planish.emit.expression import c_type
+from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.unit import Region, Update
 from planish.ir.expr import Binary, Expr, index
 from planish.ir.nest import Alloc, Array, Kernel
@@ -63,9 +64,10 @@ def replace_region(
     indent = source_text[line_start : region.start]
     indent = indent if not indent.strip() else ""
     heap = any(isinstance(s, Alloc) and s.array.memory == "dram" for s in walk(kernel.body))
-    call = guarded_call(
-        original, indent, name, _arguments(region, scop, names), guards, _updates(region.updates, names), heap
-    )
+    after = _updates(region.updates, names)
+    if not guards and not heap:
+        after += [f"(void){v};" for v in outer_counters(original)]
+    call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, heap)
     call = _with_copies(region, call, indent)
     return Replacement(text, Patch(region.start, region.end, call), tuple(guards))
 
@@ -84,15 +86,32 @@ def _arguments(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str
     out = []
     shapes = {a.name: a.shape for a in scop.kernel.arrays}
     before = {a.name: a.shape for a in region.kernel.arrays}
+    # `char` and `long long` have the width of an exact type, but are another type to C.
+    ambiguous = {a.name for a in scop.kernel.arrays if a.type.is_int and a.type.bits in (8, 64)}
     for name, text in region.names:
         shape = shapes.get(name, ())
-        if len(shape) > 1 or shape != before.get(name, ()):
-            out.append(f"(void *){text}")
-        elif name in _registers(region):
+        if name in _registers(region):
             out.append(f"&planish_{text.lstrip('&')}")
+        elif len(shape) > 1 or shape != before.get(name, ()) or name in ambiguous:
+            out.append(f"(void *){text}")
         else:
             out.append(text)
     return out
+
+
+def outer_counters(text: str) -> tuple[str, ...]:
+    """The loop counters of a nest that are declared outside of it; without the nest compilers call them unused.
+
+    >>> outer_counters("for (i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i] = 0;")
+    ('i',)
+    """
+    tokens = [t.text for t in tokenize(text).tokens]
+    found = [
+        tokens[k + 2] for k in range(len(tokens) - 3)
+        if tokens[k : k + 2] == ["for", "("] and tokens[k + 2].isidentifier() and tokens[k + 3] == "="
+    ]  # fmt: skip
+    declared = {b for a, b in zip(tokens, tokens[1:], strict=False) if a == "," or (a.isidentifier() and a != "return")}
+    return tuple(dict.fromkeys(v for v in found if v not in declared))
 
 
 def _registers(region: Region) -> frozenset[str]:
@@ -140,4 +159,4 @@ def _store(variable: str, kind: str, value: str) -> str:
     return f"{variable} = {value};" if kind == "set" else f"{variable} += {value};"
 
 
-__all__ = ["NoExtentError", "Replacement", "overlapping", "replace_region"]
+__all__ = ["NoExtentError", "Replacement", "outer_counters", "overlapping", "replace_region"]

@@ -26,8 +26,10 @@ from planish.run.toolchain import Compiler, compile_library
 Floats = Literal["strict", "contract", "reassociate"]
 MARGIN = 0.98
 """A version must be at least this much faster than the original to take its place."""
-PATIENCE = 20.0
-"""Seconds for the original to come through the cases; it may loop for ever with sizes that it does not expect."""
+PATIENCE = 5.0
+"""Seconds for the original to come through the cases, besides some for their elements: it may loop for ever with sizes
+that it does not expect."""
+ELEMENTS_A_SECOND = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +115,9 @@ def _runnable(reference: Path, signature: Signature, cases: Sequence[Case]) -> t
 
     One that does not end is left out with all after it, which would not either."""
     left = list(cases)
+    limits = Limits(PATIENCE + sum(n for c in cases for n in c.elements.values()) / ELEMENTS_A_SECOND)
     while left:
-        verdict = compare(reference, reference, signature, left, "exact", Limits(PATIENCE))
+        verdict = compare(reference, reference, signature, left, "exact", limits)
         if verdict.status != "not comparable" or verdict.cases_run >= len(left):
             break
         if "did not come to its end" in verdict.message:
