@@ -24,6 +24,7 @@ from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
 from planish.ir.types import BOOL
 from planish.poly.affine import isl_name
 from planish.poly.listing import list_maps
+from planish.poly.trees import SEQUENCES, Kind, kind_of
 
 Instance = tuple[str, tuple[int, ...]]
 
@@ -69,28 +70,27 @@ def _list_subtree(
     found: list[tuple[tuple[int, ...], Instance]],
 ) -> None:
     """Append what runs below `node`; `executed` maps points of the bands' dimensions to instances."""
-    types = isl.schedule_node_type
-    kind = node.get_type()
-    if kind == types.leaf:
+    kind = kind_of(node)
+    if kind == Kind.leaf:
         for relation in list_maps(executed):
             _list_leaf(relation, layout, found)
         return
-    if kind in (types.sequence, types.set):
+    if kind in SEQUENCES:
         for i in range(node.n_children()):
             _list_subtree(node.get_child(i), executed, (*layout, i), found)
         return
-    if kind == types.band:
-        times = isl.UnionMap.from_multi_union_pw_aff(node.band_get_partial_schedule())
-        if node.band_n_member():
-            executed = executed.reverse().flat_range_product(times).reverse()
+    if kind == Kind.band:
+        for i in range(node.band_n_member()):
+            values = isl.UnionMap.from_union_pw_aff(node.band_get_partial_schedule().get_at(i))
+            executed = executed.reverse().flat_range_product(values).reverse()
         layout = (*layout, *(None for _ in range(node.band_n_member())))
-    elif kind == types.filter:
+    elif kind == Kind.filter:
         executed = executed.intersect_range(node.filter_get_filter())
-    elif kind == types.guard:
+    elif kind == Kind.guard:
         executed = executed.intersect_domain(isl.UnionSet.from_set(node.guard_get_guard()))
-    elif kind == types.extension:
+    elif kind == Kind.extension:
         executed = executed.union(node.extension_get_extension().intersect_domain(executed.domain()))
-    elif kind == types.expansion:
+    elif kind == Kind.expansion:
         executed = executed.apply_range(node.expansion_get_expansion())
     _list_subtree(node.get_child(0), executed, layout, found)
 
@@ -120,7 +120,8 @@ def compare_traces(ran: list[Instance], wanted: list[tuple[tuple[int, ...], Inst
     if Counter(ran) != Counter(instance for _, instance in wanted):
         extra = Counter(ran) - Counter(x for _, x in wanted)
         missing = Counter(x for _, x in wanted) - Counter(ran)
-        return f"{len(ran)} instances ran, {len(wanted)} are scheduled; extra {list(extra)[:3]}, missing {list(missing)[:3]}"
+        counts = f"{len(ran)} instances ran, {len(wanted)} are scheduled"
+        return f"{counts}; extra {list(extra)[:3]}, missing {list(missing)[:3]}"
     start = 0
     for time, group in groupby(wanted, key=lambda x: x[0]):
         together = [instance for _, instance in group]

@@ -133,7 +133,9 @@ def build(terms: Polynomial) -> Expr:
     first = next((n for n, (_, c) in enumerate(order) if c > 0), 0)
     order = order[first : first + 1] + order[:first] + order[first + 1 :]
     if () in terms:
-        order = order + [((), terms[()])] if not order or order[0][1] > 0 or terms[()] < 0 else [((), terms[()]), *order]
+        order = (
+            order + [((), terms[()])] if not order or order[0][1] > 0 or terms[()] < 0 else [((), terms[()]), *order]
+        )
     out: Expr | None = None
     for monomial, coefficient in order:
         size = abs(coefficient)
@@ -187,6 +189,24 @@ def coefficient_of(expr: Expr, name: str) -> tuple[int, Expr] | None:
     coefficient = terms.pop((variable,), 0)
     rest = build(terms)
     return None if name in names(rest) else (coefficient, rest)
+
+
+def linear_in(expr: Expr, name: str) -> tuple[Polynomial, Expr] | None:
+    """`(factor, rest)` with expr = factor * name + rest; None where the name stands in a power or inside an atom."""
+    variable = Var(name, INDEX)
+    factor: Polynomial = {}
+    rest: Polynomial = {}
+    for monomial, coefficient in polynomial(expr).items():
+        if variable in monomial:
+            others = list(monomial)
+            others.remove(variable)
+            factor[tuple(others)] = coefficient
+        else:
+            rest[monomial] = coefficient
+    remaining = build(rest)
+    if any(name in names(atom) for monomial in factor for atom in monomial) or name in names(remaining):
+        return None
+    return factor, remaining
 
 
 def affine_over(expr: Expr, iterators: Iterable[str], parametric: bool) -> bool:

@@ -13,7 +13,15 @@ from math import prod
 import islpy as isl
 
 from planish.frontend.c.unit import CFunction, CParameter
-from planish.poly.extents import busy_sizes, count_elements, count_instances, evaluate_extent, pick_sizes, reach_elements, valid_sizes
+from planish.poly.extents import (
+    busy_sizes,
+    count_elements,
+    count_instances,
+    evaluate_extent,
+    pick_sizes,
+    reach_elements,
+    valid_sizes,
+)
 from planish.poly.scop import Scop
 from planish.run.signature import Case, Parameter, Signature
 

@@ -16,7 +16,6 @@ from pycparser import c_ast
 from planish.frontend.c.arithmetic import conjunction, convert
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CUnknown, CVoid
 from planish.frontend.c.expressions import as_data, choose, operate, type_name, value_of
-from planish.frontend.c.polynomial import constant, neg
 from planish.frontend.c.scope import Symbol, is_integer
 from planish.frontend.c.state import Address, Again, Known, NotIndex, Refused, Translation
 from planish.frontend.c.subscripts import (
@@ -31,6 +30,7 @@ from planish.frontend.c.subscripts import (
 )
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, Unary, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Reduce, ReduceOp
+from planish.ir.polynomial import constant, neg
 from planish.ir.traverse import walk_expr
 from planish.ir.types import INDEX, Type
 

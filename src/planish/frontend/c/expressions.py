@@ -13,7 +13,6 @@ from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import common, convert, folded, literal, negation, promoted, truth, wrap
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
-from planish.frontend.c.polynomial import constant, same
 from planish.frontend.c.scope import Symbol, bind_function, is_integer
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
 from planish.frontend.c.subscripts import (
@@ -42,6 +41,7 @@ from planish.ir.expr import (
     Var,
     type_of,
 )
+from planish.ir.polynomial import constant, same
 from planish.ir.types import BOOL, F32, F64, I32, I64, INDEX, Type
 
 _ARITHMETIC: dict[str, BinaryOp] = {

@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 from pycparser import c_ast
 
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType
-from planish.frontend.c.polynomial import mul, same, sub
 from planish.frontend.c.scope import Symbol, is_integer, is_pointer, walk_tree, written
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
 from planish.frontend.c.subscripts import index_of
 from planish.frontend.c.unit import Update
 from planish.ir.expr import Cast, Expr, Load, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Scalar, Stmt
+from planish.ir.polynomial import mul, same, sub
 from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk, walk_expr
 from planish.ir.types import INDEX, Type
 

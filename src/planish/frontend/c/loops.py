@@ -3,7 +3,7 @@
 A loop's body is read once with unknowns in the place of what it changes; a variable that ends as its unknown plus an
 invariant amount holds `base + amount * k`. The condition then gives the number of iterations:
 
->>> from planish.frontend.c.polynomial import show
+>>> from planish.ir.polynomial import show
 >>> from planish.ir.expr import Var
 >>> show(trip_count("lt", neg(Var("n", INDEX)), 2) or index(0))
 '(n + 1)/2'
@@ -17,7 +17,12 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import common
-from planish.frontend.c.polynomial import (
+from planish.frontend.c.scope import Bound, Symbol, fold, is_integer, is_pointer, walk_tree, written
+from planish.frontend.c.state import Address, Again, Enclosing, Known, Lost, NotIndex, Refused, Translation, Value
+from planish.frontend.c.subscripts import address_of, distance, fitted, index_of, is_address
+from planish.ir.expr import CompareOp, Expr, Var, index
+from planish.ir.nest import Block, For
+from planish.ir.polynomial import (
     add,
     affine_over,
     coefficient_of,
@@ -31,11 +36,6 @@ from planish.frontend.c.polynomial import (
     show,
     sub,
 )
-from planish.frontend.c.scope import Bound, Symbol, fold, is_integer, is_pointer, walk_tree, written
-from planish.frontend.c.state import Address, Again, Enclosing, Known, Lost, NotIndex, Refused, Translation, Value
-from planish.frontend.c.subscripts import address_of, distance, fitted, index_of, is_address
-from planish.ir.expr import CompareOp, Expr, Var, index
-from planish.ir.nest import Block, For
 from planish.ir.types import INDEX
 
 Execute = Callable[[c_ast.Node, Translation], None]

@@ -14,10 +14,10 @@ from pycparser import c_ast
 
 from planish.core.span import Span
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of
-from planish.frontend.c.polynomial import constant, linear_in, names, neg, normal, place, sub
 from planish.frontend.c.scope import Bound, Symbol, is_integer
 from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Reduce, Stmt
+from planish.ir.polynomial import constant, linear_in, names, neg, normal, place, sub
 from planish.ir.traverse import map_expr, walk_expr
 from planish.ir.types import INDEX, Type
 

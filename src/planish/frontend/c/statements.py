@@ -13,12 +13,12 @@ from planish.frontend.c.arithmetic import conjunction, negation
 from planish.frontend.c.assignments import assign, convert_stored, declare, step_statement, target_of, write
 from planish.frontend.c.expressions import choose, condition_of, only_sizes, value_of
 from planish.frontend.c.loops import run_loop
-from planish.frontend.c.polynomial import affine_over
 from planish.frontend.c.scope import Symbol, walk_tree
 from planish.frontend.c.state import Address, Known, Lost, Refused, Translation, Value
 from planish.frontend.c.subscripts import call_name
 from planish.ir.expr import Compare, Const, Expr, Load, Var
 from planish.ir.nest import Block, If
+from planish.ir.polynomial import affine_over
 from planish.ir.traverse import walk_expr
 from planish.ir.types import BOOL
 

@@ -3,7 +3,7 @@
 `index_of` reads an integer expression as a mathematical integer over iterators and sizes; `address_of` reads a
 pointer expression as an array and subscripts. Steps such as `*p++` change the state as they are read.
 
->>> from planish.frontend.c.polynomial import show
+>>> from planish.ir.polynomial import show
 >>> from planish.ir.expr import Var
 >>> show(Indexed(Var("i", INDEX), I32).expr)
 'i'
@@ -17,7 +17,10 @@ from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import common, literal, promoted
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
-from planish.frontend.c.polynomial import (
+from planish.frontend.c.scope import Symbol, is_integer, is_pointer
+from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
+from planish.ir.expr import Binary, Cast, Const, Expr, Unary, Var, index, type_of
+from planish.ir.polynomial import (
     add,
     affine_over,
     constant,
@@ -31,9 +34,6 @@ from planish.frontend.c.polynomial import (
     show,
     sub,
 )
-from planish.frontend.c.scope import Symbol, is_integer, is_pointer
-from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
-from planish.ir.expr import Binary, Cast, Const, Expr, Unary, Var, index, type_of
 from planish.ir.traverse import loads
 from planish.ir.types import I32, INDEX, U64, Type
 
