@@ -39,9 +39,21 @@ _SWAPPED: dict[CompareOp, CompareOp] = {"eq": "eq", "ne": "ne", "lt": "gt", "gt"
 Ranges = Mapping[str, Interval]
 
 
+_PASSES = 8
+"""Each pass makes an expression smaller, so that few are needed; the bound is for what nobody foresaw."""
+
+
 def simplify(expr: Expr, known: Ranges | None = None) -> Expr:
     """An expression of the same value; `known` holds ranges of iterators and sizes that may be relied on."""
-    return _simplify(expr, known or {})
+    ranges = known or {}
+    fresh = _simplify(expr, ranges)
+    # One pass may uncover more: a term that cancelled, an extremum of what became equal.
+    for _ in range(_PASSES):
+        again = _simplify(fresh, ranges)
+        if again == fresh:
+            break
+        fresh = again
+    return fresh
 
 
 def simplify_block(block: Block, known: Ranges | None = None) -> Block:

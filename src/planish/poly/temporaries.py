@@ -22,13 +22,17 @@ def bind_temporaries(kernel: Kernel) -> Kernel:
     """The kernel with every local scalar that is written and read in one straight line turned into bindings."""
     taken = {a.name for a in kernel.arrays} | set(kernel.sizes) | {s.name for s in kernel.scalars}
     taken |= {s.var for s in walk(kernel.body) if isinstance(s, For | Let)}
-    names = _Names(taken | {s.array.name for s in walk(kernel.body) if isinstance(s, Alloc)})
+    local = frozenset(s.array.name for s in walk(kernel.body) if isinstance(s, Alloc))
+    names = _Names(taken | local, local)
     return replace(kernel, body=_bind_block(kernel.body, names))
 
 
 @dataclass(slots=True)
 class _Names:
+    """Names in use, among them those of local arrays."""
+
     taken: set[str]
+    local: frozenset[str]
     last: dict[str, int] = field(default_factory=dict)
 
     def fresh(self, base: str) -> str:
@@ -54,11 +58,11 @@ def _bind_block(block: Block, names: _Names) -> Block:
             case _:
                 inner.append(stmt)
     scalars = {s.array.name for s in inner if isinstance(s, Alloc) and not s.array.shape}
-    chosen = _bindable(inner, scalars)
+    chosen = _bindable(inner, scalars, names.local)
     return Block(tuple(_rewritten(inner, chosen, names))) if chosen else Block(tuple(inner))
 
 
-def _bindable(body: list[Stmt], scalars: set[str]) -> set[str]:
+def _bindable(body: list[Stmt], scalars: set[str], local: frozenset[str]) -> set[str]:
     """The scalars of a block that only its own assignments use, written first, and whose values stay what they are:
     nothing that they were loaded from is stored before their last use."""
     candidates = set(scalars)
@@ -67,7 +71,7 @@ def _bindable(body: list[Stmt], scalars: set[str]) -> set[str]:
             candidates -= set(_names_in(stmt))
     changed = True
     while changed:
-        kept = {name for name in candidates if _is_stable(name, body, candidates, scalars)}
+        kept = {name for name in candidates if _is_stable(name, body, candidates, local)}
         changed = kept != candidates
         candidates = kept
     return candidates
@@ -81,7 +85,7 @@ def _names_in(stmt: Stmt) -> Iterator[str]:
             yield from (load.array for load in loads(expr))
 
 
-def _is_stable(name: str, body: list[Stmt], candidates: set[str], scalars: set[str]) -> bool:
+def _is_stable(name: str, body: list[Stmt], candidates: set[str], local: frozenset[str]) -> bool:
     written = False
     sources: set[str] = set()
     uses = [i for i, s in enumerate(body) if name in _names_in(s)]
@@ -95,10 +99,11 @@ def _is_stable(name: str, body: list[Stmt], candidates: set[str], scalars: set[s
         if stmt.array == name:
             written = True
             sources |= _sources(body, i, candidates)
-    if sources & (scalars - candidates):
+    if not written or sources & (local - candidates):
         return False
-    stores = {s.array for s in body[uses[0] : uses[-1]] if isinstance(s, Assign | Reduce)} if uses else set()
-    return written and not (stores - candidates) & sources
+    between = (x for stmt in body[uses[0] : uses[-1]] for x in walk(stmt))
+    stores = {x.array for x in between if isinstance(x, Assign | Reduce)}
+    return not (stores - candidates) & sources
 
 
 def _sources(body: list[Stmt], position: int, candidates: set[str]) -> set[str]:

@@ -36,7 +36,9 @@ STRATEGIES = (
 )
 
 
-def compute_schedule(scop: Scop, dependences: Dependences, order: isl.UnionMap, strategy: Strategy) -> isl.Schedule | None:
+def compute_schedule(
+    scop: Scop, dependences: Dependences, order: isl.UnionMap, strategy: Strategy
+) -> isl.Schedule | None:
     """A schedule of the kernel that respects `order`; None where the scheduler gives up within its bound."""
     if strategy.name == "original":
         return merge_bands(scop.schedule, order)

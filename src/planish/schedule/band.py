@@ -72,7 +72,8 @@ class Band:
         others = [m for i, m in enumerate(self.members) if i != member]
         together = reduce(lambda deps, m: deps.intersect(same_time(m)), others, self.inside)
         names = [s.name for s in self.statements]
-        edges = {(m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out)): m for m in list_maps(together)}
+        source, sink = isl.dim_type.in_, isl.dim_type.out
+        edges = {(m.get_tuple_name(source), m.get_tuple_name(sink)): m for m in list_maps(together)}
         parts = order_components(names, set(edges)) if apart else (frozenset(names),)
         moved = same_time(self.members[member])
         return tuple(Group(part, self._kind(part, edges, moved)) for part in parts)

@@ -2,7 +2,8 @@
 
 The lanes' member is the one whose memory traffic is cheapest: an access that stays costs nothing, a contiguous one a
 vector, a strided one a scalar for each lane. Members along which an operand stays are jammed (unrolled inside the
-lanes' loop), so that the operand is loaded once. Tiles minimise the lines loaded per instance while they fit in a cache.
+lanes' loop), so that the operand is loaded once. Tiles minimise the lines loaded per instance while they
+fit in a cache.
 
 >>> tile_candidates(3, 2, 8)[0]
 (4, 4, 8)

@@ -1,0 +1,90 @@
+"""Linear subscripts become rows and columns, under conditions; strides that do not fit each other are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from planish.ir.interpreter import run_kernel
+from planish.ir.parser import parse_kernel
+from planish.ir.printer import print_expr, print_kernel
+from planish.poly.affine import NotAffineError
+from planish.poly.delinearise import delinearise, subscripts
+
+TWO = "kernel k(m, n, lda; A: f64[?]) { for i in 0 .. m { for j in 0 .. n { A[i * lda + j] = 1.0 } } }"
+THREE = (
+    "kernel k(l, m, n; A: f64[?]) { for h in 0 .. l { for i in 0 .. m { for j in 0 .. n {"
+    " A[h * m * n + i * n + j] = 1.0 } } } }"
+)
+REVERSED = "kernel k(m, n, lda; A: f64[?]) { for i in 0 .. m { for j in 0 .. n { A[(m - 1 - i) * lda + (n - 1 - j)] = 1.0 } } }"
+OFFSET = "kernel k(m, n, lda; A: f64[?]) { for i in 0 .. m { for j in 0 .. n { A[(i + 1) * lda + j + 2] = 1.0 } } }"
+MIXED = "kernel k(m, n, lda, ldb; A: f64[?]) { for i in 0 .. m { for j in 0 .. n { A[i * lda + j * ldb] = 1.0 } } }"
+
+
+def rows(text: str) -> tuple[list[list[str]], list[str | None], list[str]]:
+    """The subscripts of A, its shape and the assumptions of a kernel after the split."""
+    kernel = delinearise(parse_kernel(text))
+    shape = [None if x is None else print_expr(x) for x in kernel.array("A").shape]
+    found = [[print_expr(x) for x in index] for index in subscripts("A", kernel.body)]
+    return found, shape, [print_expr(x) for x in kernel.assumptions]
+
+
+def test_two_strides() -> None:
+    found, shape, assumed = rows(TWO)
+    assert (found, shape) == ([["i", "j"]], [None, "lda"])
+    assert len(assumed) == 1 and "lda" in assumed[0]
+
+
+def test_three_strides_need_no_condition_where_rows_are_full() -> None:
+    found, shape, assumed = rows(THREE)
+    assert (found, shape, assumed) == ([["h", "i", "j"]], [None, "m", "n"], [])
+
+
+def test_reversed_rows_and_columns() -> None:
+    found, shape, _ = rows(REVERSED)
+    assert shape == [None, "lda"]
+    assert [[x.replace(" ", "") for x in index] for index in found] == [["m-i-1", "n-j-1"]]
+
+
+def test_offsets_go_where_they_belong_and_narrow_the_condition() -> None:
+    found, shape, assumed = rows(OFFSET)
+    assert (found, shape) == ([["i + 1", "j + 2"]], [None, "lda"])
+    with pytest.raises(ValueError, match="assumption"):
+        run_kernel(delinearise(parse_kernel(OFFSET)), {"m": 1, "n": 3, "lda": 4, "A": np.zeros((3, 4))})
+    run_kernel(delinearise(parse_kernel(OFFSET)), {"m": 1, "n": 2, "lda": 4, "A": np.zeros((3, 4))})
+    assert assumed
+
+
+def test_strides_that_do_not_divide_each_other_are_refused() -> None:
+    with pytest.raises(NotAffineError, match="divide"):
+        delinearise(parse_kernel(MIXED))
+
+
+def test_subscripts_that_are_affine_already_stay() -> None:
+    kernel = parse_kernel("kernel k(n; A: f64[n, n]) { for i in 0 .. n { A[i, 2 * i - n] = 1.0 } }")
+    assert delinearise(kernel) is kernel
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "rows_of"),
+    [(TWO, {"m": 3, "n": 4, "lda": 5}, (3, 5)), (REVERSED, {"m": 3, "n": 4, "lda": 4}, (3, 4)),
+     (OFFSET, {"m": 2, "n": 3, "lda": 6}, (3, 6)), (THREE, {"l": 2, "m": 3, "n": 4}, (2, 3, 4))],
+)  # fmt: skip
+def test_the_same_elements_are_written(text: str, sizes: dict[str, int], rows_of: tuple[int, ...]) -> None:
+    flat, split = np.zeros(rows_of).ravel(), np.zeros(rows_of)
+    run_kernel(parse_kernel(text), {**sizes, "A": flat})
+    run_kernel(delinearise(parse_kernel(text)), {**sizes, "A": split})
+    assert flat.any()
+    assert np.array_equal(flat, split.ravel())
+
+
+@pytest.mark.parametrize("bad", [{"m": 2, "n": 4, "lda": 3}, {"m": 1, "n": 1, "lda": 0}])
+def test_rows_that_overlap_are_shut_out_by_the_condition(bad: dict[str, int]) -> None:
+    kernel = delinearise(parse_kernel(TWO))
+    with pytest.raises(ValueError, match="assumption"):
+        run_kernel(kernel, {**bad, "A": np.zeros((bad["m"], bad["lda"]))})
+
+
+def test_what_came_out_is_a_kernel_that_prints_and_parses() -> None:
+    kernel = delinearise(parse_kernel(TWO))
+    assert parse_kernel(print_kernel(kernel)) == kernel

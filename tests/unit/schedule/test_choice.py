@@ -1,0 +1,89 @@
+"""The plan for a band: lanes along contiguous data, strips where an operand stays, tiles that fit in a cache."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+from bands import PRODUCT, RANK_K, STENCIL, SUM, TRANSPOSE, find_band
+
+from planish.schedule.band import Band
+from planish.schedule.choice import Choice, choose, tile_candidates
+from planish.target.load import load_target
+from planish.target.machine import Target
+
+WIDE, GENERIC = load_target("x86-avx512"), load_target("generic")
+
+
+def plan(text: str, target: Target = WIDE, reassociate: bool = True) -> tuple[Band, Choice]:
+    found = find_band(text, reassociate)
+    return found.band, choose(found.band, target, found.arrays)
+
+
+@pytest.mark.parametrize("target", [WIDE, GENERIC])
+@pytest.mark.parametrize("reassociate", [True, False])
+def test_a_product_runs_along_its_rows(target: Target, reassociate: bool) -> None:
+    _, choice = plan(PRODUCT, target, reassociate)
+    assert choice.lanes_member == 1
+    assert [g.lanes for g in choice.groups] == ["parallel"]
+
+
+def test_a_product_is_jammed_along_the_other_two() -> None:
+    assert [m for m, _ in plan(PRODUCT)[1].jam] == [0, 2]
+
+
+def test_a_product_with_its_transpose_sums_in_lanes_where_that_is_allowed() -> None:
+    _, choice = plan(RANK_K)
+    assert (choice.lanes_member, [g.lanes for g in choice.groups]) == (2, ["reduction"])
+    _, exact = plan(RANK_K, reassociate=False)
+    assert all(g.lanes != "reduction" for g in exact.groups)
+
+
+def test_a_transposed_access_costs_more_than_a_product() -> None:
+    assert plan(TRANSPOSE)[1].cost > plan(PRODUCT)[1].cost
+
+
+def test_what_carries_a_dependence_has_no_lanes() -> None:
+    _, choice = plan(STENCIL)
+    assert not choice.has_lanes
+    assert choice.jam == ()
+
+
+def test_a_sum_has_lanes_only_where_it_may_be_reordered() -> None:
+    assert plan(SUM)[1].has_lanes
+    assert not plan(SUM, reassociate=False)[1].has_lanes
+
+
+@pytest.mark.parametrize("text", [PRODUCT, RANK_K, TRANSPOSE])
+@pytest.mark.parametrize("target", [WIDE, GENERIC])
+def test_tiles_fit_in_the_second_cache(text: str, target: Target) -> None:
+    band, choice = plan(text, target)
+    assert len(choice.tiles) == len(band.members)
+    assert any(choice.tiles)
+    if not all(choice.tiles):
+        return
+    touched: dict[tuple[str, tuple[tuple[int, ...], ...]], int] = {}
+    for motion in band.motions:
+        spans = [
+            1 + sum(abs(motion.steps[m][d]) * (t - 1) for m, t in enumerate(choice.tiles))
+            for d in range(len(motion.access.index))
+        ]
+        touched[motion.access.array, motion.steps] = 8 * prod(spans)
+    assert sum(touched.values()) <= target.cache(2).share // 2
+
+
+def test_tiles_do_not_exceed_what_arrays_bound() -> None:
+    small = PRODUCT.replace("C: f64[n, m], A: f64[n, l], B: f64[l, m]", "C: f64[12, 20], A: f64[12, 9], B: f64[9, 20]")
+    band, choice = plan(small)
+    assert band.extents == (12, 20, 9)
+    assert all(t <= e for t, e in zip(choice.tiles, (12, 20, 9), strict=True))
+
+
+def test_lanes_come_in_whole_vectors() -> None:
+    assert all(t[1] % 8 == 0 for t in tile_candidates(2, 1, 8))
+    assert len(set(tile_candidates(2, 1, 8))) == 7 * 6
+
+
+def test_a_copy_without_reuse_is_not_tiled() -> None:
+    _, choice = plan("kernel k(n, m; A: f64[n, m], B: f64[n, m]) { for i in 0 .. n { for j in 0 .. m { B[i, j] = A[i, j] } } }")
+    assert choice.tiles == (0, 0)
