@@ -15,6 +15,11 @@ from planish.run.toolchain import choose_compiler, compile_library
 Build = Callable[[str, Signature], Path]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--bless` writes what came out into golden files instead of comparing; look at the difference afterwards."""
+    parser.addoption("--bless", action="store_true", help="rewrite golden files with what comes out now")
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> object:
     """Tests never read or write the user's own cache."""

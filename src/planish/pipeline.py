@@ -257,7 +257,7 @@ def _place(span: Span | None) -> str:
 
 def compose(text: str, replacements: list[Replacement] | tuple[Replacement, ...], banner: str) -> str:
     """The user's text with replacements in place."""
-    prologue = emit_prologue([r.function for r in replacements])
+    prologue = emit_prologue([r.function for r in replacements], [r.patch.text for r in replacements])
     return assemble(text, [r.patch for r in replacements], banner, prologue)
 
 

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -17,6 +17,10 @@ from planish.ir.expr import Binary, Expr, index
 from planish.poly.expression import add, aff_expr, bound_expr, extremum, floor_div, normalise
 
 SET = isl.dim_type.set
+MOST_PIECES = 6
+FAR = 64
+"""A loop over a union may run through this many values without an instance; past it, the bounds of its pieces (at most
+MOST_PIECES) are added to those of the hull."""
 
 
 class UnboundedError(Exception):
@@ -40,19 +44,64 @@ class Range:
 def find_range(domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...]) -> Range:
     """The range of set dimension `position` (the last) of `domain`, given that `context` holds; may be too wide for a
     union of several pieces, never too narrow. Raises UnboundedError."""
+    pieces = [p for p in domain.coalesce().get_basic_sets() if not context.intersect(p.to_set()).is_empty()]
     try:
-        return _hull_range(domain, position, context, dims)
+        hull = _hull_range(domain, position, context, dims)
     except UnboundedError:
-        pieces = domain.coalesce().get_basic_sets()
-        if len(pieces) == 1:
+        if len(pieces) <= 1:
             raise
-        ranges = [_hull_range(p.to_set(), position, context, dims) for p in pieces]
-        lower = extremum("min", [r.lower if r.only is None else r.only for r in ranges])
-        upper = extremum("max", [r.upper if r.only is None else r.only for r in ranges])
-        stride, offset = _stride(domain, position, dims)
-        if stride > 1 and any(r.only is None and r.stride != stride for r in ranges):
-            lower = _aligned(lower, stride, offset)
-        return Range(lower, upper, stride, None, isl.Set.universe(domain.get_space()))
+        return _piecewise_range(domain, pieces, position, context, dims)
+    if hull.only is not None or not 1 < len(pieces) <= MOST_PIECES or not _scans_far(domain, pieces, position):
+        return hull
+    near = _piecewise_range(domain, pieces, position, context, dims)
+    lower, upper = extremum("max", [hull.lower, near.lower]), extremum("min", [hull.upper, near.upper])
+    return replace(hull, lower=lower, upper=upper)
+
+
+def _piecewise_range(
+    domain: isl.Set, pieces: list[isl.BasicSet], position: int, context: isl.Set, dims: tuple[Expr, ...]
+) -> Range:
+    """From the least lower to the greatest upper bound of the pieces; no constraint is enforced."""
+    ranges = [_hull_range(p.to_set(), position, context, dims) for p in pieces]
+    lower = extremum("min", [r.lower if r.only is None else r.only for r in ranges])
+    upper = extremum("max", [r.upper if r.only is None else r.only for r in ranges])
+    stride, offset = _stride(domain, position, dims)
+    if stride > 1 and any(r.only is None and r.stride != stride for r in ranges):
+        lower = _aligned(lower, stride, offset)
+    return Range(lower, upper, stride, None, isl.Set.universe(domain.get_space()))
+
+
+def _scans_far(domain: isl.Set, pieces: list[isl.BasicSet], position: int) -> bool:
+    """Whether the hull's bounds may lie further than FAR outside the values of the piece that is there.
+
+    On one side at least, for every bound of the hull some piece has a bound of its own that is far from it.
+    """
+    hull = _plain(_convex(domain), position)
+    slim = [_plain(p, position) for p in pieces]
+    for sign in (1, -1):
+        outer = [_bound(c, position) for c in _facing(hull.get_constraints(), position, sign)]
+        inner = [
+            (p, [_bound(c, position) for c in _facing(p.get_constraints(), position, sign)]) for p in slim
+        ]
+        if not any(all(_is_near(p, own, bound, sign) for p, bounds in inner for own in bounds) for bound in outer):
+            return True
+    return False
+
+
+def _plain(basic: isl.BasicSet, position: int) -> isl.BasicSet:
+    return basic.remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
+
+
+def _bound(constraint: isl.Constraint, position: int) -> isl.Aff:
+    return constraint.get_bound(SET, position)
+
+
+def _is_near(piece: isl.BasicSet, own: isl.Aff, bound: isl.Aff, sign: int) -> bool:
+    """Whether a bound of a piece is at most FAR inside another bound, wherever the piece is."""
+    inside = own.sub(bound) if sign > 0 else bound.sub(own)
+    scale = inside.get_denominator_val()
+    distance = piece.max_val(inside.scale_val(scale))
+    return bool(distance.is_neg() or (distance.is_rat() and distance.le(scale.mul(isl.Val(FAR)))))
 
 
 def _hull_range(domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...]) -> Range:
@@ -99,6 +148,8 @@ def _facing(constraints: list[isl.Constraint], position: int, sign: int) -> list
     """Constraints that bound the dimension from below (sign 1) or above (-1); an equality does both."""
     out = []
     for c in constraints:
+        if not c.involves_dims(SET, position, 1):
+            continue
         if c.is_equality():
             flip = _coefficient(c, position) * sign < 0
             aff = c.get_aff()
@@ -115,20 +166,6 @@ def _stride(domain: isl.Set, position: int, dims: tuple[Expr, ...]) -> tuple[int
     if stride <= 1:
         return 1, _ZERO
     return stride, normalise(aff_expr(info.get_offset(), (*dims, _ZERO)))
-
-
-def _starts_aligned(
-    constraints: list[isl.Constraint], domain: isl.Set, context: isl.Set, position: int, stride: int
-) -> bool:
-    """Whether every lower bound is on the stride already wherever `context` holds."""
-    offset = domain.get_stride_info(position).get_offset()
-    by = isl.Val.int_from_si(domain.get_ctx(), stride)
-    for c in _facing(constraints, position, 1):
-        bound = c.get_bound(SET, position).ceil()
-        remainder = bound.sub(offset).mod_val(by)
-        if not context.is_subset(remainder.zero_basic_set().to_set()):
-            return False
-    return True
 
 
 def _aligned(lower: Expr, stride: int, offset: Expr) -> Expr:

@@ -106,10 +106,13 @@ _LOUD = """
 """
 
 
-def emit_prologue(functions: Sequence[str]) -> str:
-    """Headers, the helper functions in use, and the functions: what stands before the user's own functions."""
+def emit_prologue(functions: Sequence[str], calls: Sequence[str] = ()) -> str:
+    """Headers, the helper functions in use, and the functions: what stands before the user's own functions.
+
+    `calls` are texts further down which use helpers as well, in the conditions under which they call the functions.
+    """
     text = "\n".join(functions)
-    used = {name for name in re.findall(r"\bplanish_\w+", text) if name in HELPERS}
+    used = {name for name in re.findall(r"\bplanish_\w+", "\n".join((text, *calls))) if name in HELPERS}
     helpers = [source for name, source in HELPERS.items() if name in used]
     headers = ["stddef.h", "stdint.h"]
     if _MATH.search(text):

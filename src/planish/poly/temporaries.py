@@ -16,10 +16,16 @@ from dataclasses import dataclass, field, replace
 from planish.ir.expr import Binary, Expr, Load, Var, type_of
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import expressions, loads, map_expr, map_exprs, walk
+from planish.poly.affine import NotAffineError
 
 
 def bind_temporaries(kernel: Kernel) -> Kernel:
-    """The kernel with every local scalar that is written and read in one straight line turned into bindings."""
+    """The kernel with every local scalar that is written and read in one straight line turned into bindings.
+
+    Raises NotAffineError for a kernel that has bindings already: nothing says that their sources stay as they are."""
+    for stmt in walk(kernel.body):
+        if isinstance(stmt, Let):
+            raise NotAffineError(stmt.value, f"`{stmt.var}` names a value, and what it is made of may change")
     taken = {a.name for a in kernel.arrays} | set(kernel.sizes) | {s.name for s in kernel.scalars}
     taken |= {s.var for s in walk(kernel.body) if isinstance(s, For | Let)}
     local = frozenset(s.array.name for s in walk(kernel.body) if isinstance(s, Alloc))

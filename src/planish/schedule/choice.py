@@ -134,7 +134,7 @@ def _choose_tiles(band: Band, member: int, target: Target, arrays: dict[str, Arr
     width = max(target.lanes(_element(m, arrays)) for m in motions)
     room = target.cache(2).share // 2
     groups = _groups(motions)
-    whole = _whole_members(band, motions)
+    whole = _whole_members(band, motions, member)
     best: tuple[float, tuple[int, ...]] | None = None
     for tiles in tile_candidates(len(band.members), member, width):
         tiles = tuple(t if e is None else min(t, max(e, 1)) for t, e in zip(tiles, band.extents, strict=True))
@@ -149,11 +149,16 @@ def _choose_tiles(band: Band, member: int, target: Target, arrays: dict[str, Arr
     return tuple(0 if m in whole or t == band.extents[m] else t for m, t in enumerate(best[1]))
 
 
-def _whole_members(band: Band, motions: list[Motion]) -> set[int]:
-    """Members that no tile helps: every access moves along each member, and no two accesses meet."""
+def _whole_members(band: Band, motions: list[Motion], lanes_member: int) -> set[int]:
+    """Members that no tile helps: every access moves along each member, no two accesses meet, and none crosses in one
+    loop the lines along which it moves in another (as a transposition does)."""
     reuse = any(not any(x.steps[m]) for x in motions for m in range(len(band.members)))
     shared = len({(x.access.array) for x in motions}) < len({(x.access.array, str(x.access.index)) for x in motions})
-    return set() if reuse or shared else set(range(len(band.members)))
+    crossing = any(
+        stride_kind(x.steps[lanes_member]) == "far" and any(stride_kind(s) in ("unit", "reverse") for s in x.steps)
+        for x in motions
+    )
+    return set() if reuse or shared or crossing else set(range(len(band.members)))
 
 
 def _groups(motions: list[Motion]) -> list[Motion]:

@@ -75,7 +75,7 @@ def plan(prepared: Prepared, target: Target, *, reassociate: bool, threads: int 
             continue
         seen.add(str(schedule))
         candidate = shape_schedule(prepared, target, strategy, schedule, reassociate, threads)
-        if candidate is not None:
+        if candidate is not None and all(str(c.schedule) != str(candidate.schedule) for c in out):
             out.append(candidate)
     return tuple(sorted(out, key=lambda c: c.cost))
 

@@ -126,8 +126,9 @@ def _sum_loop(
 ) -> tuple[Stmt, ...]:
     """A loop whose targets stay: each is summed in a register and stored after the loop."""
     register = {cell: Array(names.fresh(cell[0]), arrays[cell[0]].type, memory="register") for cell in sums}
-    ops: dict[Cell, ReduceOp] = {_cell(s): s.op for s in body if isinstance(s, Reduce)}
-    if set(ops) != set(sums) or any(not isinstance(s, Reduce) for s in body):
+    updates: set[tuple[Cell, ReduceOp]] = {(_cell(s), s.op) for s in body if isinstance(s, Reduce)}
+    ops = dict(updates)
+    if len(ops) < len(updates) or set(ops) != set(sums) or any(not isinstance(s, Reduce) for s in body):
         return (replace(loop, facts=LoopFacts()),)
     inside: list[Stmt] = []
     values = dict(fixed)

@@ -16,7 +16,9 @@ THREE = (
     "kernel k(l, m, n; A: f64[?]) { for h in 0 .. l { for i in 0 .. m { for j in 0 .. n {"
     " A[h * m * n + i * n + j] = 1.0 } } } }"
 )
-REVERSED = "kernel k(m, n, lda; A: f64[?]) { for i in 0 .. m { for j in 0 .. n { A[(m - 1 - i) * lda + (n - 1 - j)] = 1.0 } } }"
+REVERSED = """kernel k(m, n, lda; A: f64[?]) {
+  for i in 0 .. m { for j in 0 .. n { A[(m - 1 - i) * lda + (n - 1 - j)] = 1.0 } }
+}"""
 OFFSET = "kernel k(m, n, lda; A: f64[?]) { for i in 0 .. m { for j in 0 .. n { A[(i + 1) * lda + j + 2] = 1.0 } } }"
 MIXED = "kernel k(m, n, lda, ldb; A: f64[?]) { for i in 0 .. m { for j in 0 .. n { A[i * lda + j * ldb] = 1.0 } } }"
 

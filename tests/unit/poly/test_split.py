@@ -14,7 +14,9 @@ PATHS = """kernel paths(n; p: i32[n, n]) {
   for k in 0 .. n { for i in 0 .. n { for j in 0 .. n { p[i, j] = min(p[i, j], p[i, k] + p[k, j]) } } }
 }"""
 WHOLE = {
-    "stencil in place": "kernel a(t, n; A: f64[n]) { for s in 0 .. t { for i in 1 .. n - 1 { A[i] = A[i - 1] + A[i + 1] } } }",
+    "stencil in place": (
+        "kernel a(t, n; A: f64[n]) { for s in 0 .. t { for i in 1 .. n - 1 { A[i] = A[i - 1] + A[i + 1] } } }"
+    ),
     "stencil between two": (
         "kernel b(t, n; A: f64[n], B: f64[n]) { for s in 0 .. t {"
         " for i in 1 .. n - 1 { B[i] = A[i - 1] + A[i + 1] }  for i in 1 .. n - 1 { A[i] = B[i] } } }"

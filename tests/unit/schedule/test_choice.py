@@ -85,5 +85,6 @@ def test_lanes_come_in_whole_vectors() -> None:
 
 
 def test_a_copy_without_reuse_is_not_tiled() -> None:
-    _, choice = plan("kernel k(n, m; A: f64[n, m], B: f64[n, m]) { for i in 0 .. n { for j in 0 .. m { B[i, j] = A[i, j] } } }")
+    nest = "for i in 0 .. n { for j in 0 .. m { B[i, j] = A[i, j] } }"
+    _, choice = plan(f"kernel k(n, m; A: f64[n, m], B: f64[n, m]) {{ {nest} }}")
     assert choice.tiles == (0, 0)

@@ -27,7 +27,10 @@ def parallel(text: str) -> tuple[list[str], Kernel]:
     return [s.var for s in walk(kernel.body) if isinstance(s, For) and s.facts.parallel], kernel
 
 
-@pytest.mark.parametrize(("text", "wanted"), [(PRODUCT, ["i"]), (TRANSPOSE, ["i"]), (STEPS, ["i", "i"]), (OUTER_SUM, ["j"])])
+MARKED = [(PRODUCT, ["i"]), (TRANSPOSE, ["i"]), (STEPS, ["i", "i"]), (OUTER_SUM, ["j"])]
+
+
+@pytest.mark.parametrize(("text", "wanted"), MARKED)
 def test_the_outermost_independent_loop_is_marked(text: str, wanted: list[str]) -> None:
     assert parallel(text)[0] == wanted
 

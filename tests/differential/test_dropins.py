@@ -1,0 +1,88 @@
+"""The whole way from C to C: what comes out compiles without warnings, was verified, and keeps the user's comments."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+from examples import DSP, FOLDER
+
+from planish.core.span import Source
+from planish.pipeline import FileResult, Options, build_file
+from planish.run.toolchain import choose_compiler
+from planish.target.load import load_target
+
+POLYBENCH = ("gemm", "lu", "jacobi-2d", "floyd-warshall", "nussinov", "durbin", "symm")
+LEFT_ALONE = frozenset({"fft_radix4"})
+"""Files in which no loop has bounds that the polyhedral model can hold."""
+SLOW = frozenset({"fft_radix2"})
+"""For some sizes the original does not end, and is waited for."""
+OWN_PRAGMA = re.compile(r"#pragma (end)?scop")
+
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
+
+
+@cache
+def built(folder: str, name: str) -> FileResult:
+    path = FOLDER / folder / f"{name}.c"
+    defines = ("MINI_DATASET",) if folder == "polybench" else ()
+    return build_file(Source(str(path), path.read_text()), Options(measure=False, defines=defines))
+
+
+def warnings_of(text: str, folder: str, place: Path) -> list[str]:
+    """What gcc has to say of a text, but for pragmas that the user wrote for other tools."""
+    path = place / "drop_in.c"
+    path.write_text(text)
+    flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-fopenmp-simd", "-fno-diagnostics-show-caret", "-c"]
+    flags += [*load_target("native").flags_for(choose_compiler("gcc").kind), f"-I{FOLDER / folder}", "-DMINI_DATASET"]
+    done = subprocess.run(
+        ["gcc", *flags, str(path), "-o", str(place / "drop_in.o")],
+        capture_output=True, text=True, check=False, env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [line for line in done.stderr.splitlines() if "warning:" in line and not OWN_PRAGMA.search(line)]
+
+
+def check(folder: str, name: str, place: Path) -> None:
+    result = built(folder, name)
+    replaced = [f for f in result.functions if f.replacements]
+    assert bool(replaced) == (name not in LEFT_ALONE)
+    for function in result.functions:
+        assert not [r for r in function.remarks if r.id.startswith(("verify", "emit"))]
+    for function in replaced:
+        assert function.selection is not None and function.selection.verdict is not None
+        assert function.selection.verdict.status == "ok"
+        assert function.selection.verdict.cases_run >= 6
+    source = result.source.text
+    for comment in re.findall(r"/\*.*?\*/", source, re.DOTALL):
+        assert comment in result.text
+    assert warnings_of(result.text, folder, place) == warnings_of(source, folder, place)
+
+
+@pytest.mark.parametrize("name", POLYBENCH)
+def test_polybench(name: str, tmp_path: Path) -> None:
+    check("polybench", name, tmp_path)
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else ()) for n in DSP])
+def test_dsp(name: str, tmp_path: Path) -> None:
+    check("dsp", name, tmp_path)
+
+
+def test_what_is_left_alone_says_why() -> None:
+    result = built("dsp", "fft_radix4")
+    assert [r.id for r in result.remarks] == ["scop-bound"] * 3
+    assert result.text.endswith(result.source.text)
+
+
+@pytest.mark.parametrize(("name", "way"), [("gemm", "} else {"), ("lu", "#ifdef PLANISH_ORIGINAL")])
+def test_the_original_nest_stays_word_for_word(name: str, way: str) -> None:
+    result = built("polybench", name)
+    nest = re.search(r"for \(i = 0.*?(?=\s*#pragma endscop)", result.source.text, re.DOTALL)
+    assert nest is not None
+    _, _, after = result.text.partition(way)
+    assert nest.group() in after

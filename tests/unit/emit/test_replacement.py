@@ -1,0 +1,111 @@
+"""A region gives way to a call: its guards, its arguments, what it leaves in variables; and it compiles silently."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from planish.core.span import Source
+from planish.emit.dropin import assemble
+from planish.emit.prologue import emit_prologue
+from planish.emit.replacement import Replacement, outer_counters, overlapping, replace_region
+from planish.frontend.c.reader import read_c
+from planish.ir.expr import index
+from planish.ir.nest import Array
+from planish.ir.types import F64
+from planish.schedule.plan import plan, prepare
+from planish.target.load import load_target
+
+COPY = "void copy(int n, const double *x, double *y) { for (int i = 0; i < n; i++) y[i] = x[i]; }"
+
+
+def replaced(text: str) -> tuple[Replacement, str]:
+    """The first region's replacement, and the whole new text."""
+    file = read_c(Source("r.c", text))
+    region = file.functions[0].regions[0]
+    prepared = prepare(region.kernel)
+    kernel = plan(prepared, load_target("generic"), reassociate=False)[0].kernel
+    made = replace_region(
+        region, prepared.scop, kernel, text, threads=False, strict=True, comment="c", reserved=frozenset()
+    )
+    return made, assemble(text, [made.patch], "", emit_prologue([made.function], [made.patch.text]))
+
+
+def compile_silently(text: str, place: Path) -> None:
+    path = place / "r.c"
+    path.write_text(text)
+    flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-fopenmp-simd", "-c"]
+    subprocess.run(["cc", *flags, str(path), "-o", str(place / "r.o")], check=True)
+
+
+def test_arrays_that_may_overlap_are_tested() -> None:
+    made, text = replaced(COPY)
+    assert len(made.guards) == 1 and "uintptr_t" in made.guards[0]
+    assert "} else {" in text and text.count("y[i] = x[i]") >= 2
+
+
+def test_restrict_needs_no_test() -> None:
+    made, text = replaced(COPY.replace("double *y", "double *restrict y"))
+    assert made.guards == ()
+    assert "#ifdef PLANISH_ORIGINAL" in text
+
+
+def test_only_pairs_with_a_store_count() -> None:
+    a, b, c = (Array(n, F64, (index("n"),), distinct=n == "c") for n in "abc")
+    assert overlapping((a, b, c), frozenset("a")) == ((a, b),)
+    assert overlapping((a, b, c), frozenset()) == ()
+    assert overlapping((a, c), frozenset("ac")) == ()
+
+
+def test_a_subscript_below_zero_is_tested() -> None:
+    made, _ = replaced("void f(int n, int s, double *x) { for (int i = 0; i < n; i++) x[i + s] = 1; }")
+    assert any("s" in g for g in made.guards)
+
+
+def test_rows_are_tested() -> None:
+    made, _ = replaced(
+        "void f(int m, int n, int lda, double *x)"
+        " { for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) x[i*lda + j] = 1; }"
+    )
+    assert any("lda" in g for g in made.guards)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "void f(int n, double *x) { int i, j; for (i = 0; i < n; i++) for (j = 0; j < n; j++) x[j] += i; }",
+        "void f(int n, char *x) { for (int i = 0; i < n; i++) x[i] = 3; }",
+        "void f(int n, long long *x, const long long *y) { for (int i = 0; i < n; i++) x[i] = y[i] + 3; }",
+        "double f(int n, const double *x) { register double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }",
+        "int f(int n, const double *x, double *y) { int i; for (i = 0; i < n; i++) y[i] = x[i]; return i; }",
+        "char f(int n, char *x) { register char s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }",
+        "void f(int n, double *x, double *y) { while (n-- > 0) *x++ = *y++; }",
+    ],
+)
+def test_what_comes_out_compiles_without_a_warning(text: str, tmp_path: Path) -> None:
+    _, new = replaced(text)
+    assert "planish_f_1" in new
+    compile_silently(new, tmp_path)
+
+
+def test_what_loops_leave_is_stored() -> None:
+    _, text = replaced("int f(int n, double *restrict x) { int i; for (i = 0; i < n; i++) x[i] = 1; return i; }")
+    head, _, tail = text.partition("#else")
+    assert "i = " in tail.partition("#endif")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("for (i = 0; i < n; i++) for (j = 0; j < i; j++) a[i] = j;", ("i", "j")),
+        ("for (int i = 0; i < n; i++) a[i] = 0;", ()),
+        ("int i; for (i = 0; i < n; i++) a[i] = 0;", ()),
+        ("while (n--) *p++ = 0;", ()),
+        ("/* for (i = 0; */ for (k = 0; k < n; k++) a[k] = 0;", ("k",)),
+        ("for (i = 0, j = n; i < j; i++) a[i] = 0;", ("i",)),
+    ],
+)
+def test_counters_from_outside_are_found(text: str, found: tuple[str, ...]) -> None:
+    assert outer_counters(text) == found

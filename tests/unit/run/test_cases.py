@@ -1,0 +1,108 @@
+"""The calls that check and time a function fit its arrays, reach its corners, and fill its caches."""
+
+from __future__ import annotations
+
+import pytest
+
+from planish.core.span import Source
+from planish.frontend.c.reader import read_c
+from planish.frontend.c.unit import CFunction
+from planish.ir.types import F64, I32
+from planish.pipeline import Options, known_arguments, plan_region
+from planish.run.cases import (
+    CLOCK_BYTES,
+    LOOSE_SIZES,
+    Known,
+    check_cases,
+    clock_case,
+    make_case,
+    signature_of,
+    wanted_sizes,
+)
+from planish.run.signature import Parameter
+from planish.target.load import load_target
+
+SCALE = "void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] *= 2; }"
+MATRIX = (
+    "void fill(int n, int m, double a[40][50])"
+    " { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] = 1; }"
+)
+HALVES = "void halves(int n, double *x) { int half = n / 2; for (int i = 0; i < half; i++) x[i] += x[i + half]; }"
+LARGE = "void large(int n, float *x, float *y) { for (int i = 0; i < n; i++) y[i] = x[i]; }"
+
+
+def known_of(text: str) -> tuple[CFunction, tuple[Known, ...]]:
+    file = read_c(Source("case.c", text))
+    (function,) = file.functions
+    target = load_target("generic")
+    plans = [plan_region(r, Options(), target) for r in function.regions]
+    return function, tuple(known_arguments(p, function, text) for p in plans if p.prepared is not None)
+
+
+def test_the_signature_names_values_and_arrays() -> None:
+    signature = signature_of(known_of(SCALE)[0])
+    assert signature is not None
+    assert signature.parameters == (Parameter("n", I32, "value"), Parameter("x", F64, "array"))
+    assert signature.result is None
+
+
+def test_a_function_with_a_strange_parameter_has_no_signature() -> None:
+    text = "struct s; void f(int n, struct s *p, double *x) { for (int i = 0; i < n; i++) x[i] = 0; }"
+    assert signature_of(known_of(text)[0]) is None
+
+
+def test_sizes_lie_apart_once_that_matters() -> None:
+    assert wanted_sizes(("a", "b"), 2) == {"a": 2, "b": 2}
+    assert len(set(wanted_sizes(("a", "b", "c"), 8).values())) == 3
+
+
+def test_empty_single_odd_and_large_calls_are_made() -> None:
+    cases = check_cases(*known_of(SCALE), {})
+    values = [c.values["n"] for c in cases]
+    assert {0, 1, 17, 33} <= set(values)
+    assert max(values) > 500
+    assert {c.placement for c in cases} == {"end", "start"}
+    assert all(c.elements["x"] == c.values["n"] for c in cases)
+
+
+def test_declared_extents_bound_the_sizes() -> None:
+    cases = check_cases(*known_of(MATRIX), {})
+    assert all(0 <= c.values["n"] <= 40 and 0 <= c.values["m"] <= 50 for c in cases)
+    assert any(c.values["n"] == 40 and c.values["m"] == 50 for c in cases)
+
+
+def test_a_given_size_is_checked_besides() -> None:
+    cases = check_cases(*known_of(SCALE), {"n": 777})
+    assert cases[-1].values["n"] == 777
+
+
+def test_sizes_computed_inside_are_reached_through_the_parameter() -> None:
+    cases = check_cases(*known_of(HALVES), {})
+    assert [c.values.get("n") for c in cases] == list(LOOSE_SIZES)
+    assert all(c.elements["x"] >= c.values["n"] for c in cases)
+
+
+@pytest.mark.parametrize("text", [SCALE, MATRIX, LARGE])
+def test_the_timed_call_is_large_but_fits(text: str) -> None:
+    function, known = known_of(text)
+    case = clock_case(function, known, {})
+    assert case is not None
+    signature = signature_of(function)
+    assert signature is not None
+    total = sum(case.elements[p.name] * p.type.size for p in signature.arrays)
+    assert total <= CLOCK_BYTES
+    assert total >= min(40 * 50 * 8, CLOCK_BYTES // 16)
+
+
+def test_a_given_size_is_the_timed_one() -> None:
+    case = clock_case(*known_of(SCALE), {"n": 123})
+    assert case is not None and case.values["n"] == 123
+
+
+def test_arrays_that_no_region_knows_get_a_generous_guess() -> None:
+    function, known = known_of(HALVES)
+    case = make_case(function, known, {}, 0, {"n": 100})
+    assert case.values == {"n": 100}
+    assert case.elements["x"] >= 400
+    loose = make_case(function, known, {}, 0)
+    assert loose.ranges == {"n": (1, 7)} and loose.elements["x"] >= 7

@@ -1,0 +1,105 @@
+"""The fastest version that computes the same is taken; wrong, broken and unverifiable ones are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planish.ir.types import F64, I32
+from planish.run.selection import Floats, Selection, Version, Workbench, choose_fastest, select
+from planish.run.signature import Case, Parameter, Signature
+from planish.run.toolchain import choose_compiler
+
+SIGNATURE = Signature("scale", (Parameter("n", I32, "value"), Parameter("x", F64, "array")), None)
+TEXT = "void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] = x[i] * 3 + 1; }\n"
+RIGHT = Version("right", "void scale(int n, double *x) { while (n-- > 0) x[n] = x[n] * 3 + 1; }\n")
+WRONG = Version("wrong", TEXT.replace("* 3", "* 3.001"))
+BROKEN = Version("broken", TEXT.replace("int i", "inte i"))
+SLOW = Version("slow", TEXT.replace("x[i] =", "for (volatile int k = 0; k < 99; k++) if (k == 50) x[i] ="))
+CASES = tuple(Case({"n": n}, {"x": n}, seed=n) for n in (0, 1, 17))
+CLOCK = Case({"n": 2000}, {"x": 2000})
+
+
+def pick(
+    place: Path, versions: list[Version], clock: Case | None = None, floats: Floats = "strict",
+    text: str = TEXT, cases: tuple[Case, ...] = CASES,
+) -> Selection:  # fmt: skip
+    bench = Workbench(choose_compiler(None), (), place, floats, budget=0.2)
+    return select(text, versions, SIGNATURE, cases, clock, bench, None)
+
+
+def test_the_first_that_is_right_is_taken_when_nothing_is_timed(tmp_path: Path) -> None:
+    chosen = pick(tmp_path, [WRONG, BROKEN, RIGHT, SLOW])
+    assert chosen.version is RIGHT
+    assert chosen.verdict is not None and (chosen.verdict.status, chosen.verdict.cases_run) == ("ok", 3)
+    assert [(r.id, r.message.partition(":")[0]) for r in chosen.remarks] == [
+        ("verify-result", "wrong"), ("verify-compile", "broken"),
+    ]  # fmt: skip
+    assert chosen.library is not None and chosen.library.exists()
+
+
+def test_without_a_right_one_the_original_stays(tmp_path: Path) -> None:
+    chosen = pick(tmp_path, [WRONG, BROKEN])
+    assert chosen.version is None and chosen.verdict is None
+    assert len(chosen.remarks) == 2
+
+
+def test_a_slower_one_does_not_take_the_place_of_the_original(tmp_path: Path) -> None:
+    chosen = pick(tmp_path, [SLOW], CLOCK)
+    assert chosen.version is None
+    assert chosen.verdict is not None and chosen.verdict.status == "ok"
+    assert chosen.before is not None and chosen.before.median > 0
+    assert [r.id for r in chosen.remarks] == ["clock"]
+
+
+def test_a_faster_one_does(tmp_path: Path) -> None:
+    chosen = pick(tmp_path, [SLOW, RIGHT], CLOCK, text=SLOW.text)
+    assert chosen.version is RIGHT
+    assert chosen.before is not None and chosen.after is not None
+    assert chosen.after.median < chosen.before.median
+
+
+def test_without_any_case_nothing_is_verified(tmp_path: Path) -> None:
+    chosen = pick(tmp_path, [RIGHT], cases=())
+    assert chosen.version is None
+    assert [r.id for r in chosen.remarks] == ["verify-none"]
+
+
+def test_calls_that_the_original_cannot_take_are_left_out(tmp_path: Path) -> None:
+    short = Case({"n": 5000}, {"x": 1}, seed=3)
+    chosen = pick(tmp_path, [RIGHT], cases=(CASES[1], short, CASES[2]))
+    assert chosen.version is RIGHT
+    assert chosen.verdict is not None and chosen.verdict.cases_run == 2
+
+
+def test_calls_from_one_that_does_not_end_on_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planish.run.selection.PATIENCE", 1.0)
+    text = TEXT.replace("{ for", "{ while (n == 17); for")
+    chosen = pick(tmp_path, [RIGHT], text=text, cases=(*CASES, Case({"n": 3}, {"x": 3})))
+    assert chosen.version is RIGHT
+    assert chosen.verdict is not None and chosen.verdict.cases_run == 2
+
+
+def test_rounding_is_tolerated_where_sums_may_be_reordered(tmp_path: Path) -> None:
+    other = Version("other", TEXT.replace("x[i] * 3 + 1", "x[i] + 1 + x[i] + x[i]"))
+    assert pick(tmp_path, [other], floats="reassociate").version is other
+    assert pick(tmp_path, [other], floats="strict").version is None
+
+
+def test_flags_say_what_floats_may_do(tmp_path: Path) -> None:
+    def flags(floats: Floats, threads: int) -> tuple[str, ...]:
+        bench = Workbench(choose_compiler(None), ("-mtune=native",), tmp_path, floats, threads, defines=("N=3",))
+        return (*bench.shared_flags, *bench.version_flags)
+
+    assert "-ffp-contract=off" in flags("strict", 1) and "-fopenmp-simd" in flags("strict", 1)
+    assert "-ffp-contract=off" not in flags("contract", 1)
+    assert "-fopenmp" in flags("reassociate", 2) and "-DN=3" in flags("reassociate", 2)
+
+
+@pytest.mark.parametrize(
+    ("times", "before", "label"),
+    [({}, 1.0, None), ({"a": 0.99}, 1.0, None), ({"a": 0.5, "b": 0.4}, 1.0, "b"), ({"a": 2.0}, 1.0, None)],
+)
+def test_the_fastest_must_win_by_a_margin(times: dict[str, float], before: float, label: str | None) -> None:
+    assert choose_fastest(times, before) == label

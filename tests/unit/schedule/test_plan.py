@@ -1,0 +1,129 @@
+"""From a kernel to its versions: all legal, none twice, cheapest first; private cells shrink where they may."""
+
+from __future__ import annotations
+
+import islpy as isl
+import pytest
+from bands import PRODUCT, SUM, find_band
+
+from planish.ir.expr import Load, Var
+from planish.ir.nest import Alloc, Assign, For, Kernel
+from planish.ir.parser import parse_kernel
+from planish.ir.printer import print_kernel
+from planish.ir.traverse import walk
+from planish.ir.types import F32, INDEX
+from planish.poly.affine import NotAffineError
+from planish.poly.legality import find_violation, schedule_map
+from planish.schedule.automatic import STRATEGIES, compute_schedule
+from planish.schedule.choice import choose
+from planish.schedule.lower import lower, place
+from planish.schedule.plan import plan, prepare, shape_schedule
+from planish.schedule.shape import find_strips, leaf_bands, shape_band
+from planish.target.load import load_target
+
+WIDE, GENERIC = load_target("x86-avx512"), load_target("generic")
+ROWS = """kernel k(n, m; A: f64[n, m], B: f64[n]) {
+  alloc t: f64[]
+  for i in 0 .. n { t[] = 0.0  for j in 0 .. m { t[] += A[i, j] }  B[i] = t[] }
+}"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("target", [WIDE, GENERIC])
+@pytest.mark.parametrize("text", [PRODUCT, SUM, ROWS])
+def test_every_version_respects_every_dependence(text: str, target: object, threads: int) -> None:
+    assert target in (WIDE, GENERIC)
+    prepared = prepare(parse_kernel(text))
+    versions = plan(prepared, WIDE if target is WIDE else GENERIC, reassociate=False, threads=threads)
+    assert versions
+    for version in versions:
+        assert find_violation(schedule_map(version.schedule), prepared.dependences.order) is None
+        assert version.schedule.get_domain().is_equal(prepared.scop.domain)
+    assert [v.cost for v in versions] == sorted(v.cost for v in versions)
+    assert len({str(v.schedule) for v in versions}) == len(versions)
+
+
+def test_a_schedule_that_reverses_a_dependence_is_no_version() -> None:
+    prepared = prepare(parse_kernel("kernel k(n; A: f64[n]) { for i in 1 .. n { A[i] = A[i - 1] } }"))
+    domain = prepared.scop.domain
+    backward = isl.Schedule.from_domain(domain).insert_partial_schedule(
+        isl.MultiUnionPwAff("[n] -> [{ S0[i] -> [(-i)] }]")
+    )
+    assert shape_schedule(prepared, WIDE, STRATEGIES[-1], backward, False) is None
+    assert shape_schedule(prepared, WIDE, STRATEGIES[-1], prepared.scop.schedule, False) is not None
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
+def test_strategies_give_legal_schedules(strategy: object) -> None:
+    chosen = next(s for s in STRATEGIES if s is strategy)
+    prepared = prepare(parse_kernel(ROWS))
+    schedule = compute_schedule(prepared.scop, prepared.dependences, prepared.dependences.order, chosen)
+    assert schedule is not None
+    assert find_violation(schedule_map(schedule), prepared.dependences.order) is None
+
+
+def shape_of(kernel: Kernel, name: str) -> int:
+    return next(len(s.array.shape) for s in walk(kernel.body) if isinstance(s, Alloc) and s.array.name == name)
+
+
+def test_private_cells_shrink_with_one_thread_and_stay_with_two() -> None:
+    prepared = prepare(parse_kernel(ROWS))
+    alone = {v.name: v for v in plan(prepared, WIDE, reassociate=False)}
+    shared = {v.name: v for v in plan(prepared, WIDE, reassociate=False, threads=2)}
+    assert any(shape_of(v.kernel, "t") == 0 for v in alone.values())
+    for version in shared.values():
+        assert shape_of(version.kernel, "t") == 1
+        assert any(isinstance(s, For) and s.facts.parallel for s in walk(version.kernel.body))
+
+
+def test_no_sum_of_floats_is_reordered_unasked() -> None:
+    prepared = prepare(parse_kernel(SUM))
+    for reassociate in (False, True):
+        facts = [
+            s.facts for v in plan(prepared, WIDE, reassociate=reassociate) for s in walk(v.kernel.body)
+            if isinstance(s, For)
+        ]  # fmt: skip
+        assert any(f.simd and f.reductions for f in facts) == reassociate
+
+
+def test_what_is_no_static_control_part_is_refused() -> None:
+    with pytest.raises(NotAffineError):
+        prepare(parse_kernel("kernel k(n; A: f64[n]) { for i in 0 .. n { for j in 0 .. i * n { A[i] = 0.0 } } }"))
+
+
+@pytest.mark.parametrize("order", ["full-first", "rest-first", "whole"])
+def test_a_shaped_band_runs_the_same_instances(order: str) -> None:
+    found = find_band(PRODUCT, True)
+    choice = choose(found.band, WIDE, found.arrays)
+    kind = next(o for o in ("full-first", "rest-first", "whole") if o == order)
+    shaped = shape_band(found.node, found.band, choice, kind).get_schedule()
+    assert shaped.get_domain().is_equal(found.scop.domain)
+    assert find_violation(schedule_map(shaped), found.dependences.order) is None
+    for path in leaf_bands(shaped):
+        assert path
+
+
+def test_full_strips_hold_whole_multiples_only() -> None:
+    found = find_band(PRODUCT, True)
+    choice = choose(found.band, WIDE, found.arrays)
+    full = find_strips(found.band, choice, True).full
+    sizes = isl.UnionSet("[n, m, l] -> { S0[i, j, k] : n = 6 and m = 3 and l = 9 }")
+    wanted = isl.UnionSet("[n, m, l] -> { S0[i, j, k] : 0 <= i < 4 and 0 <= j < 3 and 0 <= k < 8 }")
+    assert full.intersect(sizes).is_equal(wanted.intersect(sizes))
+
+
+def test_lowering_the_original_order_gives_the_kernel_back() -> None:
+    kernel = parse_kernel(SUM)
+    prepared = prepare(kernel)
+    assert print_kernel(lower(prepared.scop, prepared.scop.schedule, ())) == print_kernel(kernel)
+
+
+def test_a_statement_takes_its_place() -> None:
+    stmt = Assign("A", (Var("i", INDEX),), Load("B", (Var("i", INDEX),), F32))
+    assert place(stmt, {"i": Var("c", INDEX)}) == Assign("A", (Var("c", INDEX),), Load("B", (Var("c", INDEX),), F32))
+
+
+def test_a_transposition_is_tiled() -> None:
+    text = "kernel k(n, m; A: f64[n, m], B: f64[m, n]) { for i in 0 .. n { for j in 0 .. m { B[j, i] = A[i, j] } } }"
+    best = plan(prepare(parse_kernel(text)), WIDE, reassociate=False)[0]
+    assert max(s.step for s in walk(best.kernel.body) if isinstance(s, For)) > 1

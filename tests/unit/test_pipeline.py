@@ -1,0 +1,83 @@
+"""The compiler on one screen: what it reads, what it refuses, what it leaves alone, what it puts together."""
+
+from __future__ import annotations
+
+import pytest
+
+from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
+from planish.pipeline import FileResult, Options, build_file, compose, plan_region, read_file
+from planish.target.load import load_target
+
+SCALE = "/* doubles */\nvoid scale(int n, double *x) {\n  for (int i = 0; i < n; i++)\n    x[i] *= 2; // here\n}\n"
+TWO = SCALE + "void other(int n, double *x) { for (int i = 0; i < n; i++) x[i] += 1; }\n"
+QUIET = Options(measure=False, target="generic")
+
+
+def build(text: str, options: Options = QUIET) -> FileResult:
+    return build_file(Source("scale.c", text), options)
+
+
+def test_a_file_comes_out_replaced_and_verified() -> None:
+    heard: list[str] = []
+    result = build_file(Source("scale.c", SCALE), QUIET, heard.append)
+    (function,) = result.functions
+    assert function.selection is not None and function.selection.verdict is not None
+    assert (function.selection.verdict.status, len(function.replacements)) == ("ok", 1)
+    assert "/* doubles */" in result.text and "// here" in result.text
+    assert "void scale(int n, double *x);" in result.header
+    assert heard[0] == "reading" and any(x.startswith("scale: checking") for x in heard)
+
+
+def test_the_text_is_the_same_every_time() -> None:
+    assert build(SCALE).text == build(SCALE).text
+
+
+def test_one_function_only() -> None:
+    result = build(TWO, Options(measure=False, target="generic", function="other"))
+    assert [f.function.name for f in result.functions] == ["other"]
+    assert "planish_other_1" in result.text and "planish_scale_1" not in result.text
+
+
+@pytest.mark.parametrize(
+    ("text", "function", "code"),
+    [
+        (SCALE, "missing", "E0104"),
+        ("int two(void) { return 2; }", None, "E0105"),
+        (TWO.replace("other", "scale"), None, "E0204"),
+    ],
+)
+def test_refusals_have_codes(text: str, function: str | None, code: str) -> None:
+    with pytest.raises(PlanishError) as caught:
+        read_file(Source("scale.c", text), Options(function=function))
+    assert caught.value.diagnostic.code == code
+    assert caught.value.diagnostic.help
+
+
+def test_what_cannot_be_planned_stays_and_says_why() -> None:
+    text = "void f(int n, const int *p, double *x) { for (int i = 0; i < n; i++) x[p[i]] += 1; }"
+    result = build(text)
+    assert result.text.endswith(text)
+    assert not result.functions[0].replacements
+    assert [r.kind for r in (*result.remarks, *result.functions[0].remarks)] == ["refused"]
+
+
+def test_an_unusable_signature_leaves_the_function_alone() -> None:
+    text = "struct s { int a; };\nvoid f(struct s *p, int n, double *x) { for (int i = 0; i < n; i++) x[i] = 1; }\n"
+    result = build(text)
+    assert result.text.endswith(text) and result.functions[0].selection is None
+
+
+def test_the_original_is_kept_where_the_text_is_composed_of_nothing() -> None:
+    assert compose(SCALE, [], "") == SCALE
+
+
+def test_options_are_spelt_as_on_the_command_line() -> None:
+    options = Options(target="generic", threads=4, sizes={"n": 5}, defines=("A=1",))
+    assert options.describe() == "--target generic --fp reassociate --threads 4 --size n=5 -DA=1"
+
+
+def test_a_region_has_its_candidates_in_order() -> None:
+    file = read_file(Source("scale.c", SCALE), QUIET)
+    found = plan_region(file.functions[0].regions[0], QUIET, load_target("generic"))
+    assert found.prepared is not None and found.candidates and found.remarks == ()
