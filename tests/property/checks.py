@@ -18,6 +18,9 @@ from unittest.mock import patch
 
 import islpy as isl
 import numpy as np
+from tests.property.enumerated import find_conflicts, find_flow, find_reversed, list_events
+from tests.property.programs import Program, make_values
+from tests.property.rearranged import rearrange
 
 from planish.astgen.verify import Instance, evaluate, list_instances
 from planish.ir.checker import check_kernel
@@ -29,8 +32,8 @@ from planish.ir.traverse import map_block, map_exprs, substitute
 from planish.ir.types import INDEX
 from planish.poly.affine import isl_name
 from planish.poly.dependence import Dependences, find_dependences
-from planish.poly.listing import list_maps
 from planish.poly.legality import find_violation, schedule_map
+from planish.poly.listing import list_maps
 from planish.poly.scop import Scop, extract_scop
 from planish.poly.trees import find_node
 from planish.schedule import automatic
@@ -41,9 +44,6 @@ from planish.schedule.lower import lower
 from planish.schedule.plan import plan, prepare
 from planish.schedule.shape import StripOrder, leaf_bands, shape_band
 from planish.target.machine import Cache, Target
-from tests.property.enumerated import find_conflicts, find_flow, find_reversed, list_events
-from tests.property.programs import Program, make_values
-from tests.property.rearranged import rearrange
 
 TARGETS = (
     Target("wide", "x86-64", 256, 16, True, (Cache(1, 32768), Cache(2, 1 << 20))),
@@ -182,7 +182,8 @@ def check_random_schedules(program: Program, count: Counter[str]) -> str | None:
             reversed_pair = find_reversed(seen, when)
             claimed = violated is not None and not fix_sizes(violated, sizes).is_empty()
             if claimed != (reversed_pair is not None):
-                return f"random: verdict {claimed}, conflict {reversed_pair} for {sizes}\n{schedule}\n{print_kernel(program.kernel)}"
+                text = print_kernel(program.kernel)
+                return f"random: verdict {claimed}, conflict {reversed_pair} for {sizes}\n{schedule}\n{text}"
         count["illegal" if violated is not None else "legal"] += 1
         if violated is None:
             fault = compare(program, lower(scop, schedule, scop.locals), "random")

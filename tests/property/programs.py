@@ -426,7 +426,9 @@ def _shifted(block: Block, maker: _Maker) -> Block:
     return map_block(statement, block)
 
 
-def _assume(rng: random.Random, sizes: dict[str, tuple[int, int]]) -> tuple[tuple[Expr, ...], tuple[dict[str, int], ...]]:
+def _assume(
+    rng: random.Random, sizes: dict[str, tuple[int, int]]
+) -> tuple[tuple[Expr, ...], tuple[dict[str, int], ...]]:
     """What is assumed of the sizes, and values that fulfil it: the largest, the smallest, and a few others."""
     if not sizes:
         return (), ({},)
@@ -441,7 +443,7 @@ def _assume(rng: random.Random, sizes: dict[str, tuple[int, int]]) -> tuple[tupl
     elif roll < 0.4:
         even = True
         assumptions = (Compare("eq", Binary("mod", size, index(2)), index(0)),)
-    picks = [{n: h for n, (_, h) in sizes.items()}, {n: 0 for n in sizes}]
+    picks = [{n: h for n, (_, h) in sizes.items()}, dict.fromkeys(sizes, 0)]
     picks += [{n: rng.randint(0, h) for n, (_, h) in sizes.items()} for _ in range(2)]
     for pick in picks:
         pick[name] = max(least, pick[name])

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from tests.property.checks import run_check
+from tests.property.programs import make_program
 
 from planish.ir.nest import Assign, For, If, Reduce
 from planish.ir.traverse import walk
-from tests.property.checks import CHECKS, run_check
-from tests.property.programs import make_program
 
 PROGRAMS = 500
 """Programs in the suite."""

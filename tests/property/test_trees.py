@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import islpy as isl
 import pytest
+from tests.property.trees import make_tree
 
 from planish.astgen.generate import generate
 from planish.astgen.verify import check_nest, compare_traces, list_instances, record, trace_nest
 from planish.ir.nest import Block, For, Stmt
 from planish.ir.traverse import map_block, walk
 from planish.poly.budget import budget
-from tests.property.trees import make_tree
 
 TREES = 240
 STEP = 20

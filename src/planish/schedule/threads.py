@@ -15,6 +15,10 @@ from planish.poly.trees import Kind, Path, find_node, kind_of
 from planish.schedule.band import same_time
 
 
+MOST_OUTER = 1
+"""Sequential loops that may stand around a parallel one; more of them would start threads too often."""
+
+
 def mark_threads(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule:
     """The schedule with a mark above the first independent loop on each way down from the root."""
     for path, member in _independent(schedule.get_root(), (), order):
@@ -40,7 +44,8 @@ def _first_independent(node: isl.ScheduleNode, order: isl.UnionMap) -> int | Non
     prefix = node.get_prefix_schedule_union_map().intersect_domain(domain)
     left = order.intersect_domain(domain).intersect_range(domain).intersect(same_time(prefix))
     partial = node.band_get_partial_schedule()
-    for i in range(node.band_n_member()):
+    reachable = min(node.band_n_member(), MOST_OUTER + 1 - node.get_schedule_depth())
+    for i in range(reachable):
         together = same_time(isl.UnionMap.from_union_pw_aff(partial.get_at(i)).intersect_domain(domain))
         if left.is_subset(together):
             return i

@@ -8,10 +8,10 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.ir.polynomial import show
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.unit import CFile
 from planish.ir.nest import For
+from planish.ir.polynomial import show
 from planish.ir.traverse import walk
 
 
