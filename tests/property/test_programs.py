@@ -2,8 +2,8 @@
 
 More of them by hand: `python -m tests.property.run --count 20000`, where each goes through every check.
 
->>> sorted(CHECKS)[0]
-'order'
+>>> set(EVERY) == set(CHECKS)
+True
 """
 
 from __future__ import annotations
@@ -25,13 +25,16 @@ STEP = 25
 EVERY = {"order": 1, "same": 1, "flow": 3, "random": 2, "strategies": 5, "shapes": 5, "plan": 10}
 """Each check takes one program in so many; the costly ones fewer."""
 
+SLOW = frozenset({89, 337, 415})
+"""Programs that are much work for isl; these are left to runs by hand."""
+
 
 @pytest.mark.parametrize("first", range(0, PROGRAMS, STEP))
 def test_no_result_changes(first: int) -> None:
     count: Counter[str] = Counter()
     for seed in range(first, first + STEP):
         for name, every in EVERY.items():
-            if seed % every == every - 1:
+            if seed % every == every - 1 and (every == 1 or seed not in SLOW):
                 fault = run_check(name, make_program(seed), count)
                 assert fault is None, fault
     assert count["order"] == count["same"] == STEP
