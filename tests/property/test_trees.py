@@ -53,7 +53,8 @@ def test_trees_have_every_kind_of_node() -> None:
     found: Counter[str] = Counter()
     for seed in range(TREES):
         text = str(make_tree(seed).schedule)
-        found += Counter(k for k in ("set:", "sequence:", "guard:", "context:", "expansion:", "extension:") if k in text)
+        kinds = ("set:", "sequence:", "guard:", "context:", "expansion:", "extension:")
+        found += Counter(k for k in kinds if k in text)
         found += Counter(k for k in ("mark:", "separate", "unroll", "atomic", "mod 3") if k in text)
     assert len(found) == 11 and min(found.values()) >= 10
 

@@ -14,7 +14,6 @@ import islpy as isl
 from planish.poly.trees import Kind, Path, find_node, kind_of
 from planish.schedule.band import same_time
 
-
 MOST_OUTER = 1
 """Sequential loops that may stand around a parallel one; more of them would start threads too often."""
 
