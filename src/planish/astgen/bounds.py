@@ -72,20 +72,33 @@ def _piecewise_range(
 
 
 def _scans_far(domain: isl.Set, pieces: list[isl.BasicSet], position: int) -> bool:
-    """Whether the hull's bounds may lie further than FAR outside the values of the piece that is there.
-
-    On one side at least, for every bound of the hull some piece has a bound of its own that is far from it.
-    """
+    """Whether the hull's bounds may lie further than FAR outside the values of the pieces that are there."""
     hull = _plain(_convex(domain), position)
     slim = [_plain(p, position) for p in pieces]
     for sign in (1, -1):
         outer = [_bound(c, position) for c in _facing(hull.get_constraints(), position, sign)]
-        inner = [
-            (p, [_bound(c, position) for c in _facing(p.get_constraints(), position, sign)]) for p in slim
-        ]
-        if not any(all(_is_near(p, own, bound, sign) for p, bounds in inner for own in bounds) for bound in outer):
+        inner = [(p, [_bound(c, position) for c in _facing(p.get_constraints(), position, sign)]) for p in slim]
+        if not any(_is_close(inner, bound, position, sign) for bound in outer):
             return True
     return False
+
+
+def _is_close(
+    pieces: list[tuple[isl.BasicSet, list[isl.Aff]]], bound: isl.Aff, position: int, sign: int
+) -> bool:
+    """Whether one of the pieces begins near a bound wherever any is; they are given with their own bounds."""
+    near = [all(_is_near(p.to_set(), own, bound, sign) for own in bounds) for p, bounds in pieces]
+    if all(near) or not any(near):
+        return all(near)
+    covered = isl.Set.empty(pieces[0][0].get_space())
+    for (piece, _), good in zip(pieces, near, strict=True):
+        if good:
+            covered = covered.union(piece.to_set().eliminate(SET, position, 1))
+    for (piece, bounds), good in zip(pieces, near, strict=True):
+        alone = piece.to_set().subtract(covered)
+        if not good and not all(_is_near(alone, own, bound, sign) for own in bounds):
+            return False
+    return True
 
 
 def _plain(basic: isl.BasicSet, position: int) -> isl.BasicSet:
@@ -96,11 +109,13 @@ def _bound(constraint: isl.Constraint, position: int) -> isl.Aff:
     return constraint.get_bound(SET, position)
 
 
-def _is_near(piece: isl.BasicSet, own: isl.Aff, bound: isl.Aff, sign: int) -> bool:
-    """Whether a bound of a piece is at most FAR inside another bound, wherever the piece is."""
+def _is_near(domain: isl.Set, own: isl.Aff, bound: isl.Aff, sign: int) -> bool:
+    """Whether a bound is at most FAR inside another one, wherever `domain` is."""
+    if domain.is_empty():
+        return True
     inside = own.sub(bound) if sign > 0 else bound.sub(own)
     scale = inside.get_denominator_val()
-    distance = piece.max_val(inside.scale_val(scale))
+    distance = domain.max_val(inside.scale_val(scale))
     return bool(distance.is_neg() or (distance.is_rat() and distance.le(scale.mul(isl.Val(FAR)))))
 
 

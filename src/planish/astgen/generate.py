@@ -243,7 +243,7 @@ def _loop(domain: isl.Set, executed: isl.UnionMap, state: State, hint: str, insi
     known = state.assuming(guard)
     lifted = known.context.insert_dims(SET, position, 1)
     bounds = find_range(domain, position, lifted, state.dims)
-    body = _body(bounds, executed, known, hint, inside)
+    body = _body(domain, bounds, executed, known, hint, inside)
     return _guarded(guard, _knowing_empty(bounds, state), body)
 
 
@@ -256,14 +256,17 @@ def _knowing_empty(bounds: Range, state: State) -> State:
     return state.assuming(isl.Set.from_basic_set(runs.simple_hull().remove_divs()))
 
 
-def _body(bounds: Range, executed: isl.UnionMap, state: State, hint: str, inside: Continue) -> list[Stmt]:
+def _body(
+    domain: isl.Set, bounds: Range, executed: isl.UnionMap, state: State, hint: str, inside: Continue
+) -> list[Stmt]:
+    """The loop itself, or its body where there is one value only; `domain` has its points, `bounds` their range."""
     if bounds.only is not None:
         return inside(executed, state.inside(bounds.only, bounds.hull, None))
     if isinstance(bounds.lower, Const) and isinstance(bounds.upper, Const) and bounds.lower == bounds.upper:
         return inside(executed, state.inside(bounds.lower, bounds.hull, None))
     name = state.fresh(hint)
     var: Expr = Var(name, INDEX)
-    ensured = bounds.hull.intersect(_congruent(executed, state.depth, bounds.stride))
+    ensured = bounds.hull.intersect(_congruent(domain, state.depth, bounds.stride))
     body = inside(executed, state.inside(var, ensured, name))
     if not body:
         return []
@@ -271,9 +274,8 @@ def _body(bounds: Range, executed: isl.UnionMap, state: State, hint: str, inside
     return [For(name, bounds.lower, upper, bounds.stride, Block(tuple(body)), state.facts)]
 
 
-def _congruent(executed: isl.UnionMap, position: int, stride: int) -> isl.Set:
-    """The points on the loop's stride."""
-    domain = points(executed, position + 1)
+def _congruent(domain: isl.Set, position: int, stride: int) -> isl.Set:
+    """The points on the loop's stride, which was found for the same domain."""
     if stride <= 1:
         return isl.Set.universe(domain.get_space())
     offset = domain.get_stride_info(position).get_offset()

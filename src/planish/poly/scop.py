@@ -19,7 +19,8 @@ import islpy as isl
 
 from planish.ir.expr import Binary, Expr, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Stmt
-from planish.ir.traverse import loads, substitute, variables
+from planish.ir.traverse import expressions, loads, substitute, variables
+from planish.ir.traverse import walk as walk_stmt
 from planish.ir.types import INDEX
 from planish.poly.affine import CONTEXT, NotAffineError, affine_function, condition_set, isl_name
 
@@ -172,11 +173,28 @@ def _visit(stmt: Stmt, place: _Place, walk: _Walk) -> isl.Schedule | None:
 
 def _visit_block(body: tuple[Stmt, ...], place: _Place, walk: _Walk) -> isl.Schedule | None:
     out: isl.Schedule | None = None
-    for x in body:
+    for i, x in enumerate(body):
         if isinstance(x, Let):
+            _require_stable(x, body[i + 1 :])
             place = replace(place, lets=(*place.lets, replace(x, value=_renamed(x.value, place))))
         out = _in_order(out, _visit(x, place, walk))
     return out
+
+
+def _require_stable(let: Let, rest: tuple[Stmt, ...]) -> None:
+    """Raise NotAffineError where what a value was loaded from may change before its last use: statements load it
+    anew, each at its own time."""
+    sources = {load.array for load in loads(let.value)}
+    names, last = {let.var}, -1
+    for i, stmt in enumerate(rest):
+        if any(names & variables(e) for s in walk_stmt(stmt) for e in expressions(s)):
+            last = i
+            names |= {stmt.var} if isinstance(stmt, Let) else set()
+    # A simple statement loads before it stores; in a compound one, a store may come before a use.
+    between = rest[: last + 1] if last >= 0 and not isinstance(rest[last], Assign | Reduce) else rest[: max(last, 0)]
+    for stored in (s for x in between for s in walk_stmt(x) if isinstance(s, Assign | Reduce)):
+        if stored.array in sources:
+            raise NotAffineError(let.value, f"`{stored.array}`, which it is loaded from, changes before its last use")
 
 
 def _visit_for(loop: For, place: _Place, walk: _Walk) -> isl.Schedule | None:
