@@ -297,9 +297,9 @@ class _Maker:
         """Subscripts of an array, often a neighbour of ones used before."""
         rng = self.rng
         rank = self.arrays[array][1]
-        here = {x.expr: x for x in scope.iterators}
+        here = {x.expr: x for x in scope.iterators if isinstance(x.expr, Var)}
         here |= {Var(n, INDEX): Term(Var(n, INDEX), *reach) for n, reach in self.sizes.items()}
-        known = [s for s in self.used.get(array, []) if all(variables(x) <= {str(v.name) for v in here} for x in s)]
+        known = [s for s in self.used.get(array, []) if all(variables(x) <= {v.name for v in here} for x in s)]
         if known and rng.random() < 0.55:
             picked = [interval(x, here) for x in rng.choice(known)]
             terms = tuple(t.plus(rng.choice((0, 0, 0, 0, -1, 1, 1, -2))) for t in picked)

@@ -138,7 +138,8 @@ def _with_changed_bands(schedule: isl.Schedule, rng: random.Random) -> isl.Sched
         elif roll < 0.5:
             rows[i] = rows[i].scale_val(isl.Val(rng.choice((2, 3))))
         child = node.get_child(0)
-        inner_is_band = child.get_type() == TYPES.band
+        below_kind: object = child.get_type()
+        inner_is_band = below_kind == TYPES.band
         node = node.delete()
         fresh = _product(rows)
         if inner_is_band and rng.random() < 0.3:
@@ -167,7 +168,8 @@ def _with_split(schedule: isl.Schedule, rng: random.Random) -> isl.Schedule:
     """At some place, some of the statements (or instances) run before the others."""
     inner = [p for p in _paths(schedule.get_root(), (TYPES.band, TYPES.sequence, TYPES.leaf)) if p]
     node = _at(schedule, rng.choice(inner))
-    if node.parent().get_type() in (TYPES.sequence, TYPES.set):
+    parent: object = node.parent().get_type()
+    if parent in (TYPES.sequence, TYPES.set):
         return schedule
     domain = node.get_domain()
     sets = list_sets(domain)

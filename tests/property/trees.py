@@ -161,7 +161,7 @@ class _Grower:
     def _split(self, node: isl.ScheduleNode, domain: isl.UnionSet, kind: str, depth: int) -> isl.ScheduleNode:
         """A sequence or set whose filters share out the statements, and sometimes the instances of one."""
         rng = self._rng
-        parent = node.parent().get_type()
+        parent: object = node.parent().get_type()
         if parent in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
             return node
         parts: list[isl.UnionSet] = []
@@ -204,7 +204,8 @@ def _expanded(schedule: isl.Schedule, rng: random.Random) -> isl.Schedule:
 
 def _places(node: isl.ScheduleNode, path: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
     types = isl.schedule_node_type
-    out = [path] if node.get_type() in (types.band, types.leaf, types.mark) and path else []
+    kind: object = node.get_type()
+    out = [path] if kind in (types.band, types.leaf, types.mark) and path else []
     for i in range(node.n_children()):
         out += _places(node.get_child(i), (*path, i))
     return out

@@ -66,7 +66,8 @@ def _piecewise_range(
     lower = extremum("min", [r.lower if r.only is None else r.only for r in ranges])
     upper = extremum("max", [r.upper if r.only is None else r.only for r in ranges])
     stride, offset = _stride(domain, position, dims)
-    if stride > 1 and any(r.only is None and r.stride != stride for r in ranges):
+    if stride > 1 and any(r.only is not None or r.stride != stride for r in ranges):
+        # A single value is on the stride only where its piece is there.
         lower = _aligned(lower, stride, offset)
     return Range(lower, upper, stride, None, isl.Set.universe(domain.get_space()))
 

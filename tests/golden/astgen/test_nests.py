@@ -33,7 +33,8 @@ def split_case(text: str) -> tuple[str, str]:
 def _context(node: isl.ScheduleNode) -> isl.Set:
     context = isl.Set("[n, m] -> { : }")
     first = node.get_child(0)
-    if first.get_type() == isl.schedule_node_type.context:
+    kind: object = first.get_type()
+    if kind == isl.schedule_node_type.context:
         context = context.intersect(first.context_get_context().params())
     return context
 

@@ -34,7 +34,8 @@ LONG = frozenset({"correlation.st"})
 def _allowed(node: isl.ScheduleNode, space: isl.Space) -> isl.Set:
     """What the context nodes at the top say about the parameters."""
     out = isl.Set.universe(space.params())
-    if node.get_type() == isl.schedule_node_type.context and node.get_schedule_depth() == 0:
+    kind: object = node.get_type()
+    if kind == isl.schedule_node_type.context and node.get_schedule_depth() == 0:
         out = out.intersect(node.context_get_context().params())
     for i in range(node.n_children()):
         out = out.intersect(_allowed(node.get_child(i), space))
@@ -42,7 +43,7 @@ def _allowed(node: isl.ScheduleNode, space: isl.Space) -> isl.Set:
 
 
 def _pick(allowed: isl.Set, low: int, high: int) -> dict[str, int] | None:
-    names = [allowed.get_dim_name(PARAM, i) for i in range(allowed.dim(PARAM))]
+    names = [str(allowed.get_dim_name(PARAM, i)) for i in range(allowed.dim(PARAM))]
     for i in range(len(names)):
         allowed = allowed.lower_bound_val(PARAM, i, isl.Val(low)).upper_bound_val(PARAM, i, isl.Val(high))
     if allowed.is_empty():
