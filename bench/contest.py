@@ -25,7 +25,7 @@ from planish.core.cache import Cache, key
 from planish.core.diagnostic import PlanishError
 from planish.pipeline import FileResult, FunctionResult, Options, build_file, make_workbench
 from planish.run.cases import signature_of
-from planish.run.clock import Timing, measure
+from planish.run.clock import ClockError, Timing, measure
 from planish.run.entry import entry_text
 from planish.run.oracle import compare
 from planish.run.process import Limits
@@ -186,17 +186,21 @@ def race(
             entered[contestant.label] = outcome
         else:
             left_out.append(_leave(contestant, outcome))
-    racing = [c for c in contestants if c.label in entered]
-    tell(f"timing {len(racing)} contestants")
-    # All have shown that they end, so this bound only catches what nobody foresaw.
-    rules = course.rules
-    limits = Limits(seconds=60 + 4 * rules.budget + 2 * rules.time_limit * len(racing))
-    try:
-        timings = measure(tuple(entered.items()), course.signature, course.full, rules.budget, 5, 1, limits)
-    except PlanishError as error:
-        left_out += [_leave(c, error.diagnostic.message) for c in racing]
-        return (), tuple(left_out)
-    return tuple(_time(c, t) for c, t in zip(racing, timings, strict=True)), tuple(left_out)
+    while entered:
+        racing = [c for c in contestants if c.label in entered]
+        tell(f"timing {len(racing)} contestants")
+        # All came to their end with small sizes, so this bound only catches what nobody foresaw.
+        rules = course.rules
+        limits = Limits(seconds=60 + 4 * rules.budget + rules.time_limit * len(racing))
+        try:
+            timings = measure(tuple(entered.items()), course.signature, course.full, rules.budget, 5, 1, limits)
+            return tuple(_time(c, t) for c, t in zip(racing, timings, strict=True)), tuple(left_out)
+        except ClockError as error:
+            # The one that was running when it went wrong; where nobody is to blame, the heat is void.
+            culprits = [c for c in racing if c.label == error.label] or racing
+            left_out += [_leave(c, error.diagnostic.message) for c in culprits]
+            entered = {label: path for label, path in entered.items() if label not in {c.label for c in culprits}}
+    return (), tuple(left_out)
 
 
 def qualify(contestant: Contestant, course: Course) -> Path | str:

@@ -156,12 +156,13 @@ def make_workbench(options: Options, target: Target, folder: Path, source: Sourc
     )  # fmt: skip
 
 
-def plan_region(region: Region, options: Options, target: Target) -> RegionPlan:
-    """The versions of one region, the most promising first."""
+def plan_region(region: Region, options: Options, target: Target, most: int | None = None) -> RegionPlan:
+    """The versions of one region, the most promising first; at most `most` of them."""
     try:
         check_kernel(region.kernel, "read")
         prepared = prepare(region.kernel)
-        candidates = plan(prepared, target, reassociate=options.fp == "reassociate", threads=options.threads)
+        reassociate = options.fp == "reassociate"
+        candidates = plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
     except NotAffineError as error:
         return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))
     except isl.Error as error:
@@ -176,8 +177,25 @@ def build_function(
     function: CFunction, file: CFile, options: Options, target: Target, bench: Workbench, tell: Tell = keep_quiet
 ) -> FunctionResult:
     """The fastest verified version of a function, or the function as it is."""
+    if options.measure:
+        return _choose_version(function, file, options, target, bench, tell, None)
+    # What is not measured takes the most promising version; the others are made only if that one is no good.
+    first = _choose_version(function, file, options, target, bench, tell, 1)
+    return _choose_version(function, file, options, target, bench, tell, None) if _was_refused(first) else first
+
+
+def _was_refused(result: FunctionResult) -> bool:
+    """Whether a version did not compile or computed something else, so that another one may do better."""
+    if result.selection is None or result.selection.version is not None:
+        return False
+    return any(r.id in ("verify-compile", "verify-result") for r in result.selection.remarks)
+
+
+def _choose_version(
+    function: CFunction, file: CFile, options: Options, target: Target, bench: Workbench, tell: Tell, most: int | None
+) -> FunctionResult:
     tell(f"{function.name}: finding schedules")
-    plans = tuple(plan_region(r, options, target) for r in function.regions)
+    plans = tuple(plan_region(r, options, target, most) for r in function.regions)
     remarks = tuple(r for p in plans for r in p.remarks)
     signature = signature_of(function)
     if signature is None or not any(p.candidates for p in plans):

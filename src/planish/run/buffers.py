@@ -19,14 +19,15 @@ import numpy.typing as npt
 from planish.run.signature import Placement
 
 _CANARY = 0xA5
+_GUARD = max(mmap.PAGESIZE, 1 << 16)  # bytes: an index that is wrong by a row should not jump over it
 _PROT_NONE = 0
 
 
 class Guarded:
-    """`size` bytes of memory with a forbidden page before and behind the pages that hold them.
+    """`size` bytes of memory with forbidden pages before and behind the pages that hold them.
 
-    With the placement "end" the last byte touches the forbidden page behind, with "start" the first byte touches the
-    one before. What is left of the pages on the other side is filled with a pattern, and `spilled` tells whether
+    With the placement "end" the last byte touches the forbidden pages behind, with "start" the first byte touches the
+    ones before. What is left of the pages on the other side is filled with a pattern, and `spilled` tells whether
     somebody wrote there. An empty buffer is an address at which every access faults. Raises MemoryError.
     """
 
@@ -35,18 +36,18 @@ class Guarded:
         inner = -(-size // page) * page
         try:
             # Private, as malloc gets it: shared memory has no huge pages and slower faults, and would be timed.
-            self._map = mmap.mmap(-1, inner + 2 * page, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            self._map = mmap.mmap(-1, inner + 2 * _GUARD, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except OSError as error:
             raise MemoryError(f"no {inner} bytes of memory: {error}") from error
         base = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
-        _forbid(base, page)
-        _forbid(base + page + inner, page)
+        _forbid(base, _GUARD)
+        _forbid(base + _GUARD + inner, _GUARD)
         self.size = size
-        self.address = base + page + (inner - size if placement == "end" else 0)
+        self.address = base + _GUARD + (inner - size if placement == "end" else 0)
         offset = self.address - base
         pages = np.frombuffer(self._map, np.uint8)
         self._bytes = pages[offset : offset + size]
-        slack = pages[page:offset] if placement == "end" else pages[offset + size : page + inner]
+        slack = pages[_GUARD:offset] if placement == "end" else pages[offset + size : _GUARD + inner]
         slack[:] = _CANARY
         self._slack = slack
 

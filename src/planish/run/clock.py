@@ -16,6 +16,17 @@ from planish.run.sandbox import Limits, run_child
 from planish.run.signature import Case, Signature
 from planish.run.stopwatch import Race
 
+DEFAULT_SECONDS = 300.0
+"""Seconds, besides some for the budget, until a race counts as endless."""
+
+
+class ClockError(PlanishError):
+    """E0806: a contestant did not come to its end; `label` says which one, as far as that is known."""
+
+    def __init__(self, diagnostic: Diagnostic, label: str) -> None:
+        super().__init__(diagnostic)
+        self.label = label
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -42,16 +53,18 @@ def measure(
     The child is bound to `cores` cores. Arrays are restored before every sample, in the default floating environment;
     calls below 200 µs are repeated by a loop in C, which restores what the function changes before every call, and what
     the copies alone cost is subtracted. Rounds go on until the budget is spent, and until `min_rounds` unless that
-    takes four times the budget. Raises PlanishError E0806 where a contestant crashes or does not end.
+    takes four times the budget; a call of seconds may be made only once. Raises ClockError (E0806) where a contestant
+    crashes or does not end.
     """
     if not libraries:
         return ()
     contestants = tuple((label, str(path)) for label, path in libraries)
     # Against the front guard every array starts on a page: the alignment that benchmark programs ask for.
     request = Race(contestants, signature, replace(case, placement="start"), budget_seconds, min_rounds, cores)
-    bounds = limits or Limits(seconds=60 + 8 * budget_seconds)
+    bounds = limits or Limits(seconds=DEFAULT_SECONDS + 8 * budget_seconds)
     child = run_child("planish.run.stopwatch:measure_rounds", request, bounds)
-    where = f"'{child.progress or contestants[0][0]}' ({case.describe(signature)})"
+    label = child.progress or contestants[0][0]
+    where = f"'{label}' ({case.describe(signature)})"
     match child.status:
         case "ok" if "error" in child.value:
             reason = str(child.value["error"])
@@ -64,7 +77,7 @@ def measure(
         case _:
             reason = f"{where} crashed {child.signal}".rstrip()
     advice = "measure smaller sizes, or build without measuring"
-    raise PlanishError(Diagnostic("E0806", f"cannot measure {signature.function}: {reason}", help=advice))
+    raise ClockError(Diagnostic("E0806", f"cannot measure {signature.function}: {reason}", help=advice), label)
 
 
 def _timing(label: str, samples: list[float]) -> Timing:

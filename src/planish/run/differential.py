@@ -22,19 +22,24 @@ from planish.run.tolerance import Difference, Tolerance, difference, finite
 
 _PATIENCE = 50.0  # a candidate that is this much slower than the reference counts as endless
 _PATIENCE_FLOOR = 5.0
+_ELEMENTS_A_SECOND = 20_000
 _EXACT_PASS_SECONDS = 0.3
 _CONDITION_SLACK = 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The request: two libraries with entries, and what to call them with; tolerance None asks for the same bits."""
+    """The request: two libraries with entries, and what to call them with; tolerance None asks for the same bits.
+
+    `patience`: the seconds that a call of the reference may take, besides some for its elements; 0 is no bound.
+    """
 
     reference: str
     candidate: str
     signature: Signature
     cases: tuple[Case, ...]
     tolerance: Tolerance | None
+    patience: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,8 @@ def _load(path: str, request: Comparison, side: str) -> Library:
     try:
         return Library(path, request.signature)
     except LibraryError as error:
-        raise _Stop("not comparable", f"the {side} cannot be called: {error}") from error
+        status = "not comparable" if side == "reference" else "crashed"
+        raise _Stop(status, f"the {side} cannot be called: {error}") from error
 
 
 def _compare_case(
@@ -172,9 +178,8 @@ def _run(
     case = request.cases[number]
     arguments = Arguments(request.signature, drawn, case.placement)
     report(f"{side}\t{number}")
-    if expected is not None:
-        # The default action of the signal ends this process; Python could not act inside a C function.
-        signal.setitimer(signal.ITIMER_REAL, max(_PATIENCE_FLOOR, _PATIENCE * expected))
+    # The default action of the signal ends this process; Python could not act inside a C function.
+    signal.setitimer(signal.ITIMER_REAL, _patience(request, case, expected))
     started = time.perf_counter()
     rounded = library.call(arguments)
     seconds = time.perf_counter() - started
@@ -190,6 +195,15 @@ def _run(
     if value is not None:
         arrays["return"] = value
     return _State(arrays, seconds, rounded, spilled)
+
+
+def _patience(request: Comparison, case: Case, expected: float | None) -> float:
+    """The seconds that a call may take; `expected` are those of the reference, where the candidate is called."""
+    if expected is not None:
+        return max(_PATIENCE_FLOOR, _PATIENCE * expected)
+    if not request.patience:
+        return 0.0
+    return request.patience + sum(case.elements.values()) / _ELEMENTS_A_SECOND
 
 
 def _outputs(signature: Signature) -> list[tuple[str, Type]]:

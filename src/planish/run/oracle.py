@@ -42,7 +42,7 @@ class Verdict:
     - "crashed", "timeout", "memory": the candidate did not come to its end.
     - "weak": nothing wrong was seen, but no random data gave a finite, well-conditioned result for the largest case,
       or for at least half of the cases (`weak_cases` holds their numbers).
-    - "not comparable": the reference itself fails, or a library lacks its entry.
+    - "not comparable": the reference itself fails in the case after the `cases_run` that it came through.
 
     `worst_relative` is relative to the magnitude that `Tolerance` describes.
     """
@@ -63,15 +63,17 @@ def compare(
     cases: Sequence[Case],
     tolerance: Tolerance | Literal["exact"] = "exact",
     limits: Limits = DEFAULT_LIMITS,
+    patience: float = 0.0,
 ) -> Verdict:
     """Runs both libraries (built with `entry_text` in them) in one child process on every case.
 
     Both get equal copies of random arrays between guard pages; every array and the returned value must agree in
     every bit ("exact"; any two NaNs agree) or within the tolerance. `limits` hold for all cases together; besides, one
-    call of the candidate gets 50 times what the reference took, and at least 5 s.
+    call of the candidate gets 50 times what the reference took, and at least 5 s; one of the reference gets `patience`
+    seconds, and some for its elements, where that is not 0.
     """
     bound = None if tolerance == "exact" else tolerance
-    request = Comparison(str(reference), str(candidate), signature, tuple(cases), bound)
+    request = Comparison(str(reference), str(candidate), signature, tuple(cases), bound, patience)
     child = run_child("planish.run.differential:compare_cases", request, limits)
     if child.status == "ok":
         return _verdict(child.value, signature, request.cases)

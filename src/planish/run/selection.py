@@ -9,13 +9,13 @@ True
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Span
-from planish.run.clock import Timing, measure
+from planish.run.clock import ClockError, Timing, measure
 from planish.run.entry import entry_text
 from planish.run.oracle import Verdict, compare
 from planish.run.process import Limits
@@ -26,10 +26,9 @@ from planish.run.toolchain import Compiler, compile_library
 Floats = Literal["strict", "contract", "reassociate"]
 MARGIN = 0.98
 """A version must be at least this much faster than the original to take its place."""
-PATIENCE = 5.0
-"""Seconds for the original to come through the cases, besides some for their elements: it may loop for ever with sizes
-that it does not expect."""
-ELEMENTS_A_SECOND = 20_000
+PATIENCE = 4.0
+"""Seconds for a call of the original, besides some for its elements: it may loop for ever with sizes that it does not
+expect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +87,13 @@ def select(
     """Verify the versions and, where `clock` is given, time them against the original under its best flags."""
     remarks: list[Remark] = []
     reference = _compile(original, signature, bench, ("-O1", "-ffp-contract=off", *_defines(bench)))
-    cases = _runnable(reference, signature, cases)
-    if not cases:
-        message = "the original comes through none of the calls that could be made up for it; kept as written"
-        remarks.append(Remark("verify-none", "refused", message, span))
-        return Selection(None, None, None, None, (), tuple(remarks))
     good: list[tuple[Version, Verdict, Path]] = []
     for version in versions:
-        outcome = _verify(version, reference, signature, cases, bench, ())
+        outcome, cases = _verify(version, reference, signature, cases, bench)
         if isinstance(outcome, Remark):
-            remarks.append(Remark(outcome.id, outcome.kind, outcome.message, span))
+            remarks.append(replace(outcome, span=span))
+            if not cases:
+                break
             continue
         good.append((version, *outcome))
         if clock is None:
@@ -108,22 +104,6 @@ def select(
         version, verdict, library = good[0]
         return Selection(version, verdict, None, None, bench.version_flags, tuple(remarks), library)
     return _select_timed(original, good, reference, signature, cases, clock, bench, remarks, span)
-
-
-def _runnable(reference: Path, signature: Signature, cases: Sequence[Case]) -> tuple[Case, ...]:
-    """The cases that the original itself comes through: what it may be called with is its author's to say.
-
-    One that does not end is left out with all after it, which would not either."""
-    left = list(cases)
-    limits = Limits(PATIENCE + sum(n for c in cases for n in c.elements.values()) / ELEMENTS_A_SECOND)
-    while left:
-        verdict = compare(reference, reference, signature, left, "exact", limits)
-        if verdict.status != "not comparable" or verdict.cases_run >= len(left):
-            break
-        if "did not come to its end" in verdict.message:
-            return tuple(left[: verdict.cases_run])
-        del left[verdict.cases_run]
-    return tuple(left)
 
 
 def _defines(bench: Workbench) -> tuple[str, ...]:
@@ -137,18 +117,33 @@ def _compile(text: str, signature: Signature, bench: Workbench, flags: Sequence[
 
 def _verify(
     version: Version, reference: Path, signature: Signature, cases: Sequence[Case], bench: Workbench,
-    more: tuple[str, ...],
-) -> tuple[Verdict, Path] | Remark:  # fmt: skip
-    """The verdict and the library of a version that computes the same; a remark otherwise."""
+    more: tuple[str, ...] = (),
+) -> tuple[tuple[Verdict, Path] | Remark, tuple[Case, ...]]:  # fmt: skip
+    """The verdict and the library of a version that computes the same, or a remark; and the cases that the original
+    itself comes through (what it may be called with is its author's to say)."""
+    left = tuple(cases)
     try:
         library = _compile(version.text, signature, bench, (*bench.shared_flags, *bench.version_flags, *more))
     except PlanishError as error:
-        return Remark("verify-compile", "refused", f"{version.label}: {error.diagnostic.message}")
+        return Remark("verify-compile", "refused", f"{version.label}: {error.diagnostic.message}"), left
     tolerance: Tolerance | Literal["exact"] = "exact" if bench.floats == "strict" else Tolerance()
-    verdict = compare(reference, library, signature, cases, tolerance)
-    if verdict.status != "ok":
-        return Remark("verify-result", "refused", f"{version.label}: {verdict.status}: {verdict.message}")
-    return verdict, library
+    while left:
+        verdict = compare(reference, library, signature, left, tolerance, patience=PATIENCE)
+        match verdict.status:
+            case "ok":
+                return (verdict, library), left
+            case "not comparable":
+                left = _without_failed(left, verdict)
+            case _:
+                return Remark("verify-result", "refused", f"{version.label}: {verdict.status}: {verdict.message}"), left
+    message = "the original comes through none of the calls that could be made up for it; kept as written"
+    return Remark("verify-none", "refused", message), ()
+
+
+def _without_failed(cases: tuple[Case, ...], verdict: Verdict) -> tuple[Case, ...]:
+    """The cases but the one at which the original failed; after one that does not end, no later one would either."""
+    failed = verdict.cases_run
+    return cases[:failed] if "did not come to its end" in verdict.message else cases[:failed] + cases[failed + 1 :]
 
 
 def _select_timed(
@@ -159,11 +154,8 @@ def _select_timed(
     contestants = [("original", _compile(original, signature, bench, bench.shared_flags))]
     if fast:
         contestants.append(("original-fast", _compile(original, signature, bench, (*bench.shared_flags, *fast))))
-    contestants += [(v.label, library) for v, _, library in good]
-    try:
-        timings = {t.label: t for t in measure(contestants, signature, clock, bench.budget, 3, bench.threads)}
-    except PlanishError as error:
-        remarks.append(Remark("clock", "refused", error.diagnostic.message, span))
+    timings, good = _race(contestants, good, signature, clock, bench, remarks, span)
+    if not good:
         return Selection(None, None, None, None, (), tuple(remarks))
     before = min((t for n, t in timings.items() if n.startswith("original")), key=lambda t: t.median)
     label = choose_fastest({v.label: timings[v.label].median for v, _, _ in good}, before.median)
@@ -178,6 +170,23 @@ def _select_timed(
     return _with_fast(chosen, library, reference, signature, cases, clock, bench, fast)
 
 
+def _race(
+    originals: Sequence[tuple[str, Path]], good: list[tuple[Version, Verdict, Path]], signature: Signature, clock: Case,
+    bench: Workbench, remarks: list[Remark], span: Span | None,
+) -> tuple[dict[str, Timing], list[tuple[Version, Verdict, Path]]]:  # fmt: skip
+    """The times, and the versions that came to their end; one that does not is left out with a remark."""
+    while good:
+        contestants = [*originals, *((v.label, library) for v, _, library in good)]
+        try:
+            timings = measure(contestants, signature, clock, bench.budget, 3, bench.threads)
+            return {t.label: t for t in timings}, good
+        except ClockError as error:
+            remarks.append(Remark("clock", "refused", error.diagnostic.message, span))
+            left = [g for g in good if g[0].label != error.label]
+            good = left if len(left) < len(good) else []
+    return {}, []
+
+
 def _with_fast(
     chosen: Selection, library: Path, reference: Path, signature: Signature, cases: Sequence[Case], clock: Case,
     bench: Workbench, fast: tuple[str, ...],
@@ -185,11 +194,14 @@ def _with_fast(
     """The same version under -ffast-math, if that is allowed, verified and faster."""
     if not fast or chosen.version is None or chosen.after is None:
         return chosen
-    outcome = _verify(chosen.version, reference, signature, cases, bench, fast)
+    outcome, _ = _verify(chosen.version, reference, signature, cases, bench, fast)
     if isinstance(outcome, Remark):
         return chosen
     pair = [("plain", library), ("fast", outcome[1])]
-    plain, quick = measure(pair, signature, clock, bench.budget / 2, 3, bench.threads)
+    try:
+        plain, quick = measure(pair, signature, clock, bench.budget / 2, 3, bench.threads)
+    except ClockError:
+        return chosen
     if quick.median >= MARGIN * plain.median:
         return chosen
     flags = (*bench.version_flags, *fast)

@@ -24,6 +24,7 @@ SHORT = 200e-6
 
 _SAMPLE = 1e-3  # seconds that a sample of repeated calls takes at least
 _MOST_REPEATS = 1 << 22
+_LONG = 0.5  # seconds: a call that takes more needs no warm-up, and the first one is a sample
 _OVERRUN = 4.0  # the budget may be overrun by this factor to reach the least number of rounds
 
 
@@ -46,6 +47,8 @@ class _Runner:
     restore: Restore
     repeats: int
     looped: bool
+    first: float | None
+    """The seconds of the first call where that is a sample already."""
 
 
 def measure_rounds(request: Race, report: Report) -> dict[str, Any]:
@@ -63,12 +66,14 @@ def measure_rounds(request: Race, report: Report) -> dict[str, Any]:
     for (label, _), library in zip(request.contestants, libraries, strict=True):
         report(label)
         runners.append(_prepare(library, arguments, drawn))
-    samples: list[list[float]] = [[] for _ in runners]
+    samples: list[list[float]] = [[] if r.first is None else [r.first] for r in runners]
     rounds = 0
-    while rounds < 1 or time.perf_counter() < (hard if rounds < request.min_rounds else deadline):
+    while not all(samples) or time.perf_counter() < (hard if rounds < request.min_rounds else deadline):
         # Each round starts with another contestant, so that no one always runs after the same neighbour.
         for turn in range(len(runners)):
             number = (rounds + turn) % len(runners)
+            if samples[number] and time.perf_counter() >= hard:
+                continue
             report(request.contestants[number][0])
             samples[number].append(_sample(runners[number], drawn))
         rounds += 1
@@ -107,13 +112,17 @@ def _prepare(library: Library, arguments: Arguments, drawn: Drawn) -> _Runner:
     nothing = Restore(arguments, {}, ())
     arguments.fill(drawn.arrays)
     clear_environment()
+    started = time.perf_counter()
     library.call(arguments)
+    first = time.perf_counter() - started
+    if first >= _LONG:
+        return _Runner(library, arguments, nothing, 1, False, first)
     # Never called on its own result: that may be no valid input, and its values may leave the range of floats.
     changed = tuple(name for name, view in arguments.views.items() if not _same(view, drawn.arrays[name]))
     arguments.fill(drawn.arrays)
     seconds = _timed(library, arguments, 1, nothing)
     if seconds >= SHORT:
-        return _Runner(library, arguments, nothing, 1, False)
+        return _Runner(library, arguments, nothing, 1, False, None)
     restore = Restore(arguments, drawn.arrays, changed)
     repeats = 4
     while repeats < _MOST_REPEATS:
@@ -121,7 +130,8 @@ def _prepare(library: Library, arguments: Arguments, drawn: Drawn) -> _Runner:
         if seconds >= _SAMPLE / 2:
             break
         repeats *= 2
-    return _Runner(library, arguments, restore, max(1, round(repeats * _SAMPLE / max(seconds, 1e-9))), True)
+    times = max(1, round(repeats * _SAMPLE / max(seconds, 1e-9)))
+    return _Runner(library, arguments, restore, times, True, None)
 
 
 def _sample(runner: _Runner, drawn: Drawn) -> float:

@@ -44,6 +44,16 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """A version before the costly work: a legal schedule, its innermost bands with what is to be done, the cost."""
+
+    strategy: Strategy
+    schedule: isl.Schedule
+    bands: tuple[tuple[Path, Band, Choice], ...]
+    cost: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """One version: the strategy's name, its schedule, the kernel that runs it, what was done, the estimated cost."""
 
@@ -63,40 +73,50 @@ def prepare(kernel: Kernel) -> Prepared:
     return Prepared(private, cut, dependences if cut is scop else find_dependences(cut))
 
 
-def plan(prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1) -> tuple[Candidate, ...]:
-    """Versions of the kernel, the most promising first, duplicates left out."""
+def plan(
+    prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1, most: int | None = None
+) -> tuple[Candidate, ...]:
+    """Versions of the kernel, the most promising first, duplicates left out; at most `most` of them."""
     out: list[Candidate] = []
-    seen: set[str] = set()
+    drafts: dict[str, Draft] = {}
     if not prepared.scop.statements:
         return ()
     for strategy in STRATEGIES:
         schedule = compute_schedule(prepared.scop, prepared.dependences, prepared.dependences.order, strategy)
-        if schedule is None or str(schedule) in seen:
-            continue
-        seen.add(str(schedule))
-        candidate = shape_schedule(prepared, target, strategy, schedule, reassociate, threads)
+        if schedule is not None and str(schedule) not in drafts:
+            drafts[str(schedule)] = draft_version(prepared, target, strategy, schedule, reassociate)
+    for draft in sorted(drafts.values(), key=lambda d: d.cost):
+        if most is not None and len(out) >= most:
+            break
+        candidate = shape_schedule(prepared, draft, threads)
         if candidate is not None and all(str(c.schedule) != str(candidate.schedule) for c in out):
             out.append(candidate)
-    return tuple(sorted(out, key=lambda c: c.cost))
+    return tuple(out)
 
 
-def shape_schedule(
-    prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, reassociate: bool,
-    threads: int = 1,
-) -> Candidate | None:
-    """The version with every innermost band of a legal schedule shaped for the target; None where that breaks it."""
+def draft_version(
+    prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, reassociate: bool
+) -> Draft:
+    """How every innermost band of a legal schedule is to be shaped for the target, and what that costs."""
     scop, dependences = prepared.scop, prepared.dependences
     arrays = {a.name: a for a in (*scop.kernel.arrays, *scop.locals)}
-    remarks: list[Remark] = [Remark(f"schedule-{strategy.name}", "done", strategy.describe, scop.kernel.span)]
-    cost = 0.0
-    kept = _Kept()
+    bands = []
     for path in leaf_bands(schedule):
-        node = find_node(schedule, path)
-        band = read_band(node, scop, dependences, dependences.order, reassociate)
-        choice = choose(band, target, arrays)
+        band = read_band(find_node(schedule, path), scop, dependences, dependences.order, reassociate)
+        bands.append((path, band, choose(band, target, arrays)))
+    cost = sum(_weighted(choice, band, scop) for _, band, choice in bands)
+    return Draft(strategy, schedule, tuple(bands), cost)
+
+
+def shape_schedule(prepared: Prepared, draft: Draft, threads: int = 1) -> Candidate | None:
+    """The version with every innermost band shaped as drafted; None where that breaks a dependence."""
+    scop, dependences = prepared.scop, prepared.dependences
+    strategy, schedule = draft.strategy, draft.schedule
+    remarks: list[Remark] = [Remark(f"schedule-{strategy.name}", "done", strategy.describe, scop.kernel.span)]
+    kept = _Kept()
+    for path, band, choice in draft.bands:
         schedule, made = _shape(schedule, path, band, choice)
         kept.note(band, choice, {a.name for a in scop.locals})
-        cost += _weighted(choice, band, scop)
         remarks.append(_describe(band, made))
     if find_violation(schedule_map(schedule), dependences.order) is not None:
         return None
@@ -106,7 +126,7 @@ def shape_schedule(
     else:
         dropped = _contractions(scop, dependences.flow, schedule, kept)
     kernel = lower(scop, schedule, scop.locals, dropped)
-    return Candidate(strategy.name, schedule, kernel, tuple(remarks), cost)
+    return Candidate(strategy.name, schedule, kernel, tuple(remarks), draft.cost)
 
 
 def _shape(

@@ -95,11 +95,12 @@ def test_a_broken_reference_is_not_comparable(build: Build) -> None:
     assert verdict.status == "not comparable"
 
 
-def test_a_library_without_entry_is_not_comparable(build: Build, tmp_path: Path) -> None:
+def test_a_library_without_entry_cannot_be_called(build: Build, tmp_path: Path) -> None:
     empty = tmp_path / "empty.so"
     empty.write_bytes(b"not a library")
     verdict = compare(build(SCALE_C, SCALE), empty, SCALE, cases(3))
-    assert verdict.status == "not comparable"
+    assert verdict.status == "crashed"
+    assert compare(empty, build(SCALE_C, SCALE), SCALE, cases(3)).status == "not comparable"
     assert "candidate" in verdict.message
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import islpy as isl
 import pytest
 from bands import PRODUCT, SUM, find_band
@@ -17,7 +19,7 @@ from planish.poly.legality import find_violation, schedule_map
 from planish.schedule.automatic import STRATEGIES, compute_schedule
 from planish.schedule.choice import choose
 from planish.schedule.lower import lower, place
-from planish.schedule.plan import plan, prepare, shape_schedule
+from planish.schedule.plan import draft_version, plan, prepare, shape_schedule
 from planish.schedule.shape import find_strips, leaf_bands, shape_band
 from planish.target.load import load_target
 
@@ -49,8 +51,16 @@ def test_a_schedule_that_reverses_a_dependence_is_no_version() -> None:
     backward = isl.Schedule.from_domain(domain).insert_partial_schedule(
         isl.MultiUnionPwAff("[n] -> [{ S0[i] -> [(-i)] }]")
     )
-    assert shape_schedule(prepared, WIDE, STRATEGIES[-1], backward, False) is None
-    assert shape_schedule(prepared, WIDE, STRATEGIES[-1], prepared.scop.schedule, False) is not None
+    draft = partial(draft_version, prepared, WIDE, STRATEGIES[-1], reassociate=False)
+    assert shape_schedule(prepared, draft(backward)) is None
+    assert shape_schedule(prepared, draft(prepared.scop.schedule)) is not None
+
+
+def test_only_as_many_versions_as_asked_for_are_made() -> None:
+    prepared = prepare(parse_kernel(ROWS))
+    every = plan(prepared, WIDE, reassociate=True)
+    (first,) = plan(prepared, WIDE, reassociate=True, most=1)
+    assert len(every) > 1 and str(first.schedule) == str(every[0].schedule)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
