@@ -30,6 +30,7 @@ from planish.ir.printer import print_kernel
 from planish.ir.traverse import map_block, map_exprs, substitute
 from planish.ir.types import INDEX
 from planish.poly.affine import isl_name
+from planish.poly.budget import budget
 from planish.poly.dependence import Dependences, find_dependences
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.listing import list_maps
@@ -284,19 +285,13 @@ CHECKS: dict[str, Check] = {
 
 def run_check(name: str, program: Program, count: Counter[str]) -> str | None:
     """One check under a bound on isl's work; what exceeds it counts as `given up`."""
-    context = isl.DEFAULT_CONTEXT
-    context.reset_operations()
-    context.set_max_operations(WORK_LIMIT)
     try:
-        with patch.object(automatic, "OPERATION_LIMIT", SCHEDULE_LIMIT):
+        with budget(isl.DEFAULT_CONTEXT, WORK_LIMIT), patch.object(automatic, "OPERATION_LIMIT", SCHEDULE_LIMIT):
             fault = CHECKS[name](program, count)
     except isl.Error as error:
         if "quota" not in str(error).lower() and "maximal number" not in str(error).lower():
             raise
         count["given up"] += 1
         return None
-    finally:
-        context.set_max_operations(0)
-        context.reset_operations()
     count[name] += 1
     return None if fault is None else f"seed {program.seed}: {fault}"

@@ -11,12 +11,13 @@ from typing import Literal
 
 import islpy as isl
 
+from planish.poly.budget import budget
 from planish.poly.dependence import Dependences
 from planish.poly.scop import Scop
 from planish.schedule.restructure import distribute, merge_bands
 
-OPERATION_LIMIT = 60_000_000
-"""Bound on isl's work for one call, about five seconds."""
+OPERATION_LIMIT = 5_000_000
+"""Bound on isl's work for one call: two or three seconds of the scheduler's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,8 @@ def compute_schedule(
         .set_coincidence(order.subtract(dependences.reductions))
         .set_proximity(dependences.flow)
     )
-    context.reset_operations()
-    context.set_max_operations(OPERATION_LIMIT)
     try:
-        return merge_bands(constraints.compute_schedule(), order)
+        with budget(context, OPERATION_LIMIT):
+            return merge_bands(constraints.compute_schedule(), order)
     except isl.Error:
         return None
-    finally:
-        context.set_max_operations(0)
-        context.reset_operations()

@@ -14,6 +14,7 @@ import islpy as isl
 
 from planish.core.diagnostic import Remark
 from planish.ir.nest import Array, Kernel
+from planish.poly.budget import budget
 from planish.poly.delinearise import delinearise
 from planish.poly.dependence import Dependences, find_dependences
 from planish.poly.legality import find_violation, schedule_map
@@ -192,23 +193,19 @@ def _contractions(
     scop: Scop, flow: isl.UnionMap, schedule: isl.Schedule, kept: _Kept
 ) -> dict[str, frozenset[int]]:
     """Dimensions that each local array may lose, found one by one from the outermost."""
-    context = scop.context.get_ctx()
     times = schedule_map(schedule)
     out: dict[str, frozenset[int]] = {}
-    context.reset_operations()
-    context.set_max_operations(CONTRACTION_LIMIT)
     try:
-        for array in scop.locals:
-            out[array.name] = frozenset()
-            for dimension in range(len(array.shape)):
-                if dimension not in kept.dimensions.get(array.name, set()) and _is_added(array, dimension):
-                    wider = out[array.name] | {dimension}
-                    if contract(scop, flow, times, array, wider):
-                        out[array.name] = wider
+        with budget(scop.context.get_ctx(), CONTRACTION_LIMIT):
+            for array in scop.locals:
+                out[array.name] = frozenset()
+                for dimension in range(len(array.shape)):
+                    if dimension not in kept.dimensions.get(array.name, set()) and _is_added(array, dimension):
+                        wider = out[array.name] | {dimension}
+                        if contract(scop, flow, times, array, wider):
+                            out[array.name] = wider
     except isl.Error:
         return out
-    finally:
-        context.set_max_operations(0)
     return out
 
 
