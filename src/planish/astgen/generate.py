@@ -58,6 +58,20 @@ def generate(
     return Block(tuple(_Generator(instantiate, facts).node(schedule.get_root(), executed, state)))
 
 
+def generate_map(
+    schedule: isl.UnionMap,
+    context: isl.Set,
+    options: isl.UnionMap,
+    instantiate: Instantiate,
+    taken: frozenset[str],
+) -> Block:
+    """The nest that runs the instances of a schedule map in the order of its values; `options` say how its loops are
+    made (`{ [i, j] -> separate[1] }`). Raises UnboundedError for a loop without a bound."""
+    order = isl.MultiUnionPwAff.from_union_map(schedule)
+    tree = isl.Schedule.from_domain(schedule.domain()).insert_partial_schedule(order)
+    return generate(tree, instantiate, taken, context)
+
+
 def _origin(domain: isl.UnionSet) -> isl.UnionSet:
     space = domain.get_space().params().set_from_params()
     return isl.UnionSet.from_set(isl.Set.universe(space))
