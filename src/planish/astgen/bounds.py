@@ -1,6 +1,4 @@
-"""The values of one schedule dimension: bounds, stride, a single value, a constant number of values.
-
-(Polyhedral AST generation, sections 5.2 to 5.6: projection, strides, degenerate loops, the bound to unroll from.)
+"""The values of one schedule dimension: bounds, a single value, what the loop ensures (sections 5.2 and 5.3).
 
 >>> import islpy as isl
 >>> find_range(isl.Set("[n] -> { [i] : 0 <= i < n }"), 0, isl.Set("[n] -> { [i] }"), ()).stride
@@ -13,8 +11,10 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from planish.ir.expr import Binary, Expr, index
+from planish.astgen.strides import find_stride
+from planish.ir.expr import Binary, Const, Expr, index
 from planish.poly.expression import add, aff_expr, bound_expr, extremum, floor_div, normalise
+from planish.poly.listing import list_pieces
 
 SET = isl.dim_type.set
 MOST_PIECES = 6
@@ -31,50 +31,62 @@ class UnboundedError(Exception):
 class Range:
     """The values of a dimension: from `lower` to `upper` (inclusive) by `stride`; `only` where there is just one.
 
-    `hull` is the set of the constraints that the bounds (or the single value) enforce.
+    `ensured`: the points for which a loop with these bounds (or the single value) runs, if `guard` holds. `guard`:
+    what remains to be tested of the outer dimensions, a set that still has this one.
     """
 
     lower: Expr
     upper: Expr
     stride: int
     only: Expr | None
-    hull: isl.Set
+    ensured: isl.Set
+    guard: isl.Set
 
 
-def find_range(domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...]) -> Range:
+def find_range(
+    domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], exact: isl.Set | None = None
+) -> Range:
     """The range of set dimension `position` (the last) of `domain`, given that `context` holds; may be too wide for a
-    union of several pieces, never too narrow. Raises UnboundedError."""
-    pieces = [p for p in domain.coalesce().get_basic_sets() if not context.intersect(p.to_set()).is_empty()]
+    union of several pieces, never too narrow. `exact`: the points of it that are used, which may lie on a stride.
+    Raises UnboundedError."""
+    lattice = domain if exact is None else exact
+    pieces = domain.get_basic_sets()
+    if len(pieces) > 1:
+        pieces = [p for p in pieces if not context.intersect(p.to_set()).is_empty()]
     try:
-        hull = _hull_range(domain, position, context, dims)
+        hull = _hull_range(domain, position, context, dims, lattice)
     except UnboundedError:
         if len(pieces) <= 1:
             raise
-        return _piecewise_range(domain, pieces, position, context, dims)
+        return _piecewise_range(lattice, pieces, position, context, dims)
     if hull.only is not None or not 1 < len(pieces) <= MOST_PIECES or not _scans_far(domain, pieces, position):
         return hull
-    near = _piecewise_range(domain, pieces, position, context, dims)
+    near = _piecewise_range(lattice, pieces, position, context, dims)
     lower, upper = extremum("max", [hull.lower, near.lower]), extremum("min", [hull.upper, near.upper])
     return replace(hull, lower=lower, upper=upper)
 
 
 def _piecewise_range(
-    domain: isl.Set, pieces: list[isl.BasicSet], position: int, context: isl.Set, dims: tuple[Expr, ...]
+    lattice: isl.Set, pieces: list[isl.BasicSet], position: int, context: isl.Set, dims: tuple[Expr, ...]
 ) -> Range:
     """From the least lower to the greatest upper bound of the pieces; no constraint is enforced."""
-    ranges = [_hull_range(p.to_set(), position, context, dims) for p in pieces]
+    ranges = [_hull_range(p.to_set(), position, context, dims, lattice.intersect(p.to_set())) for p in pieces]
     lower = extremum("min", [r.lower if r.only is None else r.only for r in ranges])
     upper = extremum("max", [r.upper if r.only is None else r.only for r in ranges])
-    stride, offset = _stride(domain, position, dims)
-    if stride > 1 and any(r.only is not None or r.stride != stride for r in ranges):
-        # A single value is on the stride only where its piece is there.
-        lower = _aligned(lower, stride, offset)
-    return Range(lower, upper, stride, None, isl.Set.universe(domain.get_space()))
+    stride, offset = find_stride(lattice, position)
+    ensured = isl.Set.universe(lattice.get_space())
+    if stride > 1:
+        assert offset is not None
+        ensured = congruent(offset, position, stride)
+        if any(r.only is not None or r.stride != stride for r in ranges):
+            # A single value is on the stride only where its piece is there.
+            lower = _aligned(lower, stride, normalise(aff_expr(offset, (*dims, ZERO))))
+    return Range(lower, upper, stride, None, ensured, isl.Set.universe(lattice.get_space()))
 
 
 def _scans_far(domain: isl.Set, pieces: list[isl.BasicSet], position: int) -> bool:
     """Whether the hull's bounds may lie further than FAR outside the values of the pieces that are there."""
-    hull = _plain(_convex(domain), position)
+    hull = _plain(convex(domain), position)
     slim = [_plain(p, position) for p in pieces]
     for sign in (1, -1):
         outer = [_bound(c, position) for c in _facing(hull.get_constraints(), position, sign)]
@@ -120,40 +132,113 @@ def _is_near(domain: isl.Set, own: isl.Aff, bound: isl.Aff, sign: int) -> bool:
     return bool(distance.is_neg() or (distance.is_rat() and distance.le(scale.mul(isl.Val(FAR)))))
 
 
-def _hull_range(domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...]) -> Range:
-    known = context.simple_hull().remove_unknown_divs()
-    hull = _convex(domain).remove_unknown_divs()
+def _hull_range(
+    domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], lattice: isl.Set
+) -> Range:
+    known = context.simple_hull().remove_unknown_divs() if context.n_basic_set() > 1 else _only(context)
+    hull = convex(domain).remove_unknown_divs()
     slim = hull.gist(known).remove_divs_involving_dims(SET, position, 1)
+    guard = slim.drop_constraints_involving_dims(SET, position, 1).to_set()
     if slim.is_empty():
-        return Range(_ZERO, index(-1), 1, None, slim.to_set())
+        return Range(ZERO, index(-1), 1, None, slim.to_set(), guard)
+    facing = slim.drop_constraints_not_involving_dims(SET, position, 1)
     constraints = [c for c in slim.get_constraints() if c.involves_dims(SET, position, 1)]
-    stride, offset = _stride(domain, position, dims)
-    all_dims = (*dims, index(0))
+    all_dims = (*dims, ZERO)
     for c in constraints:
         if c.is_equality() and abs(_coefficient(c, position)) == 1:
             value = c.get_bound(SET, position)
-            variable = isl.Aff.var_on_domain(value.get_domain_local_space(), SET, position)
-            return Range(_ZERO, _ZERO, 1, normalise(bound_expr(c, position, all_dims)), variable.eq_set(value))
-    lowers = [bound_expr(c, position, all_dims) for c in _facing(constraints, position, 1)]
-    uppers = [bound_expr(c, position, all_dims) for c in _facing(constraints, position, -1)]
+            return _single(value, lattice, slim.to_set(), guard, position, all_dims)
+    lowers = _facing(constraints, position, 1)
+    uppers = _facing(constraints, position, -1)
     if not lowers or not uppers:
         raise UnboundedError
-    lower = extremum("max", [normalise(x) for x in lowers])
-    upper = extremum("min", [normalise(x) for x in uppers])
+    step, offset = find_stride(lattice, position)
+    if _has_one_value(facing, known, position, step):
+        value = _find_value(lattice.intersect(facing.to_set()), position)
+        if value is not None:
+            return _single(value.gist(_outer(context, position)), lattice, slim.to_set(), guard, position, all_dims)
+    low = [normalise(bound_expr(c, position, all_dims)) for c in lowers]
+    lower = extremum("max", low)
+    upper = extremum("min", [normalise(bound_expr(c, position, all_dims)) for c in uppers])
+    ensured = facing.to_set()
+    if step > 1:
+        assert offset is not None
+        lattice = congruent(offset, position, step)
+        ensured = ensured.intersect(lattice)
+        if not _starts_on(lowers, position, lattice, context):
+            lower = _aligned(lower, step, normalise(aff_expr(offset, all_dims)))
+    return Range(lower, upper, step, None, ensured, guard)
+
+
+def _only(context: isl.Set) -> isl.BasicSet:
+    pieces = context.get_basic_sets()
+    return pieces[0].remove_unknown_divs() if pieces else context.simple_hull()
+
+
+def _single(
+    value: isl.Aff, domain: isl.Set, slim: isl.Set, guard: isl.Set, position: int, dims: tuple[Expr, ...]
+) -> Range:
+    """The range of a dimension that has one value; the value is given over all dimensions or the outer ones."""
+    if value.dim(isl.dim_type.in_) == position:
+        value = value.insert_dims(isl.dim_type.in_, position, 1)
+    variable = isl.Aff.var_on_domain(value.get_domain_local_space(), SET, position)
+    graph = variable.eq_set(value)
+    there = slim.intersect(graph)
+    stride, offset = find_stride(domain, position)
     if stride > 1:
-        lower = _aligned(lower, stride, offset)
-    enforced = slim.drop_constraints_not_involving_dims(SET, position, 1)
-    return Range(lower, upper, stride, None, enforced.to_set())
+        assert offset is not None
+        there = there.intersect(congruent(offset, position, stride))
+    outer = there.project_out(SET, position, 1).compute_divs().insert_dims(SET, position, 1)
+    return Range(ZERO, ZERO, 1, normalise(aff_expr(value, dims)), graph, guard.intersect(outer))
 
 
-_ZERO = index(0)
+def _has_one_value(bounds: isl.BasicSet, known: isl.BasicSet, position: int, stride: int) -> bool:
+    """Whether no two values on the stride fit between the bounds."""
+    inside = bounds.intersect(known)
+    space = inside.get_space()
+    moved = isl.MultiAff.identity(space.map_from_set())
+    moved = moved.set_at(position, moved.get_at(position).add_constant_val(isl.Val(stride)))
+    return inside.intersect(inside.preimage_multi_aff(moved)).is_empty()
 
 
-def _convex(domain: isl.Set) -> isl.BasicSet:
+def _find_value(domain: isl.Set, position: int) -> isl.Aff | None:
+    """The one value of the dimension as a function of the outer ones; None where it takes several pieces."""
+    graph = isl.Map.from_range(domain).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, position)
+    function = isl.PwMultiAff.from_map(graph.lexmin()).coalesce()
+    return list_pieces(function)[0][1].get_at(0) if function.n_piece() == 1 else None
+
+
+def _outer(context: isl.Set, position: int) -> isl.Set:
+    return context.project_out(SET, position, 1)
+
+
+ZERO = index(0)
+
+
+def convex(domain: isl.Set) -> isl.BasicSet:
     """The convex hull by constraints of a set; existentials get explicit forms first, so that none is lost."""
-    explicit = domain.coalesce().compute_divs().coalesce()
+    if domain.n_basic_set() == 1:
+        return domain.get_basic_sets()[0]
+    explicit = domain.compute_divs().coalesce()
     pieces = explicit.get_basic_sets()
     return pieces[0] if len(pieces) == 1 else explicit.simple_hull()
+
+
+def congruent(offset: isl.Aff, position: int, stride: int) -> isl.Set:
+    """The points whose dimension `position` is the offset plus a multiple of the stride."""
+    if offset.dim(isl.dim_type.in_) == position:
+        offset = offset.insert_dims(isl.dim_type.in_, position, 1)
+    variable = isl.Aff.var_on_domain(offset.get_domain_local_space(), SET, position)
+    return variable.sub(offset).mod_val(isl.Val(stride)).zero_basic_set().to_set()
+
+
+def _starts_on(lowers: list[isl.Constraint], position: int, lattice: isl.Set, context: isl.Set) -> bool:
+    """Whether the (only) lower bound is on the stride anyway."""
+    if len(lowers) != 1 or abs(_coefficient(lowers[0], position)) != 1:
+        return False
+    value = lowers[0].get_bound(SET, position)
+    variable = isl.Aff.var_on_domain(value.get_domain_local_space(), SET, position)
+    return bool(variable.eq_set(value).intersect(context).is_subset(lattice))
 
 
 def _coefficient(constraint: isl.Constraint, position: int) -> int:
@@ -175,49 +260,8 @@ def _facing(constraints: list[isl.Constraint], position: int, sign: int) -> list
     return out
 
 
-def _stride(domain: isl.Set, position: int, dims: tuple[Expr, ...]) -> tuple[int, Expr]:
-    """The stride and an offset: every value is congruent to the offset modulo the stride."""
-    info = domain.get_stride_info(position)
-    stride = int(info.get_stride().to_python())
-    if stride <= 1:
-        return 1, _ZERO
-    return stride, normalise(aff_expr(info.get_offset(), (*dims, _ZERO)))
-
-
 def _aligned(lower: Expr, stride: int, offset: Expr) -> Expr:
     """The first value from `lower` on congruent to `offset`: offset + stride * ceil((lower - offset) / stride)."""
     difference = normalise(Binary("sub", lower, offset))
     steps = floor_div(normalise(add(difference, index(stride - 1))), stride)
     return normalise(add(offset, Binary("mul", index(stride), steps)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Copies:
-    """A dimension of constant extent: its values are `base` + 0 … `count` - 1."""
-
-    base: isl.Aff
-    count: int
-
-
-def find_copies(domain: isl.Set, position: int) -> Copies:
-    """The lower bound to unroll from: the one that leaves the fewest copies (section 5.5). Raises UnboundedError."""
-    hull = domain.simple_hull().remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
-    best: Copies | None = None
-    for c in hull.get_constraints():
-        if not c.involves_dims(SET, position, 1) or (not c.is_equality() and _coefficient(c, position) <= 0):
-            continue
-        base = c.get_bound(SET, position).ceil()
-        variable = isl.Aff.var_on_domain(base.get_domain_local_space(), SET, position)
-        distance = domain.max_val(variable.sub(base))
-        if distance.is_int() and (best is None or int(distance.to_python()) + 1 < best.count):
-            best = Copies(base, max(0, int(distance.to_python()) + 1))
-    if best is None:
-        raise UnboundedError
-    return best
-
-
-def value_set(copies: Copies, number: int, position: int) -> isl.Set:
-    """The set in which the dimension has its value number `number`."""
-    variable = isl.Aff.var_on_domain(copies.base.get_domain_local_space(), SET, position)
-    value = copies.base.add_constant_val(isl.Val.int_from_si(copies.base.get_ctx(), number))
-    return variable.eq_set(value)

@@ -1,21 +1,24 @@
 """Cutting one loop into several, so that inside each the same statements run without guards (section 5.4).
 
 >>> import islpy as isl
->>> pieces = separate([isl.Set("{ [i] : 0 <= i < 9 }"), isl.Set("{ [i] : 2 <= i < 9 }")], 8)
->>> [str(p) for p in pieces]
+>>> [str(p) for p in separate([isl.Set("{ [i] : 0 <= i < 9 }"), isl.Set("{ [i] : 2 <= i < 9 }")], 8)]
 ['{ [i] : 0 <= i <= 1 }', '{ [i] : 2 <= i <= 8 }']
+>>> len(disjoint(isl.Set("{ [i] : 0 <= i < 9 or 20 <= i < 30 }"), 8))
+2
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import islpy as isl
 
-SET = isl.dim_type.set
+from planish.astgen.components import sort_pieces
 
 
-def separate(domains: list[isl.Set], budget: int) -> list[isl.Set] | None:
-    """Disjoint convex pieces of the union of `domains`, in the order of their last dimension, such that each piece
-    lies inside or outside every domain; None where there are more than `budget` or no order exists."""
+def separate(domains: Sequence[isl.Set], budget: int) -> list[isl.Set] | None:
+    """Disjoint pieces of the union of `domains`, in the order of their last dimension, such that each lies inside or
+    outside every domain as far as that order allows; None where there are more than `budget`."""
     pieces: list[isl.Set] = []
     for domain in domains:
         fresh: list[isl.Set] = []
@@ -26,29 +29,17 @@ def separate(domains: list[isl.Set], budget: int) -> list[isl.Set] | None:
         pieces = [p.coalesce() for p in (*fresh, rest) if not p.is_empty()]
         if len(pieces) > budget:
             return None
-    convex = [b.to_set() for p in pieces for b in p.make_disjoint().coalesce().make_disjoint().get_basic_sets()]
-    if len(convex) > budget:
-        return None
-    return order(convex)
+    convex = [b for p in pieces for b in _convex(p)]
+    return None if len(convex) > budget else sort_pieces(convex)
 
 
-def order(pieces: list[isl.Set]) -> list[isl.Set] | None:
-    """The pieces sorted such that, for equal outer dimensions, earlier pieces have smaller last dimensions."""
-    before = [[_precedes(a, b) if a is not b else False for b in pieces] for a in pieces]
-    left, out = list(range(len(pieces))), []
-    while left:
-        free = [i for i in left if not any(before[j][i] for j in left)]
-        if not free:
-            return None
-        out.append(pieces[free[0]])
-        left.remove(free[0])
-    return out
+def disjoint(domain: isl.Set, budget: int) -> list[isl.Set]:
+    """The convex pieces of a set in the order of their last dimension; the set itself where there are too many."""
+    if domain.n_basic_set() <= 1:
+        return [domain]
+    pieces = _convex(domain)
+    return [domain] if len(pieces) > budget else sort_pieces(pieces)
 
 
-def _precedes(a: isl.Set, b: isl.Set) -> bool:
-    """Whether some point of `a` must come before some point of `b` with the same outer dimensions."""
-    last = a.dim(SET) - 1
-    pairs = isl.Map.from_domain_and_range(a, b)
-    for i in range(last):
-        pairs = pairs.equate(isl.dim_type.in_, i, isl.dim_type.out, i)
-    return not pairs.order_lt(isl.dim_type.in_, last, isl.dim_type.out, last).is_empty()
+def _convex(domain: isl.Set) -> list[isl.Set]:
+    return [b.to_set() for b in domain.make_disjoint().coalesce().make_disjoint().get_basic_sets()]

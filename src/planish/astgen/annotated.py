@@ -1,0 +1,142 @@
+"""Annotated code: statements with the condition under which they are to run, which a place further out may enforce
+(sections 4.4 and 5.9).
+
+>>> import islpy as isl
+>>> from planish.ir.expr import Const, index
+>>> from planish.ir.nest import Assign
+>>> from planish.ir.types import BOOL
+>>> run = Assign("S", (), Const(True, BOOL))
+>>> both = [Graft((run,), isl.Set("{ [i] : i >= 5 }")), Graft((run,), isl.Set("{ [i] : i < 5 }"))]
+>>> (branch,) = materialise(both, isl.Set("{ [i] }"), (index("i"),))
+>>> len(branch.then.body), len(branch.otherwise.body)
+(1, 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from planish.ir.expr import Expr
+from planish.ir.nest import Block, If, Stmt
+from planish.poly.expression import set_condition
+
+SET = isl.dim_type.set
+MOST_ALTERNATIVES = 4
+"""A complement of more convex parts than this is not used to simplify what follows in `else`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graft:
+    """Code, and the set of points (of the schedule dimensions around it, simplified in their context) at which it
+    runs: `guard` is not part of the code yet."""
+
+    code: tuple[Stmt, ...]
+    guard: isl.Set
+
+
+def materialise(grafts: Sequence[Graft], context: isl.Set, dims: tuple[Expr, ...]) -> list[Stmt]:
+    """The code of the grafts in order, with their guards: common conditions are tested once, and of two that exclude
+    each other the second only where the first fails."""
+    out: list[Stmt] = []
+    runs = _runs(grafts)
+    number = 0
+    while number < len(runs):
+        members, common = runs[number]
+        number += 1
+        if common is None:
+            out += members[0].code
+            continue
+        chain = [(members, common)]
+        covered = common
+        while number < len(runs) and (later := runs[number][1]) is not None and _excludes(covered, later, context):
+            chain.append((runs[number][0], later))
+            covered = covered.union(later)
+            number += 1
+        out += _chain(chain, context, dims)
+    return out
+
+
+Run = tuple[list[Graft], "isl.Set | None"]
+"""Neighbours with a condition that all of them need; None for a graft without one."""
+
+
+def _runs(grafts: Sequence[Graft]) -> list[Run]:
+    out: list[Run] = []
+    for graft in grafts:
+        if graft.guard.plain_is_universe():
+            out.append(([graft], None))
+            continue
+        if out:
+            members, common = out[-1]
+            if common is not None:
+                wider = _common(common, graft.guard)
+                if wider is not None:
+                    out[-1] = ([*members, graft], wider)
+                    continue
+        out.append(([graft], graft.guard))
+    return out
+
+
+def _common(a: isl.Set, b: isl.Set) -> isl.Set | None:
+    """A condition of both; None where there is none."""
+    if a.plain_is_equal(b):
+        return a
+    hull = a.union(b).coalesce().unshifted_simple_hull().to_set()
+    return None if hull.plain_is_universe() else hull
+
+
+def _excludes(a: isl.Set, b: isl.Set, context: isl.Set) -> bool:
+    return a.plain_is_disjoint(b) or a.intersect(b).intersect(context).is_empty()
+
+
+def _chain(runs: list[tuple[list[Graft], isl.Set]], context: isl.Set, dims: tuple[Expr, ...]) -> list[Stmt]:
+    """`if … else if …` over runs whose conditions exclude each other."""
+    (members, common), later = runs[0], runs[1:]
+    then = _inside(members, common, context, dims)
+    otherwise: list[Stmt] = []
+    if later:
+        left = context.subtract(common).coalesce()
+        if left.n_basic_set() > MOST_ALTERNATIVES:
+            left = context
+        rest = [([Graft(g.code, g.guard.gist(left)) for g in m], c.gist(left)) for m, c in later]
+        if len(rest) == 1 and rest[0][1].plain_is_universe():
+            otherwise = materialise(rest[0][0], left, dims)
+        else:
+            otherwise = _chain(rest, left, dims)
+    return [If(set_condition(common, dims), Block(tuple(then)), Block(tuple(otherwise)))]
+
+
+def _inside(members: list[Graft], common: isl.Set, context: isl.Set, dims: tuple[Expr, ...]) -> list[Stmt]:
+    if len(members) == 1 or all(g.guard.plain_is_equal(common) for g in members):
+        return [s for g in members for s in g.code]
+    known = context.intersect(common)
+    simpler = [Graft(g.code, g.guard.gist(known)) for g in members]
+    left = _runs(simpler)
+    if len(left) == 1 and left[0][1] is not None and left[0][1].plain_is_equal(common):
+        return [s for g in simpler for s in materialise([g], known, dims)]
+    return materialise(simpler, known, dims)
+
+
+def find_common(grafts: Sequence[Graft], position: int) -> isl.Set:
+    """A condition of all grafts that does not depend on dimension `position` (the last) nor on anything inside: it
+    can be tested further out. The set still has that dimension."""
+    hull = _independent(grafts[0].guard, position)
+    last = grafts[0].guard
+    for graft in grafts[1:]:
+        if hull.plain_is_universe():
+            break
+        if graft.guard is not last and not graft.guard.plain_is_equal(last):
+            hull = hull.union(_independent(graft.guard, position)).unshifted_simple_hull().to_set()
+            last = graft.guard
+    return hull
+
+
+def _independent(guard: isl.Set, position: int) -> isl.Set:
+    """What a condition says whatever the value of a dimension."""
+    if guard.plain_is_universe():
+        return guard
+    hull = guard.unshifted_simple_hull().remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
+    return hull.drop_constraints_involving_dims(SET, position, 1).to_set()

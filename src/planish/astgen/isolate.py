@@ -1,0 +1,65 @@
+"""A part of the schedule space that gets code of its own, with what lies before and after it (section 5.6).
+
+Points of outer dimensions without an isolated part ("other" in the paper) go to the part before or after it wherever
+that costs no further code: there is no nest for small sizes alone.
+
+>>> import islpy as isl
+>>> domain, part = isl.Set("[n] -> { [i] : 0 <= i < n }"), isl.Set("[n] -> { [i] : 0 <= i <= n - 8 }")
+>>> [(str(piece), inside) for piece, inside in split(domain, part)]
+[('[n] -> { [i] : 0 <= i <= -8 + n }', True), ('[n] -> { [i] : i >= -7 + n and 0 <= i < n }', False)]
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+SET = isl.dim_type.set
+
+
+def split(domain: isl.Set, part: isl.Set) -> list[tuple[isl.Set, bool]]:
+    """The pieces of `domain` in order, each with whether it is the isolated one; only (domain, False) where nothing is
+    isolated or the part cannot be separated in the last dimension."""
+    inner = domain.intersect(part).coalesce()
+    if inner.is_empty():
+        return [(domain, False)]
+    rest = domain.subtract(inner).coalesce()
+    if rest.is_empty():
+        return [(domain, True)]
+    last = domain.dim(SET) - 1
+    smaller = _lexicographic(inner, last, below=True)
+    greater = _lexicographic(inner, last, below=False)
+    between = rest.intersect(smaller).intersect(greater)
+    if not between.is_empty():
+        return [(domain, False)]
+    before = rest.intersect(smaller).coalesce()
+    after = rest.intersect(greater).coalesce()
+    other = rest.subtract(smaller).subtract(greater).coalesce()
+    if not other.is_empty():
+        before, after, other = _merge(before, after, other)
+    pieces = [(before, False), (inner, True), (after, False), (other, False)]
+    return [(piece, inside) for piece, inside in pieces if not piece.is_empty()]
+
+
+def _lexicographic(inner: isl.Set, last: int, below: bool) -> isl.Set:
+    """The points with an isolated one after them (below) or before them, for equal outer dimensions."""
+    identity = isl.Map.identity(inner.get_space().map_from_set())
+    loose = identity.project_out(isl.dim_type.out, last, 1).insert_dims(isl.dim_type.out, last, 1)
+    kind_in, kind_out = isl.dim_type.in_, isl.dim_type.out
+    pairs = loose.order_lt(kind_in, last, kind_out, last) if below else loose.order_gt(kind_in, last, kind_out, last)
+    return pairs.intersect_range(inner).domain()
+
+
+def _merge(before: isl.Set, after: isl.Set, other: isl.Set) -> tuple[isl.Set, isl.Set, isl.Set]:
+    """The three parts with `other` in one of the first two, if it fits there."""
+    empty = other.subtract(other)
+    for name, side in (("after", after), ("before", before)):
+        if side.is_empty():
+            continue
+        joined = side.union(other).coalesce()
+        if joined.n_basic_set() <= side.n_basic_set() or joined.simple_hull().to_set().is_subset(joined):
+            return (joined, after, empty) if name == "before" else (before, joined, empty)
+    for name, side in (("after", after), ("before", before)):
+        if not side.is_empty():
+            joined = side.union(other)
+            return (joined, after, empty) if name == "before" else (before, joined, empty)
+    return before, after, other

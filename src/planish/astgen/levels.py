@@ -1,0 +1,256 @@
+"""The heart of the generator: the dimensions of a band become loops, one after the other (section 5.1).
+
+level -> components -> isolation -> shifted strides -> pieces (unroll, separate, atomic, default) -> loop -> next level
+
+>>> Options().kinds(3, False)
+[('default', None)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import islpy as isl
+
+from planish.astgen.annotated import Graft, find_common, materialise
+from planish.astgen.bounds import Range, UnboundedError, find_range
+from planish.astgen.components import sort_components, sort_pieces
+from planish.astgen.isolate import split
+from planish.astgen.separate import disjoint, separate
+from planish.astgen.state import State
+from planish.astgen.strides import find_shifts, shift
+from planish.astgen.unroll import slices
+from planish.ir.expr import Const, Expr, Var, index
+from planish.ir.nest import Block, For, LoopFacts
+from planish.ir.types import INDEX
+from planish.poly.expression import add, normalise
+
+SET = isl.dim_type.set
+SEPARATION_BUDGET = 24
+"""The most pieces one loop is cut into; past it, one loop with guards inside."""
+
+LoopKind = Literal["default", "atomic", "separate", "unroll"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Options:
+    """How the loop of each dimension is made, by position: in all points, or in a set of them; `isolated` for the
+    isolated part alone."""
+
+    everywhere: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
+    isolated: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
+
+    def kinds(self, position: int, isolated: bool) -> list[tuple[LoopKind, isl.Set | None]]:
+        """The kinds at a position with the points for which each holds; the last one holds for all others."""
+        found = list((self.isolated if isolated else self.everywhere).get(position, ()))
+        if not found or found[-1][1] is not None:
+            found.append(("default", None))
+        return found
+
+
+class Actor:
+    """A statement's part of the executed relation: schedule points to instances, with its projections."""
+
+    __slots__ = ("points", "relation")
+
+    def __init__(self, relation: isl.Map, first: int) -> None:
+        self.relation = relation
+        points = {relation.dim(isl.dim_type.in_): relation.domain().coalesce()}
+        for depth in range(relation.dim(isl.dim_type.in_) - 1, first, -1):
+            points[depth] = points[depth + 1].project_out(SET, depth, 1).coalesce()
+        self.points = points
+
+
+Below = Callable[[Sequence[Actor], State], list[Graft]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Band:
+    """Schedule dimensions `first` to `total` - 1, and what comes inside of them.
+
+    `hints` are names for the loops, `facts` what is known of each. `part`: the isolated points, over all dimensions.
+    `together`: statements at equal points are ordered by what is below. `innermost`: there are no loops below.
+    """
+
+    first: int
+    total: int
+    below: Below
+    hints: tuple[str, ...]
+    facts: tuple[LoopFacts, ...] = ()
+    options: Options = Options()
+    part: isl.Set | None = None
+    together: bool = False
+    innermost: bool = True
+
+
+Active = list[tuple[Actor, isl.Set]]
+"""Statements that run here, with the points (up to the present dimension) at which they do."""
+
+
+def level(band: Band, actors: Sequence[Actor], state: State, isolated: bool) -> list[Graft]:
+    """The code of the band from the present dimension on; `isolated`: the outer ones are in the isolated part."""
+    position = state.depth
+    if position == band.total:
+        return band.below(actors, state)
+    within = state.within.insert_dims(SET, position, 1)
+    active: Active = []
+    for actor in actors:
+        points = actor.points[position + 1].intersect(within)
+        if not points.is_empty():
+            active.append((actor, points))
+    if not active:
+        return []
+    if len(active) == 1:
+        return _component(band, active, state, isolated)
+    deep = state.within.insert_dims(SET, position, band.total - position)
+    whole = [actor.points[band.total].intersect(deep) for actor, _ in active]
+    out: list[Graft] = []
+    for numbers in sort_components(whole, position, band.together):
+        out += _component(band, [active[n] for n in numbers], state, isolated)
+    return out
+
+
+def _component(band: Band, active: Active, state: State, isolated: bool) -> list[Graft]:
+    position = state.depth
+    if not (isolated and band.part is not None):
+        return _base(band, active, state, False)
+    part = band.part.project_out(SET, position + 1, band.total - position - 1)
+    out: list[Graft] = []
+    for piece, inside in split(_union([loosen(points, position) for _, points in active]), part):
+        out += _base(band, _restrict(active, piece), state, inside)
+    return out
+
+
+def loosen(points: isl.Set, position: int) -> isl.Set:
+    """The points without existentials that have no explicit form or depend on the dimension itself (Fourier-Motzkin,
+    section 5.2): perhaps more points, but no more pieces. What is lost is tested inside."""
+    return points.remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
+
+
+def _union(domains: Sequence[isl.Set]) -> isl.Set:
+    domain = domains[0]
+    for other in domains[1:]:
+        domain = domain.union(other)
+    return domain.coalesce()
+
+
+def _restrict(active: Active, piece: isl.Set) -> Active:
+    found = [(actor, points.intersect(piece)) for actor, points in active]
+    return [(actor, points) for actor, points in found if not points.is_empty()]
+
+
+def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graft]:
+    """The loops of one dimension over the points of `active`."""
+    position = state.depth
+    kinds = band.options.kinds(position, isolated)
+    if len(active) > 1 and all(kind in ("default", "atomic") for kind, _ in kinds):
+        shifts = find_shifts([points for _, points in active], position)
+        if shifts is not None:
+            return _shifted(band, active, shifts, state, isolated)
+    loose = [loosen(points, position) for _, points in active]
+    domain = _union(loose)
+    pieces: list[isl.Set] = []
+    for kind, where in kinds:
+        here = domain if where is None else domain.intersect(where)
+        if here.is_empty():
+            continue
+        pieces += _cut(kind, here, loose, position)
+        if where is not None:
+            domain = domain.subtract(where).coalesce()
+    if len(kinds) > 1:
+        pieces = sort_pieces(pieces)
+    out: list[Graft] = []
+    for piece in pieces:
+        inside = active if len(pieces) == 1 else _restrict(active, piece)
+        out += _loop(band, [(0, inside)], piece, state, isolated)
+    return out
+
+
+def _cut(kind: LoopKind, domain: isl.Set, loose: Sequence[isl.Set], position: int) -> list[isl.Set]:
+    """The pieces that get a loop each, in order."""
+    match kind:
+        case "atomic":
+            return [domain]
+        case "unroll":
+            return slices(domain, position) or [domain]
+        case "separate":
+            pieces = separate([points.intersect(domain) for points in loose], SEPARATION_BUDGET)
+            return [domain] if pieces is None else pieces
+        case "default":
+            return disjoint(domain, SEPARATION_BUDGET)
+
+
+def _shifted(band: Band, active: Active, shifts: list[int], state: State, isolated: bool) -> list[Graft]:
+    """One strided loop for statements on different residues: inside, each group runs at its distance from the
+    loop's value, the nearest first."""
+    position = state.depth
+    groups = [(r, [active[i] for i in range(len(active)) if shifts[i] == r]) for r in sorted(set(shifts))]
+    back = [shift(points, position, -r) for r, members in groups for _, points in members]
+    out: list[Graft] = []
+    pieces = disjoint(_union([loosen(points, position) for points in back]), SEPARATION_BUDGET)
+    for piece in pieces:
+        inside = [(r, _restrict(members, shift(piece, position, r))) for r, members in groups]
+        out += _loop(band, [(r, members) for r, members in inside if members], piece, state, isolated)
+    return out
+
+
+def _loop(
+    band: Band, groups: list[tuple[int, Active]], piece: isl.Set, state: State, isolated: bool
+) -> list[Graft]:
+    """One loop over a piece of the dimension, or its body where there is a single value. The values of the group's
+    points are `shift` (the number beside it) more than those of the loop."""
+    position = state.depth
+    lifted = state.context.insert_dims(SET, position, 1)
+    exact = _union([shift(points, position, -r) for r, active in groups for _, points in active])
+    bounds = find_range(piece, position, lifted, state.dims, exact)
+    name: str | None = None
+    value = bounds.only
+    if value is None and isinstance(bounds.lower, Const) and bounds.lower == bounds.upper:
+        value = bounds.lower
+    if value is None:
+        name = state.fresh(band.hints[position - band.first])
+        value = Var(name, INDEX)
+    grafts: list[Graft] = []
+    ensured = bounds.ensured.intersect(bounds.guard)
+    for distance, active in groups:
+        moved = normalise(add(value, index(distance))) if distance else value
+        known = shift(ensured, position, distance)
+        inner = state.inside(moved, known, shift(piece, position, distance), name)
+        found = level(band, [actor for actor, _ in active], inner, isolated)
+        grafts += [Graft(g.code, shift(g.guard, position, -distance)) for g in found] if distance else found
+    if not grafts:
+        return []
+    if name is None:
+        return [Graft(g.code, _at_value(g.guard, bounds, state)) for g in grafts]
+    return [_for(band, name, value, grafts, bounds, state)]
+
+
+def _for(band: Band, name: str, value: Expr, grafts: list[Graft], bounds: Range, state: State) -> Graft:
+    """The loop around its body; what the body's conditions have in common moves out."""
+    position = state.depth
+    common = find_common(grafts, position)
+    known = state.context.insert_dims(SET, position, 1).intersect(bounds.ensured).intersect(bounds.guard)
+    if not common.plain_is_universe():
+        known = known.intersect(common)
+        grafts = [Graft(g.code, g.guard.gist(known)) for g in grafts]
+    body = materialise(grafts, known, (*state.dims, value))
+    facts = band.facts[position - band.first] if band.facts else LoopFacts()
+    upper = normalise(add(bounds.upper, index(1)))
+    loop = For(name, bounds.lower, upper, bounds.stride, Block(tuple(body)), facts)
+    guard = bounds.guard.intersect(common)
+    if guard.plain_is_universe():
+        return Graft((loop,), guard.project_out(SET, position, 1))
+    # Without these the loop has no iteration anyway.
+    runs = bounds.ensured.project_out(SET, position, 1).remove_divs().simple_hull().to_set()
+    return Graft((loop,), guard.project_out(SET, position, 1).gist(state.context.intersect(runs)))
+
+
+def _at_value(guard: isl.Set, bounds: Range, state: State) -> isl.Set:
+    """A condition at the single value of the newest dimension, as one on the outer ones."""
+    whole = guard.intersect(bounds.ensured).intersect(bounds.guard)
+    return whole.project_out(SET, state.depth, 1).compute_divs().gist(state.context)
+
+
+__all__ = ["Actor", "Band", "Options", "UnboundedError", "level"]

@@ -1,0 +1,80 @@
+"""What the user asks of the loops, from isl's own forms of options (section 5.1; the manual's "AST generation options").
+
+>>> import islpy as isl
+>>> found = map_options(isl.UnionMap("{ [i, j] -> separate[x]; [i, j] -> unroll[1] : i >= 4 }"), 2)
+>>> [kind for kind, _ in found.kinds(0, False)], [kind for kind, _ in found.kinds(1, False)]
+(['separate'], ['unroll', 'separate'])
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import islpy as isl
+
+from planish.astgen.levels import LoopKind, Options
+from planish.poly.trees import loop_type_of
+
+SET = isl.dim_type.set
+KINDS: tuple[LoopKind, ...] = ("unroll", "atomic", "separate")
+"""The kinds in the order in which they take their points."""
+
+_TYPES = {
+    isl.ast_loop_type.atomic: "atomic",
+    isl.ast_loop_type.unroll: "unroll",
+    isl.ast_loop_type.separate: "separate",
+}
+
+
+def map_options(options: isl.UnionMap, total: int) -> Options:
+    """The options `{ schedule point -> kind[position] : condition }`; those with other names say nothing here."""
+    found: dict[int, list[tuple[LoopKind, isl.Set | None]]] = {}
+    maps: list[isl.Map] = []
+    options.foreach_map(maps.append)
+    for kind in KINDS:
+        for relation in maps:
+            if relation.get_tuple_name(isl.dim_type.out) != kind or relation.dim(isl.dim_type.in_) != total:
+                continue
+            for position in range(total):
+                where = relation.fix_val(isl.dim_type.out, 0, isl.Val(position)).domain().reset_tuple_id()
+                if where.is_empty():
+                    continue
+                here = where.project_out(SET, position + 1, total - position - 1)
+                whole = here.plain_is_universe()
+                found.setdefault(position, []).append((kind, None if whole else here))
+    return Options({position: _until_whole(kinds) for position, kinds in found.items()})
+
+
+def _until_whole(
+    kinds: list[tuple[LoopKind, isl.Set | None]]
+) -> tuple[tuple[LoopKind, isl.Set | None], ...]:
+    """The kinds up to the first that holds everywhere."""
+    out = []
+    for kind, where in kinds:
+        out.append((kind, where))
+        if where is None:
+            break
+    return tuple(out)
+
+
+def band_options(node: isl.ScheduleNode, first: int) -> Options:
+    """The options of a band's members, for all points and for the isolated part."""
+    everywhere: dict[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = {}
+    isolated: dict[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = {}
+    for member in range(node.band_n_member()):
+        kind = _TYPES.get(loop_type_of(node, member))
+        if kind is not None:
+            everywhere[first + member] = ((cast(LoopKind, kind), None),)
+        inner = _TYPES.get(cast(isl.ast_loop_type, node.band_member_get_isolate_ast_loop_type(member)))
+        if inner is not None:
+            isolated[first + member] = ((cast(LoopKind, inner), None),)
+    return Options(everywhere, isolated)
+
+
+def isolated_part(node: isl.ScheduleNode, first: int) -> isl.Set | None:
+    """The points (of all dimensions up to the band's last) that are isolated; None where the band isolates nothing."""
+    part = node.band_get_ast_isolate_option()
+    if part.is_empty():
+        return None
+    flat = part.unwrap().flatten().wrap().flatten() if part.is_wrapping() else part
+    return flat.reset_tuple_id() if flat.has_tuple_id() else flat

@@ -1,0 +1,52 @@
+"""Strides: the lattice on which the values of a dimension lie, and statements whose lattices differ by a shift
+(sections 5.3.1 and 5.8).
+
+>>> import islpy as isl
+>>> even, odd = isl.Set("{ [i] : i mod 4 = 0 }"), isl.Set("{ [i] : i mod 4 = 2 }")
+>>> find_stride(even, 0)[0], find_shifts([even, odd], 0)
+(4, [0, 2])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+SET = isl.dim_type.set
+
+
+def find_stride(domain: isl.Set, position: int) -> tuple[int, isl.Aff | None]:
+    """A stride and an offset (a function of the outer dimensions): every value is congruent to the offset modulo the
+    stride. The offset is None where the stride is 1."""
+    info = domain.get_stride_info(position)
+    stride = int(info.get_stride().to_python())
+    return (stride, info.get_offset()) if stride > 1 else (1, None)
+
+
+def find_shifts(domains: Sequence[isl.Set], position: int) -> list[int] | None:
+    """How far the values of each domain lie behind those of a common lattice, less than its stride; None where they
+    have no common stride, or all lie on the lattice itself."""
+    found = [find_stride(domain, position) for domain in domains]
+    stride = found[0][0]
+    if stride == 1 or any(s != stride for s, _ in found):
+        return None
+    first = found[0][1]
+    assert first is not None
+    shifts = []
+    for _, offset in found:
+        assert offset is not None
+        apart = offset.sub(first)
+        if not apart.is_cst() or not apart.get_denominator_val().is_one():
+            return None
+        shifts.append(int(apart.get_constant_val().to_python()) % stride)
+    return shifts if any(shifts) else None
+
+
+def shift(domain: isl.Set, position: int, distance: int) -> isl.Set:
+    """The set with dimension `position` increased by `distance`."""
+    if distance == 0:
+        return domain
+    moved = isl.MultiAff.identity(domain.get_space().map_from_set())
+    back = moved.get_at(position).add_constant_val(isl.Val(-distance))
+    return domain.preimage_multi_aff(moved.set_at(position, back))
