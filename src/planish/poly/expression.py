@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import islpy as isl
 
+from planish.ir.arithmetic import quotient, remainder
 from planish.ir.expr import Binary, Compare, CompareOp, Const, Expr, Select, Unary, Var, index, type_of
 from planish.ir.types import BOOL, INDEX
 from planish.poly.affine import source_name
@@ -267,7 +268,22 @@ def normalise(expr: Expr) -> Expr:
         case Unary(op="neg") | Binary(op="add" | "sub" | "mul"):
             return _sum(_expand([(1, _parts_normalised(expr))]), 0)
         case Binary(op="floordiv" | "quo" | "mod" | "rem" | "min" | "max"):
-            return Binary(expr.op, normalise(expr.left), normalise(expr.right))
+            return _folded(Binary(expr.op, normalise(expr.left), normalise(expr.right)))
+        case _:
+            return expr
+
+
+def _folded(expr: Binary) -> Expr:
+    """A division or an extremum of constants as its value."""
+    match expr:
+        case Binary(op=op, left=Const(value=a), right=Const(value=b)):
+            x, y = int(a), int(b)
+            if op in ("min", "max"):
+                return index(min(x, y) if op == "min" else max(x, y))
+            if y == 0:
+                return expr
+            values = {"floordiv": x // y, "mod": x % y, "quo": quotient(x, y), "rem": remainder(x, y)}
+            return index(values[op])
         case _:
             return expr
 

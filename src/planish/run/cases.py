@@ -36,6 +36,8 @@ CLOCK_SIZES = (4_000_000, 1_000_000, 200_000, 50_000, 20_000, 8192, 4096, 3000, 
 CLOCK_INSTANCES = 400_000_000
 CLOCK_BYTES = 256 << 20
 LARGEST_GUESS = 1 << 20
+LARGEST_GIVEN = 1 << 24
+"""The most elements of an array of which nothing is known, the second where the user gave the sizes."""
 LARGEST_LOOSE = 1 << 14
 ODD_LOOSE = 7
 """The one check in which a size of an untouched part is no power of two: transforms may not come to an end with it."""
@@ -119,11 +121,11 @@ def clock_case(function: CFunction, known: tuple[Known, ...], given: Mapping[str
         size = min(LARGEST_LOOSE, *(wanted.values() or (LARGEST_LOOSE,)))
         loose = dict.fromkeys(_loose_names(function, known), _power_of_two(size))
         sizes |= {name: given.get(name, value) for name, value in loose.items()}
-        case = make_case(function, known, sizes, seed=1)
+        case = make_case(function, known, sizes, seed=1, most_guess=LARGEST_GIVEN if given else LARGEST_GUESS)
         if _instances(known, sizes) <= CLOCK_INSTANCES and _bytes(function, case) <= CLOCK_BYTES:
             return case
     smallest = _sizes(function, known, wanted_sizes(names, 1), given)
-    return None if smallest is None else make_case(function, known, smallest, seed=1)
+    return None if smallest is None else make_case(function, known, smallest, seed=1, most_guess=LARGEST_GIVEN)
 
 
 def _loose_names(function: CFunction, known: tuple[Known, ...]) -> tuple[str, ...]:
@@ -191,9 +193,10 @@ def _bytes(function: CFunction, case: Case) -> int:
 
 def make_case(
     function: CFunction, known: tuple[Known, ...], sizes: Mapping[str, int], seed: int,
-    loose: Mapping[str, int] | None = None,
+    loose: Mapping[str, int] | None = None, most_guess: int = LARGEST_GUESS,
 ) -> Case:  # fmt: skip
-    """The call with the given sizes: each array as large as its declaration or the regions' accesses need.
+    """The call with the given sizes: each array as large as its declaration or the regions' accesses need; a guess
+    for others is at most `most_guess`.
 
     `loose` are values of integers that no region knows as a size; others of these are drawn from LOOSE_RANGE.
     """
@@ -221,7 +224,7 @@ def make_case(
         elif p.name in reached and p.name not in unsure:
             elements[p.name] = reached[p.name]
         else:
-            elements[p.name] = max(reached.get(p.name, 0), _guess([*sizes.values(), *most.values()]))
+            elements[p.name] = max(reached.get(p.name, 0), _guess([*sizes.values(), *most.values()], most_guess))
     ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
     values: dict[str, int | float] = {
         p.name: v for p in function.parameters if (v := sizes.get(p.name, fixed.get(p.name))) is not None
@@ -244,6 +247,6 @@ def _extents(parameter: CParameter, sizes: Mapping[str, int]) -> tuple[int, ...]
     return tuple(out)
 
 
-def _guess(values: list[int]) -> int:
+def _guess(values: list[int], most: int) -> int:
     """A generous extent for an array that no region speaks of, from the function's integers."""
-    return min(LARGEST_GUESS, 1024 + prod(max(1, v) for v in values) * 4)
+    return min(most, 1024 + prod(max(1, v) for v in values) * 4)

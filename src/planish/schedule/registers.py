@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
-from planish.ir.expr import Binary, Compare, Expr, Load, Var
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Var
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, LoopFacts, Reduce, ReduceOp, Stmt
 from planish.ir.traverse import expressions, loads, map_block, map_expr, variables, walk
+from planish.poly.expression import normalise
 
 Cell = tuple[str, tuple[Expr, ...]]
 
@@ -66,6 +68,8 @@ def _cell(stmt: Assign | Reduce) -> Cell:
 def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stmt | tuple[Stmt, ...]:
     body = [s for s in loop.body.body if isinstance(s, Assign | Reduce)]
     written = {_cell(s) for s in body}
+    if any(_may_meet(a, b) for a, b in combinations(written, 2)):
+        return replace(loop, facts=LoopFacts())
     before: list[Stmt] = []
     fixed: dict[Cell, Expr] = {}
     for stmt in body:
@@ -93,6 +97,15 @@ def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stm
     for cell in dict.fromkeys(_cell(s) for s in body):
         inside.append(Assign(cell[0], cell[1], values[cell]))
     return _if_runs(loop, (*before, replace(loop, body=Block(tuple(inside)), facts=LoopFacts(simd=True))))
+
+
+def _may_meet(a: Cell, b: Cell) -> bool:
+    """Whether two targets of one strip, written differently, may be one cell: those of one access are, where its
+    subscripts are no sums (`(i + 1) // 4` for i and i + 1)."""
+    if a[0] != b[0]:
+        return False
+    apart = (normalise(Binary("sub", x, y)) for x, y in zip(a[1], b[1], strict=True))
+    return not any(isinstance(x, Const) and x.value != 0 for x in apart)
 
 
 def _if_runs(loop: For, stmts: tuple[Stmt, ...]) -> Stmt:

@@ -111,3 +111,13 @@ def test_loops_without_marks_are_left_alone() -> None:
     body = parse_kernel(AXPY2).body
     assert promote(body, frozenset(), {}) == body
     assert promote(Block(()), frozenset(), {}) == Block(())
+
+
+def test_targets_that_may_be_one_cell_are_not_kept_apart() -> None:
+    text = """kernel k(n, i; C: f64[?, n], A: f64[?]) {
+  for j in 0 .. n { C[(i + 1) // 4, j] += A[i]  C[(i + 2) // 4, j] += A[i + 1] }
+}"""
+    before = parse_kernel(text)
+    assert promoted(text, STRIP).body == before.body
+    same = text.replace("(i + 1) // 4", "1 // 4").replace("(i + 2) // 4", "2 // 4")
+    assert promoted(same, STRIP).body == parse_kernel(same).body
