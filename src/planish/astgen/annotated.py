@@ -31,10 +31,18 @@ MOST_ALTERNATIVES = 4
 @dataclass(frozen=True, slots=True, eq=False)
 class Graft:
     """Code, and the set of points (of the schedule dimensions around it, simplified in their context) at which it
-    runs: `guard` is not part of the code yet."""
+    runs: `guard` is not part of the code yet. At points outside of `busy` the code does nothing anyway, since its loops
+    have no iteration (None: it always does something)."""
 
     code: tuple[Stmt, ...]
     guard: isl.Set
+    busy: isl.Set | None = None
+
+    def simplified(self, context: isl.Set) -> Graft:
+        """The graft where `context` holds."""
+        if self.guard.plain_is_universe():
+            return self
+        return Graft(self.code, self.guard.gist(context), self.busy)
 
 
 def materialise(grafts: Sequence[Graft], context: isl.Set, dims: tuple[Expr, ...]) -> list[Stmt]:
@@ -101,7 +109,7 @@ def _chain(runs: list[tuple[list[Graft], isl.Set]], context: isl.Set, dims: tupl
         left = context.subtract(common).coalesce()
         if left.n_basic_set() > MOST_ALTERNATIVES:
             left = context
-        rest = [([Graft(g.code, g.guard.gist(left)) for g in m], c.gist(left)) for m, c in later]
+        rest = [([g.simplified(left) for g in m], c.gist(left)) for m, c in later]
         if len(rest) == 1 and rest[0][1].plain_is_universe():
             otherwise = materialise(rest[0][0], left, dims)
         else:
@@ -113,7 +121,7 @@ def _inside(members: list[Graft], common: isl.Set, context: isl.Set, dims: tuple
     if len(members) == 1 or all(g.guard.plain_is_equal(common) for g in members):
         return [s for g in members for s in g.code]
     known = context.intersect(common)
-    simpler = [Graft(g.code, g.guard.gist(known)) for g in members]
+    simpler = [g.simplified(known) for g in members]
     left = _runs(simpler)
     if len(left) == 1 and left[0][1] is not None and left[0][1].plain_is_equal(common):
         return [s for g in simpler for s in materialise([g], known, dims)]
@@ -140,3 +148,19 @@ def _independent(guard: isl.Set, position: int) -> isl.Set:
         return guard
     hull = guard.unshifted_simple_hull().remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
     return hull.drop_constraints_involving_dims(SET, position, 1).to_set()
+
+
+def find_busy(grafts: Sequence[Graft], ensured: isl.Set, position: int) -> isl.Set:
+    """Points of the outer dimensions outside of which a loop over dimension `position` with these bodies does nothing:
+    it has no iteration (those are in `ensured`), or none in which a body does anything."""
+    out: isl.Set | None = None
+    for graft in grafts:
+        where = ensured.intersect(graft.guard)
+        if graft.busy is not None:
+            where = where.intersect(graft.busy)
+        hull = where.project_out(SET, position, 1).remove_divs().simple_hull().to_set()
+        if out is None:
+            out = hull
+        elif not hull.plain_is_equal(out):
+            out = out.union(hull).simple_hull().to_set()
+    return ensured.project_out(SET, position, 1) if out is None else out

@@ -148,6 +148,9 @@ def _hull_range(
         if c.is_equality() and abs(_coefficient(c, position)) == 1:
             value = c.get_bound(SET, position)
             return _single(value, lattice, slim.to_set(), guard, position, all_dims)
+    value = _fixed_value(lattice, context, position)
+    if value is not None:
+        return _single(value, lattice, slim.to_set(), guard, position, all_dims)
     lowers = _facing(constraints, position, 1)
     uppers = _facing(constraints, position, -1)
     if not lowers or not uppers:
@@ -190,6 +193,19 @@ def _single(
         there = there.intersect(congruent(offset, position, stride))
     outer = there.project_out(SET, position, 1).compute_divs().insert_dims(SET, position, 1)
     return Range(ZERO, ZERO, 1, normalise(aff_expr(value, dims)), graph, guard.intersect(outer))
+
+
+def _fixed_value(exact: isl.Set, context: isl.Set, position: int) -> isl.Aff | None:
+    """The value that an equality gives to the dimension, as a function of the outer ones; None where none does."""
+    hull = exact.intersect(context).affine_hull().remove_unknown_divs()
+    for c in hull.get_constraints():
+        if not (c.is_equality() and c.involves_dims(SET, position, 1)):
+            continue
+        if abs(_coefficient(c, position)) == 1:
+            value = c.get_bound(SET, position)
+            if not value.involves_dims(isl.dim_type.in_, position, 1):
+                return value
+    return None
 
 
 def _has_one_value(bounds: isl.BasicSet, known: isl.BasicSet, position: int, stride: int) -> bool:

@@ -1,7 +1,7 @@
 """Statements that need not share a loop, in the order in which they run (section 5.7).
 
 >>> import islpy as isl
->>> sort_components([isl.Set("{ [i, 1] : 0 <= i < 9 }"), isl.Set("{ [i, 0] : 9 <= i }")], 0, False)
+>>> sort_components([isl.Set("{ [i, 1] : 0 <= i < 9 }"), isl.Set("{ [i, 0] : 9 <= i }")], 0)
 [[0], [1]]
 """
 
@@ -14,24 +14,25 @@ import islpy as isl
 SET = isl.dim_type.set
 
 
-def sort_components(points: Sequence[isl.Set], depth: int, together: bool) -> list[list[int]]:
+def sort_components(
+    points: Sequence[isl.Set], depth: int, after: Callable[[int, int], bool] = lambda a, b: False
+) -> list[list[int]]:
     """Groups of statement numbers; statements in different groups may run in separate code, group by group.
 
-    `points` are the statements' schedule points, whose dimensions from `depth` on count. `together`: statements that
-    share points stay in a group, since what is inside the band orders them.
+    `points` are the statements' schedule points, whose dimensions from `depth` on count. `after(a, b)`: at equal
+    points, statement `a` may have to wait for `b`.
     """
     if len(points) == 1:
         return [[0]]
-    return sort_strongly_connected(len(points), lambda a, b: _runs_after(points[a], points[b], depth, together))
 
+    def waits(a: int, b: int) -> bool:
+        for position in range(depth, points[a].dim(SET)):
+            sign = points[a].follows_at(points[b], position)
+            if sign != 0:
+                return sign > 0
+        return after(a, b)
 
-def _runs_after(a: isl.Set, b: isl.Set, depth: int, together: bool) -> bool:
-    """Whether some instance at `a` has to wait for one at `b`, for equal outer dimensions."""
-    for position in range(depth, a.dim(SET)):
-        sign = a.follows_at(b, position)
-        if sign != 0:
-            return sign > 0
-    return together
+    return sort_strongly_connected(len(points), waits)
 
 
 def sort_strongly_connected(count: int, waits: Callable[[int, int], bool]) -> list[list[int]]:

@@ -38,7 +38,8 @@ Counter = Literal["g", "c", ""]
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """`guards`: comparisons, divisions and extrema evaluated in conditions, which decide from left to right.
+    """`guards`: comparisons, divisions and extrema evaluated in conditions, which decide from left to right; also in
+    those of subscripts.
 
     `control`: one for entering a loop, one for leaving it, two an iteration, and the divisions, extrema and comparisons
     in its bounds once an entry. `copies`: statements in the text; `lines`: its lines as C.
@@ -182,7 +183,9 @@ class _Writer:
             case Unary(op="not", operand=x):
                 return f"(not {self.expression(x, scope, counter)})"
             case Select(condition=condition, then=a, otherwise=b):
-                test, left, right = (self.expression(x, scope, counter) for x in (condition, a, b))
+                # A condition in a subscript decides as one around the statement would.
+                test = self.expression(condition, scope, counter or "g")
+                left, right = self.expression(a, scope, counter), self.expression(b, scope, counter)
                 return f"({left} if {test} else {right})"
             case Binary(op="and" | "or" as op):
                 return f"({f' {op} '.join(self.expression(x, scope, counter) for x in flatten(expr, op))})"

@@ -22,12 +22,14 @@ import islpy as isl
 
 from planish.astgen.annotated import Graft, materialise
 from planish.astgen.bounds import UnboundedError
-from planish.astgen.levels import Actor, Band, level
+from planish.astgen.levels import Band, level
 from planish.astgen.naming import loop_hint
 from planish.astgen.options import band_options, isolated_part, map_options
+from planish.astgen.order import comes_after
+from planish.astgen.project import Actor
 from planish.astgen.state import Instantiate, State, start
 from planish.ir.nest import Block, LoopFacts
-from planish.poly.expression import aff_expr, normalise
+from planish.poly.expression import aff_expr, normalise, piecewise_expr
 from planish.poly.listing import list_maps, list_pieces
 from planish.poly.trees import SEQUENCES, Kind, has_band, kind_of
 
@@ -121,7 +123,7 @@ class _Generator:
         if kind == Kind.guard:
             guard = node.guard_get_guard()
             inner = self.node(child, executed, state.assuming(guard))
-            return [Graft(g.code, g.guard.intersect(guard).gist(state.context)) for g in inner]
+            return [Graft(g.code, g.guard.intersect(guard).gist(state.context), g.busy) for g in inner]
         if kind == Kind.extension:
             added = node.extension_get_extension().intersect_domain(isl.UnionSet.from_set(state.within))
             return self.node(child, executed.union(added), state)
@@ -146,7 +148,7 @@ class _Generator:
             (state.facts, *(LoopFacts() for _ in range(members - 1))),
             band_options(node, state.depth),
             isolated_part(node, state.depth),
-            together=not leaf,
+            runs_after=None if leaf else lambda a, b: comes_after(child, a.name, b.name),
             innermost=not has_band(child),
         )
         deep = state.within.insert_dims(SET, state.depth, members)
@@ -179,15 +181,18 @@ class _Generator:
 
     def instances(self, relation: isl.Map, state: State) -> list[Graft]:
         """The statement at the one instance that `relation` gives for each point."""
-        name = relation.get_tuple_name(OUT)
-        out: list[Graft] = []
-        for domain, instance in list_pieces(isl.PwMultiAff.from_map(relation).coalesce()):
-            guard = domain.gist(state.context)
-            known = state.context if guard.plain_is_universe() else state.context.intersect(domain)
-            simple = instance.gist(known)
-            at = tuple(normalise(aff_expr(simple.get_at(i), state.dims)) for i in range(simple.dim(OUT)))
-            out.append(Graft((self._instantiate(name, at),), guard))
-        return out
+        domain = relation.domain()
+        guard = domain.compute_divs().coalesce().gist(state.context)
+        known = state.context if guard.plain_is_universe() else state.context.intersect(domain)
+        function = isl.PwMultiAff.from_map(relation).gist(known).coalesce()
+        if function.n_piece() == 1:
+            only = list_pieces(function)[0][1]
+            at = tuple(normalise(aff_expr(only.get_at(i), state.dims)) for i in range(only.dim(OUT)))
+        else:
+            at = tuple(
+                piecewise_expr(function.get_at(i).gist(known).coalesce(), state.dims) for i in range(function.dim(OUT))
+            )
+        return [Graft((self._instantiate(relation.get_tuple_name(OUT), at),), guard)]
 
 
 def _union(actors: Sequence[Actor]) -> isl.UnionMap:

@@ -14,10 +14,11 @@ from typing import Literal
 
 import islpy as isl
 
-from planish.astgen.annotated import Graft, find_common, materialise
+from planish.astgen.annotated import Graft, find_busy, find_common, materialise
 from planish.astgen.bounds import Range, UnboundedError, find_range
 from planish.astgen.components import sort_components, sort_pieces
 from planish.astgen.isolate import split
+from planish.astgen.project import Actor, loosen
 from planish.astgen.separate import disjoint, separate
 from planish.astgen.state import State
 from planish.astgen.strides import find_shifts, shift
@@ -50,19 +51,6 @@ class Options:
         return found
 
 
-class Actor:
-    """A statement's part of the executed relation: schedule points to instances, with its projections."""
-
-    __slots__ = ("points", "relation")
-
-    def __init__(self, relation: isl.Map, first: int) -> None:
-        self.relation = relation
-        points = {relation.dim(isl.dim_type.in_): relation.domain().coalesce()}
-        for depth in range(relation.dim(isl.dim_type.in_) - 1, first, -1):
-            points[depth] = points[depth + 1].project_out(SET, depth, 1).coalesce()
-        self.points = points
-
-
 Below = Callable[[Sequence[Actor], State], list[Graft]]
 
 
@@ -71,7 +59,8 @@ class Band:
     """Schedule dimensions `first` to `total` - 1, and what comes inside of them.
 
     `hints` are names for the loops, `facts` what is known of each. `part`: the isolated points, over all dimensions.
-    `together`: statements at equal points are ordered by what is below. `innermost`: there are no loops below.
+    `runs_after(a, b)`: at equal points what is below may order `a` after `b` (None: there is nothing below).
+    `innermost`: there are no loops below.
     """
 
     first: int
@@ -81,7 +70,7 @@ class Band:
     facts: tuple[LoopFacts, ...] = ()
     options: Options = Options()
     part: isl.Set | None = None
-    together: bool = False
+    runs_after: Callable[[Actor, Actor], bool] | None = None
     innermost: bool = True
 
 
@@ -97,7 +86,7 @@ def level(band: Band, actors: Sequence[Actor], state: State, isolated: bool) -> 
     within = state.within.insert_dims(SET, position, 1)
     active: Active = []
     for actor in actors:
-        points = actor.points[position + 1].intersect(within)
+        points = actor.points(position + 1).intersect(within)
         if not points.is_empty():
             active.append((actor, points))
     if not active:
@@ -105,9 +94,11 @@ def level(band: Band, actors: Sequence[Actor], state: State, isolated: bool) -> 
     if len(active) == 1:
         return _component(band, active, state, isolated)
     deep = state.within.insert_dims(SET, position, band.total - position)
-    whole = [actor.points[band.total].intersect(deep) for actor, _ in active]
+    whole = [actor.points(band.total).intersect(deep) for actor, _ in active]
     out: list[Graft] = []
-    for numbers in sort_components(whole, position, band.together):
+    after = band.runs_after
+    order = (lambda a, b: after(active[a][0], active[b][0])) if after is not None else (lambda a, b: False)
+    for numbers in sort_components(whole, position, order):
         out += _component(band, [active[n] for n in numbers], state, isolated)
     return out
 
@@ -121,12 +112,6 @@ def _component(band: Band, active: Active, state: State, isolated: bool) -> list
     for piece, inside in split(_union([loosen(points, position) for _, points in active]), part):
         out += _base(band, _restrict(active, piece), state, inside)
     return out
-
-
-def loosen(points: isl.Set, position: int) -> isl.Set:
-    """The points without existentials that have no explicit form or depend on the dimension itself (Fourier-Motzkin,
-    section 5.2): perhaps more points, but no more pieces. What is lost is tested inside."""
-    return points.remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
 
 
 def _union(domains: Sequence[isl.Set]) -> isl.Set:
@@ -145,18 +130,20 @@ def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graf
     """The loops of one dimension over the points of `active`."""
     position = state.depth
     kinds = band.options.kinds(position, isolated)
-    if len(active) > 1 and all(kind in ("default", "atomic") for kind, _ in kinds):
+    if any(kind == "unroll" for kind, _ in kinds) and _is_one_value(_union([p for _, p in active])):
+        kinds = [("atomic", None)]
+    if len(active) > 1 and all(kind != "unroll" for kind, _ in kinds):
         shifts = find_shifts([points for _, points in active], position)
         if shifts is not None:
             return _shifted(band, active, shifts, state, isolated)
-    loose = [loosen(points, position) for _, points in active]
-    domain = _union(loose)
+    domain = _union([loosen(points, position) for _, points in active])
     pieces: list[isl.Set] = []
     for kind, where in kinds:
         here = domain if where is None else domain.intersect(where)
         if here.is_empty():
             continue
-        pieces += _cut(kind, here, loose, position)
+        exact = _union([points for _, points in active]) if kind == "unroll" else None
+        pieces += _cut(kind, here, [_explicit(actor, state) for actor, _ in active], position, exact)
         if where is not None:
             domain = domain.subtract(where).coalesce()
     if len(kinds) > 1:
@@ -164,17 +151,32 @@ def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graf
     out: list[Graft] = []
     for piece in pieces:
         inside = active if len(pieces) == 1 else _restrict(active, piece)
-        out += _loop(band, [(0, inside)], piece, state, isolated)
+        if inside:
+            out += _loop(band, [(0, inside)], piece, state, isolated)
     return out
 
 
-def _cut(kind: LoopKind, domain: isl.Set, loose: Sequence[isl.Set], position: int) -> list[isl.Set]:
-    """The pieces that get a loop each, in order."""
+def _is_one_value(points: isl.Set) -> bool:
+    """Whether the newest dimension is a function of the outer ones."""
+    last = points.dim(SET) - 1
+    graph = isl.Map.from_range(points).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, last)
+    return bool(graph.is_single_valued())
+
+
+def _explicit(actor: Actor, state: State) -> isl.Set:
+    within = state.within.insert_dims(SET, state.depth, 1)
+    return loosen(actor.explicit(state.depth + 1).intersect(within), state.depth)
+
+
+def _cut(
+    kind: LoopKind, domain: isl.Set, loose: Sequence[isl.Set], position: int, exact: isl.Set | None = None
+) -> list[isl.Set]:
+    """The pieces that get a loop each, in order; `exact` has the points that may lie on a stride."""
     match kind:
         case "atomic":
             return [domain]
         case "unroll":
-            return slices(domain, position) or [domain]
+            return slices(domain, position, exact) or [domain]
         case "separate":
             pieces = separate([points.intersect(domain) for points in loose], SEPARATION_BUDGET)
             return [domain] if pieces is None else pieces
@@ -187,12 +189,16 @@ def _shifted(band: Band, active: Active, shifts: list[int], state: State, isolat
     loop's value, the nearest first."""
     position = state.depth
     groups = [(r, [active[i] for i in range(len(active)) if shifts[i] == r]) for r in sorted(set(shifts))]
-    back = [shift(points, position, -r) for r, members in groups for _, points in members]
+    back = [loosen(shift(points, position, -r), position) for r, members in groups for _, points in members]
+    explicit = [shift(_explicit(actor, state), position, -r) for r, members in groups for actor, _ in members]
     out: list[Graft] = []
-    pieces = disjoint(_union([loosen(points, position) for points in back]), SEPARATION_BUDGET)
+    kind = band.options.kinds(position, isolated)[-1][0]
+    pieces = _cut(kind, _union(back), explicit, position)
     for piece in pieces:
         inside = [(r, _restrict(members, shift(piece, position, r))) for r, members in groups]
-        out += _loop(band, [(r, members) for r, members in inside if members], piece, state, isolated)
+        some = [(r, members) for r, members in inside if members]
+        if some:
+            out += _loop(band, some, piece, state, isolated)
     return out
 
 
@@ -219,11 +225,11 @@ def _loop(
         known = shift(ensured, position, distance)
         inner = state.inside(moved, known, shift(piece, position, distance), name)
         found = level(band, [actor for actor, _ in active], inner, isolated)
-        grafts += [Graft(g.code, shift(g.guard, position, -distance)) for g in found] if distance else found
+        grafts += [_shift_graft(g, position, -distance) for g in found] if distance else found
     if not grafts:
         return []
     if name is None:
-        return [Graft(g.code, _at_value(g.guard, bounds, state)) for g in grafts]
+        return [_at_value(g, bounds, state) for g in grafts]
     return [_for(band, name, value, grafts, bounds, state)]
 
 
@@ -234,23 +240,37 @@ def _for(band: Band, name: str, value: Expr, grafts: list[Graft], bounds: Range,
     known = state.context.insert_dims(SET, position, 1).intersect(bounds.ensured).intersect(bounds.guard)
     if not common.plain_is_universe():
         known = known.intersect(common)
-        grafts = [Graft(g.code, g.guard.gist(known)) for g in grafts]
+        grafts = [g.simplified(known) for g in grafts]
     body = materialise(grafts, known, (*state.dims, value))
     facts = band.facts[position - band.first] if band.facts else LoopFacts()
     upper = normalise(add(bounds.upper, index(1)))
     loop = For(name, bounds.lower, upper, bounds.stride, Block(tuple(body)), facts)
+    busy = find_busy(grafts, bounds.ensured, position)
     guard = bounds.guard.intersect(common)
     if guard.plain_is_universe():
-        return Graft((loop,), guard.project_out(SET, position, 1))
-    # Without these the loop has no iteration anyway.
-    runs = bounds.ensured.project_out(SET, position, 1).remove_divs().simple_hull().to_set()
-    return Graft((loop,), guard.project_out(SET, position, 1).gist(state.context.intersect(runs)))
+        return Graft((loop,), guard.project_out(SET, position, 1), busy)
+    return Graft((loop,), guard.project_out(SET, position, 1).gist(state.context.intersect(busy)), busy)
 
 
-def _at_value(guard: isl.Set, bounds: Range, state: State) -> isl.Set:
-    """A condition at the single value of the newest dimension, as one on the outer ones."""
-    whole = guard.intersect(bounds.ensured).intersect(bounds.guard)
-    return whole.project_out(SET, state.depth, 1).compute_divs().gist(state.context)
+def _outer(points: isl.Set, position: int) -> isl.Set:
+    """What the outer dimensions have to satisfy, without divisions."""
+    return points.project_out(SET, position, 1).remove_divs().simple_hull().to_set()
+
+
+def _shift_graft(graft: Graft, position: int, distance: int) -> Graft:
+    busy = graft.busy if graft.busy is None else shift(graft.busy, position, distance)
+    return Graft(graft.code, shift(graft.guard, position, distance), busy)
+
+
+def _at_value(graft: Graft, bounds: Range, state: State) -> Graft:
+    """A graft at the single value of the newest dimension, with conditions on the outer ones."""
+    position = state.depth
+    whole = graft.guard.intersect(bounds.ensured).intersect(bounds.guard)
+    guard = whole.project_out(SET, position, 1).compute_divs()
+    if graft.busy is None:
+        return Graft(graft.code, guard.gist(state.context))
+    busy = _outer(graft.busy.intersect(bounds.ensured), position)
+    return Graft(graft.code, guard.gist(state.context.intersect(busy)), busy)
 
 
 __all__ = ["Actor", "Band", "Options", "UnboundedError", "level"]

@@ -2,20 +2,53 @@
 
 >>> import islpy as isl
 >>> [str(s) for s in slices(isl.Set("[n] -> { [i] : n <= i < n + 2 }"), 0)]
-['[n] -> { [i] : i = n }', '[n] -> { [i] : i = 1 + n }']
+['[n] -> { [i = n] }', '[n] -> { [i = 1 + n] }']
 """
 
 from __future__ import annotations
 
 import islpy as isl
 
+from planish.astgen.strides import find_stride
+
 SET = isl.dim_type.set
 MOST_COPIES = 4096
 
 
-def slices(domain: isl.Set, position: int) -> list[isl.Set] | None:
+def slices(domain: isl.Set, position: int, exact: isl.Set | None = None) -> list[isl.Set] | None:
     """The parts of `domain` in which the dimension has its first, second, … value; None where their number has no
-    constant bound."""
+    constant bound. `exact`: the points of it that are used, which may lie on a stride."""
+    used = domain if exact is None else exact.intersect(domain)
+    stride, offset = find_stride(used, position)
+    if offset is None:
+        offset = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain.get_space()))
+    elif offset.dim(isl.dim_type.in_) == position:
+        offset = offset.insert_dims(isl.dim_type.in_, position, 1)
+    scaled = _scaled(offset, position, stride)
+    steps = domain.preimage_multi_aff(scaled) if stride > 1 else domain
+    found = _best_base(steps, position)
+    if found is None or found[0] > MOST_COPIES:
+        return None
+    count, base = found
+    variable = isl.Aff.var_on_domain(base.get_domain_local_space(), SET, position)
+    out = []
+    for number in range(count):
+        value = base.add_constant_val(isl.Val(number)).scale_val(isl.Val(stride)).add(offset)
+        piece = domain.intersect(variable.eq_set(value))
+        if not piece.intersect(used).is_empty():
+            out.append(piece)
+    return out
+
+
+def _scaled(offset: isl.Aff, position: int, stride: int) -> isl.MultiAff:
+    """The map from numbers of steps to values: the offset plus so many times the stride."""
+    identity = isl.MultiAff.identity(offset.get_domain_space().map_from_set())
+    steps = identity.get_at(position).scale_val(isl.Val(stride))
+    return identity.set_at(position, steps.add(offset))
+
+
+def _best_base(domain: isl.Set, position: int) -> tuple[int, isl.Aff] | None:
+    """The lower bound with the least constant distance to the values, and that distance and 1."""
     hull = domain.simple_hull().remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
     best: tuple[int, isl.Aff] | None = None
     for c in hull.get_constraints():
@@ -30,14 +63,4 @@ def slices(domain: isl.Set, position: int) -> list[isl.Set] | None:
             count = int(distance.to_python()) + 1
             if best is None or count < best[0]:
                 best = count, base
-    if best is None or best[0] > MOST_COPIES:
-        return None
-    count, base = best
-    out = []
-    variable = isl.Aff.var_on_domain(base.get_domain_local_space(), SET, position)
-    for number in range(count):
-        value = base.add_constant_val(isl.Val(number))
-        piece = domain.intersect(variable.eq_set(value))
-        if not piece.is_empty():
-            out.append(piece)
-    return out
+    return best

@@ -1,0 +1,77 @@
+"""Schedule points of a statement, level by level: all of them, and what is said of each level outright (section 5.2).
+
+>>> import islpy as isl
+>>> actor = Actor(isl.Map("[n, m] -> { [i] -> S[i, j] : 0 <= i < n and 0 <= j < m }"), 0)
+>>> actor.points(1), actor.explicit(1)
+(Set("[n, m] -> { [i] : m > 0 and 0 <= i < n }"), Set("[n, m] -> { [i] : 0 <= i < n }"))
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+IN, OUT, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
+
+
+class Actor:
+    """A statement's part of the executed relation: schedule points to instances, with its projections."""
+
+    __slots__ = ("_explicit", "_points", "name", "relation", "total")
+
+    def __init__(self, relation: isl.Map, first: int) -> None:
+        relation = relation.detect_equalities()
+        self.relation = relation
+        self.name: str = relation.get_tuple_name(OUT) or ""
+        self.total: int = relation.dim(IN)
+        self._explicit: dict[int, isl.Set] = {}
+        points = {self.total: relation.domain().coalesce()}
+        for depth in range(self.total - 1, first, -1):
+            points[depth] = points[depth + 1].project_out(SET, depth, 1).coalesce()
+        self._points = points
+
+    def points(self, depth: int) -> isl.Set:
+        """The values of the first `depth` dimensions at which some instance runs."""
+        return self._points[depth]
+
+    def explicit(self, depth: int) -> isl.Set:
+        """More points: without the conditions that only say that inner loops have an iteration. To cut a loop by these
+        would make code that a loop with no iteration makes superfluous."""
+        if depth not in self._explicit:
+            if depth == self.total:
+                relation = self.relation
+                whole = relation.move_dims(IN, self.total, OUT, 0, relation.dim(OUT)).domain()
+            else:
+                whole = self.explicit(depth + 1)
+            self._explicit[depth] = _without(whole, depth)
+        return self._explicit[depth]
+
+
+def loosen(points: isl.Set, position: int) -> isl.Set:
+    """The points without existentials that have no explicit form or depend on the dimension itself (Fourier-Motzkin,
+    section 5.2): perhaps more points, but no more pieces. What is lost is tested inside."""
+    return points.remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
+
+
+def _without(points: isl.Set, first: int) -> isl.Set:
+    """The set without its dimensions from `first` on: what equalities determine is replaced, inequalities in the
+    others are dropped."""
+    out: isl.Set | None = None
+    for basic in points.compute_divs().get_basic_sets():
+        determined = True
+        while determined:
+            determined = False
+            for position in range(basic.dim(SET) - 1, first - 1, -1):
+                if _is_determined(basic, position):
+                    basic = basic.project_out(SET, position, 1)
+                    determined = True
+        left = basic.dim(SET) - first
+        loose = basic.drop_constraints_involving_dims(SET, first, left).project_out(SET, first, left).to_set()
+        out = loose if out is None else out.union(loose)
+    return points.project_out(SET, first, points.dim(SET) - first) if out is None else out.coalesce()
+
+
+def _is_determined(basic: isl.BasicSet, position: int) -> bool:
+    for c in basic.get_constraints():
+        if c.is_equality() and abs(int(c.get_coefficient_val(SET, position).to_python())) == 1:
+            return True
+    return False
