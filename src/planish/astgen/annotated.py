@@ -49,7 +49,7 @@ def materialise(grafts: Sequence[Graft], context: isl.Set, dims: tuple[Expr, ...
     """The code of the grafts in order, with their guards: common conditions are tested once, and of two that exclude
     each other the second only where the first fails."""
     out: list[Stmt] = []
-    runs = _runs(grafts)
+    runs = _runs(_joined(grafts, context))
     number = 0
     while number < len(runs):
         members, common = runs[number]
@@ -64,6 +64,18 @@ def materialise(grafts: Sequence[Graft], context: isl.Set, dims: tuple[Expr, ...
             covered = covered.union(later)
             number += 1
         out += _chain(chain, context, dims)
+    return out
+
+
+def _joined(grafts: Sequence[Graft], context: isl.Set) -> list[Graft]:
+    """The grafts with neighbours of the same code made one, if never both run."""
+    out: list[Graft] = []
+    for graft in grafts:
+        if out and out[-1].code == graft.code and _excludes(out[-1].guard, graft.guard, context):
+            either = out[-1].guard.union(graft.guard).coalesce()
+            out[-1] = Graft(graft.code, either.gist(context))
+        else:
+            out.append(graft)
     return out
 
 
@@ -92,7 +104,7 @@ def _common(a: isl.Set, b: isl.Set) -> isl.Set | None:
     """A condition of both; None where there is none."""
     if a.plain_is_equal(b):
         return a
-    hull = a.union(b).coalesce().unshifted_simple_hull().to_set()
+    hull = a.union(b).coalesce().unshifted_simple_hull().remove_divs().to_set()
     return None if hull.plain_is_universe() else hull
 
 
@@ -110,8 +122,9 @@ def _chain(runs: list[tuple[list[Graft], isl.Set]], context: isl.Set, dims: tupl
         if left.n_basic_set() > MOST_ALTERNATIVES:
             left = context
         rest = [([g.simplified(left) for g in m], c.gist(left)) for m, c in later]
-        if len(rest) == 1 and rest[0][1].plain_is_universe():
-            otherwise = materialise(rest[0][0], left, dims)
+        if len(rest) == 1 and (rest[0][1].plain_is_universe() or left.is_subset(later[0][1])):
+            known = left.intersect(later[0][1])
+            otherwise = materialise([g.simplified(known) for g in later[0][0]], known, dims)
         else:
             otherwise = _chain(rest, left, dims)
     return [If(set_condition(common, dims), Block(tuple(then)), Block(tuple(otherwise)))]
@@ -133,6 +146,8 @@ def find_common(grafts: Sequence[Graft], position: int) -> isl.Set:
     can be tested further out. The set still has that dimension."""
     hull = _independent(grafts[0].guard, position)
     last = grafts[0].guard
+    if all(g.guard is last or g.guard.plain_is_equal(last) for g in grafts) and _is_outer(last, position):
+        return last
     for graft in grafts[1:]:
         if hull.plain_is_universe():
             break
@@ -140,6 +155,14 @@ def find_common(grafts: Sequence[Graft], position: int) -> isl.Set:
             hull = hull.union(_independent(graft.guard, position)).unshifted_simple_hull().to_set()
             last = graft.guard
     return hull
+
+
+def _is_outer(guard: isl.Set, position: int) -> bool:
+    """Whether a condition (of any form) speaks of the outer dimensions only."""
+    return not guard.involves_dims(SET, position, 1) and not any(
+        basic.remove_divs_involving_dims(SET, position, 1).dim(isl.dim_type.div) < basic.dim(isl.dim_type.div)
+        for basic in guard.get_basic_sets()
+    )
 
 
 def _independent(guard: isl.Set, position: int) -> isl.Set:

@@ -18,7 +18,7 @@ from planish.poly.listing import list_pieces
 
 SET = isl.dim_type.set
 MOST_PIECES = 6
-FAR = 64
+FAR = 0
 """A loop over a union may run through this many values without an instance; past it, the bounds of its pieces (at most
 MOST_PIECES) are added to those of the hull."""
 
@@ -74,14 +74,26 @@ def _piecewise_range(
     lower = extremum("min", [r.lower if r.only is None else r.only for r in ranges])
     upper = extremum("max", [r.upper if r.only is None else r.only for r in ranges])
     stride, offset = find_stride(lattice, position)
-    ensured = isl.Set.universe(lattice.get_space())
+    ensured = _common_bounds(lattice, pieces, position, context)
     if stride > 1:
         assert offset is not None
-        ensured = congruent(offset, position, stride)
+        ensured = ensured.intersect(congruent(offset, position, stride))
         if any(r.only is not None or r.stride != stride for r in ranges):
             # A single value is on the stride only where its piece is there.
             lower = _aligned(lower, stride, normalise(aff_expr(offset, (*dims, ZERO))))
     return Range(lower, upper, stride, None, ensured, isl.Set.universe(lattice.get_space()))
+
+
+def _common_bounds(domain: isl.Set, pieces: list[isl.BasicSet], position: int, context: isl.Set) -> isl.Set:
+    """The constraints of the hull that the bounds of every piece imply, whether or not the piece is there."""
+    out = isl.Set.universe(domain.get_space())
+    slim = [_plain(p, position).drop_constraints_not_involving_dims(SET, position, 1).to_set() for p in pieces]
+    for c in _plain(convex(domain), position).get_constraints():
+        if c.involves_dims(SET, position, 1) and not c.is_equality():
+            half = isl.BasicSet.from_constraint(c).to_set()
+            if all(p.intersect(context).is_subset(half) for p in slim):
+                out = out.intersect(half)
+    return out
 
 
 def _scans_far(domain: isl.Set, pieces: list[isl.BasicSet], position: int) -> bool:
@@ -156,7 +168,7 @@ def _hull_range(
     if not lowers or not uppers:
         raise UnboundedError
     step, offset = find_stride(lattice, position)
-    if _has_one_value(facing, known, position, step):
+    if _has_one_value(facing, known, position, step) or (step > 1 and _is_function(lattice, position)):
         value = _find_value(lattice.intersect(facing.to_set()), position)
         if value is not None:
             return _single(value.gist(_outer(context, position)), lattice, slim.to_set(), guard, position, all_dims)
@@ -215,6 +227,12 @@ def _has_one_value(bounds: isl.BasicSet, known: isl.BasicSet, position: int, str
     moved = isl.MultiAff.identity(space.map_from_set())
     moved = moved.set_at(position, moved.get_at(position).add_constant_val(isl.Val(stride)))
     return inside.intersect(inside.preimage_multi_aff(moved)).is_empty()
+
+
+def _is_function(points: isl.Set, position: int) -> bool:
+    """Whether the outer dimensions determine the dimension."""
+    graph = isl.Map.from_range(points).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, position)
+    return bool(graph.is_single_valued())
 
 
 def _find_value(domain: isl.Set, position: int) -> isl.Aff | None:

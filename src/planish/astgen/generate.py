@@ -168,7 +168,7 @@ class _Generator:
             if here.is_empty():
                 continue
             out += self.instances(here, state) if here.is_single_valued() else self.ordered_instances(here, state)
-        return out
+        return _grouped(out)
 
     def ordered_instances(self, relation: isl.Map, state: State) -> list[Graft]:
         """Loops over the instances of one statement that share a point of the schedule."""
@@ -193,6 +193,18 @@ class _Generator:
                 piecewise_expr(function.get_at(i).gist(known).coalesce(), state.dims) for i in range(function.dim(OUT))
             )
         return [Graft((self._instantiate(relation.get_tuple_name(OUT), at),), guard)]
+
+
+def _grouped(grafts: list[Graft]) -> list[Graft]:
+    """Statements of one point, whose order is free, with those of equal guards beside each other."""
+    groups: list[list[Graft]] = []
+    for graft in grafts:
+        mates = next((g for g in groups if g[0].guard.plain_is_equal(graft.guard)), None)
+        if mates is None:
+            groups.append([graft])
+        else:
+            mates.append(graft)
+    return [graft for group in groups for graft in group]
 
 
 def _union(actors: Sequence[Actor]) -> isl.UnionMap:

@@ -61,6 +61,18 @@ def _best_base(domain: isl.Set, position: int) -> tuple[int, isl.Aff] | None:
         distance = domain.max_val(variable.sub(base))
         if distance.is_int():
             count = int(distance.to_python()) + 1
-            if best is None or count < best[0]:
+            if best is None or (count, _size(base)) < (best[0], _size(best[1])):
                 best = count, base
+    low, high = domain.dim_min_val(position), domain.dim_max_val(position)
+    if low.is_int() and high.is_int():
+        count = int(high.to_python()) - int(low.to_python()) + 1
+        if best is None or count <= best[0]:
+            constant = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain.get_space())).add_constant_val(low)
+            best = count, constant
     return best
+
+
+def _size(base: isl.Aff) -> int:
+    """How much there is to compute for a bound: the variables and divisions in it."""
+    kinds = (isl.dim_type.in_, isl.dim_type.param, isl.dim_type.div)
+    return sum(not base.get_coefficient_val(k, i).is_zero() for k in kinds for i in range(base.dim(k)))
