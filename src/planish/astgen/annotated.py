@@ -20,10 +20,13 @@ from dataclasses import dataclass
 import islpy as isl
 
 from planish.ir.expr import Expr
-from planish.ir.nest import Block, If, Stmt
+from planish.ir.nest import Assign, Block, If, Reduce, Stmt
+from planish.ir.traverse import walk
 from planish.poly.expression import set_condition
 
 SET = isl.dim_type.set
+MOST_SWITCHED = 4
+"""A loop with more statements than this is not made twice to free it from a test that it does not change."""
 MOST_ALTERNATIVES = 4
 """A complement of more convex parts than this is not used to simplify what follows in `else`."""
 
@@ -49,7 +52,7 @@ def materialise(grafts: Sequence[Graft], context: isl.Set, dims: tuple[Expr, ...
     """The code of the grafts in order, with their guards: common conditions are tested once, and of two that exclude
     each other the second only where the first fails."""
     out: list[Stmt] = []
-    runs = _runs(_joined(grafts, context))
+    runs = _runs(_joined(grafts, context), context)
     number = 0
     while number < len(runs):
         members, common = runs[number]
@@ -83,7 +86,7 @@ Run = tuple[list[Graft], "isl.Set | None"]
 """Neighbours with a condition that all of them need; None for a graft without one."""
 
 
-def _runs(grafts: Sequence[Graft]) -> list[Run]:
+def _runs(grafts: Sequence[Graft], context: isl.Set) -> list[Run]:
     out: list[Run] = []
     for graft in grafts:
         if graft.guard.plain_is_universe():
@@ -92,7 +95,7 @@ def _runs(grafts: Sequence[Graft]) -> list[Run]:
         if out:
             members, common = out[-1]
             if common is not None:
-                wider = _common(common, graft.guard)
+                wider = None if _excludes(common, graft.guard, context) else _common(common, graft.guard, context)
                 if wider is not None:
                     out[-1] = ([*members, graft], wider)
                     continue
@@ -100,11 +103,12 @@ def _runs(grafts: Sequence[Graft]) -> list[Run]:
     return out
 
 
-def _common(a: isl.Set, b: isl.Set) -> isl.Set | None:
+def _common(a: isl.Set, b: isl.Set, context: isl.Set) -> isl.Set | None:
     """A condition of both; None where there is none."""
     if a.plain_is_equal(b):
         return a
     hull = a.union(b).coalesce().unshifted_simple_hull().remove_divs().to_set()
+    hull = hull if hull.plain_is_universe() else hull.gist(context)
     return None if hull.plain_is_universe() else hull
 
 
@@ -135,10 +139,29 @@ def _inside(members: list[Graft], common: isl.Set, context: isl.Set, dims: tuple
         return [s for g in members for s in g.code]
     known = context.intersect(common)
     simpler = [g.simplified(known) for g in members]
-    left = _runs(simpler)
+    left = _runs(simpler, known)
     if len(left) == 1 and left[0][1] is not None and left[0][1].plain_is_equal(common):
         return [s for g in simpler for s in materialise([g], known, dims)]
     return materialise(simpler, known, dims)
+
+
+def find_switch(grafts: Sequence[Graft], position: int, context: isl.Set) -> tuple[isl.Set, isl.Set] | None:
+    """A condition of some of the grafts, and its opposite, that dimension `position` does not change: a loop for each
+    of them needs no test inside. None where there is none, or the copies would be many."""
+    if len(grafts) < 2 or sum(count_statements(g.code) for g in grafts) > MOST_SWITCHED:
+        return None
+    for graft in grafts:
+        if graft.guard.plain_is_universe() or not _is_outer(graft.guard, position):
+            continue
+        opposite = context.subtract(graft.guard).coalesce().gist(context)
+        if opposite.n_basic_set() == 1 and graft.guard.n_basic_set() == 1 and _is_outer(opposite, position):
+            return graft.guard, opposite
+    return None
+
+
+def count_statements(code: Sequence[Stmt]) -> int:
+    """The statements in a piece of code, in loops and branches too."""
+    return sum(isinstance(s, Assign | Reduce) for stmt in code for s in walk(Block((stmt,))))
 
 
 def find_common(grafts: Sequence[Graft], position: int) -> isl.Set:

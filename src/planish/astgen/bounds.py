@@ -13,14 +13,15 @@ import islpy as isl
 
 from planish.astgen.strides import find_stride
 from planish.ir.expr import Binary, Const, Expr, index
-from planish.poly.expression import add, aff_expr, bound_expr, extremum, floor_div, normalise
+from planish.ir.traverse import walk_expr
+from planish.poly.expression import add, aff_expr, bound_expr, extremum, floor_div, normalise, scale
 from planish.poly.listing import list_pieces
 
 SET = isl.dim_type.set
 MOST_PIECES = 6
-FAR = 0
-"""A loop over a union may run through this many values without an instance; past it, the bounds of its pieces (at most
-MOST_PIECES) are added to those of the hull."""
+FAR = 64
+"""A loop over a union may run through this many values without an instance where the bounds of its pieces (at most
+MOST_PIECES), which would keep it from that, are costly."""
 
 
 class UnboundedError(Exception):
@@ -30,6 +31,7 @@ class UnboundedError(Exception):
 @dataclass(frozen=True, slots=True, eq=False)
 class Range:
     """The values of a dimension: from `lower` to `upper` (inclusive) by `stride`; `only` where there is just one.
+    With an `origin`, the bounds are numbers of steps from there.
 
     `ensured`: the points for which a loop with these bounds (or the single value) runs, if `guard` holds. `guard`:
     what remains to be tested of the outer dimensions, a set that still has this one.
@@ -41,6 +43,11 @@ class Range:
     only: Expr | None
     ensured: isl.Set
     guard: isl.Set
+    origin: Expr | None = None
+
+    def value_of(self, steps: Expr) -> Expr:
+        """The value of the dimension at a value of the loop."""
+        return steps if self.origin is None else normalise(add(scale(self.stride, steps), self.origin))
 
 
 def find_range(
@@ -54,15 +61,17 @@ def find_range(
     if len(pieces) > 1:
         pieces = [p for p in pieces if not context.intersect(p.to_set()).is_empty()]
     try:
-        hull = _hull_range(domain, position, context, dims, lattice)
+        hull = _hull_range(domain, position, context, dims, lattice, len(pieces) <= 1)
     except UnboundedError:
         if len(pieces) <= 1:
             raise
         return _piecewise_range(lattice, pieces, position, context, dims)
-    if hull.only is not None or not 1 < len(pieces) <= MOST_PIECES or not _scans_far(domain, pieces, position):
+    if hull.only is not None or not 1 < len(pieces) <= MOST_PIECES or not _scans_far(domain, pieces, position, 0):
         return hull
     near = _piecewise_range(lattice, pieces, position, context, dims)
     lower, upper = extremum("max", [hull.lower, near.lower]), extremum("min", [hull.upper, near.upper])
+    if _work(lower, upper) > _work(hull.lower, hull.upper) + 2 and not _scans_far(domain, pieces, position, FAR):
+        return hull
     return replace(hull, lower=lower, upper=upper)
 
 
@@ -70,7 +79,7 @@ def _piecewise_range(
     lattice: isl.Set, pieces: list[isl.BasicSet], position: int, context: isl.Set, dims: tuple[Expr, ...]
 ) -> Range:
     """From the least lower to the greatest upper bound of the pieces; no constraint is enforced."""
-    ranges = [_hull_range(p.to_set(), position, context, dims, lattice.intersect(p.to_set())) for p in pieces]
+    ranges = [_hull_range(p.to_set(), position, context, dims, lattice.intersect(p.to_set()), False) for p in pieces]
     lower = extremum("min", [r.lower if r.only is None else r.only for r in ranges])
     upper = extremum("max", [r.upper if r.only is None else r.only for r in ranges])
     stride, offset = find_stride(lattice, position)
@@ -96,32 +105,30 @@ def _common_bounds(domain: isl.Set, pieces: list[isl.BasicSet], position: int, c
     return out
 
 
-def _scans_far(domain: isl.Set, pieces: list[isl.BasicSet], position: int) -> bool:
-    """Whether the hull's bounds may lie further than FAR outside the values of the pieces that are there."""
+def _scans_far(domain: isl.Set, pieces: list[isl.BasicSet], position: int, far: int) -> bool:
+    """Whether the hull's bounds may lie further than `far` outside the values of the pieces that are there."""
     hull = _plain(convex(domain), position)
     slim = [_plain(p, position) for p in pieces]
     for sign in (1, -1):
         outer = [_bound(c, position) for c in _facing(hull.get_constraints(), position, sign)]
         inner = [(p, [_bound(c, position) for c in _facing(p.get_constraints(), position, sign)]) for p in slim]
-        if not any(_is_close(inner, bound, position, sign) for bound in outer):
+        if not any(_is_close(inner, bound, sign, far) for bound in outer):
             return True
     return False
 
 
-def _is_close(
-    pieces: list[tuple[isl.BasicSet, list[isl.Aff]]], bound: isl.Aff, position: int, sign: int
-) -> bool:
+def _is_close(pieces: list[tuple[isl.BasicSet, list[isl.Aff]]], bound: isl.Aff, sign: int, far: int) -> bool:
     """Whether one of the pieces begins near a bound wherever any is; they are given with their own bounds."""
-    near = [all(_is_near(p.to_set(), own, bound, sign) for own in bounds) for p, bounds in pieces]
+    near = [all(_is_near(p.to_set(), own, bound, sign, far) for own in bounds) for p, bounds in pieces]
     if all(near) or not any(near):
         return all(near)
     covered = isl.Set.empty(pieces[0][0].get_space())
     for (piece, _), good in zip(pieces, near, strict=True):
         if good:
-            covered = covered.union(piece.to_set().eliminate(SET, position, 1))
+            covered = covered.union(piece.to_set().eliminate(SET, piece.dim(SET) - 1, 1))
     for (piece, bounds), good in zip(pieces, near, strict=True):
         alone = piece.to_set().subtract(covered)
-        if not good and not all(_is_near(alone, own, bound, sign) for own in bounds):
+        if not good and not all(_is_near(alone, own, bound, sign, far) for own in bounds):
             return False
     return True
 
@@ -134,18 +141,18 @@ def _bound(constraint: isl.Constraint, position: int) -> isl.Aff:
     return constraint.get_bound(SET, position)
 
 
-def _is_near(domain: isl.Set, own: isl.Aff, bound: isl.Aff, sign: int) -> bool:
-    """Whether a bound is at most FAR inside another one, wherever `domain` is."""
+def _is_near(domain: isl.Set, own: isl.Aff, bound: isl.Aff, sign: int, far: int) -> bool:
+    """Whether a bound is at most `far` inside another one, wherever `domain` is."""
     if domain.is_empty():
         return True
     inside = own.sub(bound) if sign > 0 else bound.sub(own)
     scale = inside.get_denominator_val()
     distance = domain.max_val(inside.scale_val(scale))
-    return bool(distance.is_neg() or (distance.is_rat() and distance.le(scale.mul(isl.Val(FAR)))))
+    return bool(distance.is_neg() or (distance.is_rat() and distance.le(scale.mul(isl.Val(far)))))
 
 
 def _hull_range(
-    domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], lattice: isl.Set
+    domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], lattice: isl.Set, countable: bool
 ) -> Range:
     known = context.simple_hull().remove_unknown_divs() if context.n_basic_set() > 1 else _only(context)
     hull = convex(domain).remove_unknown_divs()
@@ -182,7 +189,34 @@ def _hull_range(
         ensured = ensured.intersect(lattice)
         if not _starts_on(lowers, position, lattice, context):
             lower = _aligned(lower, step, normalise(aff_expr(offset, all_dims)))
+            counted = _counted(facing, offset, step, position, all_dims, ensured, guard) if countable else None
+            if counted is not None and _work(counted.lower, counted.upper) < _work(lower, upper):
+                return counted
     return Range(lower, upper, step, None, ensured, guard)
+
+
+def _work(*bounds: Expr) -> int:
+    """Divisions and extrema in the bounds of a loop."""
+    costly = ("floordiv", "mod", "min", "max")
+    return sum(isinstance(x, Binary) and x.op in costly for bound in bounds for x in walk_expr(bound))
+
+
+def _counted(
+    facing: isl.BasicSet, offset: isl.Aff, stride: int, position: int, dims: tuple[Expr, ...], ensured: isl.Set,
+    guard: isl.Set,
+) -> Range:  # fmt: skip
+    """The range in numbers of steps: what would have to be aligned to the stride is divided by it instead."""
+    if offset.dim(isl.dim_type.in_) == position:
+        offset = offset.insert_dims(isl.dim_type.in_, position, 1)
+    identity = isl.MultiAff.identity(facing.get_space().map_from_set())
+    steps = identity.set_at(position, identity.get_at(position).scale_val(isl.Val(stride)).add(offset))
+    constraints = [
+        c for c in facing.preimage_multi_aff(steps).remove_redundancies().get_constraints()
+        if c.involves_dims(SET, position, 1) and not c.is_div_constraint()
+    ]  # fmt: skip
+    lower = extremum("max", [normalise(bound_expr(c, position, dims)) for c in _facing(constraints, position, 1)])
+    upper = extremum("min", [normalise(bound_expr(c, position, dims)) for c in _facing(constraints, position, -1)])
+    return Range(lower, upper, stride, None, ensured, guard, normalise(aff_expr(offset, dims)))
 
 
 def _only(context: isl.Set) -> isl.BasicSet:

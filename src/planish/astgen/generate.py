@@ -164,7 +164,7 @@ class _Generator:
         """One statement for each instance that runs at the point; several of one statement run in their own order."""
         out: list[Graft] = []
         for relation in relations:
-            here = relation.intersect_domain(state.within)
+            here = relation.intersect_domain(state.within).coalesce()
             if here.is_empty():
                 continue
             out += self.instances(here, state) if here.is_single_valued() else self.ordered_instances(here, state)

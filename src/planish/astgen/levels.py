@@ -9,12 +9,12 @@ level -> components -> isolation -> shifted strides -> pieces (unroll, separate,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import islpy as isl
 
-from planish.astgen.annotated import Graft, find_busy, find_common, materialise
+from planish.astgen.annotated import Graft, find_busy, find_common, find_switch, materialise
 from planish.astgen.bounds import Range, UnboundedError, find_range
 from planish.astgen.components import sort_components, sort_pieces
 from planish.astgen.isolate import split
@@ -214,10 +214,10 @@ def _loop(
     name: str | None = None
     value = bounds.only
     if value is None and isinstance(bounds.lower, Const) and bounds.lower == bounds.upper:
-        value = bounds.lower
+        value = bounds.value_of(bounds.lower)
     if value is None:
         name = state.fresh(band.hints[position - band.first])
-        value = Var(name, INDEX)
+        value = bounds.value_of(Var(name, INDEX))
     grafts: list[Graft] = []
     ensured = bounds.ensured.intersect(bounds.guard)
     for distance, active in groups:
@@ -230,7 +230,17 @@ def _loop(
         return []
     if name is None:
         return [_at_value(g, bounds, state) for g in grafts]
-    return [_for(band, name, value, grafts, bounds, state)]
+    known = lifted.intersect(bounds.ensured).intersect(bounds.guard)
+    switch = find_switch(grafts, position, known)
+    if switch is None:
+        return [_for(band, name, value, grafts, bounds, state)]
+    out = []
+    for condition in switch:
+        here = known.intersect(condition)
+        some = [g.simplified(here) for g in grafts if not g.guard.intersect(here).is_empty()]
+        chosen = replace(bounds, guard=bounds.guard.intersect(condition))
+        out.append(_for(band, name, value, some, chosen, state))
+    return out
 
 
 def _for(band: Band, name: str, value: Expr, grafts: list[Graft], bounds: Range, state: State) -> Graft:
@@ -244,7 +254,8 @@ def _for(band: Band, name: str, value: Expr, grafts: list[Graft], bounds: Range,
     body = materialise(grafts, known, (*state.dims, value))
     facts = band.facts[position - band.first] if band.facts else LoopFacts()
     upper = normalise(add(bounds.upper, index(1)))
-    loop = For(name, bounds.lower, upper, bounds.stride, Block(tuple(body)), facts)
+    step = 1 if bounds.origin is not None else bounds.stride
+    loop = For(name, bounds.lower, upper, step, Block(tuple(body)), facts)
     busy = find_busy(grafts, bounds.ensured, position)
     guard = bounds.guard.intersect(common)
     if guard.plain_is_universe():

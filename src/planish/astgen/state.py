@@ -63,6 +63,8 @@ class State:
         in `ensured`; what runs is `piece` of that."""
         context = self.context.insert_dims(SET, self.depth, 1).intersect(ensured)
         within = self.within.insert_dims(SET, self.depth, 1).intersect(ensured).intersect(piece)
+        if within.n_basic_set() > 1:
+            within = within.coalesce()
         taken = self.taken if name is None else self.taken | {name}
         return State(context, within, (*self.dims, dim), taken)
 
