@@ -11,6 +11,8 @@ True
 
 from __future__ import annotations
 
+import re
+
 import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -18,6 +20,11 @@ from planish.core.span import Source
 from planish.poly.affine import CONTEXT
 
 NODE = isl.schedule_node_type
+_TOKEN = re.compile(
+    r'"?permutable"?\s*:\s*\d+'
+    r'|"?coincident"?\s*:\s*(?:\[[^\]]*\]|(?:-\s*\d+\s*)+)'
+    r'|"[^"]*"|\#[^\n]*|[A-Za-z_]\w*|(?P<number>\d+)'
+)
 
 
 def print_schedule(schedule: isl.Schedule) -> str:
@@ -28,12 +35,22 @@ def print_schedule(schedule: isl.Schedule) -> str:
 
 def parse_schedule(text: str, name: str = "<text>") -> isl.Schedule:
     """The schedule that the text stands for; PlanishError E0501 for what isl does not read."""
+    source = Source(name, text)
+    stray = find_stray_number(text)
+    if stray is not None:
+        line, column = text.count("\n", 0, stray) + 1, stray - text.rfind("\n", 0, stray)
+        message, advice = "no number may stand here", "write sets and functions between quotation marks"
+        raise PlanishError(Diagnostic("E0501", message, source.point(line, column), advice), source)
     try:
         return isl.Schedule.read_from_str(CONTEXT, text)
     except isl.Error as error:
-        source = Source(name, text)
         message, advice = "this text is no schedule tree in isl's notation", "see what `--dump schedule` prints"
         raise PlanishError(Diagnostic("E0501", message, source.point(1), advice), source) from error
+
+
+def find_stray_number(text: str) -> int | None:
+    """Where a number stands that is neither quoted nor a flag of a band: isl's parser would crash there."""
+    return next((match.start() for match in _TOKEN.finditer(text) if match.lastgroup == "number"), None)
 
 
 def same_schedule(a: isl.Schedule, b: isl.Schedule) -> bool:

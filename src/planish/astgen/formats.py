@@ -1,0 +1,181 @@
+"""isl's two file formats for AST generation: a schedule tree (`.st`), or a map with a context and options (`.in`).
+
+>>> text = "# numbers\\n[n] -> { S[i] -> [i] : 0 <= i < n }\\n[n] -> { : n >= 3 }\\n{ [i] -> unroll[0] }"
+>>> found = parse_input(text, "numbers.in")
+>>> found.kind, list_input(found, {"n": 3})[-1]
+('map', ((2,), ('S', (2,))))
+>>> generate_input(found).body[0].var
+'i'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any, Literal
+
+import islpy as isl
+
+from planish.astgen.generate import UnboundedError, generate, generate_map
+from planish.astgen.state import Instantiate
+from planish.astgen.verify import Instance, list_instances, record
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.files import read_input
+from planish.core.span import Source
+from planish.ir.nest import Block
+from planish.poly.affine import CONTEXT, isl_name, source_name
+from planish.poly.listing import list_maps
+from planish.poly.schedule_text import parse_schedule
+from planish.poly.trees import Kind, kind_of
+
+PARAM = isl.dim_type.param
+PARTS = ("the schedule map", "the context", "the options")
+"""What a `.in` file holds, in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What to generate code for: a `schedule` tree, or a `schedule_map` with `options` (both empty for a tree)."""
+
+    name: str
+    source: Source
+    kind: Literal["tree", "map"]
+    context: isl.Set
+    schedule_map: isl.UnionMap
+    options: isl.UnionMap
+    schedule: isl.Schedule | None = None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of all parameters, those of the context included."""
+        space = self.context.get_space().align_params(self.instances().get_space())
+        return tuple(source_name(str(space.get_dim_name(PARAM, i))) for i in range(space.dim(PARAM)))
+
+    def instances(self) -> isl.UnionSet:
+        """The instances that are scheduled, for whatever parameters."""
+        return self.schedule.get_domain() if self.schedule is not None else self.schedule_map.domain()
+
+
+def load_input(path: str) -> Input:
+    """The input in a file; PlanishError where the file is unreadable or its content is neither of the formats."""
+    try:
+        source = read_input(path).source
+    except PlanishError as error:
+        diagnostic = replace(error.diagnostic, help="give a schedule tree (.st) or a schedule map (.in)")
+        raise PlanishError(diagnostic, error.source) from error
+    return parse_input(source.text, path)
+
+
+def parse_input(text: str, name: str) -> Input:
+    """The input that a text stands for, a map where the name ends in `.in`; PlanishError E0501, E0510, E0511."""
+    source, stem = Source(name, text), PurePath(name).stem
+    if PurePath(name).suffix != ".in":
+        schedule = parse_schedule(text, name)
+        nothing = isl.UnionMap.empty(schedule.get_domain().get_space())
+        return Input(stem, source, "tree", find_context(schedule), nothing, nothing, schedule)
+    parts = list(split_objects(source))
+    if len(parts) != len(PARTS):
+        raise _refuse_parts(source, parts)
+    schedule_map = _read(source, parts, 0, isl.UnionMap.read_from_str)
+    context = _read(source, parts, 1, isl.Set.read_from_str)
+    options = _read(source, parts, 2, isl.UnionMap.read_from_str)
+    if not context.is_params():
+        message, advice = "the context is no set of parameters", "write it as in `[n] -> { : n >= 1 }`"
+        raise PlanishError(Diagnostic("E0511", message, source.point(parts[1][0]), advice), source)
+    return Input(stem, source, "map", context, schedule_map, options)
+
+
+def split_objects(source: Source) -> Iterator[tuple[int, str]]:
+    """The texts of isl's objects, each with the line where it begins; comments are left out."""
+    start, depth, text = 0, 0, ""
+    for number, line in enumerate(source.text.splitlines(), 1):
+        for character in line.partition("#")[0]:
+            if not text and character.isspace():
+                continue
+            start = start if text else number
+            text += character
+            depth += (character == "{") - (character == "}")
+            if character == "}" and depth <= 0:
+                yield start, text
+                text, depth = "", 0
+        text += "\n" if text else ""
+    if text:
+        yield start, text
+
+
+def _refuse_parts(source: Source, parts: list[tuple[int, str]]) -> PlanishError:
+    advice = "write a schedule map, a context and a map of options: each with its own braces"
+    if len(parts) > len(PARTS):
+        message, line = "there is something after the options", parts[len(PARTS)][0]
+    else:
+        message, line = f"{PARTS[len(parts)]} is missing", max(1, len(source.text.splitlines()))
+    return PlanishError(Diagnostic("E0510", message, source.point(line), advice), source)
+
+
+def _read(source: Source, parts: list[tuple[int, str]], number: int, read: Callable[[isl.Context, str], Any]) -> Any:
+    line, text = parts[number]
+    try:
+        return read(CONTEXT, text)
+    except isl.Error as error:
+        message = f"{PARTS[number]} is not in isl's notation"
+        advice = "write it as in `[n] -> { S[i] -> [i] : 0 <= i < n }`"
+        raise PlanishError(Diagnostic("E0511", message, source.point(line), advice), source) from error
+
+
+def find_context(schedule: isl.Schedule) -> isl.Set:
+    """What the context nodes at the top of a tree say of the parameters."""
+    node = schedule.get_root()
+    context = isl.Set.universe(schedule.get_domain().get_space().params())
+    while node.n_children() == 1:
+        node = node.get_child(0)
+        if kind_of(node) != Kind.context:
+            break
+        context = context.intersect(node.context_get_context().params())
+    return context
+
+
+def generate_input(found: Input, instantiate: Instantiate = record, taken: frozenset[str] = frozenset()) -> Block:
+    """The nest for an input; PlanishError E0512 where a loop would have no bound."""
+    names = taken.union(found.parameters)
+    try:
+        if found.schedule is not None:
+            return generate(found.schedule, instantiate, names)
+        return generate_map(found.schedule_map, found.context, found.options, instantiate, names)
+    except UnboundedError as error:
+        message = f"a loop of {found.name} has no bound: {error}".removesuffix(": ")
+        advice = "bound the instances from below and above"
+        raise PlanishError(Diagnostic("E0512", message, found.source.point(1), advice), found.source) from error
+
+
+def list_input(found: Input, sizes: dict[str, int]) -> list[tuple[tuple[int, ...], Instance]]:
+    """All instances with their times, in order, for parameters that the context allows."""
+    if found.schedule is not None:
+        return list_instances(found.schedule, sizes)
+    fixed = fix_parameters(found.context, sizes)
+    out: list[tuple[tuple[int, ...], Instance]] = []
+    for relation in list_maps(found.schedule_map.intersect_params(fixed)):
+        _list_times(relation, out)
+    return sorted(out)
+
+
+def _list_times(relation: isl.Map, out: list[tuple[tuple[int, ...], Instance]]) -> None:
+    name, dims = relation.get_tuple_name(isl.dim_type.in_), relation.dim(isl.dim_type.in_)
+    every = range(dims + relation.dim(isl.dim_type.out))
+
+    def visit(point: isl.Point) -> None:
+        values = tuple(int(point.get_coordinate_val(isl.dim_type.set, i).to_python()) for i in every)
+        out.append((values[dims:], (name, values[:dims])))
+
+    relation.wrap().foreach_point(visit)
+
+
+def fix_parameters(context: isl.Set, sizes: dict[str, int]) -> isl.Set:
+    """The context with the given values for its parameters; parameters that it lacks are added."""
+    for name, value in sizes.items():
+        position = context.find_dim_by_name(PARAM, isl_name(name))
+        if position < 0:
+            position = context.dim(PARAM)
+            context = context.add_dims(PARAM, 1).set_dim_name(PARAM, position, isl_name(name))
+        context = context.fix_val(PARAM, position, isl.Val.int_from_si(CONTEXT, value))
+    return context
