@@ -308,9 +308,7 @@ class _Maker:
             terms = (join("add", a.times(rng.choice((2, 3, 5))), b),)
         else:
             terms = tuple(self.affine(scope) for _ in range(rank))
-        narrow = tuple(
-            t if t.high - t.low < MAX_EXTENT else Term(Binary("mod", t.expr, index(7)), 0, 6) for t in terms
-        )
+        narrow = tuple(t if t.high - t.low < MAX_EXTENT else Term(Binary("mod", t.expr, index(7)), 0, 6) for t in terms)
         self.used.setdefault(array, []).append(tuple(t.expr for t in narrow))
         lows, highs = self.lows.setdefault(array, [0] * rank), self.highs.setdefault(array, [0] * rank)
         for d, t in enumerate(narrow):

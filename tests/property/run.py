@@ -1,7 +1,8 @@
 """Many random programs by hand: `python -m tests.property.run --count 20000 --seed 0`, with `src` on the path.
 
 Each program goes through every check in a child process, which is ended if one takes too long. The line of progress
-names the next seed, so that a run which was interrupted goes on with `--seed`; faults are printed and counted.
+names the next seed, so that a run which was interrupted goes on with `--seed`; faults are printed and counted. With
+`--of maps`, schedule maps (see `tests.property.maps`) are made instead of programs.
 
 >>> parse(["--count", "3"]).seed
 0
@@ -15,12 +16,13 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from tests.property.checks import CHECKS, run_check
+from tests.property.maps import MAP_CHECKS, check_map
 from tests.property.programs import make_program
 
 Answer = tuple[int, list[str], "Counter[str]"]
@@ -29,31 +31,52 @@ Answer = tuple[int, list[str], "Counter[str]"]
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.property.run", description=__doc__)
+    parser.add_argument("--of", choices=sorted(FAMILIES), default="programs", help="what is made from each seed")
     parser.add_argument("--count", type=int, default=1000, help="how many programs")
     parser.add_argument("--seed", type=int, default=0, help="the first one's seed")
     parser.add_argument("--jobs", type=int, default=1, help="child processes")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds that one program may take")
-    parser.add_argument("--checks", default=",".join(CHECKS), help="which checks, with commas between")
+    parser.add_argument("--checks", help="which checks, with commas between (default: all)")
     return parser.parse_args(arguments)
 
 
-def serve(link: Connection, checks: tuple[str, ...]) -> None:
+def serve(link: Connection, family: str, checks: tuple[str, ...]) -> None:
     """What a child does: answer seeds with the faults found."""
     while True:
         seed = link.recv()
         if seed is None:
             return
         count: Counter[str] = Counter()
-        faults = []
-        program = make_program(seed)
-        for name in checks:
-            try:
-                fault = run_check(name, program, count)
-            except Exception:  # any exception is a fault, which is reported with its trace
-                fault = f"seed {seed}: {name} raised\n{traceback.format_exc(limit=-6)}"
-            if fault is not None:
-                faults.append(fault)
+        try:
+            faults = FAMILIES[family].check(seed, checks, count)
+        except Exception:  # any exception is a fault, which is reported with its trace
+            faults = [f"seed {seed}: raised\n{traceback.format_exc(limit=-6)}"]
         link.send((seed, faults, count))
+
+
+def check_program(seed: int, names: tuple[str, ...], count: Counter[str]) -> list[str]:
+    """The faults of a seed's program, which is made once."""
+    program = make_program(seed)
+    faults = []
+    for name in names:
+        try:
+            fault = run_check(name, program, count)
+        except Exception:  # the other checks are made all the same
+            fault = f"seed {seed}: {name} raised\n{traceback.format_exc(limit=-6)}"
+        if fault is not None:
+            faults.append(fault)
+    return faults
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What is made from a seed: the names of its checks, and what runs them."""
+
+    names: tuple[str, ...]
+    check: Callable[[int, tuple[str, ...], Counter[str]], list[str]]
+
+
+FAMILIES = {"programs": Family(tuple(CHECKS), check_program), "maps": Family(MAP_CHECKS, check_map)}
 
 
 @dataclass(slots=True)
@@ -75,11 +98,11 @@ class Child:
         self.link.close()
 
 
-def start(checks: tuple[str, ...]) -> Child:
+def start(family: str, checks: tuple[str, ...]) -> Child:
     """A fresh child."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=serve, args=(there, checks), daemon=True)
+    process = context.Process(target=serve, args=(there, family, checks), daemon=True)
     process.start()
     there.close()
     return Child(process, here)
@@ -98,14 +121,14 @@ def receive(child: Child) -> Answer:
 def main(arguments: Sequence[str]) -> int:
     """Run and report; 1 where a fault was found."""
     options = parse(arguments)
-    checks = tuple(options.checks.split(","))
+    checks = tuple(options.checks.split(",")) if options.checks else FAMILIES[options.of].names
     seeds = iter(range(options.seed, options.seed + options.count))
     total: Counter[str] = Counter()
     slow: list[int] = []
     faults = done = 0
     children: list[Child] = []
     for seed in seeds:
-        children.append(start(checks))
+        children.append(start(options.of, checks))
         children[-1].give(seed)
         if len(children) == options.jobs:
             break
@@ -120,13 +143,13 @@ def main(arguments: Sequence[str]) -> int:
                     print(f"\nFAULT {fault}", flush=True)
                 if not child.process.is_alive():
                     children.remove(child)
-                    child = start(checks)
+                    child = start(options.of, checks)
                     children.append(child)
             elif time.monotonic() - child.since > options.limit:
                 slow.append(child.seed)
                 child.end()
                 children.remove(child)
-                child = start(checks)
+                child = start(options.of, checks)
                 children.append(child)
             else:
                 continue

@@ -26,7 +26,7 @@ from planish.astgen.positions import Copy, Item, Loop, list_positions, position_
 from planish.astgen.times import Times, map_times, tree_times
 from planish.ir.nest import Block
 from planish.poly.affine import NotAffineError, source_name
-from planish.poly.budget import budget
+from planish.poly.budget import budget, is_used_up
 from planish.poly.listing import list_maps
 
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
@@ -63,19 +63,19 @@ def verify_map(nest: Block, schedule: isl.UnionMap, context: isl.Set, operations
 
 
 def _bounded(compare: Callable[[], None], operations: int) -> Verdict:
-    try:
-        with budget(isl.DEFAULT_CONTEXT, operations):
+    with budget(isl.DEFAULT_CONTEXT, operations):
+        try:
             compare()
-    except _DifferenceError as difference:
-        return Verdict("differs", difference.sentence)
-    except NotAffineError as error:
-        return Verdict("given up", f"an expression cannot be read back: {error.reason}")
-    except _UnpairedError:
-        return Verdict("given up", "an instance is scheduled an unknown number of times")
-    except isl.Error as error:
-        if "maximal number" not in str(error):
-            raise
-        return Verdict("given up", "it takes too long")
+        except _DifferenceError as difference:
+            return Verdict("differs", difference.sentence)
+        except NotAffineError as error:
+            return Verdict("given up", f"an expression cannot be read back: {error.reason}")
+        except _UnpairedError:
+            return Verdict("given up", "an instance is scheduled an unknown number of times")
+        except (isl.Error, TypeError):
+            if not is_used_up(isl.DEFAULT_CONTEXT):
+                raise
+            return Verdict("given up", "it takes too long")
     return Verdict("proven")
 
 

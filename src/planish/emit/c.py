@@ -18,19 +18,18 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
+from planish.emit.context import Context
 from planish.emit.expression import (
     PREFIX,
     PRODUCT,
     SHIFT,
     SUM,
-    Context,
     c_type,
     emit_expr,
     emit_place,
     helper_suffix,
 )
 from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, type_of
-from planish.ir.interval import range_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Stmt
 from planish.ir.traverse import expressions, map_block, walk, walk_expr
 from planish.ir.types import BOOL, F16, I32, I64, Type
@@ -172,7 +171,7 @@ class _Function:
         """The whole function."""
         kernel = self.kernel
         cells = frozenset(x.name for x in kernel.arrays if not x.shape)
-        context = Context(self.spelt, cells, _size_ranges(kernel))
+        context = Context(self.spelt, cells, _size_ranges(kernel), dict.fromkeys(kernel.sizes, (-_HUGE, _HUGE)))
         parameters = [f"ptrdiff_t {self.spelt[x]}" for x in kernel.sizes]
         parameters += [f"{c_type(x.type)} {self.spelt[x.name]}" for x in kernel.scalars]
         parameters += [self.parameter(x, context) for x in kernel.arrays]
@@ -238,7 +237,7 @@ class _Function:
                 name, text = self.spelt[var], emit_expr(value, context)
                 self.lines.append(f"{indent}const {c_type(type_of(value))} {name} = {text};")
                 if type_of(value).is_int:
-                    return context.with_range(var, range_of(value, context.known))
+                    return context.with_value(var, value)
             case _:
                 assert_never(stmt)
         return context
@@ -307,8 +306,7 @@ class _Function:
             self.lines.append(f"{indent}#pragma GCC unroll {facts.unroll}")
         step = f"{var}++" if loop.step == 1 else f"{var} += {loop.step}"
         self.lines.append(f"{indent}for (ptrdiff_t {var} = {lower}; {var} < {upper}; {step}) {{")
-        low, high = range_of(loop.lower, context.known)[0], range_of(loop.upper, context.known)[1]
-        self.block(loop.body, inner.with_range(loop.var, (low, max(low, high - 1))), indent + "  ")
+        self.block(loop.body, inner.inside(loop), indent + "  ")
         self.lines.append(f"{indent}}}")
         self.lines += [f"{indent}{line}" for line in after]
         if held:

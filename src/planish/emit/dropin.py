@@ -24,7 +24,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planish.emit.expression import Context, emit_expr
+from planish.emit.context import Context
+from planish.emit.expression import emit_expr
 from planish.ir.expr import Cast, Const, Expr, Var
 from planish.ir.traverse import children, with_children
 from planish.ir.types import I32, INDEX

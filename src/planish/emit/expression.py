@@ -2,19 +2,19 @@
 
 >>> from planish.ir.parser import parse_expr
 >>> emit_expr(parse_expr("A[i, j + 1]:f64 * (x:f64 - 2.5) + f64(i // 4)"))
-'A[i][j + 1] * (x - 2.5) + (double)planish_floordiv(i, 4)'
+'A[i][j + 1] * (x - 2.5) + (double)(i >> 2)'
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 import numpy as np
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.emit.context import Context
+from planish.emit.division import rounded, tested
 from planish.ir.expr import (
     Binary,
     BinaryOp,
@@ -29,7 +29,6 @@ from planish.ir.expr import (
     Var,
     type_of,
 )
-from planish.ir.interval import Interval, range_of
 from planish.ir.types import BF16, BOOL, F16, F32, F64, I64, Type
 
 TERNARY, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUALITY, RELATION, SHIFT, SUM, PRODUCT, PREFIX, POSTFIX = range(3, 16)
@@ -45,23 +44,6 @@ _COMPARISONS = {
     "eq": ("==", EQUALITY), "ne": ("!=", EQUALITY), "lt": ("<", RELATION), "le": ("<=", RELATION),
     "gt": (">", RELATION), "ge": (">=", RELATION),
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """How names are spelt in C, which arrays are cells behind a pointer, and what is known of integers."""
-
-    names: Mapping[str, str] = field(default_factory=dict)
-    cells: frozenset[str] = frozenset()
-    known: Mapping[str, Interval] = field(default_factory=dict)
-
-    def with_name(self, name: str, spelling: str) -> Context:
-        """The context with another spelling of a name."""
-        return replace(self, names={**self.names, name: spelling})
-
-    def with_range(self, name: str, known: Interval) -> Context:
-        """The context with the range of an integer."""
-        return replace(self, known={**self.known, name: known})
 
 
 def c_type(type: Type) -> str:
@@ -111,6 +93,7 @@ def _form(expr: Expr, context: Context) -> tuple[str, int]:
         case Binary():
             return _binary(expr, context)
         case Compare(op=op, left=left, right=right):
+            left, right = tested(op, left, right, context)
             sign, own = _COMPARISONS[op]
             # Compilers warn of comparisons of comparisons, so those get parentheses whatever the precedence.
             return f"{emit_expr(left, context, SHIFT)} {sign} {emit_expr(right, context, SHIFT)}", own
@@ -223,13 +206,13 @@ def _binary(expr: Binary, context: Context) -> tuple[str, int]:
         text = f"planish_{op}{helper_suffix(type)}({emit_expr(left, context)}, {emit_expr(right, context)})"
         return text, POSTFIX
     if op == "floordiv" or op == "mod":
-        plain = type.kind == "uint" or (
-            range_of(left, context.known)[0] >= 0 and range_of(right, context.known)[0] > 0
-        )
-        if not plain:
+        plain = rounded(expr, context)
+        if plain is None:
             text = f"planish_{op}({emit_expr(left, context)}, {emit_expr(right, context)})"
             return (text, POSTFIX) if type == I64 else (f"({c_type(type)}){text}", PREFIX)
-        op = "quo" if op == "floordiv" else "rem"
+        if not isinstance(plain, Binary):
+            return _form(plain, context)
+        op, left, right = plain.op, plain.left, plain.right
     if type == BOOL and op != "xor":
         sign, own = ("&&", AND) if op == "and" else ("||", OR)
         # Compilers ask for parentheses around `&&` within `||`.

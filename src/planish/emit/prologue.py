@@ -43,14 +43,14 @@ _FLOORDIV = """\
 /* a / b rounded down; b is not zero. */
 static inline int64_t planish_floordiv(int64_t a, int64_t b)
 {
-  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+  return a / b - (b > 0 ? a % b < 0 : a % b > 0);
 }"""
 
 _MOD = """\
 /* What a / b rounded down leaves; b is not zero. */
 static inline int64_t planish_mod(int64_t a, int64_t b)
 {
-  return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
+  return a % b + ((b > 0 ? a % b < 0 : a % b > 0) ? b : 0);
 }"""
 
 

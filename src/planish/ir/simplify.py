@@ -11,11 +11,13 @@ touched (subscripts within them are).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from math import gcd
 from typing import assert_never
 
-from planish.ir.arithmetic import limits, quotient, remainder
+from planish.ir.arithmetic import quotient, remainder
+from planish.ir.congruence import ANY, Residue, Residues, known_modulo, residue, residue_of
 from planish.ir.expr import (
     Binary,
     BinaryOp,
@@ -26,65 +28,168 @@ from planish.ir.expr import (
     Expr,
     Select,
     Unary,
+    Var,
     type_of,
 )
-from planish.ir.interval import Interval, combine, range_of
+from planish.ir.interval import Interval, range_of
 from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
-from planish.ir.traverse import children, map_exprs, with_children
+from planish.ir.sums import Ranges, Sum, atom, extreme_sum, operands, quotient_sum, quotients, reduced, size, sum_of
+from planish.ir.traverse import children, loads, map_exprs, variables, walk_expr, with_children
 from planish.ir.types import BOOL, INDEX
 
 _INVERSE: dict[CompareOp, CompareOp] = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
 _SWAPPED: dict[CompareOp, CompareOp] = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
-Ranges = Mapping[str, Interval]
-
-
 _PASSES = 8
 """Each pass makes an expression smaller, so that few are needed; the bound is for what nobody foresaw."""
 
 
-def simplify(expr: Expr, known: Ranges | None = None) -> Expr:
-    """An expression of the same value; `known` holds ranges of iterators and sizes that may be relied on."""
-    ranges = known or {}
-    fresh = _simplify(expr, ranges)
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What may be relied on: ranges and residues of iterators and sizes, and sums that are not negative."""
+
+    ranges: Ranges = field(default_factory=dict)
+    residues: Residues = field(default_factory=dict)
+    facts: tuple[Sum, ...] = ()
+
+    def range(self, value: Sum) -> Interval:
+        """Where a sum lies."""
+        low, high = value.range(self.ranges)
+        for fact in self.facts:
+            if not fact.terms.keys().isdisjoint(value.terms):
+                low = max(low, value.plus(fact, -1).plain_range(self.ranges)[0])
+                high = min(high, value.plus(fact).plain_range(self.ranges)[1])
+        for x, factor in value.terms.items():
+            if isinstance(x, Binary) and (x.op == "min" or x.op == "max"):
+                # A sum with an extremum in it is that extremum of the sums with one operand each.
+                rest = value.plus(atom(x), -factor)
+                parts = [self.range(rest.plus(sum_of(part), factor)) for part in operands(x.op, x)]
+                pick = min if (x.op == "min") == (factor > 0) else max
+                low, high = max(low, pick(a for a, _ in parts)), min(high, pick(b for _, b in parts))
+                break
+        return low, max(low, high)
+
+    def residue(self, value: Sum) -> Residue:
+        """Which residue class a sum lies in."""
+        modulus, over = 0, value.constant
+        for x, factor in value.terms.items():
+            m, r = residue_of(x, self.residues)
+            modulus, over = gcd(modulus, m * factor), over + r * factor
+        return residue(modulus, over)
+
+    def inside(self, loop: For) -> Known:
+        """What is known in a loop's body."""
+        low, high = range_of(loop.lower, self.ranges, True), range_of(loop.upper, self.ranges, True)
+        modulus, over = residue_of(loop.lower, self.residues)
+        values = low[0], max(low[0], high[1] - 1)
+        known = self.with_name(loop.var, values, residue(gcd(modulus, loop.step), over))
+        var = atom(Var(loop.var, INDEX))
+        facts = []
+        lowers, uppers = operands("max", loop.lower), operands("min", loop.upper)
+        for bound, distance, sign in [(x, var, 1) for x in lowers] + [(x, var.shifted(1), -1) for x in uppers]:
+            # What a bound reads from memory may have changed; an outer variable of the same name is another one.
+            if not loads(bound) and loop.var not in variables(bound):
+                facts.append(distance.plus(_sum(bound, known), -1).times(sign))
+        return replace(known, facts=(*known.facts, *(x for x in facts if len(x.terms) > 1)))
+
+    def with_name(self, name: str, values: Interval | None, values_modulo: Residue = ANY) -> Known:
+        """What is known where a name is bound anew."""
+        ranges = {x: r for x, r in self.ranges.items() if x != name}
+        residues = {x: r for x, r in self.residues.items() if x != name}
+        if values is not None:
+            ranges[name], residues[name] = values, values_modulo
+        facts = tuple(x for x in self.facts if not any(name in variables(term) for term in x.terms))
+        return Known(ranges, residues, facts)
+
+    def where(self, condition: Expr) -> Known:
+        """What is known where a condition holds."""
+        match condition:
+            case Binary(op="and", left=a, right=b):
+                return self.where(a).where(b)
+            case Compare(op=op, left=left, right=right) if type_of(left) == INDEX and not loads(condition):
+                more = _sum(left, self).plus(_sum(right, self), -1)
+                less = more.times(-1)
+                facts = {
+                    "ge": [more], "gt": [more.shifted(-1)], "le": [less], "lt": [less.shifted(-1)], "eq": [more, less],
+                    "ne": [],
+                }  # fmt: skip
+                return replace(self, facts=(*self.facts, *facts[op]), residues=self._where_modulo(condition))
+            case _:
+                return self
+
+    def _where_modulo(self, condition: Expr) -> Residues:
+        """The residues, with what a test such as `i % 4 == 1` adds."""
+        match condition:
+            case Compare(
+                op="eq", left=Binary(op="mod", left=Var(name=name), right=Const(value=n)), right=Const(value=over)
+            ) if n > 0 and int(n) % self.residues.get(name, ANY)[0] == 0 and self.residues.get(name, ANY)[0]:
+                return {**self.residues, name: residue(int(n), int(over))}
+            case _:
+                return self.residues
+
+
+def simplify(expr: Expr, known: Ranges | None = None, residues: Residues | None = None) -> Expr:
+    """An expression of the same value; `known` and `residues` tell of iterators and sizes what may be relied on."""
+    facts = Known(known or {}, residues or {})
+    fresh = _simplify(expr, facts)
     # One pass may uncover more: a term that cancelled, an extremum of what became equal.
     for _ in range(_PASSES):
-        again = _simplify(fresh, ranges)
+        again = _simplify(fresh, facts)
         if again == fresh:
             break
         fresh = again
     return fresh
 
 
-def simplify_block(block: Block, known: Ranges | None = None) -> Block:
-    """The block with its expressions simplified, decided branches taken, and loops that never run left out."""
+def simplify_block(
+    block: Block, known: Ranges | None = None, residues: Residues | None = None, assumptions: Iterable[Expr] = ()
+) -> Block:
+    """The block with its expressions simplified, decided branches taken, and loops that never run left out.
+
+    `known`, `residues` and `assumptions` (conditions that hold) tell of the sizes.
+    """
+    facts = Known(known or {}, residues or {})
+    for condition in assumptions:
+        facts = facts.where(condition)
+    return _simplify_block(block, facts)
+
+
+def _simplify_block(block: Block, known: Known) -> Block:
     out: list[Stmt] = []
     for stmt in block.body:
-        out.extend(_simplify_stmt(stmt, known or {}))
-    return Block(tuple(out))
+        out.extend(_simplify_stmt(stmt, known))
+        if isinstance(stmt, Let):
+            is_index = type_of(stmt.value) == INDEX
+            values = range_of(stmt.value, known.ranges, True) if is_index else None
+            known = known.with_name(stmt.var, values, residue_of(stmt.value, known.residues))
+    match out:
+        case [Block() as only]:
+            return only
+        case _:
+            return Block(tuple(out))
 
 
-def _simplify_stmt(stmt: Stmt, known: Ranges) -> tuple[Stmt, ...]:
+def _simplify_stmt(stmt: Stmt, known: Known) -> tuple[Stmt, ...]:
     fresh = map_exprs(lambda x: _simplify(x, known), stmt)
     match fresh:
         case Block():
-            inner = simplify_block(fresh, known)
+            inner = _simplify_block(fresh, known)
             return (inner,) if _binds(inner) else inner.body
-        case For(var=var, lower=lower, upper=upper):
-            low, high = range_of(lower, known, True), range_of(upper, known, True)
-            if high[1] <= low[0] or _decide("ge", lower, upper, known) is True:
+        case For(lower=lower, upper=upper):
+            if _decide("ge", lower, upper, known) is True:
                 return ()
-            body = simplify_block(fresh.body, {**known, var: (low[0], max(low[0], high[1] - 1))})
+            body = _simplify_block(fresh.body, known.inside(fresh))
             return (replace(fresh, body=body),) if body.body else ()
         case If(condition=condition):
-            then, otherwise = simplify_block(fresh.then, known), simplify_block(fresh.otherwise, known)
+            inverse = _simplify(Unary("not", condition), known)
+            then = _simplify_block(fresh.then, known.where(condition))
+            otherwise = _simplify_block(fresh.otherwise, known.where(inverse))
             if isinstance(condition, Const):
                 taken = then if condition.value else otherwise
                 return (taken,) if _binds(taken) else taken.body
             if not then.body and not otherwise.body:
                 return ()
             if not then.body:
-                inverse = _simplify(Unary("not", condition), known)
                 return (replace(fresh, condition=inverse, then=otherwise, otherwise=then),)
             return (replace(fresh, then=then, otherwise=otherwise),)
         case Assign() | Reduce() | Alloc() | Let():
@@ -97,9 +202,9 @@ def _binds(block: Block) -> bool:
     return any(isinstance(x, Alloc | Let) for x in block.body)
 
 
-def _simplify(expr: Expr, known: Ranges) -> Expr:
+def _simplify(expr: Expr, known: Known) -> Expr:
     if type_of(expr) == INDEX and isinstance(expr, Binary | Unary):
-        return _gather(expr, known).expr()
+        return _sum(expr, known).expr(known.ranges)
     parts = children(expr)
     fresh = tuple(_simplify(x, known) for x in parts)
     expr = expr if fresh == parts else with_children(expr, fresh)
@@ -144,22 +249,34 @@ def _negated(condition: Expr, plain: Expr) -> Expr:
             return plain
 
 
-def _compared(op: CompareOp, left: Expr, right: Expr, known: Ranges) -> Expr:
-    """An open comparison: terms on both sides cancel, a constant stands on the right."""
-    a, b = _gather(left, known), _gather(right, known)
+def _compared(op: CompareOp, left: Expr, right: Expr, known: Known) -> Expr:
+    """An open comparison in its shortest spelling: what is on both sides cancels, a constant stands on the right."""
+    a, b = _sum(left, known), _sum(right, known)
     common = {x: n for x, n in a.terms.items() if b.terms.get(x, 0) * n > 0}
-    if common:
-        taken = _Sum({x: min(n, b.terms[x]) if n > 0 else max(n, b.terms[x]) for x, n in common.items()})
-        left, right = a.plus(taken, -1).expr(), b.plus(taken, -1).expr()
+    taken = Sum({x: min(n, b.terms[x]) if n > 0 else max(n, b.terms[x]) for x, n in common.items()})
+    a, b = a.plus(taken, -1), b.plus(taken, -1)
+    first = (op, left, right) if not common else (op, a.expr(known.ranges), b.expr(known.ranges))
+    over, under, x, y = a.plus(b, -1).spelt(), b.plus(a, -1).spelt(), a.spelt(), b.spelt()
+    others = [
+        (op, x.shifted(-y.constant), y.shifted(-y.constant)),
+        (op, x.shifted(-x.constant), y.shifted(-x.constant)),
+        (op, Sum(over.terms), Sum({}, -over.constant)),
+        (_SWAPPED[op], Sum(under.terms), Sum({}, -under.constant)),
+    ]
+    spellings = [first, *((sign, x.expr(known.ranges), y.expr(known.ranges)) for sign, x, y in others)]
+    op, left, right = min(spellings, key=lambda x: (size(x[1]) + size(x[2]), _subtractions(x[1]) + _subtractions(x[2])))
     if isinstance(left, Const):
         return Compare(_SWAPPED[op], right, left)
     return Compare(op, left, right)
 
 
-def _decide(op: CompareOp, left: Expr, right: Expr, known: Ranges) -> bool | None:
+def _subtractions(expr: Expr) -> int:
+    return sum(isinstance(x, Binary) and x.op == "sub" for x in walk_expr(expr))
+
+
+def _decide(op: CompareOp, left: Expr, right: Expr, known: Known) -> bool | None:
     """What the comparison gives, where the difference of its sides settles it."""
-    difference = _gather(left, known).plus(_gather(right, known), -1)
-    low, high = difference.range(known)
+    low, high = known.range(_sum(left, known).plus(_sum(right, known), -1))
     match op:
         case "lt" | "ge":
             below = True if high < 0 else False if low >= 0 else None
@@ -174,71 +291,20 @@ def _decide(op: CompareOp, left: Expr, right: Expr, known: Ranges) -> bool | Non
             assert_never(op)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    """`constant` plus each expression times its factor, in the order of first appearance."""
-
-    terms: Mapping[Expr, int] = field(default_factory=dict)
-    constant: int = 0
-
-    def plus(self, other: _Sum, factor: int = 1) -> _Sum:
-        """The sum of this and `factor` times the other."""
-        terms = dict(self.terms)
-        for x, n in other.terms.items():
-            terms[x] = terms.get(x, 0) + n * factor
-        return _Sum({x: n for x, n in terms.items() if n}, self.constant + other.constant * factor)
-
-    def times(self, factor: int) -> _Sum:
-        """This times a constant."""
-        return _Sum().plus(self, factor)
-
-    def range(self, known: Ranges) -> Interval:
-        """Where the value lies."""
-        low = high = self.constant
-        for x, n in self.terms.items():
-            a, b = range_of(x, known, True)
-            low, high = low + min(a * n, b * n), high + max(a * n, b * n)
-        return low, high
-
-    def expr(self) -> Expr:
-        """As an expression: what is added comes first, then what is subtracted, then the constant."""
-        # Factors live in a ring of 64 bits; one that left it wraps as the arithmetic would have done.
-        added = [_product(x, n) for x, n in self.terms.items() if n > 0]
-        taken = [_product(x, -n) for x, n in self.terms.items() if n < 0]
-        if not self.terms:
-            return _literal(self.constant)
-        constant = self.constant
-        if added:
-            total, *rest = added
-        elif constant:
-            total, rest, constant = _literal(constant), [], 0
-        else:
-            first = next(iter(self.terms.items()))
-            total, rest = (_product(*first) if first[1] != -1 else Unary("neg", first[0])), []
-            taken = taken[1:]
-        for x in rest:
-            total = Binary("add", total, x)
-        for x in taken:
-            total = Binary("sub", total, x)
-        if constant > 0:
-            return Binary("add", total, _literal(constant))
-        return Binary("sub", total, _literal(-constant)) if constant else total
+def _sum(expr: Expr, known: Known) -> Sum:
+    """An INDEX expression as a sum of simplified terms, exact quotients carried out."""
+    total = _gather(expr, known)
+    for x, inner, divisor, factor in list(quotients(total)):
+        left = known_modulo(residue_of(inner, known.residues), divisor)
+        if factor % divisor == 0 and left is not None:
+            total = total.plus(atom(x), -factor).plus(sum_of(inner).shifted(-left), factor // divisor)
+    return total
 
 
-def _literal(value: int) -> Const:
-    low, high = limits(INDEX)
-    return Const((value - low) % (high - low + 1) + low, INDEX)
-
-
-def _product(expr: Expr, factor: int) -> Expr:
-    return expr if factor == 1 else Binary("mul", _literal(factor), expr)
-
-
-def _gather(expr: Expr, known: Ranges) -> _Sum:
-    """An INDEX expression as a sum of simplified terms."""
+def _gather(expr: Expr, known: Known) -> Sum:
     match expr:
         case Const(value=value):
-            return _Sum({}, int(value))
+            return Sum({}, int(value))
         case Unary(op="neg", operand=x):
             return _gather(x, known).times(-1)
         case Binary(op="add", left=a, right=b):
@@ -246,85 +312,97 @@ def _gather(expr: Expr, known: Ranges) -> _Sum:
         case Binary(op="sub", left=a, right=b):
             return _gather(a, known).plus(_gather(b, known), -1)
         case Binary(op="mul", left=a, right=b):
-            one, other = _gather(a, known), _gather(b, known)
+            one, other = _sum(a, known), _sum(b, known)
             if not one.terms:
                 return other.times(one.constant)
             if not other.terms:
                 return one.times(other.constant)
-            return _Sum({Binary("mul", one.expr(), other.expr()): 1})
+            return atom(Binary("mul", one.expr(), other.expr()))
         case Binary(op="floordiv" | "mod" | "quo" | "rem" as op, left=a, right=b):
-            return _divided(op, _gather(a, known), _gather(b, known), known)
+            return _divided(op, _sum(a, known), _sum(b, known), known)
         case Binary(op="min" | "max" as op):
             return _extreme(op, expr, known)
         case Binary(op=op, left=a, right=b):
-            return _Sum({Binary(op, _simplify(a, known), _simplify(b, known)): 1})
+            return atom(Binary(op, _simplify(a, known), _simplify(b, known)))
         case Unary(op=unary, operand=x):
-            return _Sum({Unary(unary, _simplify(x, known)): 1})
+            return atom(Unary(unary, _simplify(x, known)))
         case _:
             # A decided `select` may turn out to be a sum by itself.
             fresh = _simplify(expr, known)
-            return _gather(fresh, known) if isinstance(fresh, Binary | Unary | Const) else _Sum({fresh: 1})
+            return _gather(fresh, known) if isinstance(fresh, Binary | Unary | Const) else atom(fresh)
 
 
-def _divided(op: BinaryOp, a: _Sum, b: _Sum, known: Ranges) -> _Sum:
+def _divided(op: BinaryOp, a: Sum, b: Sum, known: Known) -> Sum:
     """A quotient or a remainder: multiples of a constant divisor come out, what is small is settled."""
     whole = op in ("floordiv", "quo")
-    plain = _Sum({Binary(op, a.expr(), b.expr()): 1})
     if b.terms or b.constant <= 0:
-        return plain
+        return atom(Binary(op, a.expr(), b.expr()))
     n = b.constant
-    if not a.terms:
-        floors = {"floordiv": a.constant // n, "mod": a.constant % n}
-        return _Sum({}, floors[op] if op in floors else (quotient if whole else remainder)(a.constant, n))
-    if op in ("quo", "rem"):
-        if a.range(known)[0] < 0:
-            return _Sum() if n == 1 and not whole else a if n == 1 else plain
-        return _divided("floordiv" if whole else "mod", a, b, known)
-    multiple = _Sum({x: f // n for x, f in a.terms.items() if f % n == 0}, a.constant // n)
-    rest = _Sum({x: f for x, f in a.terms.items() if f % n}, a.constant % n)
-    # Moving part of the constant out is only worth it where terms go with it, or nothing but the constant stays.
-    if not multiple.terms and rest.terms:
-        multiple, rest = _Sum(), a
-    low, high = rest.range(known)
-    settled = combine("floordiv", (low, high), (n, n), INDEX)
-    if settled[0] == settled[1]:
-        return multiple.plus(_Sum({}, settled[0])) if whole else rest.plus(_Sum({}, -n * settled[0]))
-    inner = rest.expr()
-    if not whole:
-        return _Sum({Binary("mod", inner, _literal(n)): 1})
-    match inner:
-        case Binary(op="floordiv", left=deeper, right=Const(value=m)) if m > 0:
-            return multiple.plus(_Sum({Binary("floordiv", deeper, _literal(n * int(m))): 1}))
-        case _:
-            return multiple.plus(_Sum({Binary("floordiv", inner, _literal(n)): 1}))
+    if not a.terms and op in ("quo", "rem"):
+        return Sum({}, (quotient if whole else remainder)(a.constant, n))
+    if op in ("quo", "rem") and known.range(a)[0] < 0:
+        if n == 1:
+            return a if whole else Sum()
+        return atom(Binary(op, a.expr(), b.expr()))
+    if whole:
+        return _floor(a, n, known)
+    small = reduced(a, n)
+    return small.plus(_floor(small, n, known), -n)
 
 
-def _extreme(op: BinaryOp, expr: Expr, known: Ranges) -> _Sum:
+def _floor(a: Sum, n: int, known: Known) -> Sum:
+    """The sum over a positive constant, rounded down."""
+    whole = Sum({x: f // n for x, f in a.terms.items() if f % n == 0})
+    rest = Sum({x: f for x, f in a.terms.items() if f % n}, a.constant)
+    low, high = known.range(rest)
+    if low // n == high // n:
+        return whole.shifted(low // n)
+    # Terms whose remainder is known go apart where the others together stay within one multiple of the divisor.
+    aligned, left = Sum(), 0
+    for x, f in rest.terms.items():
+        over = known_modulo(known.residue(Sum({x: f})), n)
+        if over is not None:
+            aligned, left = aligned.plus(Sum({x: f})), left + over
+    if aligned.terms:
+        low, high = known.range(rest.plus(aligned, -1).shifted(left))
+        if low // n == high // n:
+            return whole.plus(quotient_sum(aligned.shifted(-left), n)).shifted(low // n)
+    for shorter in _by_exact_quotients(rest, known):
+        if sum(f % n != 0 for f in shorter.terms.values()) < len(rest.terms):
+            return whole.plus(_floor(shorter, n, known))
+    return quotient_sum(a, n)
+
+
+def _by_exact_quotients(a: Sum, known: Known) -> Iterator[Sum]:
+    """The sum with a dividend that a quotient divides exactly put as a multiple of that quotient."""
+    for x, inner, divisor, _ in quotients(a):
+        left = known_modulo(residue_of(inner, known.residues), divisor)
+        if left is None:
+            continue
+        dividend = sum_of(inner)
+        for term, factor in dividend.terms.items():
+            if term in a.terms and a.terms[term] % factor == 0:
+                nothing = dividend.shifted(-left).plus(atom(x), -divisor)
+                yield a.plus(nothing, -(a.terms[term] // factor))
+
+
+def _extreme(op: BinaryOp, expr: Expr, known: Known) -> Sum:
     """`min` or `max` of several sums: those that another one dominates are dropped."""
-    kept: list[_Sum] = []
+    kept: list[Sum] = []
     for operand in _operands(op, expr, known):
         candidate = operand if op == "min" else operand.times(-1)
-        if any(x.plus(candidate, -1).range(known)[1] <= 0 for x in kept):
+        if any(known.range(x.plus(candidate, -1))[1] <= 0 for x in kept):
             continue
-        kept = [x for x in kept if candidate.plus(x, -1).range(known)[1] > 0]
+        kept = [x for x in kept if known.range(candidate.plus(x, -1))[1] > 0]
         kept.append(candidate)
-    sums = kept if op == "min" else [x.times(-1) for x in kept]
-    if len(sums) == 1:
-        return sums[0]
-    total = sums[0].expr()
-    for x in sums[1:]:
-        total = Binary(op, total, x.expr())
-    return _Sum({total: 1})
+    return extreme_sum(op, kept if op == "min" else [x.times(-1) for x in kept])
 
 
-def _operands(op: BinaryOp, expr: Expr, known: Ranges) -> list[_Sum]:
+def _operands(op: BinaryOp, expr: Expr, known: Known) -> list[Sum]:
     """The operands of nested `min`s or `max`es, flattened."""
-    match expr:
-        case Binary(op=same, left=a, right=b) if same == op:
-            return [*_operands(op, a, known), *_operands(op, b, known)]
-        case Select() | Cast():
-            fresh = _simplify(expr, known)
-            again = isinstance(fresh, Binary) and fresh.op == op
-            return _operands(op, fresh, known) if again else [_gather(fresh, known)]
-        case _:
-            return [_gather(expr, known)]
+    out = []
+    for part in operands(op, expr):
+        fresh = _simplify(part, known) if isinstance(part, Select | Cast) else part
+        again = fresh is not part and isinstance(fresh, Binary) and fresh.op == op
+        out += _operands(op, fresh, known) if again else [_sum(fresh, known)]
+    return out

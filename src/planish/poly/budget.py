@@ -29,3 +29,12 @@ def budget(context: isl.Context, operations: int) -> Iterator[None]:
     finally:
         context.reset_operations()
         context.set_max_operations(outside)
+
+
+def is_used_up(context: isl.Context) -> bool:
+    """Whether the bound has been reached: then whatever is asked of isl next fails, with any message."""
+    try:
+        isl.Set.read_from_str(context, "{ [i] : 0 <= i < 9 }")
+    except isl.Error:
+        return True
+    return False

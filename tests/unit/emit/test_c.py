@@ -49,7 +49,9 @@ def emit(text: str, **options: Any) -> str:
         ("i64(i)", "i"),
         ("min(a, max(b, 0))", "planish_min(a, planish_max(b, 0))"),
         ("min(x:u8, y:u8)", "planish_min_u8(x, y)"),
-        ("(a + 1) // 4 % 8", "planish_mod(planish_floordiv(a + 1, 4), 8)"),
+        ("(a + 1) // 3 % 7", "planish_mod(planish_floordiv(a + 1, 3), 7)"),
+        ("(a + 1) // 4 % 8", "((a + 1) >> 2) & 7"),
+        ("a // 4 * 4 + 1", "(a >> 2) * 4 + 1"),
         ("x:u32 // 4:u32", "x / 4u"),
         ("quo(a, 4) * rem(b, 3)", "a / 4 * (b % 3)"),
         ("!(a < b)", "!(a < b)"),
@@ -63,8 +65,8 @@ def test_expressions(text: str, wanted: str) -> None:
 
 
 def test_division_of_what_cannot_be_negative_is_plain() -> None:
-    text = emit("kernel k(n; A: f64[n]) { for i in 0 .. n { A[i // 2] = f64((i + 3) % 4 + (i - 1) // 2) } }")
-    assert "A[i / 2] = (double)((i + 3) % 4 + planish_floordiv(i - 1, 2));" in text
+    text = emit("kernel k(n; A: f64[n]) { for i in 0 .. n { A[i // 2] = f64((i + 3) % 5 + (i - 1) // 3) } }")
+    assert "A[i / 2] = (double)((i + 3) % 5 + planish_floordiv(i - 1, 3));" in text
 
 
 def test_parameters() -> None:

@@ -1,0 +1,150 @@
+"""`planish astgen FILE.st|FILE.in…`: the loops that run a schedule, as C.
+
+$ planish astgen tiled.st --verify
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planish.astgen.formats import Input, generate_input, load_input
+from planish.astgen.judge import name_unbounded, rival_text, verify_input
+from planish.astgen.option_names import check_options, find_idle_options, set_options
+from planish.astgen.rival import rival_nest
+from planish.cli.exits import OK, USER_ERROR, guarded, tell
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.nest import Block
+from planish.report.generated import compare_nests, print_nest
+from planish.report.tables import make_console
+
+_FORMATS = (".st", ".in")
+_VALUE = re.compile(r"([A-Za-z_]\w*)=(-?\d{1,12})")
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+def parse_values(texts: Sequence[str] | None) -> list[dict[str, int]]:
+    """The values of each `--param n=5,m=-1`; raises typer.BadParameter."""
+    out = []
+    for text in texts or ():
+        values: dict[str, int] = {}
+        for item in (x.strip() for x in text.split(",")):
+            found = _VALUE.fullmatch(item)
+            if found is None:
+                raise typer.BadParameter(f"'{item}' is not of the form NAME=NUMBER")
+            values[found[1]] = int(found[2])
+        out.append(values)
+    return out
+
+
+def check_values(texts: list[str] | None) -> list[str] | None:
+    """The texts of --param; raises typer.BadParameter."""
+    parse_values(texts)
+    return texts
+
+
+@app.command()
+@guarded
+def astgen(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE.st|FILE.in", help="Schedule trees or maps.", show_default=False)
+    ],
+    theirs: Annotated[bool, typer.Option("--isl", help="Print isl's own answer instead.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Prove that the loops run what is scheduled.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Print figures beside those of isl's answer.")] = False,
+    options: Annotated[
+        str | None,
+        typer.Option("--options", metavar='"{ … }"', help="Options in place of the file's.", show_default=False),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            metavar="n=5,…",
+            help="Values of the parameters to run with; may be given several times.",
+            show_default=False,
+            callback=check_values,
+        ),
+    ] = None,
+) -> int:
+    """Print the loops that run the instances of a schedule in its order, as C.
+
+    FILE.st holds a schedule tree, FILE.in a schedule map, a context and options: isl's own formats. Each instance is a
+    call, as in S(i, j). With --verify the loops are read back and compared with the schedule for all values of the
+    parameters; where no proof is found in time, they are run for some. --compare runs them, too, and counts.
+    """
+    failed = False
+    names = list(dict.fromkeys(files))
+    for name in names:
+        try:
+            found = _load(name, options)
+            sizes = [_complete(found, values) for values in parse_values(param)]
+            nest = _nest(found, theirs, verify)
+            if len(names) > 1:
+                print(f"/* {name} */")
+            failed |= verify and not _verify(found, nest, sizes)
+            print(rival_text(found) if theirs else print_nest(found, nest), end="")
+            if compare:
+                ours = _ours(found) if theirs else nest
+                make_console(sys.stdout).print(compare_nests(found, ours, rival_nest(found), sizes))
+        except PlanishError as error:
+            # The other files are done all the same.
+            tell(error)
+            failed = True
+    return USER_ERROR if failed else OK
+
+
+def _nest(found: Input, theirs: bool, needed: bool) -> Block:
+    """Ours, or isl's where it is asked for; some of isl's can be printed, but not held (and need not be)."""
+    if not theirs:
+        return _ours(found)
+    return rival_nest(found) if needed else Block(())
+
+
+def _ours(found: Input) -> Block:
+    try:
+        return generate_input(found)
+    except PlanishError as error:
+        raise (name_unbounded(found) if error.diagnostic.code == "E0512" else None) or error from error
+
+
+def _load(name: str, options: str | None) -> Input:
+    if Path(name).suffix not in _FORMATS and Path(name).is_file():
+        message = f"{name} is neither a schedule tree (.st) nor a schedule map (.in)"
+        raise PlanishError(Diagnostic("E0519", message, help="give isl's file formats; C goes to `planish build`"))
+    found = load_input(name)
+    if options is not None:
+        return set_options(found, options)
+    check_options(found)
+    for warning in find_idle_options(found):
+        print(warning.render(found.source), file=sys.stderr)
+    return found
+
+
+def _complete(found: Input, values: dict[str, int]) -> dict[str, int]:
+    """The values for the parameters that the input has; raises PlanishError E0517 where one is missing."""
+    missing = [name for name in found.parameters if name not in values]
+    if missing:
+        message = f"{found.source.name} has a parameter `{missing[0]}`, and --param gives no value for it"
+        raise PlanishError(Diagnostic("E0517", message, help=f"give --param {missing[0]}=5"))
+    return {name: values[name] for name in found.parameters}
+
+
+def _verify(found: Input, nest: Block, sizes: Sequence[dict[str, int]]) -> bool:
+    """Say what was found as a comment, or as an error where something differs."""
+    verdict = verify_input(found, nest, sizes)
+    match verdict.answer:
+        case "proven":
+            print("/* proven: runs exactly the scheduled instances, in order, for all parameters */")
+        case "given up":
+            print(f"/* not proven: {verdict.detail} */")
+        case "differs":
+            message = f"the loops for {found.source.name} do not run what is scheduled: {verdict.detail}"
+            tell(Diagnostic("E0516", message, help="do not use them; please report this"))
+    return verdict.answer != "differs"

@@ -1,0 +1,60 @@
+"""What an expression is written in: the spelling of names, and what is known of the integers among them.
+
+>>> from planish.ir.expr import index
+>>> from planish.ir.nest import Block, For
+>>> inner = Context(known={"n": (1, 99)}).inside(For("i", index(0), index("n"), 4, Block(())))
+>>> inner.known["i"], inner.residues["i"]
+((0, 98), (4, 0))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import gcd
+
+from planish.ir.congruence import Residue, Residues, residue, residue_of
+from planish.ir.expr import Expr
+from planish.ir.interval import Interval, range_of
+from planish.ir.nest import For
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """How names are spelt in C, which arrays are cells behind a pointer, and what is known of integers.
+
+    `known` are ranges that hold, `seen` those that a C compiler finds by itself (it does not know what was assumed of
+    sizes), `residues` the residue classes.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    cells: frozenset[str] = frozenset()
+    known: Mapping[str, Interval] = field(default_factory=dict)
+    seen: Mapping[str, Interval] = field(default_factory=dict)
+    residues: Residues = field(default_factory=dict)
+
+    def with_name(self, name: str, spelling: str) -> Context:
+        """The context with another spelling of a name."""
+        return replace(self, names={**self.names, name: spelling})
+
+    def with_value(self, name: str, value: Expr) -> Context:
+        """The context with a name for the value of an integer expression."""
+        return self._where(name, *self._ranges(value), residue_of(value, self.residues))
+
+    def inside(self, loop: For) -> Context:
+        """The context in a loop's body."""
+        lower, upper = self._ranges(loop.lower), self._ranges(loop.upper)
+        known, seen = ((a[0], max(a[0], b[1] - 1)) for a, b in zip(lower, upper, strict=True))
+        modulus, remainder = residue_of(loop.lower, self.residues)
+        return self._where(loop.var, known, seen, residue(gcd(modulus, loop.step), remainder))
+
+    def _ranges(self, expr: Expr) -> tuple[Interval, Interval]:
+        return range_of(expr, self.known), range_of(expr, self.seen)
+
+    def _where(self, name: str, known: Interval, seen: Interval, modulo: Residue) -> Context:
+        return replace(
+            self,
+            known={**self.known, name: known},
+            seen={**self.seen, name: seen},
+            residues={**self.residues, name: modulo},
+        )

@@ -1,0 +1,57 @@
+"""Random schedule maps with options: the nest runs exactly the scheduled instances, in order.
+
+More of them by hand: `python -m tests.property.run --of maps --count 50000`, where each is also proven.
+
+>>> len(range(0, MAPS, STEP))
+20
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tests.property.maps import MAP_CHECKS, check_map, make_map
+
+MAPS = 1000
+"""Maps in the suite."""
+
+STEP = 50
+
+PROVEN_EVERY = 3
+"""One map in so many is also proven right for all sizes."""
+
+
+@pytest.mark.parametrize("first", range(0, MAPS, STEP))
+def test_nests_run_what_is_scheduled(first: int) -> None:
+    count: Counter[str] = Counter()
+    for seed in range(first, first + STEP):
+        faults = check_map(seed, MAP_CHECKS if seed % PROVEN_EVERY == 0 else ("trace",), count)
+        assert not faults, faults[0]
+    # What is too much work for isl is left out, and that is to stay rare.
+    assert count["given up"] <= STEP // 10
+    assert count["nests"] + count["given up"] == STEP
+    assert count["instances"] > 5 * STEP
+    assert count["proven"] > count["not proven"] * 4
+
+
+def test_maps_have_what_they_should() -> None:
+    found: Counter[str] = Counter()
+    for seed in range(300):
+        problem = make_map(seed)
+        text, options = str(problem.schedule), str(problem.options)
+        parts = [x.partition(" -> ") for x in text.partition("{")[2].split(";")]
+        found["several statements"] += len({x[0].strip()[:1] for x in parts}) > 1
+        found["pieces"] += len(parts) > len({x[0].strip()[:1] for x in parts})
+        found["remainders"] += "mod" in text
+        found["floors"] += "floor" in text
+        found["existentials"] += "exists" in text
+        found["not injective"] += not problem.schedule.is_injective()
+        found["several times"] += not problem.schedule.is_single_valued()
+        found["deep"] += any(x[2].partition("]")[0].count(",") == 3 for x in parts)
+        found["both parameters"] += "n" in text.partition("{")[2] and "m" in text.partition("{")[2]
+        found["sizes"] += len(problem.sizes) > 1
+        for kind in ("atomic", "separate", "unroll"):
+            found[kind] += kind in options
+    rare = {name: n for name, n in found.items() if n < 10}
+    assert not rare and len(found) == 13

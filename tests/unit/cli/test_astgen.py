@@ -1,0 +1,105 @@
+"""`planish astgen` as a user calls it: what it prints and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planish.cli import astgen, main
+from planish.ir.nest import Block, For
+
+REVERSED = "[n] -> { S[i] -> [-i] : 0 <= i < n }\n{ : }\n{ }\n"
+TREE = """\
+# two statements, one after the other
+domain: "[n] -> { S[i] : 0 <= i < n; T[i] : 0 <= i < n }"
+child:
+  sequence:
+  - filter: "[n] -> { S[i] }"
+    child:
+      schedule: "[n] -> [{ S[i] -> [(i)] }]"
+  - filter: "[n] -> { T[i] }"
+    child:
+      schedule: "[n] -> [{ T[i] -> [(i)] }]"
+"""
+TREE_C = """\
+{
+  for (int64_t i = 0; i < n; i += 1)
+    S(i);
+  for (int64_t i = 0; i < n; i += 1)
+    T(i);
+}
+"""
+SHORT = "{ S[i] -> [i] : 0 <= i < 3 }\n{ : }\n{ }\n"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("reversed.in", REVERSED), ("tree.st", TREE), ("short.in", SHORT)):
+        (tmp_path / name).write_text(text)
+    yield
+
+
+def test_c_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["astgen", "tree.st"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == TREE_C
+    assert printed.err == ""
+
+
+def test_each_of_several_files_has_a_head(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["astgen", "tree.st", "reversed.in", "tree.st"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"/* tree.st */\n{TREE_C}/* reversed.in */\nfor (")
+
+
+def test_isl_prints_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["astgen", "--isl", "reversed.in"]) == 0
+    assert capsys.readouterr().out == "for (int c0 = -n + 1; c0 <= 0; c0 += 1)\n  S(-c0);\n"
+
+
+def test_a_proof_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    for extra in ([], ["--isl"]):
+        assert main(["astgen", "--verify", "reversed.in", *extra]) == 0
+        assert capsys.readouterr().out.startswith("/* proven: ")
+
+
+def test_a_difference_is_an_error(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def shortened(found: object) -> Block:
+        nest = generate(found)
+        loop = nest.body[0]
+        assert isinstance(loop, For)
+        return Block((For(loop.var, loop.lower, loop.lower, 1, loop.body),))
+
+    generate = astgen.generate_input
+    monkeypatch.setattr(astgen, "generate_input", shortened)
+    assert main(["astgen", "--verify", "short.in"]) == 1
+    printed = capsys.readouterr()
+    assert "error[E0516]: the loops for short.in do not run what is scheduled: S(0) is scheduled" in printed.err
+    assert "proven" not in printed.out
+
+
+def test_options_take_the_place_of_the_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["astgen", "short.in", "--options", "{ [i] -> unroll[0] }", "--isl"]) == 0
+    assert capsys.readouterr().out == "{\n  S(0);\n  S(1);\n  S(2);\n}\n"
+
+
+def test_figures_are_set_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["astgen", "tree.st", "--compare", "--param", "n=5", "--param", "n=0"]) == 0
+    out = capsys.readouterr().out
+    rows = {" ".join(line.split()[:-2]): line.split()[-2:] for line in out.splitlines()}
+    assert rows["tree"] == ["planish", "isl"]
+    assert rows["copies of statements"] == ["2", "2"]
+    assert rows["loop control, for n = 5"] == ["24", "24"]
+    assert "loop control, for n = 0" in rows
+
+
+def test_idle_options_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("idle.in").write_text(SHORT.replace("{ }", "{ [i, j] -> unroll[0] }"))
+    assert main(["astgen", "idle.in"]) == 0
+    printed = capsys.readouterr()
+    assert "warning[E0518]: `unroll` is said of schedules with 2 dimensions; this one has 1" in printed.err
+    assert " --> idle.in:3:13" in printed.err
+    assert "S(" in printed.out
