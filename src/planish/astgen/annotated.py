@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from planish.astgen.divisions import convex_without_divisions
 from planish.ir.expr import Expr
 from planish.ir.nest import Assign, Block, If, Reduce, Stmt
 from planish.ir.traverse import walk
@@ -192,18 +193,17 @@ def _independent(guard: isl.Set, position: int) -> isl.Set:
     """What a condition says whatever the value of a dimension."""
     if guard.plain_is_universe():
         return guard
-    hull = guard.unshifted_simple_hull().remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
+    hull = convex_without_divisions(guard.unshifted_simple_hull(), position)
     return hull.drop_constraints_involving_dims(SET, position, 1).to_set()
 
 
 def find_busy(grafts: Sequence[Graft], ensured: isl.Set, position: int) -> isl.Set:
     """Points of the outer dimensions outside of which a loop over dimension `position` with these bodies does nothing:
-    it has no iteration (those are in `ensured`), or none in which a body does anything."""
+    it has no iteration (those are in `ensured`), or none in which a body does anything, whatever the guards say: these
+    are simplified under conditions that this very answer may make superfluous."""
     out: isl.Set | None = None
     for graft in grafts:
-        where = ensured.intersect(graft.guard)
-        if graft.busy is not None:
-            where = where.intersect(graft.busy)
+        where = ensured if graft.busy is None else ensured.intersect(graft.busy)
         hull = where.project_out(SET, position, 1).remove_divs().simple_hull().to_set()
         if out is None:
             out = hull

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from planish.astgen.divisions import convex_without_divisions
 from planish.astgen.strides import find_stride
-from planish.ir.expr import Binary, Const, Expr, index
+from planish.ir.expr import Binary, Expr, index
 from planish.ir.traverse import walk_expr
 from planish.poly.expression import add, aff_expr, bound_expr, extremum, floor_div, normalise, scale
 from planish.poly.listing import list_pieces
@@ -84,25 +85,39 @@ def _piecewise_range(
     upper = extremum("max", [r.upper if r.only is None else r.only for r in ranges])
     stride, offset = find_stride(lattice, position)
     ensured = _common_bounds(lattice, pieces, position, context)
+    guard = isl.Set.universe(lattice.get_space())
     if stride > 1:
         assert offset is not None
-        ensured = ensured.intersect(congruent(offset, position, stride))
+        congruence = congruent(offset, position, stride)
+        ensured, guard = ensured.intersect(congruence), _reached(congruence, position)
         if any(r.only is not None or r.stride != stride for r in ranges):
             # A single value is on the stride only where its piece is there.
             lower = _aligned(lower, stride, normalise(aff_expr(offset, (*dims, ZERO))))
-    return Range(lower, upper, stride, None, ensured, isl.Set.universe(lattice.get_space()))
+    return Range(lower, upper, stride, None, ensured, guard)
 
 
 def _common_bounds(domain: isl.Set, pieces: list[isl.BasicSet], position: int, context: isl.Set) -> isl.Set:
     """The constraints of the hull that the bounds of every piece imply, whether or not the piece is there."""
     out = isl.Set.universe(domain.get_space())
-    slim = [_plain(p, position).drop_constraints_not_involving_dims(SET, position, 1).to_set() for p in pieces]
-    for c in _plain(convex(domain), position).get_constraints():
-        if c.involves_dims(SET, position, 1) and not c.is_equality():
-            half = isl.BasicSet.from_constraint(c).to_set()
-            if all(p.intersect(context).is_subset(half) for p in slim):
-                out = out.intersect(half)
+    slim = [_plain(p, position).get_constraints() for p in pieces]
+    for c in _facing(_plain(convex(domain), position).get_constraints(), position, 1):
+        out = out.intersect(_implied(c, [_facing(p, position, 1) for p in slim], context))
+    for c in _facing(_plain(convex(domain), position).get_constraints(), position, -1):
+        out = out.intersect(_implied(c, [_facing(p, position, -1) for p in slim], context))
     return out
+
+
+def _implied(constraint: isl.Constraint, sides: list[list[isl.Constraint]], context: isl.Set) -> isl.Set:
+    """The half-space of a bound if it follows from the bounds on that side of every piece alone: a piece that is empty
+    still has them."""
+    half = isl.BasicSet.from_constraint(constraint).to_set()
+    for side in sides:
+        known = context
+        for c in side:
+            known = known.intersect(isl.BasicSet.from_constraint(c).to_set())
+        if not known.is_subset(half):
+            return isl.Set.universe(half.get_space())
+    return half
 
 
 def _scans_far(domain: isl.Set, pieces: list[isl.BasicSet], position: int, far: int) -> bool:
@@ -134,7 +149,7 @@ def _is_close(pieces: list[tuple[isl.BasicSet, list[isl.Aff]]], bound: isl.Aff, 
 
 
 def _plain(basic: isl.BasicSet, position: int) -> isl.BasicSet:
-    return basic.remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
+    return convex_without_divisions(basic, position)
 
 
 def _bound(constraint: isl.Constraint, position: int) -> isl.Aff:
@@ -156,7 +171,7 @@ def _hull_range(
 ) -> Range:
     known = context.simple_hull().remove_unknown_divs() if context.n_basic_set() > 1 else _only(context)
     hull = convex(domain).remove_unknown_divs()
-    slim = hull.gist(known).remove_divs_involving_dims(SET, position, 1)
+    slim = convex_without_divisions(hull.gist(known), position)
     guard = slim.drop_constraints_involving_dims(SET, position, 1).to_set()
     if slim.is_empty():
         return Range(ZERO, index(-1), 1, None, slim.to_set(), guard)
@@ -167,18 +182,18 @@ def _hull_range(
         if c.is_equality() and abs(_coefficient(c, position)) == 1:
             value = c.get_bound(SET, position)
             return _single(value, lattice, slim.to_set(), guard, position, all_dims)
-    value = _fixed_value(lattice, context, position)
-    if value is not None:
-        return _single(value, lattice, slim.to_set(), guard, position, all_dims)
+    fixed = _fixed_value(lattice, context, position)
+    if fixed is not None:
+        return _single(fixed, lattice, slim.to_set(), guard, position, all_dims)
     lowers = _facing(constraints, position, 1)
     uppers = _facing(constraints, position, -1)
     if not lowers or not uppers:
         raise UnboundedError
     step, offset = find_stride(lattice, position)
     if _has_one_value(facing, known, position, step) or (step > 1 and _is_function(lattice, position)):
-        value = _find_value(lattice.intersect(facing.to_set()), position)
-        if value is not None:
-            return _single(value.gist(_outer(context, position)), lattice, slim.to_set(), guard, position, all_dims)
+        found = _find_value(lattice.intersect(facing.to_set()), position)
+        if found is not None:
+            return _single(found.gist(_outer(context, position)), lattice, slim.to_set(), guard, position, all_dims)
     low = [normalise(bound_expr(c, position, all_dims)) for c in lowers]
     lower = extremum("max", low)
     upper = extremum("min", [normalise(bound_expr(c, position, all_dims)) for c in uppers])
@@ -187,6 +202,7 @@ def _hull_range(
         assert offset is not None
         lattice = congruent(offset, position, step)
         ensured = ensured.intersect(lattice)
+        guard = guard.intersect(_reached(lattice, position))
         if not _starts_on(lowers, position, lattice, context):
             lower = _aligned(lower, step, normalise(aff_expr(offset, all_dims)))
             counted = _counted(facing, offset, step, position, all_dims, ensured, guard) if countable else None
@@ -298,6 +314,11 @@ def congruent(offset: isl.Aff, position: int, stride: int) -> isl.Set:
         offset = offset.insert_dims(isl.dim_type.in_, position, 1)
     variable = isl.Aff.var_on_domain(offset.get_domain_local_space(), SET, position)
     return variable.sub(offset).mod_val(isl.Val(stride)).zero_basic_set().to_set()
+
+
+def _reached(lattice: isl.Set, position: int) -> isl.Set:
+    """The outer points at which the lattice has any value: an offset that is a fraction asks for more of them."""
+    return lattice.project_out(SET, position, 1).compute_divs().insert_dims(SET, position, 1)
 
 
 def _starts_on(lowers: list[isl.Constraint], position: int, lattice: isl.Set, context: isl.Set) -> bool:

@@ -54,7 +54,7 @@ def sort_strongly_connected(count: int, waits: Callable[[int, int], bool]) -> li
             elif b in stack:
                 low[a] = min(low[a], index[b])
         if low[a] == index[a]:
-            members = []
+            members: list[int] = []
             while not members or members[-1] != a:
                 members.append(stack.pop())
             out.append(sorted(members))

@@ -24,14 +24,14 @@ from planish.astgen.annotated import Graft, materialise
 from planish.astgen.bounds import UnboundedError
 from planish.astgen.levels import Band, level
 from planish.astgen.naming import loop_hint
-from planish.astgen.options import band_options, isolated_part, map_options
+from planish.astgen.options import PLAIN, Settings, band_options, isolated_part, map_options
 from planish.astgen.order import comes_after
 from planish.astgen.project import Actor
 from planish.astgen.state import Instantiate, State, start
 from planish.ir.nest import Block, LoopFacts
 from planish.poly.expression import aff_expr, normalise, piecewise_expr
 from planish.poly.listing import list_maps, list_pieces
-from planish.poly.trees import SEQUENCES, Kind, has_band, kind_of
+from planish.poly.trees import SEQUENCES, Kind, kind_of
 
 SET = isl.dim_type.set
 IN, OUT = isl.dim_type.in_, isl.dim_type.out
@@ -43,18 +43,21 @@ def generate(
     taken: frozenset[str],
     context: isl.Set | None = None,
     facts: Callable[[str], LoopFacts | None] = lambda name: None,
+    settings: Settings = PLAIN,
 ) -> Block:
     """The nest that runs the instances of `schedule` in its order.
 
     `taken`: names that loops must not have. `context`: what is known of the parameters. `facts`: what a mark's name
-    says about the loops of the band under it. Raises UnboundedError for a loop without a bound.
+    says about the loops of the band under it. `settings`: how loops are made that have no options.
+
+    Raises UnboundedError for a loop without a bound.
     """
     root = schedule.get_root()
     domain = schedule.get_domain()
     if context is None:
         context = isl.Set.universe(domain.get_space().params())
     state = start(context.align_params(domain.get_space()), taken)
-    grafts = _Generator(instantiate, facts).node(root, _executed(root, domain), state)
+    grafts = _Generator(instantiate, facts, settings).node(root, _executed(root, domain), state)
     return Block(tuple(materialise(grafts, state.context, ())))
 
 
@@ -70,7 +73,7 @@ def generate_map(
     state = start(context.align_params(schedule.get_space()), taken)
     maps = [m.reset_tuple_id(IN) if m.has_tuple_id(IN) else m for m in list_maps(schedule.reverse())]
     total = max((m.dim(IN) for m in maps), default=0)
-    generator = _Generator(instantiate, lambda name: None)
+    generator = _Generator(instantiate, lambda name: None, PLAIN)
     hints = tuple(f"c{i}" for i in range(total))
     band = Band(0, total, generator.act, hints, options=map_options(options, total))
     grafts = level(band, [Actor(m, 0) for m in maps], state, False)
@@ -85,11 +88,14 @@ def _executed(root: isl.ScheduleNode, domain: isl.UnionSet) -> isl.UnionMap:
 class _Generator:
     """One run: holds the two callbacks that every node needs."""
 
-    __slots__ = ("_facts", "_instantiate")
+    __slots__ = ("_facts", "_instantiate", "_settings")
 
-    def __init__(self, instantiate: Instantiate, facts: Callable[[str], LoopFacts | None]) -> None:
+    def __init__(
+        self, instantiate: Instantiate, facts: Callable[[str], LoopFacts | None], settings: Settings
+    ) -> None:
         self._instantiate = instantiate
         self._facts = facts
+        self._settings = settings
 
     def node(self, node: isl.ScheduleNode, executed: isl.UnionMap, state: State) -> list[Graft]:
         """The code of a subtree."""
@@ -125,7 +131,7 @@ class _Generator:
             inner = self.node(child, executed, state.assuming(guard))
             return [Graft(g.code, g.guard.intersect(guard).gist(state.context), g.busy) for g in inner]
         if kind == Kind.extension:
-            added = node.extension_get_extension().intersect_domain(isl.UnionSet.from_set(state.within))
+            added = node.extension_get_extension().intersect_domain(executed.domain())
             return self.node(child, executed.union(added), state)
         if kind == Kind.expansion:
             return self.node(child, executed.apply_range(node.expansion_get_expansion()), state)
@@ -146,10 +152,9 @@ class _Generator:
             self.act if leaf else lambda actors, at: self.node(child, _union(actors), at),
             tuple(loop_hint(partial.get_at(i)) for i in range(members)),
             (state.facts, *(LoopFacts() for _ in range(members - 1))),
-            band_options(node, state.depth),
+            band_options(node, state.depth, self._settings),
             isolated_part(node, state.depth),
             runs_after=None if leaf else lambda a, b: comes_after(child, a.name, b.name),
-            innermost=not has_band(child),
         )
         deep = state.within.insert_dims(SET, state.depth, members)
         inside = [m.intersect_domain(deep) for m in list_maps(wider)]

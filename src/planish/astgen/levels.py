@@ -38,16 +38,17 @@ LoopKind = Literal["default", "atomic", "separate", "unroll"]
 @dataclass(frozen=True, slots=True, eq=False)
 class Options:
     """How the loop of each dimension is made, by position: in all points, or in a set of them; `isolated` for the
-    isolated part alone."""
+    isolated part alone; `otherwise` where these say nothing."""
 
     everywhere: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
     isolated: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
+    otherwise: Mapping[int, LoopKind] = field(default_factory=dict)
 
     def kinds(self, position: int, isolated: bool) -> list[tuple[LoopKind, isl.Set | None]]:
         """The kinds at a position with the points for which each holds; the last one holds for all others."""
         found = list((self.isolated if isolated else self.everywhere).get(position, ()))
         if not found or found[-1][1] is not None:
-            found.append(("default", None))
+            found.append((self.otherwise.get(position, "default"), None))
         return found
 
 
@@ -60,7 +61,6 @@ class Band:
 
     `hints` are names for the loops, `facts` what is known of each. `part`: the isolated points, over all dimensions.
     `runs_after(a, b)`: at equal points what is below may order `a` after `b` (None: there is nothing below).
-    `innermost`: there are no loops below.
     """
 
     first: int
@@ -71,7 +71,6 @@ class Band:
     options: Options = Options()
     part: isl.Set | None = None
     runs_after: Callable[[Actor, Actor], bool] | None = None
-    innermost: bool = True
 
 
 Active = list[tuple[Actor, isl.Set]]
@@ -110,7 +109,9 @@ def _component(band: Band, active: Active, state: State, isolated: bool) -> list
     part = band.part.project_out(SET, position + 1, band.total - position - 1)
     out: list[Graft] = []
     for piece, inside in split(_union([loosen(points, position) for _, points in active]), part):
-        out += _base(band, _restrict(active, piece), state, inside)
+        some = _restrict(active, piece)
+        if some:
+            out += _base(band, some, state, inside)
     return out
 
 
@@ -238,8 +239,9 @@ def _loop(
     for condition in switch:
         here = known.intersect(condition)
         some = [g.simplified(here) for g in grafts if not g.guard.intersect(here).is_empty()]
-        chosen = replace(bounds, guard=bounds.guard.intersect(condition))
-        out.append(_for(band, name, value, some, chosen, state))
+        if some:
+            chosen = replace(bounds, guard=bounds.guard.intersect(condition))
+            out.append(_for(band, name, value, some, chosen, state))
     return out
 
 

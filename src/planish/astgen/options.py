@@ -1,4 +1,4 @@
-"""What the user asks of the loops, from isl's own forms of options (section 5.1; the manual's "AST generation options").
+"""What the user asks of the loops, from isl's own forms of options (sections 5.1 and 5.6).
 
 >>> import islpy as isl
 >>> found = map_options(isl.UnionMap("{ [i, j] -> separate[x]; [i, j] -> unroll[1] : i >= 4 }"), 2)
@@ -8,12 +8,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import cast
 
 import islpy as isl
 
 from planish.astgen.levels import LoopKind, Options
-from planish.poly.trees import loop_type_of
+from planish.poly.trees import has_band, loop_type_of
 
 SET = isl.dim_type.set
 KINDS: tuple[LoopKind, ...] = ("unroll", "atomic", "separate")
@@ -57,7 +58,18 @@ def _until_whole(
     return tuple(out)
 
 
-def band_options(node: isl.ScheduleNode, first: int) -> Options:
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What holds where options say nothing: for loops with loops inside, and for the innermost ones."""
+
+    outer: LoopKind = "default"
+    inner: LoopKind = "default"
+
+
+PLAIN = Settings()
+
+
+def band_options(node: isl.ScheduleNode, first: int, settings: Settings = PLAIN) -> Options:
     """The options of a band's members, for all points and for the isolated part."""
     everywhere: dict[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = {}
     isolated: dict[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = {}
@@ -68,7 +80,12 @@ def band_options(node: isl.ScheduleNode, first: int) -> Options:
         inner = _TYPES.get(cast(isl.ast_loop_type, node.band_member_get_isolate_ast_loop_type(member)))
         if inner is not None:
             isolated[first + member] = ((cast(LoopKind, inner), None),)
-    return Options(everywhere, isolated)
+    members = node.band_n_member()
+    last = first + members - 1
+    otherwise = dict.fromkeys(range(first, last + 1), settings.outer)
+    if not has_band(node.get_child(0)):
+        otherwise[last] = settings.inner
+    return Options(everywhere, isolated, otherwise)
 
 
 def isolated_part(node: isl.ScheduleNode, first: int) -> isl.Set | None:

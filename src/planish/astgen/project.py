@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import islpy as isl
 
+from planish.astgen.divisions import without_divisions
+
 IN, OUT, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
 
 
@@ -49,7 +51,7 @@ class Actor:
 def loosen(points: isl.Set, position: int) -> isl.Set:
     """The points without existentials that have no explicit form or depend on the dimension itself (Fourier-Motzkin,
     section 5.2): perhaps more points, but no more pieces. What is lost is tested inside."""
-    return points.remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
+    return without_divisions(points, position)
 
 
 def _without(points: isl.Set, first: int) -> isl.Set:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import islpy as isl
 
+from planish.astgen.divisions import convex_without_divisions
 from planish.astgen.strides import find_stride
 
 SET = isl.dim_type.set
@@ -49,7 +50,7 @@ def _scaled(offset: isl.Aff, position: int, stride: int) -> isl.MultiAff:
 
 def _best_base(domain: isl.Set, position: int) -> tuple[int, isl.Aff] | None:
     """The lower bound with the least constant distance to the values, and that distance and 1."""
-    hull = domain.simple_hull().remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
+    hull = convex_without_divisions(domain.simple_hull(), position)
     best: tuple[int, isl.Aff] | None = None
     for c in hull.get_constraints():
         if not c.involves_dims(SET, position, 1):

@@ -14,6 +14,7 @@ from dataclasses import replace
 import islpy as isl
 
 from planish.astgen.generate import generate
+from planish.astgen.options import Settings
 from planish.ir.expr import Expr, Load, Var
 from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Reduce, Stmt
 from planish.ir.simplify import simplify_block
@@ -44,7 +45,7 @@ def lower(scop: Scop, schedule: isl.Schedule, locals: tuple[Array, ...], dropped
 
     taken = {*kernel.sizes, *(s.name for s in kernel.scalars), *(a.name for a in kernel.arrays)}
     taken |= {a.name for a in locals}
-    nest = generate(schedule, instantiate, frozenset(taken), scop.context, MARKS.get)
+    nest = generate(schedule, instantiate, frozenset(taken), scop.context, MARKS.get, Settings("atomic", "separate"))
     nest = simplify_block(nest, assumptions=kernel.assumptions)
     body = simplify_block(promote(nest, frozenset(taken), _types(kernel, locals)), assumptions=kernel.assumptions)
     return replace(kernel, body=Block((*(Alloc(a) for a in locals), *body.body)))
