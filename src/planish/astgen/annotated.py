@@ -5,8 +5,8 @@
 >>> from planish.ir.expr import Const, index
 >>> from planish.ir.nest import Assign
 >>> from planish.ir.types import BOOL
->>> run = Assign("S", (), Const(True, BOOL))
->>> both = [Graft((run,), isl.Set("{ [i] : i >= 5 }")), Graft((run,), isl.Set("{ [i] : i < 5 }"))]
+>>> one, other = (Assign(name, (), Const(True, BOOL)) for name in "AB")
+>>> both = [Graft((one,), isl.Set("{ [i] : i >= 5 }")), Graft((other,), isl.Set("{ [i] : i < 5 }"))]
 >>> (branch,) = materialise(both, isl.Set("{ [i] }"), (index("i"),))
 >>> len(branch.then.body), len(branch.otherwise.body)
 (1, 1)

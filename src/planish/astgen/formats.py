@@ -5,7 +5,7 @@
 >>> found.kind, list_input(found, {"n": 3})[-1]
 ('map', ((2,), ('S', (2,))))
 >>> generate_input(found).body[0].var
-'i'
+'c0'
 """
 
 from __future__ import annotations

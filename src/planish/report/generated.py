@@ -3,8 +3,8 @@
 >>> from planish.astgen.formats import generate_input, parse_input
 >>> found = parse_input("[n] -> { S[i] -> [-i] : 0 <= i < n } { : } { }", "backwards.in")
 >>> print(print_nest(found, generate_input(found)), end="")
-for (int64_t i = -n + 1; i <= 0; i += 1)
-  S(-i);
+for (int64_t c0 = -n + 1; c0 <= 0; c0 += 1)
+  S(-c0);
 """
 
 from __future__ import annotations
