@@ -283,6 +283,10 @@ CHECKS: dict[str, Check] = {
 }
 
 
+EVERY = {"order": 1, "same": 1, "flow": 3, "random": 2, "strategies": 5, "shapes": 5, "plan": 10}
+"""Each check takes one program in so many where not every program goes through all; the costly ones fewer."""
+
+
 def run_check(name: str, program: Program, count: Counter[str]) -> str | None:
     """One check under a bound on isl's work; what exceeds it counts as `given up`."""
     try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from tests.property.checks import run_check
+from tests.property.checks import EVERY, run_check
 from tests.property.programs import make_program
 
 from planish.ir.nest import Assign, For, If, Reduce
@@ -21,9 +21,6 @@ PROGRAMS = 500
 """Programs in the suite."""
 
 STEP = 25
-
-EVERY = {"order": 1, "same": 1, "flow": 3, "random": 2, "strategies": 5, "shapes": 5, "plan": 10}
-"""Each check takes one program in so many; the costly ones fewer."""
 
 SLOW = frozenset({89, 161, 236, 337, 415})
 """Programs that are much work for isl; these are left to runs by hand."""

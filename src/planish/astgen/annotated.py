@@ -23,6 +23,7 @@ from planish.astgen.divisions import convex_without_divisions
 from planish.ir.expr import Expr
 from planish.ir.nest import Assign, Block, If, Reduce, Stmt
 from planish.ir.traverse import walk
+from planish.poly.coalesce import coalesce
 from planish.poly.expression import set_condition
 
 SET = isl.dim_type.set
@@ -76,7 +77,7 @@ def _joined(grafts: Sequence[Graft], context: isl.Set) -> list[Graft]:
     out: list[Graft] = []
     for graft in grafts:
         if out and out[-1].code == graft.code and _excludes(out[-1].guard, graft.guard, context):
-            either = out[-1].guard.union(graft.guard).coalesce()
+            either = coalesce(out[-1].guard.union(graft.guard))
             out[-1] = Graft(graft.code, either.gist(context))
         else:
             out.append(graft)
@@ -108,7 +109,7 @@ def _common(a: isl.Set, b: isl.Set, context: isl.Set) -> isl.Set | None:
     """A condition of both; None where there is none."""
     if a.plain_is_equal(b):
         return a
-    hull = a.union(b).coalesce().unshifted_simple_hull().remove_divs().to_set()
+    hull = coalesce(a.union(b)).unshifted_simple_hull().remove_divs().to_set()
     hull = hull if hull.plain_is_universe() else hull.gist(context)
     return None if hull.plain_is_universe() else hull
 
@@ -123,7 +124,7 @@ def _chain(runs: list[tuple[list[Graft], isl.Set]], context: isl.Set, dims: tupl
     then = _inside(members, common, context, dims)
     otherwise: list[Stmt] = []
     if later:
-        left = context.subtract(common).coalesce()
+        left = coalesce(context.subtract(common))
         if left.n_basic_set() > MOST_ALTERNATIVES:
             left = context
         rest = [([g.simplified(left) for g in m], c.gist(left)) for m, c in later]
@@ -154,7 +155,7 @@ def find_switch(grafts: Sequence[Graft], position: int, context: isl.Set) -> tup
     for graft in grafts:
         if graft.guard.plain_is_universe() or not _is_outer(graft.guard, position):
             continue
-        opposite = context.subtract(graft.guard).coalesce().gist(context)
+        opposite = coalesce(context.subtract(graft.guard)).gist(context)
         if opposite.n_basic_set() == 1 and graft.guard.n_basic_set() == 1 and _is_outer(opposite, position):
             return graft.guard, opposite
     return None

@@ -15,6 +15,7 @@ from planish.astgen.divisions import convex_without_divisions
 from planish.astgen.strides import find_stride
 from planish.ir.expr import Binary, Expr, index
 from planish.ir.traverse import walk_expr
+from planish.poly.coalesce import coalesce
 from planish.poly.expression import add, aff_expr, bound_expr, extremum, floor_div, normalise, scale
 from planish.poly.listing import list_pieces
 
@@ -303,7 +304,7 @@ def convex(domain: isl.Set) -> isl.BasicSet:
     """The convex hull by constraints of a set; existentials get explicit forms first, so that none is lost."""
     if domain.n_basic_set() == 1:
         return domain.get_basic_sets()[0]
-    explicit = domain.compute_divs().coalesce()
+    explicit = coalesce(domain.compute_divs())
     pieces = explicit.get_basic_sets()
     return pieces[0] if len(pieces) == 1 else explicit.simple_hull()
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 
 import islpy as isl
 
+from planish.poly.coalesce import coalesce
+
 SET = isl.dim_type.set
 
 
@@ -77,5 +79,5 @@ def sort_pieces(pieces: Sequence[isl.Set]) -> list[isl.Set]:
         union = pieces[group[0]]
         for number in group[1:]:
             union = union.union(pieces[number])
-        out.append(union.coalesce())
+        out.append(coalesce(union))
     return out

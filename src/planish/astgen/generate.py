@@ -29,6 +29,7 @@ from planish.astgen.order import comes_after
 from planish.astgen.project import Actor
 from planish.astgen.state import Instantiate, State, start
 from planish.ir.nest import Block, LoopFacts
+from planish.poly.coalesce import coalesce
 from planish.poly.expression import aff_expr, normalise, piecewise_expr
 from planish.poly.listing import list_maps, list_pieces
 from planish.poly.trees import SEQUENCES, Kind, kind_of
@@ -169,7 +170,7 @@ class _Generator:
         """One statement for each instance that runs at the point; several of one statement run in their own order."""
         out: list[Graft] = []
         for relation in relations:
-            here = relation.intersect_domain(state.within).coalesce()
+            here = coalesce(relation.intersect_domain(state.within))
             if here.is_empty():
                 continue
             out += self.instances(here, state) if here.is_single_valued() else self.ordered_instances(here, state)
@@ -187,7 +188,7 @@ class _Generator:
     def instances(self, relation: isl.Map, state: State) -> list[Graft]:
         """The statement at the one instance that `relation` gives for each point."""
         domain = relation.domain()
-        guard = domain.compute_divs().coalesce().gist(state.context)
+        guard = coalesce(domain.compute_divs()).gist(state.context)
         known = state.context if guard.plain_is_universe() else state.context.intersect(domain)
         function = isl.PwMultiAff.from_map(relation).gist(known).coalesce()
         if function.n_piece() == 1:

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import islpy as isl
 
+from planish.poly.coalesce import coalesce
+
 SET = isl.dim_type.set
 
 
 def split(domain: isl.Set, part: isl.Set) -> list[tuple[isl.Set, bool]]:
     """The pieces of `domain` in order, each with whether it is the isolated one; only (domain, False) where nothing is
     isolated or the part cannot be separated in the last dimension."""
-    inner = domain.intersect(part).coalesce()
+    inner = coalesce(domain.intersect(part))
     if inner.is_empty():
         return [(domain, False)]
-    rest = domain.subtract(inner).coalesce()
+    rest = coalesce(domain.subtract(inner))
     if rest.is_empty():
         return [(domain, True)]
     last = domain.dim(SET) - 1
@@ -31,9 +33,9 @@ def split(domain: isl.Set, part: isl.Set) -> list[tuple[isl.Set, bool]]:
     between = rest.intersect(smaller).intersect(greater)
     if not between.is_empty():
         return [(domain, False)]
-    before = rest.intersect(smaller).coalesce()
-    after = rest.intersect(greater).coalesce()
-    other = rest.subtract(smaller).subtract(greater).coalesce()
+    before = coalesce(rest.intersect(smaller))
+    after = coalesce(rest.intersect(greater))
+    other = coalesce(rest.subtract(smaller).subtract(greater))
     if not other.is_empty():
         before, after, other = _merge(before, after, other)
     pieces = [(before, False), (inner, True), (after, False), (other, False)]
@@ -55,7 +57,7 @@ def _merge(before: isl.Set, after: isl.Set, other: isl.Set) -> tuple[isl.Set, is
     for name, side in (("after", after), ("before", before)):
         if side.is_empty():
             continue
-        joined = side.union(other).coalesce()
+        joined = coalesce(side.union(other))
         if joined.n_basic_set() <= side.n_basic_set() or joined.simple_hull().to_set().is_subset(joined):
             return (joined, after, empty) if name == "before" else (before, joined, empty)
     for name, side in (("after", after), ("before", before)):

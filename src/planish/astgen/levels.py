@@ -26,6 +26,7 @@ from planish.astgen.unroll import slices
 from planish.ir.expr import Const, Expr, Var, index
 from planish.ir.nest import Block, For, LoopFacts
 from planish.ir.types import INDEX
+from planish.poly.coalesce import coalesce
 from planish.poly.expression import add, normalise
 
 SET = isl.dim_type.set
@@ -119,7 +120,7 @@ def _union(domains: Sequence[isl.Set]) -> isl.Set:
     domain = domains[0]
     for other in domains[1:]:
         domain = domain.union(other)
-    return domain.coalesce()
+    return coalesce(domain)
 
 
 def _restrict(active: Active, piece: isl.Set) -> Active:
@@ -146,7 +147,7 @@ def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graf
         exact = _union([points for _, points in active]) if kind == "unroll" else None
         pieces += _cut(kind, here, [_explicit(actor, state) for actor, _ in active], position, exact)
         if where is not None:
-            domain = domain.subtract(where).coalesce()
+            domain = coalesce(domain.subtract(where))
     if len(kinds) > 1:
         pieces = sort_pieces(pieces)
     out: list[Graft] = []

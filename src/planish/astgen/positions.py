@@ -25,6 +25,7 @@ from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
 from planish.ir.traverse import substitute
 from planish.ir.types import INDEX
 from planish.poly.affine import NotAffineError, affine_function, compared, condition_set, constant_of, isl_name
+from planish.poly.coalesce import coalesce
 from planish.poly.expression import add, scale
 
 SET, IN, OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
@@ -124,7 +125,7 @@ def _instances(name: str, at: tuple[Expr, ...], domain: isl.Set) -> isl.Map:
     for i, x in enumerate(at):
         function = function.set_pw_aff(i, _function(x, space))
     relation = isl.Map.from_multi_pw_aff(function).set_tuple_name(OUT, name)
-    return relation.intersect_domain(domain).coalesce()
+    return coalesce(relation.intersect_domain(domain))
 
 
 def _enter(loop: For, domain: isl.Set, values: Mapping[str, Expr]) -> isl.Set:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import islpy as isl
 
 from planish.astgen.divisions import without_divisions
+from planish.poly.coalesce import coalesce
 
 IN, OUT, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
 
@@ -26,9 +27,9 @@ class Actor:
         self.name: str = relation.get_tuple_name(OUT) or ""
         self.total: int = relation.dim(IN)
         self._explicit: dict[int, isl.Set] = {}
-        points = {self.total: relation.domain().coalesce()}
+        points = {self.total: coalesce(relation.domain())}
         for depth in range(self.total - 1, first, -1):
-            points[depth] = points[depth + 1].project_out(SET, depth, 1).coalesce()
+            points[depth] = coalesce(points[depth + 1].project_out(SET, depth, 1))
         self._points = points
 
     def points(self, depth: int) -> isl.Set:
@@ -44,7 +45,10 @@ class Actor:
                 whole = relation.move_dims(IN, self.total, OUT, 0, relation.dim(OUT)).domain()
             else:
                 whole = self.explicit(depth + 1)
-            self._explicit[depth] = _without(whole, depth)
+            loose = _without(whole, depth)
+            # Dropping constraints may lose points where divisions depend on each other.
+            exact = self._points.get(depth)
+            self._explicit[depth] = loose if exact is None or exact.is_subset(loose) else exact
         return self._explicit[depth]
 
 
@@ -69,7 +73,7 @@ def _without(points: isl.Set, first: int) -> isl.Set:
         left = basic.dim(SET) - first
         loose = basic.drop_constraints_involving_dims(SET, first, left).project_out(SET, first, left).to_set()
         out = loose if out is None else out.union(loose)
-    return points.project_out(SET, first, points.dim(SET) - first) if out is None else out.coalesce()
+    return points.project_out(SET, first, points.dim(SET) - first) if out is None else coalesce(out)
 
 
 def _is_determined(basic: isl.BasicSet, position: int) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import islpy as isl
 
 from planish.astgen.components import sort_pieces
+from planish.poly.coalesce import coalesce
 
 
 def separate(domains: Sequence[isl.Set], budget: int) -> list[isl.Set] | None:
@@ -26,7 +27,7 @@ def separate(domains: Sequence[isl.Set], budget: int) -> list[isl.Set] | None:
         for piece in pieces:
             fresh += [piece.intersect(domain), piece.subtract(domain)]
             rest = rest.subtract(piece)
-        pieces = [p.coalesce() for p in (*fresh, rest) if not p.is_empty()]
+        pieces = [coalesce(p) for p in (*fresh, rest) if not p.is_empty()]
         if len(pieces) > budget:
             return None
     convex = [b for p in pieces for b in _convex(p)]
@@ -42,4 +43,4 @@ def disjoint(domain: isl.Set, budget: int) -> list[isl.Set]:
 
 
 def _convex(domain: isl.Set) -> list[isl.Set]:
-    return [b.to_set() for b in domain.make_disjoint().coalesce().make_disjoint().get_basic_sets()]
+    return [b.to_set() for b in coalesce(domain.make_disjoint()).make_disjoint().get_basic_sets()]

@@ -16,6 +16,7 @@ import islpy as isl
 
 from planish.ir.expr import Expr
 from planish.ir.nest import LoopFacts, Stmt
+from planish.poly.coalesce import coalesce
 
 SET = isl.dim_type.set
 
@@ -64,7 +65,7 @@ class State:
         context = self.context.insert_dims(SET, self.depth, 1).intersect(ensured)
         within = self.within.insert_dims(SET, self.depth, 1).intersect(ensured).intersect(piece)
         if within.n_basic_set() > 1:
-            within = within.coalesce()
+            within = coalesce(within)
         taken = self.taken if name is None else self.taken | {name}
         return State(context, within, (*self.dims, dim), taken)
 
