@@ -2,7 +2,8 @@
 
 Each program goes through every check in a child process, which is ended if one takes too long. The line of progress
 names the next seed, so that a run which was interrupted goes on with `--seed`; faults are printed and counted. With
-`--of programs-sampled`, the costly checks are made for a part of them, as in the suite. With `--of maps`, schedule maps (see `tests.property.maps`) are made instead of programs.
+`--of programs-sampled`, the costly checks are made for a part of them, as in the suite. With `--of maps`,
+schedule maps (see `tests.property.maps`) are made instead of programs.
 
 >>> parse(["--count", "3"]).seed
 0

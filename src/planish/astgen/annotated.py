@@ -205,9 +205,18 @@ def find_busy(grafts: Sequence[Graft], ensured: isl.Set, position: int) -> isl.S
     out: isl.Set | None = None
     for graft in grafts:
         where = ensured if graft.busy is None else ensured.intersect(graft.busy)
-        hull = where.project_out(SET, position, 1).remove_divs().simple_hull().to_set()
+        outer = where.project_out(SET, position, 1).remove_divs()
         if out is None:
-            out = hull
-        elif not hull.plain_is_equal(out):
-            out = out.union(hull).simple_hull().to_set()
+            out = outer
+        elif not outer.plain_is_equal(out):
+            out = coalesce(out.union(outer))
+            if out.n_basic_set() > MOST_ALTERNATIVES:
+                out = out.simple_hull().to_set()
     return ensured.project_out(SET, position, 1) if out is None else out
+
+
+def simplify_guard(guard: isl.Set, known: isl.Set) -> isl.Set:
+    """What is left to test of a condition where something is known."""
+    if guard.plain_is_universe():
+        return guard
+    return isl.Set.universe(guard.get_space()) if known.is_subset(guard) else guard.gist(known)

@@ -72,7 +72,8 @@ def find_range(
         return hull
     near = _piecewise_range(lattice, pieces, position, context, dims)
     lower, upper = extremum("max", [hull.lower, near.lower]), extremum("min", [hull.upper, near.upper])
-    if _work(lower, upper) > _work(hull.lower, hull.upper) + 2 and not _scans_far(domain, pieces, position, FAR):
+    divisions, extrema = _extra_work((lower, upper), (hull.lower, hull.upper))
+    if (divisions > 0 or extrema > 4) and not _scans_far(domain, pieces, position, FAR):
         return hull
     return replace(hull, lower=lower, upper=upper)
 
@@ -205,11 +206,24 @@ def _hull_range(
         ensured = ensured.intersect(lattice)
         guard = guard.intersect(_reached(lattice, position))
         if not _starts_on(lowers, position, lattice, context):
-            lower = _aligned(lower, step, normalise(aff_expr(offset, all_dims)))
+            apart = extremum("max", [_first_from(c, offset, step, position, context, all_dims) for c in lowers])
+            joint = _aligned(lower, step, normalise(aff_expr(offset, all_dims)))
+            lower = min(apart, joint, key=_work)
             counted = _counted(facing, offset, step, position, all_dims, ensured, guard) if countable else None
             if counted is not None and _work(counted.lower, counted.upper) < _work(lower, upper):
                 return counted
     return Range(lower, upper, step, None, ensured, guard)
+
+
+def _extra_work(bounds: tuple[Expr, Expr], others: tuple[Expr, Expr]) -> tuple[int, int]:
+    """How many more divisions, and minima and maxima, are in some bounds than in others."""
+
+    def count(ops: tuple[str, ...], both: tuple[Expr, Expr]) -> int:
+        return sum(isinstance(x, Binary) and x.op in ops for bound in both for x in walk_expr(bound))
+
+    kinds = (("floordiv", "mod"), ("min", "max"))
+    divisions, extrema = (count(ops, bounds) - count(ops, others) for ops in kinds)
+    return divisions, extrema
 
 
 def _work(*bounds: Expr) -> int:
@@ -320,6 +334,38 @@ def congruent(offset: isl.Aff, position: int, stride: int) -> isl.Set:
 def _reached(lattice: isl.Set, position: int) -> isl.Set:
     """The outer points at which the lattice has any value: an offset that is a fraction asks for more of them."""
     return lattice.project_out(SET, position, 1).compute_divs().insert_dims(SET, position, 1)
+
+
+def _first_from(
+    bound: isl.Constraint, offset: isl.Aff, stride: int, position: int, context: isl.Set, dims: tuple[Expr, ...]
+) -> Expr:
+    """The first value on the stride that is not below a bound."""
+    origin = offset if offset.dim(isl.dim_type.in_) > position else offset.insert_dims(isl.dim_type.in_, position, 1)
+    if abs(_coefficient(bound, position)) == 1 and origin.get_denominator_val().is_one():
+        value = bound.get_bound(SET, position)
+        below = value.sub(origin)
+        missing = _distance(below, stride, context)
+        if missing is not None:
+            return normalise(add(aff_expr(value, dims), index(missing)))
+        low, high = context.min_val(below), context.max_val(below)
+        if low.is_int() and high.is_int():
+            least, most = (-(-int(x.to_python()) // stride) for x in (low, high))
+            if least == most:
+                return normalise(add(aff_expr(origin, dims), index(stride * least)))
+    return _aligned(normalise(bound_expr(bound, position, dims)), stride, normalise(aff_expr(origin, dims)))
+
+
+def _distance(below: isl.Aff, stride: int, context: isl.Set) -> int | None:
+    """How far it is from a value to the next multiple of the stride, where that is the same everywhere."""
+    point = context.sample_point()
+    if point.is_void():
+        return None
+    there = below.eval(point)
+    if not there.is_int():
+        return None
+    missing = -int(there.to_python()) % stride
+    lattice = below.add_constant_val(isl.Val(missing)).mod_val(isl.Val(stride)).zero_basic_set().to_set()
+    return missing if context.is_subset(lattice) else None
 
 
 def _starts_on(lowers: list[isl.Constraint], position: int, lattice: isl.Set, context: isl.Set) -> bool:

@@ -30,7 +30,7 @@ from planish.astgen.project import Actor
 from planish.astgen.state import Instantiate, State, start
 from planish.ir.nest import Block, LoopFacts
 from planish.poly.coalesce import coalesce
-from planish.poly.expression import aff_expr, normalise, piecewise_expr
+from planish.poly.expression import aff_expr, normalise, select_expr
 from planish.poly.listing import list_maps, list_pieces
 from planish.poly.trees import SEQUENCES, Kind, kind_of
 
@@ -196,9 +196,35 @@ class _Generator:
             at = tuple(normalise(aff_expr(only.get_at(i), state.dims)) for i in range(only.dim(OUT)))
         else:
             at = tuple(
-                piecewise_expr(function.get_at(i).gist(known).coalesce(), state.dims) for i in range(function.dim(OUT))
+                select_expr(_pieces(function.get_at(i).gist(known)), state.dims) for i in range(function.dim(OUT))
             )
         return [Graft((self._instantiate(relation.get_tuple_name(OUT), at),), guard)]
+
+
+def _pieces(function: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
+    """The pieces of a function without those whose value another one's formula gives as well; conditions that are
+    quick to test come first, since the last piece needs no test."""
+    pieces: list[tuple[isl.Set, isl.Aff]] = []
+    function.coalesce().foreach_piece(lambda domain, value: pieces.append((domain, value)))
+    kept: list[tuple[isl.Set, isl.Aff]] = []
+    for number, (domain, value) in enumerate(pieces):
+        for place, (other_domain, other) in enumerate(kept):
+            if domain.is_subset(value.eq_set(other)):
+                kept[place] = coalesce(other_domain.union(domain)), other
+                break
+        else:
+            later = pieces[number + 1 :]
+            mate = next((i for i, (_, other) in enumerate(later) if domain.is_subset(value.eq_set(other))), None)
+            if mate is None:
+                kept.append((domain, value))
+            else:
+                other_domain, other = later[mate]
+                pieces[number + 1 + mate] = coalesce(other_domain.union(domain)), other
+    return sorted(kept, key=lambda piece: _tests(piece[0]))
+
+
+def _tests(domain: isl.Set) -> int:
+    return sum(len(basic.get_constraints()) for basic in domain.get_basic_sets())
 
 
 def _grouped(grafts: list[Graft]) -> list[Graft]:

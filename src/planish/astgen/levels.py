@@ -14,7 +14,7 @@ from typing import Literal
 
 import islpy as isl
 
-from planish.astgen.annotated import Graft, find_busy, find_common, find_switch, materialise
+from planish.astgen.annotated import Graft, find_busy, find_common, find_switch, materialise, simplify_guard
 from planish.astgen.bounds import Range, UnboundedError, find_range
 from planish.astgen.components import sort_components, sort_pieces
 from planish.astgen.isolate import split
@@ -263,12 +263,12 @@ def _for(band: Band, name: str, value: Expr, grafts: list[Graft], bounds: Range,
     guard = bounds.guard.intersect(common)
     if guard.plain_is_universe():
         return Graft((loop,), guard.project_out(SET, position, 1), busy)
-    return Graft((loop,), guard.project_out(SET, position, 1).gist(state.context.intersect(busy)), busy)
+    return Graft((loop,), simplify_guard(guard.project_out(SET, position, 1), state.context.intersect(busy)), busy)
 
 
 def _outer(points: isl.Set, position: int) -> isl.Set:
     """What the outer dimensions have to satisfy, without divisions."""
-    return points.project_out(SET, position, 1).remove_divs().simple_hull().to_set()
+    return points.project_out(SET, position, 1).remove_divs()
 
 
 def _shift_graft(graft: Graft, position: int, distance: int) -> Graft:
@@ -282,9 +282,9 @@ def _at_value(graft: Graft, bounds: Range, state: State) -> Graft:
     whole = graft.guard.intersect(bounds.ensured).intersect(bounds.guard)
     guard = whole.project_out(SET, position, 1).compute_divs()
     if graft.busy is None:
-        return Graft(graft.code, guard.gist(state.context))
+        return Graft(graft.code, simplify_guard(guard, state.context))
     busy = _outer(graft.busy.intersect(bounds.ensured), position)
-    return Graft(graft.code, guard.gist(state.context.intersect(busy)), busy)
+    return Graft(graft.code, simplify_guard(guard, state.context.intersect(busy)), busy)
 
 
 __all__ = ["Actor", "Band", "Options", "UnboundedError", "level"]

@@ -245,13 +245,16 @@ def _defines_division(constraint: isl.Constraint) -> bool:
 
 def piecewise_expr(function: isl.PwAff, dims: Sequence[Expr]) -> Expr:
     """The value of a piecewise function at `dims`: nested selections, the last piece without a test."""
-    pieces = list(function.coalesce().get_pieces())
-    out: Expr | None = None
-    for domain, aff in reversed(pieces):
-        value = aff_expr(aff, dims)
-        out = value if out is None else Select(set_condition(domain, dims), value, out)
-    if out is None:
+    return select_expr(list(function.coalesce().get_pieces()), dims)
+
+
+def select_expr(pieces: Sequence[tuple[isl.Set, isl.Aff]], dims: Sequence[Expr]) -> Expr:
+    """The value of the first piece whose domain holds the point `dims`; the last one's domain is not tested."""
+    if not pieces:
         raise ValueError("a function that is defined nowhere has no expression")
+    out = aff_expr(pieces[-1][1], dims)
+    for domain, aff in reversed(pieces[:-1]):
+        out = Select(set_condition(domain, dims), aff_expr(aff, dims), out)
     return out
 
 
