@@ -219,4 +219,7 @@ def simplify_guard(guard: isl.Set, known: isl.Set) -> isl.Set:
     """What is left to test of a condition where something is known."""
     if guard.plain_is_universe():
         return guard
-    return isl.Set.universe(guard.get_space()) if known.is_subset(guard) else guard.gist(known)
+    if known.is_subset(guard):
+        return isl.Set.universe(guard.get_space())
+    # isl 0.28 crashes on some gists in the context of a union.
+    return guard.gist(known if known.n_basic_set() <= 1 else known.simple_hull().to_set())

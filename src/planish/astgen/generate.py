@@ -73,6 +73,7 @@ def generate_map(
     made (`{ [i, j] -> separate[1] }`). Raises UnboundedError for a loop without a bound."""
     state = start(context.align_params(schedule.get_space()), taken)
     maps = [m.reset_tuple_id(IN) if m.has_tuple_id(IN) else m for m in list_maps(schedule.reverse())]
+    maps = [m.intersect_params(state.context.params()) for m in maps]
     total = max((m.dim(IN) for m in maps), default=0)
     generator = _Generator(instantiate, lambda name: None, PLAIN)
     hints = tuple(f"c{i}" for i in range(total))

@@ -21,7 +21,7 @@ from planish.astgen.isolate import split
 from planish.astgen.project import Actor, loosen
 from planish.astgen.separate import disjoint, separate
 from planish.astgen.state import State
-from planish.astgen.strides import find_shifts, shift
+from planish.astgen.strides import find_shifts, find_stride, shift
 from planish.astgen.unroll import slices
 from planish.ir.expr import Const, Expr, Var, index
 from planish.ir.nest import Block, For, LoopFacts
@@ -32,6 +32,9 @@ from planish.poly.expression import add, normalise
 SET = isl.dim_type.set
 SEPARATION_BUDGET = 24
 """The most pieces one loop is cut into; past it, one loop with guards inside."""
+
+MOST_BASES = 4
+"""The residues that are tried as the one on which a loop over shifted statements runs."""
 
 LoopKind = Literal["default", "atomic", "separate", "unroll"]
 
@@ -186,16 +189,32 @@ def _cut(
             return disjoint(domain, SEPARATION_BUDGET)
 
 
+def _grouped(
+    active: Active, shifts: list[int], position: int
+) -> tuple[list[tuple[int, Active]], list[isl.Set], isl.Set | None]:
+    """Statements by how far they lie behind the loop's value, their points moved back to it, and those that hold all
+    the others, if there are any."""
+    groups = [(r, [active[i] for i in range(len(active)) if shifts[i] == r]) for r in sorted(set(shifts))]
+    back = [shift(points, position, -r) for r, members in groups for _, points in members]
+    return groups, back, next((s for s in back if all(x is s or x.is_subset(s) for x in back)), None)
+
+
 def _shifted(band: Band, active: Active, shifts: list[int], state: State, isolated: bool) -> list[Graft]:
     """One strided loop for statements on different residues: inside, each group runs at its distance from the
     loop's value, the nearest first."""
     position = state.depth
-    groups = [(r, [active[i] for i in range(len(active)) if shifts[i] == r]) for r in sorted(set(shifts))]
-    back = [loosen(shift(points, position, -r), position) for r, members in groups for _, points in members]
+    stride, _ = find_stride(active[0][1], position)
+    bases = sorted(set(shifts))[:MOST_BASES]
+    choices = [_grouped(active, [(s - base) % stride for s in shifts], position) for base in bases]
+    # Where one statement's values, moved back, hold all others, one loop will do.
+    groups, back, widest = next((c for c in choices if c[2] is not None), choices[0])
     explicit = [shift(_explicit(actor, state), position, -r) for r, members in groups for actor, _ in members]
     out: list[Graft] = []
     kind = band.options.kinds(position, isolated)[-1][0]
-    pieces = _cut(kind, _union(back), explicit, position)
+    if widest is not None and kind != "separate":
+        pieces = [loosen(widest, position)]
+    else:
+        pieces = _cut(kind, _union([loosen(points, position) for points in back]), explicit, position)
     for piece in pieces:
         inside = [(r, _restrict(members, shift(piece, position, r))) for r, members in groups]
         some = [(r, members) for r, members in inside if members]
