@@ -75,7 +75,10 @@ def verify_input(found: Input, nest: Block, sizes: Sequence[Sizes], operations: 
         verdict = verify_tree(nest, found.schedule, found.context, operations)
     else:
         verdict = verify_map(nest, found.schedule_map, found.context, operations)
-    return verdict if verdict.answer != "given up" else _run(found, nest, sizes, verdict.detail)
+    if verdict.answer == "differs":
+        shown = _run(found, nest, [verdict.sizes], f"not confirmed by running: {verdict.detail}")
+        return verdict if shown.answer == "differs" else shown
+    return verdict if verdict.answer == "proven" else _run(found, nest, sizes, verdict.detail)
 
 
 def _run(found: Input, nest: Block, sizes: Sequence[Sizes], reason: str) -> Verdict:

@@ -16,8 +16,8 @@ differs: S(1) runs before S(0), which is scheduled before it, for n = 2
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 import islpy as isl
@@ -41,10 +41,14 @@ else helps."""
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was found; `detail` is the example or the reason."""
+    """What was found; `detail` is the example or the reason, `sizes` those of the example.
+
+    An example deserves to be run: some of isl's operations lose elements, on both sides of the comparison.
+    """
 
     answer: Literal["proven", "differs", "given up"]
     detail: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.answer}: {self.detail}" if self.detail else self.answer
@@ -67,7 +71,7 @@ def _bounded(compare: Callable[[], None], operations: int) -> Verdict:
         try:
             compare()
         except _DifferenceError as difference:
-            return Verdict("differs", difference.sentence)
+            return Verdict("differs", difference.sentence + _ending(difference.sizes), difference.sizes)
         except NotAffineError as error:
             return Verdict("given up", f"an expression cannot be read back: {error.reason}")
         except _UnpairedError:
@@ -82,14 +86,15 @@ def _bounded(compare: Callable[[], None], operations: int) -> Verdict:
 class _DifferenceError(Exception):
     """The nest and the schedule differ."""
 
-    def __init__(self, sentence: str) -> None:
+    def __init__(self, sentence: str, sizes: Mapping[str, int]) -> None:
         super().__init__(sentence)
         self.sentence = sentence
+        self.sizes = sizes
 
 
 def _differing(instances: isl.UnionSet, what: str) -> _DifferenceError:
     name, sizes = _example(instances)
-    return _DifferenceError(f"{name} {what}{sizes}")
+    return _DifferenceError(f"{name} {what}", sizes)
 
 
 class _UnpairedError(Exception):
@@ -255,9 +260,9 @@ class _InOrder:
     def compare(self, before: isl.UnionMap, after: isl.UnionMap) -> None:
         wrong = before.intersect(after.apply_range(self._later))
         if not wrong.is_empty():
-            raise _DifferenceError(self._explain(wrong, after))
+            raise self._explain(wrong, after)
 
-    def _explain(self, wrong: isl.UnionMap, after: isl.UnionMap) -> str:
+    def _explain(self, wrong: isl.UnionMap, after: isl.UnionMap) -> _DifferenceError:
         """An instance that runs too early, and one that should have run before it."""
         point = _small(wrong.wrap())
         one = isl.UnionSet.from_point(point)
@@ -269,10 +274,10 @@ class _InOrder:
         second = places.intersect_domain(schedule.intersect_range(late).domain())
         pairs = first.lex_lt_union_map(second)
         if pairs.is_empty():
-            return f"two instances run in the wrong order{_sizes(point)}"
+            return _DifferenceError("two instances run in the wrong order", _sizes(point))
         pair = isl.UnionSet.from_point(_small(pairs.wrap())).unwrap()
         (a, _), (b, _) = _example(pair.domain()), _example(pair.range())
-        return f"{a} runs before {b}, which is scheduled before it{_sizes(point)}"
+        return _DifferenceError(f"{a} runs before {b}, which is scheduled before it", _sizes(point))
 
 
 _View = _Once | _InOrder
@@ -293,18 +298,22 @@ def _small(points: isl.UnionSet) -> isl.Point:
     return points.sample_point()
 
 
-def _example(points: isl.UnionSet) -> tuple[str, str]:
+def _example(points: isl.UnionSet) -> tuple[str, dict[str, int]]:
     """A point of a set of instances, and the sizes for which it is one."""
     point = _small(points)
     at = ", ".join(str(point.get_coordinate_val(SET, i)) for i in range(point.get_space().dim(SET)))
     return f"{point.get_space().get_tuple_name(SET)}({at})", _sizes(point)
 
 
-def _sizes(point: isl.Point) -> str:
-    """The sizes of a point, as the end of a sentence."""
+def _sizes(point: isl.Point) -> dict[str, int]:
     space = point.get_space()
-    values = [
-        f"{source_name(str(space.get_dim_name(PARAM, i)))} = {point.get_coordinate_val(PARAM, i)}"
+    return {
+        source_name(str(space.get_dim_name(PARAM, i))): int(point.get_coordinate_val(PARAM, i).to_python())
         for i in range(space.dim(PARAM))
-    ]
-    return f", for {', '.join(values)}" if values else ""
+    }
+
+
+def _ending(sizes: Mapping[str, int]) -> str:
+    """The sizes as the end of a sentence."""
+    values = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+    return f", for {values}" if values else ""
