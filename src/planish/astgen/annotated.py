@@ -27,7 +27,7 @@ from planish.poly.coalesce import coalesce
 from planish.poly.expression import set_condition
 
 SET = isl.dim_type.set
-MOST_SWITCHED = 4
+MOST_SWITCHED = 3
 """A loop with more statements than this is not made twice to free it from a test that it does not change."""
 MOST_ALTERNATIVES = 4
 """A complement of more convex parts than this is not used to simplify what follows in `else`."""
@@ -152,9 +152,10 @@ def find_switch(grafts: Sequence[Graft], position: int, context: isl.Set) -> tup
     of them needs no test inside. None where there is none, or the copies would be many."""
     if len(grafts) < 2 or sum(count_statements(g.code) for g in grafts) > MOST_SWITCHED:
         return None
-    for graft in grafts:
-        if graft.guard.plain_is_universe() or not _is_outer(graft.guard, position):
-            continue
+    tested = [g for g in grafts if not g.guard.plain_is_universe()]
+    if not all(_is_outer(g.guard, position) for g in tested):
+        return None
+    for graft in tested:
         opposite = coalesce(context.subtract(graft.guard)).gist(context)
         if opposite.n_basic_set() == 1 and graft.guard.n_basic_set() == 1 and _is_outer(opposite, position):
             return graft.guard, opposite
