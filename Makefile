@@ -13,6 +13,7 @@ demo: setup
 	$(BIN)/planish build examples/polybench/gemm.c -o build/demo
 
 test: setup
+	@scripts/fetch_isl_tests.sh || true
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
