@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from planish.astgen.divisions import convex_without_divisions
+from planish.astgen.divisions import convex_without_divisions, with_known_divisions
 from planish.ir.expr import Expr
 from planish.ir.nest import Assign, Block, If, Reduce, Stmt
 from planish.ir.traverse import walk
@@ -206,7 +206,7 @@ def find_busy(grafts: Sequence[Graft], ensured: isl.Set, position: int) -> isl.S
     out: isl.Set | None = None
     for graft in grafts:
         where = ensured if graft.busy is None else ensured.intersect(graft.busy)
-        outer = where.project_out(SET, position, 1).remove_divs()
+        outer = with_known_divisions(where.project_out(SET, position, 1))
         if out is None:
             out = outer
         elif not outer.plain_is_equal(out):

@@ -33,7 +33,8 @@ class UnboundedError(Exception):
 @dataclass(frozen=True, slots=True, eq=False)
 class Range:
     """The values of a dimension: from `lower` to `upper` (inclusive) by `stride`; `only` where there is just one.
-    With an `origin`, the bounds are numbers of steps from there.
+    With an `origin`, the bounds are numbers of steps from there. `fractional`: `guard` asks that the offset of the
+    stride be whole, which the loop itself does not see to.
 
     `ensured`: the points for which a loop with these bounds (or the single value) runs, if `guard` holds. `guard`:
     what remains to be tested of the outer dimensions, a set that still has this one.
@@ -46,6 +47,7 @@ class Range:
     ensured: isl.Set
     guard: isl.Set
     origin: Expr | None = None
+    fractional: bool = False
 
     def value_of(self, steps: Expr) -> Expr:
         """The value of the dimension at a value of the loop."""
@@ -95,7 +97,7 @@ def _piecewise_range(
         if any(r.only is not None or r.stride != stride for r in ranges):
             # A single value is on the stride only where its piece is there.
             lower = _aligned(lower, stride, normalise(aff_expr(offset, (*dims, ZERO))))
-    return Range(lower, upper, stride, None, ensured, guard)
+    return Range(lower, upper, stride, None, ensured, guard, fractional=not guard.plain_is_universe())
 
 
 def _common_bounds(domain: isl.Set, pieces: list[isl.BasicSet], position: int, context: isl.Set) -> isl.Set:
@@ -200,19 +202,22 @@ def _hull_range(
     lower = extremum("max", low)
     upper = extremum("min", [normalise(bound_expr(c, position, all_dims)) for c in uppers])
     ensured = facing.to_set()
+    fractional = False
     if step > 1:
         assert offset is not None
         lattice = congruent(offset, position, step)
         ensured = ensured.intersect(lattice)
-        guard = guard.intersect(_reached(lattice, position))
+        reached = _reached(lattice, position)
+        fractional = not reached.plain_is_universe()
+        guard = guard.intersect(reached)
         if not _starts_on(lowers, position, lattice, context):
             apart = extremum("max", [_first_from(c, offset, step, position, context, all_dims) for c in lowers])
             joint = _aligned(lower, step, normalise(aff_expr(offset, all_dims)))
             lower = min(apart, joint, key=_work)
             counted = _counted(facing, offset, step, position, all_dims, ensured, guard) if countable else None
             if counted is not None and _work(counted.lower, counted.upper) < _work(lower, upper):
-                return counted
-    return Range(lower, upper, step, None, ensured, guard)
+                return replace(counted, fractional=fractional)
+    return Range(lower, upper, step, None, ensured, guard, fractional=fractional)
 
 
 def _extra_work(bounds: tuple[Expr, Expr], others: tuple[Expr, Expr]) -> tuple[int, int]:

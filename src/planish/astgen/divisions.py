@@ -29,3 +29,11 @@ def convex_without_divisions(points: isl.BasicSet, position: int) -> isl.BasicSe
         return points
     out = points.remove_unknown_divs().remove_divs_involving_dims(SET, position, 1)
     return out if points.is_subset(out) else points.remove_divs()
+
+
+def with_known_divisions(points: isl.Set) -> isl.Set:
+    """The set without existentials that have no explicit form."""
+    if not any(basic.dim(DIV) for basic in points.get_basic_sets()):
+        return points
+    out = points.remove_unknown_divs()
+    return out if points.is_subset(out) else points.remove_divs()

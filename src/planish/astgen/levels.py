@@ -278,7 +278,8 @@ def _for(band: Band, name: str, value: Expr, grafts: list[Graft], bounds: Range,
     upper = normalise(add(bounds.upper, index(1)))
     step = 1 if bounds.origin is not None else bounds.stride
     loop = For(name, bounds.lower, upper, step, Block(tuple(body)), facts)
-    busy = find_busy(grafts, bounds.ensured, position)
+    ensured = bounds.ensured.remove_divs() if bounds.fractional else bounds.ensured
+    busy = find_busy(grafts, ensured, position)
     guard = bounds.guard.intersect(common)
     if guard.plain_is_universe():
         return Graft((loop,), guard.project_out(SET, position, 1), busy)
