@@ -16,6 +16,7 @@ from planish.ir.arithmetic import quotient, remainder
 from planish.ir.expr import Binary, Compare, CompareOp, Const, Expr, Select, Unary, Var, index, type_of
 from planish.ir.types import BOOL, INDEX
 from planish.poly.affine import source_name
+from planish.poly.coalesce import coalesce
 
 ZERO = index(0)
 TRUE = Const(True, BOOL)
@@ -233,7 +234,8 @@ def _is_size(expr: Expr) -> int:
 def set_condition(domain: isl.Set, dims: Sequence[Expr]) -> Expr:
     """Membership of the point `dims` in a set, as a condition; existentials must have explicit forms."""
     parts = []
-    for basic in domain.compute_divs().coalesce().get_basic_sets():
+    # Coalescing may lose the explicit form of a division again.
+    for basic in coalesce(domain.compute_divs()).compute_divs().get_basic_sets():
         constraints = basic.get_constraints()
         parts.append(conjunction(constraint_expr(c, dims) for c in constraints if not _defines_division(c)))
     return disjunction(parts)
