@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from planish.astgen.divisions import convex_without_divisions
+from planish.astgen.project import determines
 from planish.astgen.strides import find_stride
 from planish.ir.expr import Binary, Expr, index
 from planish.ir.traverse import walk_expr
@@ -104,10 +105,11 @@ def _common_bounds(domain: isl.Set, pieces: list[isl.BasicSet], position: int, c
     """The constraints of the hull that the bounds of every piece imply, whether or not the piece is there."""
     out = isl.Set.universe(domain.get_space())
     slim = [_plain(p, position).get_constraints() for p in pieces]
-    for c in _facing(_plain(convex(domain), position).get_constraints(), position, 1):
-        out = out.intersect(_implied(c, [_facing(p, position, 1) for p in slim], context))
-    for c in _facing(_plain(convex(domain), position).get_constraints(), position, -1):
-        out = out.intersect(_implied(c, [_facing(p, position, -1) for p in slim], context))
+    hull = _plain(convex(domain), position).get_constraints()
+    for sign in (1, -1):
+        sides = [_facing(p, position, sign) for p in slim]
+        for c in _facing(hull, position, sign):
+            out = out.intersect(_implied(c, sides, context))
     return out
 
 
@@ -173,7 +175,7 @@ def _is_near(domain: isl.Set, own: isl.Aff, bound: isl.Aff, sign: int, far: int)
 def _hull_range(
     domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], lattice: isl.Set, countable: bool
 ) -> Range:
-    known = context.simple_hull().remove_unknown_divs() if context.n_basic_set() > 1 else _only(context)
+    known = context.simple_hull().remove_unknown_divs()
     hull = convex(domain).remove_unknown_divs()
     slim = convex_without_divisions(hull.gist(known), position)
     guard = slim.drop_constraints_involving_dims(SET, position, 1).to_set()
@@ -194,7 +196,7 @@ def _hull_range(
     if not lowers or not uppers:
         raise UnboundedError
     step, offset = find_stride(lattice, position)
-    if _has_one_value(facing, known, position, step) or (step > 1 and _is_function(lattice, position)):
+    if _has_one_value(facing, known, position, step) or (step > 1 and determines(lattice, position)):
         found = _find_value(lattice.intersect(facing.to_set()), position)
         if found is not None:
             return _single(found.gist(_outer(context, position)), lattice, slim.to_set(), guard, position, all_dims)
@@ -255,11 +257,6 @@ def _counted(
     return Range(lower, upper, stride, None, ensured, guard, normalise(aff_expr(offset, dims)))
 
 
-def _only(context: isl.Set) -> isl.BasicSet:
-    pieces = context.get_basic_sets()
-    return pieces[0].remove_unknown_divs() if pieces else context.simple_hull()
-
-
 def _single(
     value: isl.Aff, domain: isl.Set, slim: isl.Set, guard: isl.Set, position: int, dims: tuple[Expr, ...]
 ) -> Range:
@@ -297,12 +294,6 @@ def _has_one_value(bounds: isl.BasicSet, known: isl.BasicSet, position: int, str
     moved = isl.MultiAff.identity(space.map_from_set())
     moved = moved.set_at(position, moved.get_at(position).add_constant_val(isl.Val(stride)))
     return inside.intersect(inside.preimage_multi_aff(moved)).is_empty()
-
-
-def _is_function(points: isl.Set, position: int) -> bool:
-    """Whether the outer dimensions determine the dimension."""
-    graph = isl.Map.from_range(points).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, position)
-    return bool(graph.is_single_valued())
 
 
 def _find_value(domain: isl.Set, position: int) -> isl.Aff | None:

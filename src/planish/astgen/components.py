@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import islpy as isl
 
+from planish.core.graph import order_components
 from planish.poly.coalesce import coalesce
 
 SET = isl.dim_type.set
@@ -34,37 +35,7 @@ def sort_components(
                 return sign > 0
         return after(a, b)
 
-    return sort_strongly_connected(len(points), waits)
-
-
-def sort_strongly_connected(count: int, waits: Callable[[int, int], bool]) -> list[list[int]]:
-    """Strongly connected components of `waits(a, b)` (a comes after b), earlier ones first (Tarjan's algorithm);
-    independent ones stay in the order of their numbers."""
-    edges = [[b for b in range(count) if a != b and waits(a, b)] for a in range(count)]
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    stack: list[int] = []
-    out: list[list[int]] = []
-
-    def visit(a: int) -> None:
-        index[a] = low[a] = len(index)
-        stack.append(a)
-        for b in edges[a]:
-            if b not in index:
-                visit(b)
-                low[a] = min(low[a], low[b])
-            elif b in stack:
-                low[a] = min(low[a], index[b])
-        if low[a] == index[a]:
-            members: list[int] = []
-            while not members or members[-1] != a:
-                members.append(stack.pop())
-            out.append(sorted(members))
-
-    for a in range(count):
-        if a not in index:
-            visit(a)
-    return out
+    return order_components(len(points), waits)
 
 
 def sort_pieces(pieces: Sequence[isl.Set]) -> list[isl.Set]:
@@ -73,7 +44,7 @@ def sort_pieces(pieces: Sequence[isl.Set]) -> list[isl.Set]:
     if len(pieces) <= 1:
         return list(pieces)
     last = pieces[0].dim(SET) - 1
-    groups = sort_strongly_connected(len(pieces), lambda a, b: pieces[a].follows_at(pieces[b], last) > 0)
+    groups = order_components(len(pieces), lambda a, b: pieces[a].follows_at(pieces[b], last) > 0)
     out = []
     for group in groups:
         union = pieces[group[0]]

@@ -19,13 +19,13 @@ import islpy as isl
 
 from planish.astgen.generate import UnboundedError, generate, generate_map
 from planish.astgen.state import Instantiate
+from planish.astgen.times import list_times, map_times
 from planish.astgen.verify import Instance, list_instances, record
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.core.span import Source
 from planish.ir.nest import Block
-from planish.poly.affine import CONTEXT, isl_name, source_name
-from planish.poly.listing import list_maps
+from planish.poly.affine import CONTEXT, source_name
 from planish.poly.schedule_text import parse_schedule
 from planish.poly.trees import Kind, kind_of
 
@@ -152,30 +152,4 @@ def list_input(found: Input, sizes: dict[str, int]) -> list[tuple[tuple[int, ...
     """All instances with their times, in order, for parameters that the context allows."""
     if found.schedule is not None:
         return list_instances(found.schedule, sizes)
-    fixed = fix_parameters(found.context, sizes)
-    out: list[tuple[tuple[int, ...], Instance]] = []
-    for relation in list_maps(found.schedule_map.intersect_params(fixed)):
-        _list_times(relation, out)
-    return sorted(out)
-
-
-def _list_times(relation: isl.Map, out: list[tuple[tuple[int, ...], Instance]]) -> None:
-    name, dims = relation.get_tuple_name(isl.dim_type.in_), relation.dim(isl.dim_type.in_)
-    every = range(dims + relation.dim(isl.dim_type.out))
-
-    def visit(point: isl.Point) -> None:
-        values = tuple(int(point.get_coordinate_val(isl.dim_type.set, i).to_python()) for i in every)
-        out.append((values[dims:], (name, values[:dims])))
-
-    relation.wrap().foreach_point(visit)
-
-
-def fix_parameters(context: isl.Set, sizes: dict[str, int]) -> isl.Set:
-    """The context with the given values for its parameters; parameters that it lacks are added."""
-    for name, value in sizes.items():
-        position = context.find_dim_by_name(PARAM, isl_name(name))
-        if position < 0:
-            position = context.dim(PARAM)
-            context = context.add_dims(PARAM, 1).set_dim_name(PARAM, position, isl_name(name))
-        context = context.fix_val(PARAM, position, isl.Val.int_from_si(CONTEXT, value))
-    return context
+    return list_times(map_times(found.schedule_map, found.context), sizes)

@@ -26,13 +26,13 @@ from planish.astgen.levels import Band, level
 from planish.astgen.naming import loop_hint
 from planish.astgen.options import PLAIN, Settings, band_options, isolated_part, map_options
 from planish.astgen.order import comes_after
-from planish.astgen.project import Actor
+from planish.astgen.project import Actor, pad_range
 from planish.astgen.state import Instantiate, State, start
 from planish.ir.nest import Block, LoopFacts
 from planish.poly.coalesce import coalesce
 from planish.poly.expression import aff_expr, normalise, select_expr
 from planish.poly.listing import list_maps, list_pieces
-from planish.poly.trees import SEQUENCES, Kind, kind_of
+from planish.poly.trees import SEQUENCES, Kind, kind_of, relation_below
 
 SET = isl.dim_type.set
 IN, OUT = isl.dim_type.in_, isl.dim_type.out
@@ -58,7 +58,7 @@ def generate(
     if context is None:
         context = isl.Set.universe(domain.get_space().params())
     state = start(context.align_params(domain.get_space()), taken)
-    grafts = _Generator(instantiate, facts, settings).node(root, _executed(root, domain), state)
+    grafts = _Generator(instantiate, facts, settings).node(root, _executed(domain), state)
     return Block(tuple(materialise(grafts, state.context, ())))
 
 
@@ -72,9 +72,9 @@ def generate_map(
     """The nest that runs the instances of a schedule map in the order of its values; `options` say how its loops are
     made (`{ [i, j] -> separate[1] }`). Raises UnboundedError for a loop without a bound."""
     state = start(context.align_params(schedule.get_space()), taken)
-    maps = [m.reset_tuple_id(IN) if m.has_tuple_id(IN) else m for m in list_maps(schedule.reverse())]
-    maps = [m.intersect_params(state.context.params()) for m in maps]
-    total = max((m.dim(IN) for m in maps), default=0)
+    parts = [m.reset_tuple_id(OUT) if m.has_tuple_id(OUT) else m for m in list_maps(schedule)]
+    total = max((m.dim(OUT) for m in parts), default=0)
+    maps = [pad_range(m, total).reverse().intersect_params(state.context.params()) for m in parts]
     generator = _Generator(instantiate, lambda name: None, PLAIN)
     hints = tuple(f"c{i}" for i in range(total))
     band = Band(0, total, generator.act, hints, options=map_options(options, total))
@@ -82,7 +82,7 @@ def generate_map(
     return Block(tuple(materialise(grafts, state.context, ())))
 
 
-def _executed(root: isl.ScheduleNode, domain: isl.UnionSet) -> isl.UnionMap:
+def _executed(domain: isl.UnionSet) -> isl.UnionMap:
     space = domain.get_space().params().set_from_params()
     return isl.UnionMap.from_domain_and_range(isl.UnionSet.from_set(isl.Set.universe(space)), domain)
 
@@ -119,10 +119,6 @@ class _Generator:
         """A node with one child that adds no loop."""
         child = node.get_child(0)
         kind = kind_of(node)
-        if kind == Kind.domain:
-            return self.node(child, executed, state)
-        if kind == Kind.filter:
-            return self.node(child, executed.intersect_range(node.filter_get_filter()), state)
         if kind == Kind.mark:
             facts = self._facts(node.mark_get_id().get_name())
             return self.node(child, executed, state if facts is None else state.marked(facts))
@@ -132,11 +128,8 @@ class _Generator:
             guard = node.guard_get_guard()
             inner = self.node(child, executed, state.assuming(guard))
             return [Graft(g.code, g.guard.intersect(guard).gist(state.context), g.busy) for g in inner]
-        if kind == Kind.extension:
-            added = node.extension_get_extension().intersect_domain(executed.domain())
-            return self.node(child, executed.union(added), state)
-        if kind == Kind.expansion:
-            return self.node(child, executed.apply_range(node.expansion_get_expansion()), state)
+        if kind in (Kind.domain, Kind.filter, Kind.extension, Kind.expansion):
+            return self.node(child, relation_below(node, executed), state)
         raise ValueError(f"a schedule tree has no node of type {kind}")
 
     def band(self, node: isl.ScheduleNode, executed: isl.UnionMap, state: State) -> list[Graft]:

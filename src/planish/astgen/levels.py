@@ -15,10 +15,10 @@ from typing import Literal
 import islpy as isl
 
 from planish.astgen.annotated import Graft, find_busy, find_common, find_switch, materialise, simplify_guard
-from planish.astgen.bounds import Range, UnboundedError, find_range
+from planish.astgen.bounds import Range, find_range
 from planish.astgen.components import sort_components, sort_pieces
 from planish.astgen.isolate import split
-from planish.astgen.project import Actor, loosen
+from planish.astgen.project import Actor, determines, loosen
 from planish.astgen.separate import disjoint, separate
 from planish.astgen.state import State
 from planish.astgen.strides import find_shifts, find_stride, shift
@@ -135,7 +135,7 @@ def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graf
     """The loops of one dimension over the points of `active`."""
     position = state.depth
     kinds = band.options.kinds(position, isolated)
-    if any(kind == "unroll" for kind, _ in kinds) and _is_one_value(_union([p for _, p in active])):
+    if any(kind == "unroll" for kind, _ in kinds) and determines(_union([p for _, p in active]), position):
         kinds = [("atomic", None)]
     if len(active) > 1 and all(kind != "unroll" for kind, _ in kinds):
         shifts = find_shifts([points for _, points in active], position)
@@ -159,13 +159,6 @@ def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graf
         if inside:
             out += _loop(band, [(0, inside)], piece, state, isolated)
     return out
-
-
-def _is_one_value(points: isl.Set) -> bool:
-    """Whether the newest dimension is a function of the outer ones."""
-    last = points.dim(SET) - 1
-    graph = isl.Map.from_range(points).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, last)
-    return bool(graph.is_single_valued())
 
 
 def _explicit(actor: Actor, state: State) -> isl.Set:
@@ -305,6 +298,3 @@ def _at_value(graft: Graft, bounds: Range, state: State) -> Graft:
         return Graft(graft.code, simplify_guard(guard, state.context))
     busy = _outer(graft.busy.intersect(bounds.ensured), position)
     return Graft(graft.code, simplify_guard(guard, state.context.intersect(busy)), busy)
-
-
-__all__ = ["Actor", "Band", "Options", "UnboundedError", "level"]

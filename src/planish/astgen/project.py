@@ -52,6 +52,21 @@ class Actor:
         return self._explicit[depth]
 
 
+def pad_range(relation: isl.Map, length: int) -> isl.Map:
+    """The map with zeros at the end of its values, so that these have `length` dimensions."""
+    have = relation.dim(OUT)
+    relation = relation.insert_dims(OUT, have, length - have)
+    for i in range(have, length):
+        relation = relation.fix_val(OUT, i, isl.Val(0))
+    return relation
+
+
+def determines(points: isl.Set, position: int) -> bool:
+    """Whether the outer dimensions determine dimension `position`, the last."""
+    graph = isl.Map.from_range(points).move_dims(IN, 0, OUT, 0, position)
+    return bool(graph.is_single_valued())
+
+
 def loosen(points: isl.Set, position: int) -> isl.Set:
     """The points without existentials that have no explicit form or depend on the dimension itself (Fourier-Motzkin,
     section 5.2): perhaps more points, but no more pieces. What is lost is tested inside."""

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from planish.astgen.project import pad_range
 from planish.astgen.verify import Instance
 from planish.poly.affine import isl_name
 from planish.poly.listing import list_maps
-from planish.poly.trees import SEQUENCES, Kind, kind_of
+from planish.poly.trees import SEQUENCES, Kind, kind_of, relation_below
 
 IN, OUT, PARAM = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
 
@@ -58,16 +59,8 @@ def map_times(schedule: isl.UnionMap, context: isl.Set) -> Times:
     out = isl.UnionMap.empty(space)
     for part in parts:
         flat = part.set_tuple_name(OUT, "at").reset_tuple_id(OUT)
-        out = out.union(isl.UnionMap.from_map(_padded(flat, length)))
+        out = out.union(isl.UnionMap.from_map(pad_range(flat, length)))
     return Times(out.intersect_params(allowed), allowed, length, False)
-
-
-def _padded(relation: isl.Map, length: int) -> isl.Map:
-    have = relation.dim(OUT)
-    relation = relation.insert_dims(OUT, have, length - have)
-    for i in range(have, length):
-        relation = relation.fix_val(OUT, i, isl.Val(0))
-    return relation
 
 
 Step = tuple[Kind, int] | None
@@ -85,7 +78,7 @@ def tree_times(schedule: isl.Schedule, context: isl.Set | None = None) -> Times:
     length = max((len(layout) for _, layout in walk.leaves), default=0) * (2 if paired else 1)
     out = isl.UnionMap.empty(walk.context.get_space())
     for relation, layout in walk.leaves:
-        out = out.union(isl.UnionMap.from_map(_padded(_timed(relation, layout, paired), length)))
+        out = out.union(isl.UnionMap.from_map(pad_range(_timed(relation, layout, paired), length)))
     return Times(out.intersect_params(walk.context).coalesce(), walk.context, length, paired)
 
 
@@ -130,21 +123,10 @@ class _Walk:
                 self.visit(node.get_child(i), executed, (*layout, (kind, i)))
             return
         if kind == Kind.band:
-            for i in range(node.band_n_member()):
-                values = isl.UnionMap.from_union_pw_aff(node.band_get_partial_schedule().get_at(i))
-                executed = executed.reverse().flat_range_product(values).reverse()
             layout = (*layout, *(None for _ in range(node.band_n_member())))
-        elif kind == Kind.filter:
-            executed = executed.intersect_range(node.filter_get_filter())
-        elif kind == Kind.guard:
-            executed = executed.intersect_domain(isl.UnionSet.from_set(node.guard_get_guard()))
-        elif kind == Kind.extension:
-            executed = executed.union(node.extension_get_extension().intersect_domain(executed.domain()))
-        elif kind == Kind.expansion:
-            executed = executed.apply_range(node.expansion_get_expansion())
         elif kind == Kind.context:
             self.assume(node.context_get_context(), executed.domain())
-        self.visit(node.get_child(0), executed, layout)
+        self.visit(node.get_child(0), relation_below(node, executed), layout)
 
     def assume(self, condition: isl.Set, reached: isl.UnionSet) -> None:
         """Leave out the sizes for which a context node is reached where its condition does not hold."""

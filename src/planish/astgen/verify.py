@@ -24,7 +24,7 @@ from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
 from planish.ir.types import BOOL
 from planish.poly.affine import isl_name
 from planish.poly.listing import list_maps
-from planish.poly.trees import SEQUENCES, Kind, kind_of
+from planish.poly.trees import SEQUENCES, Kind, kind_of, relation_below
 
 Instance = tuple[str, tuple[int, ...]]
 
@@ -80,19 +80,8 @@ def _list_subtree(
             _list_subtree(node.get_child(i), executed, (*layout, i), found)
         return
     if kind == Kind.band:
-        for i in range(node.band_n_member()):
-            values = isl.UnionMap.from_union_pw_aff(node.band_get_partial_schedule().get_at(i))
-            executed = executed.reverse().flat_range_product(values).reverse()
         layout = (*layout, *(None for _ in range(node.band_n_member())))
-    elif kind == Kind.filter:
-        executed = executed.intersect_range(node.filter_get_filter())
-    elif kind == Kind.guard:
-        executed = executed.intersect_domain(isl.UnionSet.from_set(node.guard_get_guard()))
-    elif kind == Kind.extension:
-        executed = executed.union(node.extension_get_extension().intersect_domain(executed.domain()))
-    elif kind == Kind.expansion:
-        executed = executed.apply_range(node.expansion_get_expansion())
-    _list_subtree(node.get_child(0), executed, layout, found)
+    _list_subtree(node.get_child(0), relation_below(node, executed), layout, found)
 
 
 def _list_leaf(relation: isl.Map, layout: Layout, found: list[tuple[tuple[int, ...], Instance]]) -> None:

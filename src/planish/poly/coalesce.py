@@ -21,5 +21,7 @@ def coalesce(union: T) -> T:
     """The union in as few pieces as isl finds."""
     try:
         return union.coalesce()
-    except isl.Error:
+    except isl.Error as error:
+        if "tableau" not in str(error):
+            raise
         return union

@@ -52,6 +52,26 @@ def find_paths(node: isl.ScheduleNode, wanted: Callable[[isl.ScheduleNode], bool
     return sorted(out, key=len, reverse=True)
 
 
+def relation_below(node: isl.ScheduleNode, executed: isl.UnionMap) -> isl.UnionMap:
+    """From points of the bands' dimensions to the instances that run there: below a node, given what reaches it. A
+    band adds a dimension for each member; sequences and sets, whose children differ, change nothing here."""
+    kind = kind_of(node)
+    if kind == Kind.band:
+        for i in range(node.band_n_member()):
+            values = isl.UnionMap.from_union_pw_aff(node.band_get_partial_schedule().get_at(i))
+            executed = executed.reverse().flat_range_product(values).reverse()
+        return executed
+    if kind == Kind.filter:
+        return executed.intersect_range(node.filter_get_filter())
+    if kind == Kind.guard:
+        return executed.intersect_domain(isl.UnionSet.from_set(node.guard_get_guard()))
+    if kind == Kind.extension:
+        return executed.union(node.extension_get_extension().intersect_domain(executed.domain()))
+    if kind == Kind.expansion:
+        return executed.apply_range(node.expansion_get_expansion())
+    return executed
+
+
 def has_band(node: isl.ScheduleNode) -> bool:
     """Whether the node or one below it is a band."""
     return kind_of(node) == Kind.band or any(has_band(node.get_child(i)) for i in range(node.n_children()))

@@ -98,9 +98,9 @@ def select(
         good.append((version, *outcome))
         if clock is None:
             break
-    if not good or clock is None:
-        if not good:
-            return Selection(None, None, None, None, bench.version_flags, tuple(remarks))
+    if not good:
+        return Selection(None, None, None, None, bench.version_flags, tuple(remarks))
+    if clock is None:
         version, verdict, library = good[0]
         return Selection(version, verdict, None, None, bench.version_flags, tuple(remarks), library)
     return _select_timed(original, good, reference, signature, cases, clock, bench, remarks, span)

@@ -7,12 +7,14 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
 
 import islpy as isl
 
+from planish.core.graph import order_components
 from planish.poly.dependence import Dependences
 from planish.poly.extents import valid_sizes
 from planish.poly.listing import list_maps, list_sets
@@ -74,7 +76,7 @@ class Band:
         names = [s.name for s in self.statements]
         source, sink = isl.dim_type.in_, isl.dim_type.out
         edges = {(m.get_tuple_name(source), m.get_tuple_name(sink)): m for m in list_maps(together)}
-        parts = order_components(names, set(edges)) if apart else (frozenset(names),)
+        parts = _split(names, edges) if apart else (frozenset(names),)
         moved = same_time(self.members[member])
         return tuple(Group(part, self._kind(part, edges, moved)) for part in parts)
 
@@ -89,27 +91,10 @@ class Band:
         return "reduction" if carried.is_subset(self.reductions) else "serial"
 
 
-def order_components(names: list[str], edges: set[tuple[str, str]]) -> tuple[frozenset[str], ...]:
-    """The strongly connected components of a graph, sources first, otherwise in the order of `names`.
-
-    >>> [sorted(c) for c in order_components(["a", "b", "c"], {("c", "a"), ("a", "b"), ("b", "a")})]
-    [['c'], ['a', 'b']]
-    """
-    reach = {n: {n} for n in names}
-    changed = True
-    while changed:
-        changed = False
-        for first, second in edges:
-            wider = reach[first] | reach[second]
-            if wider != reach[first]:
-                reach[first], changed = wider, True
-    left, out = list(names), []
-    while left:
-        free = next(n for n in left if all(m in reach[n] or n not in reach[m] for m in left))
-        part = frozenset(m for m in left if m in reach[free] and free in reach[m])
-        out.append(part)
-        left = [n for n in left if n not in part]
-    return tuple(out)
+def _split(names: list[str], edges: Container[tuple[str, str]]) -> tuple[frozenset[str], ...]:
+    """The statements in as many groups as edges (from the earlier to the later) allow, in their order."""
+    parts = order_components(len(names), lambda a, b: (names[b], names[a]) in edges)
+    return tuple(frozenset(names[i] for i in part) for part in parts)
 
 
 def same_time(times: isl.UnionMap) -> isl.UnionMap:

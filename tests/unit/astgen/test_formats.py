@@ -31,6 +31,13 @@ def test_a_map() -> None:
     assert compare_traces(trace_nest(generate_input(found), {"n": 1, "m": 1}), times) is None
 
 
+def test_shorter_values_of_a_map_end_in_zeros() -> None:
+    found = parse_input("{ A[i] -> [i] : 0 <= i < 3; B[i] -> [i, i - 1] : 0 <= i < 3 } { : } { }", "a.in")
+    ran = trace_nest(generate_input(found), {})
+    assert ran[:2] == [("B", (0,)), ("A", (0,))] and ran[-2:] == [("A", (2,)), ("B", (2,))]
+    assert compare_traces(ran, list_input(found, {})) is None
+
+
 def test_values_that_the_context_excludes_run_nothing() -> None:
     assert list_input(parse_input(MAP + CONTEXT + "{ }", "a.in"), {"n": 1, "m": 2}) == []
 

@@ -47,8 +47,11 @@ def test_output_and_code_are_kept() -> None:
 
 def test_an_interrupted_parent_leaves_nothing_behind(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
+    # A shell that runs this suite in the background lets its children ignore the signal.
     program = (
+        "import signal\n"
         "from planish.run.process import Limits, run_process\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"run_process(['sh', '-c', 'echo $$ > {mark}; exec sleep 60'], Limits(60))\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
