@@ -31,6 +31,8 @@ MOST_SWITCHED = 3
 """A loop with more statements than this is not made twice to free it from a test that it does not change."""
 MOST_ALTERNATIVES = 4
 """A complement of more convex parts than this is not used to simplify what follows in `else`."""
+MOST_COMPARISONS = 8
+"""The comparisons that are tried as the one that divides branches into two."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +56,7 @@ def materialise(grafts: Sequence[Graft], context: isl.Set, dims: tuple[Expr, ...
     """The code of the grafts in order, with their guards: common conditions are tested once, and of two that exclude
     each other the second only where the first fails."""
     out: list[Stmt] = []
-    runs = _runs(_joined(grafts, context), context)
+    runs = _absorbed(_runs(_joined(grafts, context), context), context)
     number = 0
     while number < len(runs):
         members, common = runs[number]
@@ -118,15 +120,50 @@ def _excludes(a: isl.Set, b: isl.Set, context: isl.Set) -> bool:
     return a.plain_is_disjoint(b) or a.intersect(b).intersect(context).is_empty()
 
 
-def _chain(runs: list[tuple[list[Graft], isl.Set]], context: isl.Set, dims: tuple[Expr, ...]) -> list[Stmt]:
-    """`if … else if …` over runs whose conditions exclude each other."""
-    (members, common), later = runs[0], runs[1:]
+def _absorbed(runs: list[Run], context: isl.Set) -> list[Run]:
+    """The runs, with each that does nothing outside of its neighbour's condition inside of that."""
+    out: list[Run] = []
+    for run in runs:
+        out.append(run)
+        while len(out) > 1:
+            (before, outer), (after, later) = out[-2:]
+            if later is not None and _needs(before, later, context):
+                out[-2:] = [([*before, *after], later)]
+            elif outer is not None and _needs(after, outer, context):
+                out[-2:] = [([*before, *after], outer)]
+            else:
+                break
+    return out
+
+
+def _needs(members: Sequence[Graft], condition: isl.Set, context: isl.Set) -> bool:
+    """Whether none of the grafts does anything where a condition does not hold."""
+    for graft in members:
+        acts = graft.guard if graft.busy is None else graft.guard.intersect(graft.busy)
+        if acts.plain_is_universe() or not acts.intersect(context).is_subset(condition):
+            return False
+    return True
+
+
+Guarded = tuple[list[Graft], isl.Set]
+
+
+def _chain(runs: list[Guarded], context: isl.Set, dims: tuple[Expr, ...]) -> list[Stmt]:
+    """Branches over runs whose conditions exclude each other, whose order is therefore free."""
+    parted = _part(runs, context) if len(runs) > 1 else None
+    if parted is not None:
+        test, yes, no = parted
+        sides = [(yes, coalesce(context.intersect(test))), (no, _without(context, test))]
+        branches = [Block(tuple(_chain([(m, c.gist(known)) for m, c in side], known, dims))) for side, known in sides]
+        return [If(set_condition(test, dims), branches[0], branches[1])]
+    if runs[0][1].plain_is_universe():
+        return _inside(*runs[0], context, dims)
+    number = min(range(len(runs)), key=lambda n: count_tests(runs[n][1]))
+    (members, common), later = runs[number], runs[:number] + runs[number + 1 :]
     then = _inside(members, common, context, dims)
     otherwise: list[Stmt] = []
     if later:
-        left = coalesce(context.subtract(common))
-        if left.n_basic_set() > MOST_ALTERNATIVES:
-            left = context
+        left = _without(context, common)
         rest = [([g.simplified(left) for g in m], c.gist(left)) for m, c in later]
         if len(rest) == 1 and (rest[0][1].plain_is_universe() or left.is_subset(later[0][1])):
             known = left.intersect(later[0][1])
@@ -134,6 +171,53 @@ def _chain(runs: list[tuple[list[Graft], isl.Set]], context: isl.Set, dims: tupl
         else:
             otherwise = _chain(rest, left, dims)
     return [If(set_condition(common, dims), Block(tuple(then)), Block(tuple(otherwise)))]
+
+
+def _without(context: isl.Set, condition: isl.Set) -> isl.Set:
+    """What is known where a condition fails; less than that where it would be many pieces."""
+    left = coalesce(context.subtract(condition))
+    return left if left.n_basic_set() <= MOST_ALTERNATIVES else context
+
+
+def _part(runs: list[Guarded], context: isl.Set) -> tuple[isl.Set, list[Guarded], list[Guarded]] | None:
+    """One comparison that divides the runs into those where it holds and those where it does not, so that the fewest
+    are left to make; None where a run's own condition does as well."""
+    best: tuple[int, isl.Set, list[Guarded], list[Guarded]] | None = None
+    total = sum(count_tests(common) for _, common in runs)
+    for test in _comparisons(runs):
+        holds, fails = context.intersect(test), _without(context, test)
+        yes = [run for run in runs if run[1].intersect(fails).is_empty()]
+        no = [run for run in runs if run[1].intersect(holds).is_empty()]
+        if not yes or not no or len(yes) + len(no) < len(runs):
+            continue
+        left = sum(count_tests(c.gist(known)) for side, known in ((yes, holds), (no, fails)) for _, c in side)
+        if left < total and (best is None or left < best[0]):
+            best = left, test, yes, no
+    if best is None:
+        return None
+    _, test, yes, no = best
+    opposite = coalesce(test.complement())
+    # A chain of `else if` reads better than branches within the first branch.
+    return (opposite, no, yes) if len(yes) > len(no) and opposite.n_basic_set() == 1 else (test, yes, no)
+
+
+def _comparisons(runs: list[Guarded]) -> list[isl.Set]:
+    """The single comparisons in the conditions of some runs."""
+    out: list[isl.Set] = []
+    for _, common in runs:
+        if common.n_basic_set() == 1:
+            for c in common.get_basic_sets()[0].get_constraints():
+                test = isl.BasicSet.from_constraint(c).to_set()
+                if not c.is_div_constraint() and not any(test.plain_is_equal(other) for other in out):
+                    out.append(test)
+    return out[:MOST_COMPARISONS]
+
+
+def count_tests(condition: isl.Set) -> int:
+    """The comparisons in a condition."""
+    return sum(
+        not c.is_div_constraint() for basic in condition.get_basic_sets() for c in basic.get_constraints()
+    )
 
 
 def _inside(members: list[Graft], common: isl.Set, context: isl.Set, dims: tuple[Expr, ...]) -> list[Stmt]:

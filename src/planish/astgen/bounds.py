@@ -13,7 +13,7 @@ import islpy as isl
 
 from planish.astgen.divisions import convex_without_divisions
 from planish.astgen.project import determines
-from planish.astgen.strides import find_stride
+from planish.astgen.strides import extend_aff, find_stride, step_map
 from planish.ir.expr import Binary, Expr, index
 from planish.ir.traverse import walk_expr
 from planish.poly.coalesce import coalesce
@@ -196,10 +196,13 @@ def _hull_range(
     if not lowers or not uppers:
         raise UnboundedError
     step, offset = find_stride(lattice, position)
-    if _has_one_value(facing, known, position, step) or (step > 1 and determines(lattice, position)):
-        found = _find_value(lattice.intersect(facing.to_set()), position)
+    alone = _has_one_value(facing, known, position, step)
+    if alone or (step > 1 and determines(lattice, position)):
+        found = _find_value(lattice.intersect(facing.to_set()), position, context)
+        if found is None and alone and offset is not None:
+            found = _first_on(lowers, offset, step, facing.intersect(known).to_set(), position)
         if found is not None:
-            return _single(found.gist(_outer(context, position)), lattice, slim.to_set(), guard, position, all_dims)
+            return _single(found, lattice, slim.to_set(), guard, position, all_dims)
     low = [normalise(bound_expr(c, position, all_dims)) for c in lowers]
     lower = extremum("max", low)
     upper = extremum("min", [normalise(bound_expr(c, position, all_dims)) for c in uppers])
@@ -244,10 +247,7 @@ def _counted(
     guard: isl.Set,
 ) -> Range:  # fmt: skip
     """The range in numbers of steps: what would have to be aligned to the stride is divided by it instead."""
-    if offset.dim(isl.dim_type.in_) == position:
-        offset = offset.insert_dims(isl.dim_type.in_, position, 1)
-    identity = isl.MultiAff.identity(facing.get_space().map_from_set())
-    steps = identity.set_at(position, identity.get_at(position).scale_val(isl.Val(stride)).add(offset))
+    steps = step_map(offset, position, stride)
     constraints = [
         c for c in facing.preimage_multi_aff(steps).remove_redundancies().get_constraints()
         if c.involves_dims(SET, position, 1) and not c.is_div_constraint()
@@ -261,8 +261,7 @@ def _single(
     value: isl.Aff, domain: isl.Set, slim: isl.Set, guard: isl.Set, position: int, dims: tuple[Expr, ...]
 ) -> Range:
     """The range of a dimension that has one value; the value is given over all dimensions or the outer ones."""
-    if value.dim(isl.dim_type.in_) == position:
-        value = value.insert_dims(isl.dim_type.in_, position, 1)
+    value = extend_aff(value, position)
     variable = isl.Aff.var_on_domain(value.get_domain_local_space(), SET, position)
     graph = variable.eq_set(value)
     there = slim.intersect(graph)
@@ -296,15 +295,26 @@ def _has_one_value(bounds: isl.BasicSet, known: isl.BasicSet, position: int, str
     return inside.intersect(inside.preimage_multi_aff(moved)).is_empty()
 
 
-def _find_value(domain: isl.Set, position: int) -> isl.Aff | None:
+def _find_value(domain: isl.Set, position: int, context: isl.Set) -> isl.Aff | None:
     """The one value of the dimension as a function of the outer ones; None where it takes several pieces."""
     graph = isl.Map.from_range(domain).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, position)
     function = isl.PwMultiAff.from_map(graph.lexmin()).coalesce()
-    return list_pieces(function)[0][1].get_at(0) if function.n_piece() == 1 else None
+    if function.n_piece() != 1:
+        return None
+    return list_pieces(function)[0][1].get_at(0).gist(context.project_out(SET, position, 1))
 
 
-def _outer(context: isl.Set, position: int) -> isl.Set:
-    return context.project_out(SET, position, 1)
+def _first_on(
+    lowers: list[isl.Constraint], offset: isl.Aff, stride: int, points: isl.Set, position: int
+) -> isl.Aff | None:
+    """The first value on the stride from a lower bound on that is less than the stride away from all points."""
+    variable = isl.Aff.var_on_domain(isl.LocalSpace.from_space(points.get_space()), SET, position)
+    for c in lowers:
+        bound = c.get_bound(SET, position)
+        reach = points.max_val(variable.sub(bound))
+        if abs(_coefficient(c, position)) == 1 and reach.is_int() and reach.lt(isl.Val(stride)):
+            return bound.add(extend_aff(offset, position).sub(bound).mod_val(isl.Val(stride)))
+    return None
 
 
 ZERO = index(0)
@@ -321,8 +331,7 @@ def convex(domain: isl.Set) -> isl.BasicSet:
 
 def congruent(offset: isl.Aff, position: int, stride: int) -> isl.Set:
     """The points whose dimension `position` is the offset plus a multiple of the stride."""
-    if offset.dim(isl.dim_type.in_) == position:
-        offset = offset.insert_dims(isl.dim_type.in_, position, 1)
+    offset = extend_aff(offset, position)
     variable = isl.Aff.var_on_domain(offset.get_domain_local_space(), SET, position)
     return variable.sub(offset).mod_val(isl.Val(stride)).zero_basic_set().to_set()
 
@@ -336,7 +345,7 @@ def _first_from(
     bound: isl.Constraint, offset: isl.Aff, stride: int, position: int, context: isl.Set, dims: tuple[Expr, ...]
 ) -> Expr:
     """The first value on the stride that is not below a bound."""
-    origin = offset if offset.dim(isl.dim_type.in_) > position else offset.insert_dims(isl.dim_type.in_, position, 1)
+    origin = extend_aff(offset, position)
     if abs(_coefficient(bound, position)) == 1 and origin.get_denominator_val().is_one():
         value = bound.get_bound(SET, position)
         below = value.sub(origin)

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import islpy as isl
 
-from planish.astgen.generate import UnboundedError, generate, generate_map
+from planish.astgen.generate import UnboundedError, find_context, generate, generate_map
 from planish.astgen.state import Instantiate
 from planish.astgen.times import list_times, map_times
 from planish.astgen.verify import Instance, list_instances, record
@@ -27,7 +27,6 @@ from planish.core.span import Source
 from planish.ir.nest import Block
 from planish.poly.affine import CONTEXT, source_name
 from planish.poly.schedule_text import parse_schedule
-from planish.poly.trees import Kind, kind_of
 
 PARAM = isl.dim_type.param
 PARTS = ("the schedule map", "the context", "the options")
@@ -121,18 +120,6 @@ def _read(source: Source, parts: list[tuple[int, str]], number: int, read: Calla
         message = f"{PARTS[number]} is not in isl's notation"
         advice = "write it as in `[n] -> { S[i] -> [i] : 0 <= i < n }`"
         raise PlanishError(Diagnostic("E0511", message, source.point(line), advice), source) from error
-
-
-def find_context(schedule: isl.Schedule) -> isl.Set:
-    """What the context nodes at the top of a tree say of the parameters."""
-    node = schedule.get_root()
-    context = isl.Set.universe(schedule.get_domain().get_space().params())
-    while node.n_children() == 1:
-        node = node.get_child(0)
-        if kind_of(node) != Kind.context:
-            break
-        context = context.intersect(node.context_get_context().params())
-    return context
 
 
 def generate_input(found: Input, instantiate: Instantiate = record, taken: frozenset[str] = frozenset()) -> Block:

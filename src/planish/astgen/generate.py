@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 
 import islpy as isl
 
-from planish.astgen.annotated import Graft, materialise
+from planish.astgen.annotated import Graft, count_tests, materialise
 from planish.astgen.bounds import UnboundedError
 from planish.astgen.levels import Band, level
 from planish.astgen.naming import loop_hint
@@ -29,8 +29,9 @@ from planish.astgen.order import comes_after
 from planish.astgen.project import Actor, pad_range
 from planish.astgen.state import Instantiate, State, start
 from planish.ir.nest import Block, LoopFacts
+from planish.ir.simplify import simplify_block
 from planish.poly.coalesce import coalesce
-from planish.poly.expression import aff_expr, normalise, select_expr
+from planish.poly.expression import aff_expr, normalise, select_expr, set_condition
 from planish.poly.listing import list_maps, list_pieces
 from planish.poly.trees import SEQUENCES, Kind, kind_of, relation_below
 
@@ -55,11 +56,11 @@ def generate(
     """
     root = schedule.get_root()
     domain = schedule.get_domain()
-    if context is None:
-        context = isl.Set.universe(domain.get_space().params())
-    state = start(context.align_params(domain.get_space()), taken)
-    grafts = _Generator(instantiate, facts, settings).node(root, _executed(domain), state)
-    return Block(tuple(materialise(grafts, state.context, ())))
+    known = find_context(schedule)
+    if context is not None:
+        known = known.intersect(context.align_params(domain.get_space()))
+    state = start(known, taken)
+    return _finish(_Generator(instantiate, facts, settings).node(root, _executed(domain), state), state)
 
 
 def generate_map(
@@ -78,8 +79,26 @@ def generate_map(
     generator = _Generator(instantiate, lambda name: None, PLAIN)
     hints = tuple(f"c{i}" for i in range(total))
     band = Band(0, total, generator.act, hints, options=map_options(options, total))
-    grafts = level(band, [Actor(m, 0) for m in maps], state, False)
-    return Block(tuple(materialise(grafts, state.context, ())))
+    return _finish(level(band, [Actor(m, 0) for m in maps], state, False), state)
+
+
+def _finish(grafts: Sequence[Graft], state: State) -> Block:
+    """The nest of all that was generated, simplified with what is known of the parameters."""
+    known = state.context
+    assumptions = () if known.plain_is_universe() else (set_condition(known, ()),)
+    return simplify_block(Block(tuple(materialise(grafts, known, ()))), assumptions=assumptions)
+
+
+def find_context(schedule: isl.Schedule) -> isl.Set:
+    """What the context nodes at the top of a tree say of the parameters."""
+    node = schedule.get_root()
+    context = isl.Set.universe(schedule.get_domain().get_space().params())
+    while node.n_children() == 1:
+        node = node.get_child(0)
+        if kind_of(node) != Kind.context:
+            break
+        context = context.intersect(node.context_get_context().params())
+    return context
 
 
 def _executed(domain: isl.UnionSet) -> isl.UnionMap:
@@ -214,11 +233,7 @@ def _pieces(function: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
             else:
                 other_domain, other = later[mate]
                 pieces[number + 1 + mate] = coalesce(other_domain.union(domain)), other
-    return sorted(kept, key=lambda piece: _tests(piece[0]))
-
-
-def _tests(domain: isl.Set) -> int:
-    return sum(len(basic.get_constraints()) for basic in domain.get_basic_sets())
+    return sorted(kept, key=lambda piece: count_tests(piece[0]))
 
 
 def _grouped(grafts: list[Graft]) -> list[Graft]:

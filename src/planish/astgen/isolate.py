@@ -13,14 +13,28 @@ from __future__ import annotations
 
 import islpy as isl
 
+from planish.astgen.strides import find_stride, step_map
 from planish.poly.coalesce import coalesce
 
 SET = isl.dim_type.set
 
 
-def split(domain: isl.Set, part: isl.Set) -> list[tuple[isl.Set, bool]]:
+def split(domain: isl.Set, part: isl.Set, exact: isl.Set | None = None) -> list[tuple[isl.Set, bool]]:
     """The pieces of `domain` in order, each with whether it is the isolated one; only (domain, False) where nothing is
-    isolated or the part cannot be separated in the last dimension."""
+    isolated or the part cannot be separated in the last dimension. `exact`: the points of it that are used, which may
+    lie on a stride."""
+    used, last = domain if exact is None else exact, domain.dim(SET) - 1
+    stride, offset = find_stride(used, last)
+    if offset is None or not offset.get_denominator_val().is_one():
+        return _split(domain, part, used)
+    # Counted in steps, bounds that differ between two values of the stride are the same.
+    steps = step_map(offset, last, stride)
+    pieces = _split(*(points.preimage_multi_aff(steps) for points in (domain, part, used)))
+    values = isl.Map.from_multi_aff(steps)
+    return [(piece.apply(values), inside) for piece, inside in pieces]
+
+
+def _split(domain: isl.Set, part: isl.Set, used: isl.Set) -> list[tuple[isl.Set, bool]]:
     inner = coalesce(domain.intersect(part))
     if inner.is_empty():
         return [(domain, False)]
@@ -37,7 +51,7 @@ def split(domain: isl.Set, part: isl.Set) -> list[tuple[isl.Set, bool]]:
     after = coalesce(rest.intersect(greater))
     other = coalesce(rest.subtract(smaller).subtract(greater))
     if not other.is_empty():
-        before, after, other = _merge(before, after, other)
+        before, after, other = _merge(before, after, other, used)
     pieces = [(before, False), (inner, True), (after, False), (other, False)]
     return [(piece, inside) for piece, inside in pieces if not piece.is_empty()]
 
@@ -51,14 +65,17 @@ def _lexicographic(inner: isl.Set, last: int, below: bool) -> isl.Set:
     return pairs.intersect_range(inner).domain()
 
 
-def _merge(before: isl.Set, after: isl.Set, other: isl.Set) -> tuple[isl.Set, isl.Set, isl.Set]:
-    """The three parts with `other` in one of the first two, if it fits there."""
+def _merge(before: isl.Set, after: isl.Set, other: isl.Set, used: isl.Set) -> tuple[isl.Set, isl.Set, isl.Set]:
+    """The three parts with `other` in one of the first two, if it fits there: best where both make one convex set."""
     empty = other.subtract(other)
     for name, side in (("after", after), ("before", before)):
         if side.is_empty():
             continue
         joined = coalesce(side.union(other))
-        if joined.n_basic_set() <= side.n_basic_set() or joined.simple_hull().to_set().is_subset(joined):
+        hull = joined.compute_divs().simple_hull().to_set()
+        if hull.intersect(used).is_subset(joined):
+            joined = hull
+        if joined.n_basic_set() <= side.n_basic_set():
             return (joined, after, empty) if name == "before" else (before, joined, empty)
     for name, side in (("after", after), ("before", before)):
         if not side.is_empty():

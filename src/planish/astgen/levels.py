@@ -18,10 +18,10 @@ from planish.astgen.annotated import Graft, find_busy, find_common, find_switch,
 from planish.astgen.bounds import Range, find_range
 from planish.astgen.components import sort_components, sort_pieces
 from planish.astgen.isolate import split
-from planish.astgen.project import Actor, determines, loosen
+from planish.astgen.project import Actor, cut_dims, determines, loosen
 from planish.astgen.separate import disjoint, separate
 from planish.astgen.state import State
-from planish.astgen.strides import find_shifts, find_stride, shift
+from planish.astgen.strides import find_shifts, shift
 from planish.astgen.unroll import slices
 from planish.ir.expr import Const, Expr, Var, index
 from planish.ir.nest import Block, For, LoopFacts
@@ -110,9 +110,11 @@ def _component(band: Band, active: Active, state: State, isolated: bool) -> list
     position = state.depth
     if not (isolated and band.part is not None):
         return _base(band, active, state, False)
-    part = band.part.project_out(SET, position + 1, band.total - position - 1)
+    # A part that is empty further in is no reason for a nest of its own: the loops there have no iteration.
+    part = cut_dims(band.part, position + 1)
     out: list[Graft] = []
-    for piece, inside in split(_union([loosen(points, position) for _, points in active]), part):
+    domain = _union([loosen(points, position) for _, points in active])
+    for piece, inside in split(domain, part, _union([points for _, points in active])):
         some = _restrict(active, piece)
         if some:
             out += _base(band, some, state, inside)
@@ -140,7 +142,7 @@ def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graf
     if len(active) > 1 and all(kind != "unroll" for kind, _ in kinds):
         shifts = find_shifts([points for _, points in active], position)
         if shifts is not None:
-            return _shifted(band, active, shifts, state, isolated)
+            return _shifted(band, active, *shifts, state, isolated)
     domain = _union([loosen(points, position) for _, points in active])
     pieces: list[isl.Set] = []
     for kind, where in kinds:
@@ -192,11 +194,12 @@ def _grouped(
     return groups, back, next((s for s in back if all(x is s or x.is_subset(s) for x in back)), None)
 
 
-def _shifted(band: Band, active: Active, shifts: list[int], state: State, isolated: bool) -> list[Graft]:
+def _shifted(
+    band: Band, active: Active, stride: int, shifts: list[int], state: State, isolated: bool
+) -> list[Graft]:
     """One strided loop for statements on different residues: inside, each group runs at its distance from the
     loop's value, the nearest first."""
     position = state.depth
-    stride, _ = find_stride(active[0][1], position)
     bases = sorted(set(shifts))[:MOST_BASES]
     choices = [_grouped(active, [(s - base) % stride for s in shifts], position) for base in bases]
     # Where one statement's values, moved back, hold all others, one loop will do.

@@ -45,7 +45,7 @@ class Actor:
                 whole = relation.move_dims(IN, self.total, OUT, 0, relation.dim(OUT)).domain()
             else:
                 whole = self.explicit(depth + 1)
-            loose = _without(whole, depth)
+            loose = cut_dims(whole, depth)
             # Dropping constraints may lose points where divisions depend on each other.
             exact = self._points.get(depth)
             self._explicit[depth] = loose if exact is None or exact.is_subset(loose) else exact
@@ -73,9 +73,9 @@ def loosen(points: isl.Set, position: int) -> isl.Set:
     return without_divisions(points, position)
 
 
-def _without(points: isl.Set, first: int) -> isl.Set:
+def cut_dims(points: isl.Set, first: int) -> isl.Set:
     """The set without its dimensions from `first` on: what equalities determine is replaced, inequalities in the
-    others are dropped."""
+    others are dropped, where projection would ask that some value fits between them."""
     out: isl.Set | None = None
     for basic in points.compute_divs().get_basic_sets():
         determined = True

@@ -4,12 +4,13 @@
 >>> import islpy as isl
 >>> even, odd = isl.Set("{ [i] : i mod 4 = 0 }"), isl.Set("{ [i] : i mod 4 = 2 }")
 >>> find_stride(even, 0)[0], find_shifts([even, odd], 0)
-(4, [0, 2])
+(4, (4, [0, 2]))
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 import islpy as isl
 
@@ -24,12 +25,25 @@ def find_stride(domain: isl.Set, position: int) -> tuple[int, isl.Aff | None]:
     return (stride, info.get_offset()) if stride > 1 else (1, None)
 
 
-def find_shifts(domains: Sequence[isl.Set], position: int) -> list[int] | None:
-    """How far the values of each domain lie behind those of a common lattice, less than its stride; None where they
-    have no common stride, or all lie on the lattice itself."""
+def extend_aff(aff: isl.Aff, position: int) -> isl.Aff:
+    """A function of the dimensions before `position` as one of that dimension too."""
+    return aff.insert_dims(isl.dim_type.in_, position, 1) if aff.dim(isl.dim_type.in_) == position else aff
+
+
+def step_map(offset: isl.Aff, position: int, stride: int) -> isl.MultiAff:
+    """The map from numbers of steps, in dimension `position`, to values: the offset plus so many times the stride."""
+    offset = extend_aff(offset, position)
+    identity = isl.MultiAff.identity(offset.get_domain_space().map_from_set())
+    steps = identity.get_at(position).scale_val(isl.Val(stride))
+    return identity.set_at(position, steps.add(offset))
+
+
+def find_shifts(domains: Sequence[isl.Set], position: int) -> tuple[int, list[int]] | None:
+    """A stride that all the domains share, and how far the values of each lie behind those of a common lattice, less
+    than the stride; None where they share none, or all lie on the lattice itself."""
     found = [find_stride(domain, position) for domain in domains]
-    stride = found[0][0]
-    if stride == 1 or any(s != stride for s, _ in found):
+    stride = gcd(*(s for s, _ in found))
+    if stride == 1:
         return None
     first = found[0][1]
     assert first is not None
@@ -40,7 +54,7 @@ def find_shifts(domains: Sequence[isl.Set], position: int) -> list[int] | None:
         if not apart.is_cst() or not apart.get_denominator_val().is_one():
             return None
         shifts.append(int(apart.get_constant_val().to_python()) % stride)
-    return shifts if any(shifts) else None
+    return (stride, shifts) if any(shifts) else None
 
 
 def shift(domain: isl.Set, position: int, distance: int) -> isl.Set:

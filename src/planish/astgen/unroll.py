@@ -10,7 +10,7 @@ from __future__ import annotations
 import islpy as isl
 
 from planish.astgen.divisions import convex_without_divisions
-from planish.astgen.strides import find_stride
+from planish.astgen.strides import extend_aff, find_stride, step_map
 
 SET = isl.dim_type.set
 MOST_COPIES = 4096
@@ -23,10 +23,8 @@ def slices(domain: isl.Set, position: int, exact: isl.Set | None = None) -> list
     stride, offset = find_stride(used, position)
     if offset is None:
         offset = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain.get_space()))
-    elif offset.dim(isl.dim_type.in_) == position:
-        offset = offset.insert_dims(isl.dim_type.in_, position, 1)
-    scaled = _scaled(offset, position, stride)
-    steps = domain.preimage_multi_aff(scaled) if stride > 1 else domain
+    offset = extend_aff(offset, position)
+    steps = domain.preimage_multi_aff(step_map(offset, position, stride)) if stride > 1 else domain
     found = _best_base(steps, position)
     if found is None or found[0] > MOST_COPIES:
         return None
@@ -39,13 +37,6 @@ def slices(domain: isl.Set, position: int, exact: isl.Set | None = None) -> list
         if not piece.intersect(used).is_empty():
             out.append(piece)
     return out
-
-
-def _scaled(offset: isl.Aff, position: int, stride: int) -> isl.MultiAff:
-    """The map from numbers of steps to values: the offset plus so many times the stride."""
-    identity = isl.MultiAff.identity(offset.get_domain_space().map_from_set())
-    steps = identity.get_at(position).scale_val(isl.Val(stride))
-    return identity.set_at(position, steps.add(offset))
 
 
 def _best_base(domain: isl.Set, position: int) -> tuple[int, isl.Aff] | None:
