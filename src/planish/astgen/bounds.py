@@ -218,9 +218,9 @@ def _hull_range(
         if not _starts_on(lowers, position, lattice, context):
             apart = extremum("max", [_first_from(c, offset, step, position, context, all_dims) for c in lowers])
             joint = _aligned(lower, step, normalise(aff_expr(offset, all_dims)))
-            lower = min(apart, joint, key=_work)
+            lower = min(apart, joint, key=count_work)
             counted = _counted(facing, offset, step, position, all_dims, ensured, guard) if countable else None
-            if counted is not None and _work(counted.lower, counted.upper) < _work(lower, upper):
+            if counted is not None and count_work(counted.lower, counted.upper) < count_work(lower, upper):
                 return replace(counted, fractional=fractional)
     return Range(lower, upper, step, None, ensured, guard, fractional=fractional)
 
@@ -236,8 +236,8 @@ def _extra_work(bounds: tuple[Expr, Expr], others: tuple[Expr, Expr]) -> tuple[i
     return divisions, extrema
 
 
-def _work(*bounds: Expr) -> int:
-    """Divisions and extrema in the bounds of a loop."""
+def count_work(*bounds: Expr) -> int:
+    """The divisions and extrema in some expressions."""
     costly = ("floordiv", "mod", "min", "max")
     return sum(isinstance(x, Binary) and x.op in costly for bound in bounds for x in walk_expr(bound))
 

@@ -19,7 +19,7 @@ from planish.astgen.verify import Instance
 from planish.ir.arithmetic import quotient, remainder
 from planish.ir.expr import Binary, Compare, Const, Expr, Select, Unary, Var
 from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
-from planish.ir.traverse import variables
+from planish.ir.traverse import control_names
 from planish.ir.types import BOOL
 
 _LOOPS_A_FUNCTION = 12
@@ -76,7 +76,7 @@ def measure(nest: Block, sizes: Mapping[str, int], limit: int = 10_000_000) -> E
 
 def compile_nest(nest: Block) -> Callable[[Mapping[str, int], int], Run]:
     """The nest as a function of its sizes and of the loop steps allowed (KeyError for a size without a value)."""
-    writer = _Writer(_control_names(nest))
+    writer = _Writer(control_names(nest))
     body = writer.block(nest, {}, 0)
     # Every name exists from the start, so that functions within the function may set them.
     names = [*writer.made, "g", "c"]
@@ -221,38 +221,6 @@ def flatten(expr: Expr, op: str) -> list[Expr]:
             case part:
                 out.append(part)
     return out
-
-
-def _control_names(nest: Block) -> frozenset[str]:
-    """The names whose values reach a condition or a bound; a `Let` that serves subscripts only is not among them."""
-    used: set[str] = set()
-    lets: list[Let] = []
-
-    def visit(stmt: Stmt) -> None:
-        match stmt:
-            case Block(body=body):
-                for x in body:
-                    visit(x)
-            case For():
-                used.update(variables(stmt.lower) | variables(stmt.upper))
-                visit(stmt.body)
-            case If():
-                used.update(variables(stmt.condition))
-                visit(stmt.then)
-                visit(stmt.otherwise)
-            case Let():
-                lets.append(stmt)
-            case Assign() | Reduce() | Alloc():
-                return
-            case _:
-                assert_never(stmt)
-
-    visit(nest)
-    # A `Let` stands after those that it uses.
-    for let in reversed(lets):
-        if let.var in used:
-            used |= variables(let.value)
-    return frozenset(used)
 
 
 def count_copies(stmt: Stmt) -> int:

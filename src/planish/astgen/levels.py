@@ -15,8 +15,9 @@ from typing import Literal
 import islpy as isl
 
 from planish.astgen.annotated import Graft, find_busy, find_common, find_switch, materialise, simplify_guard
-from planish.astgen.bounds import Range, find_range
+from planish.astgen.bounds import Range, count_work, find_range
 from planish.astgen.components import sort_components, sort_pieces
+from planish.astgen.divisions import with_known_divisions
 from planish.astgen.isolate import split
 from planish.astgen.project import Actor, cut_dims, determines, loosen
 from planish.astgen.separate import disjoint, separate
@@ -24,7 +25,8 @@ from planish.astgen.state import State
 from planish.astgen.strides import find_shifts, shift
 from planish.astgen.unroll import slices
 from planish.ir.expr import Const, Expr, Var, index
-from planish.ir.nest import Block, For, LoopFacts
+from planish.ir.nest import Block, For, Let, LoopFacts, Stmt
+from planish.ir.traverse import control_names, substitute_block
 from planish.ir.types import INDEX
 from planish.poly.coalesce import coalesce
 from planish.poly.expression import add, normalise
@@ -232,9 +234,10 @@ def _loop(
     value = bounds.only
     if value is None and isinstance(bounds.lower, Const) and bounds.lower == bounds.upper:
         value = bounds.value_of(bounds.lower)
-    if value is None:
+    alone = value
+    if value is None or count_work(value):
         name = state.fresh(band.hints[position - band.first])
-        value = bounds.value_of(Var(name, INDEX))
+        value = bounds.value_of(Var(name, INDEX)) if value is None else Var(name, INDEX)
     grafts: list[Graft] = []
     ensured = bounds.ensured.intersect(bounds.guard)
     for distance, active in groups:
@@ -247,6 +250,8 @@ def _loop(
         return []
     if name is None:
         return [_at_value(g, bounds, state) for g in grafts]
+    if alone is not None:
+        return _named(name, alone, grafts, bounds, state)
     known = lifted.intersect(bounds.ensured).intersect(bounds.guard)
     switch = find_switch(grafts, position, known)
     if switch is None:
@@ -262,29 +267,53 @@ def _loop(
 
 
 def _for(band: Band, name: str, value: Expr, grafts: list[Graft], bounds: Range, state: State) -> Graft:
-    """The loop around its body; what the body's conditions have in common moves out."""
+    """The loop around its body."""
+    facts = band.facts[state.depth - band.first] if band.facts else LoopFacts()
+    upper = normalise(add(bounds.upper, index(1)))
+    step = 1 if bounds.origin is not None else bounds.stride
+    return _around(
+        lambda body: For(name, bounds.lower, upper, step, body, facts), value, grafts, bounds, state
+    )  # fmt: skip
+
+
+def _named(name: str, value: Expr, grafts: list[Graft], bounds: Range, state: State) -> list[Graft]:
+    """The code of a single iteration whose value takes work: computed once where a condition or a bound needs it."""
+    if any(g.guard.involves_dims(SET, state.depth, 1) or name in control_names(Block(g.code)) for g in grafts):
+        let = Let(name, value)
+        return [_around(lambda body: Block((let, *_spliced(body))), Var(name, INDEX), grafts, bounds, state)]
+    inlined = [replace(g, code=substitute_block(Block(g.code), {name: value}).body) for g in grafts]
+    return [_at_value(g, bounds, state) for g in inlined]
+
+
+def _spliced(body: Block) -> tuple[Stmt, ...]:
+    """The statements of a block; those of the one block in it, which has names of its own, where it is alone."""
+    match body.body:
+        case (Block(body=inner),):
+            return inner
+        case statements:
+            return statements
+
+
+def _around(
+    wrap: Callable[[Block], Stmt], value: Expr, grafts: list[Graft], bounds: Range, state: State
+) -> Graft:
+    """A body in what gives the newest dimension its value; what the body's conditions have in common moves out."""
     position = state.depth
     common = find_common(grafts, position)
     known = state.context.insert_dims(SET, position, 1).intersect(bounds.ensured).intersect(bounds.guard)
     if not common.plain_is_universe():
         known = known.intersect(common)
         grafts = [g.simplified(known) for g in grafts]
-    body = materialise(grafts, known, (*state.dims, value))
-    facts = band.facts[position - band.first] if band.facts else LoopFacts()
-    upper = normalise(add(bounds.upper, index(1)))
-    step = 1 if bounds.origin is not None else bounds.stride
-    loop = For(name, bounds.lower, upper, step, Block(tuple(body)), facts)
+    code = wrap(Block(tuple(materialise(grafts, known, (*state.dims, value)))))
     ensured = bounds.ensured.remove_divs() if bounds.fractional else bounds.ensured
     busy = find_busy(grafts, ensured, position)
-    guard = bounds.guard.intersect(common)
-    if guard.plain_is_universe():
-        return Graft((loop,), guard.project_out(SET, position, 1), busy)
-    return Graft((loop,), simplify_guard(guard.project_out(SET, position, 1), state.context.intersect(busy)), busy)
+    guard = bounds.guard.intersect(common).project_out(SET, position, 1)
+    return Graft((code,), simplify_guard(guard, state.context.intersect(busy)), busy)
 
 
 def _outer(points: isl.Set, position: int) -> isl.Set:
-    """What the outer dimensions have to satisfy, without divisions."""
-    return points.project_out(SET, position, 1).remove_divs()
+    """What the outer dimensions have to satisfy, without existentials that have no explicit form."""
+    return with_known_divisions(points.project_out(SET, position, 1))
 
 
 def _shift_graft(graft: Graft, position: int, distance: int) -> Graft:

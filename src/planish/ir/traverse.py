@@ -120,6 +120,32 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
             assert_never(stmt)
 
 
+def control_names(nest: Block) -> frozenset[str]:
+    """The names whose values reach a condition or a bound; a `Let` that serves subscripts only is not among them."""
+    used: set[str] = set()
+    lets: list[Let] = []
+    for stmt in walk(nest):
+        match stmt:
+            case For() | If():
+                used.update(*(variables(x) for x in expressions(stmt)))
+            case Let():
+                lets.append(stmt)
+            case Block() | Assign() | Reduce() | Alloc():
+                pass
+            case _:
+                assert_never(stmt)
+    # A `Let` stands after those that it uses.
+    for let in reversed(lets):
+        if let.var in used:
+            used |= variables(let.value)
+    return frozenset(used)
+
+
+def substitute_block(block: Block, values: Mapping[str, Expr]) -> Block:
+    """Replace variables by name in all expressions; no name may be bound in the block."""
+    return map_block(lambda stmt: map_exprs(lambda x: substitute(x, values), stmt), block)
+
+
 def map_block(function: Callable[[Stmt], Stmt | tuple[Stmt, ...]], block: Block) -> Block:
     """Rebuild a block bottom-up; `function` sees each statement after its parts and may return several."""
     out: list[Stmt] = []
