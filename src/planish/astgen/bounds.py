@@ -35,7 +35,7 @@ class UnboundedError(Exception):
 class Range:
     """The values of a dimension: from `lower` to `upper` (inclusive) by `stride`; `only` where there is just one.
     With an `origin`, the bounds are numbers of steps from there. `fractional`: `guard` asks that the offset of the
-    stride be whole, which the loop itself does not see to.
+    stride, or the single value, be whole, which the loop itself does not see to.
 
     `ensured`: the points for which a loop with these bounds (or the single value) runs, if `guard` holds. `guard`:
     what remains to be tested of the outer dimensions, a set that still has this one.
@@ -49,6 +49,13 @@ class Range:
     guard: isl.Set
     origin: Expr | None = None
     fractional: bool = False
+
+    @property
+    def certain(self) -> isl.Set:
+        """What of `ensured` holds inside whether or not `guard` does."""
+        if not self.fractional:
+            return self.ensured
+        return self.ensured.remove_divs() if self.only is None else isl.Set.universe(self.ensured.get_space())
 
     def value_of(self, steps: Expr) -> Expr:
         """The value of the dimension at a value of the loop."""
@@ -270,7 +277,9 @@ def _single(
         assert offset is not None
         there = there.intersect(congruent(offset, position, stride))
     outer = there.project_out(SET, position, 1).compute_divs().insert_dims(SET, position, 1)
-    return Range(ZERO, ZERO, 1, normalise(aff_expr(value, dims)), graph, guard.intersect(outer))
+    fractional = not value.get_denominator_val().is_one()
+    only = normalise(aff_expr(value, dims))
+    return Range(ZERO, ZERO, 1, only, graph, guard.intersect(outer), fractional=fractional)
 
 
 def _fixed_value(exact: isl.Set, context: isl.Set, position: int) -> isl.Aff | None:
@@ -310,9 +319,11 @@ def _first_on(
     """The first value on the stride from a lower bound on that is less than the stride away from all points."""
     variable = isl.Aff.var_on_domain(isl.LocalSpace.from_space(points.get_space()), SET, position)
     for c in lowers:
+        if abs(_coefficient(c, position)) != 1:
+            continue
         bound = c.get_bound(SET, position)
         reach = points.max_val(variable.sub(bound))
-        if abs(_coefficient(c, position)) == 1 and reach.is_int() and reach.lt(isl.Val(stride)):
+        if reach.is_int() and reach.lt(isl.Val(stride)):
             return bound.add(extend_aff(offset, position).sub(bound).mod_val(isl.Val(stride)))
     return None
 

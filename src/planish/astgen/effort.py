@@ -42,7 +42,8 @@ class Effort:
     those of subscripts.
 
     `control`: one for entering a loop, one for leaving it, two an iteration, and the divisions, extrema and comparisons
-    in its bounds once an entry. `copies`: statements in the text; `lines`: its lines as C.
+    in its bounds: once an entry, as `emit.readable` writes loops, or the upper one's at each test, as it stands in the
+    condition of other texts. `copies`: statements in the text; `lines`: its lines as C.
     """
 
     statements_run: int
@@ -74,9 +75,10 @@ def measure(nest: Block, sizes: Mapping[str, int], limit: int = 10_000_000) -> E
     return compile_nest(nest)(sizes, limit).effort
 
 
-def compile_nest(nest: Block) -> Callable[[Mapping[str, int], int], Run]:
-    """The nest as a function of its sizes and of the loop steps allowed (KeyError for a size without a value)."""
-    writer = _Writer(control_names(nest))
+def compile_nest(nest: Block, at_each_test: bool = False) -> Callable[[Mapping[str, int], int], Run]:
+    """The nest as a function of its sizes and of the loop steps allowed (KeyError for a size without a value).
+    `at_each_test`: the upper bounds stand in the conditions of the loops, and are evaluated there each time."""
+    writer = _Writer(control_names(nest), at_each_test)
     body = writer.block(nest, {}, 0)
     # Every name exists from the start, so that functions within the function may set them.
     names = [*writer.made, "g", "c"]
@@ -106,6 +108,7 @@ class _Writer:
     """Python code for statements; `made` are its variables, `free` those of the sizes."""
 
     control: frozenset[str]
+    at_each_test: bool
     made: list[str] = field(default_factory=list)
     free: dict[str, str] = field(default_factory=dict)
 
@@ -158,11 +161,18 @@ class _Writer:
         """A loop; its steps are counted when it is entered."""
         lower, upper = (self.expression(x, scope, "c") for x in (stmt.lower, stmt.upper))
         var, values = self.fresh(), self.fresh()
-        out = [
-            f"{values} = range({lower}, {upper}, {stmt.step})",
-            f"c += 2 * len({values}) + 2",
-            "if c > limit: raise TooLong",
-        ]
+        if self.at_each_test:
+            end, work = self.fresh(), self.fresh()
+            out = [
+                f"{work} = c",
+                f"{end} = {upper}",
+                f"{work} = c - {work}",
+                f"{values} = range({lower}, {end}, {stmt.step})",
+                f"c += (2 + {work}) * len({values}) + 2",
+            ]
+        else:
+            out = [f"{values} = range({lower}, {upper}, {stmt.step})", f"c += 2 * len({values}) + 2"]
+        out.append("if c > limit: raise TooLong")
         body = self.block(stmt.body, {**scope, stmt.var: var}, (loops + 1) % _LOOPS_A_FUNCTION)
         if loops + 1 == _LOOPS_A_FUNCTION:
             part = f"part{len(self.made)}"

@@ -305,8 +305,7 @@ def _around(
         known = known.intersect(common)
         grafts = [g.simplified(known) for g in grafts]
     code = wrap(Block(tuple(materialise(grafts, known, (*state.dims, value)))))
-    ensured = bounds.ensured.remove_divs() if bounds.fractional else bounds.ensured
-    busy = find_busy(grafts, ensured, position)
+    busy = find_busy(grafts, bounds.certain, position)
     guard = bounds.guard.intersect(common).project_out(SET, position, 1)
     return Graft((code,), simplify_guard(guard, state.context.intersect(busy)), busy)
 
@@ -328,5 +327,5 @@ def _at_value(graft: Graft, bounds: Range, state: State) -> Graft:
     guard = whole.project_out(SET, position, 1).compute_divs()
     if graft.busy is None:
         return Graft(graft.code, simplify_guard(guard, state.context))
-    busy = _outer(graft.busy.intersect(bounds.ensured), position)
+    busy = _outer(graft.busy.intersect(bounds.certain), position)
     return Graft(graft.code, simplify_guard(guard, state.context.intersect(busy)), busy)

@@ -4,9 +4,9 @@
 >>> from planish.ir.parser import parse_expr
 >>> from planish.ir.types import BOOL
 >>> body = Block((Assign("S", (index("i"),), Const(True, BOOL)),))
->>> print(emit_readable(Block((For("i", parse_expr("max(0, m)"), index("n"), 2, body),))), end="")
-#define max(x, y) ((x) > (y) ? (x) : (y))
-for (int64_t i = max(0, m); i < n; i += 2)
+>>> print(emit_readable(Block((For("i", index(0), parse_expr("min(n, m)"), 2, body),))), end="")
+#define min(x, y) ((x) < (y) ? (x) : (y))
+for (int64_t i = 0, i_end = min(n, m); i < i_end; i += 2)
   S(i);
 """
 
@@ -43,6 +43,8 @@ _KEYWORDS = frozenset(
 
 _TERNARY, _OR, _AND, _EQUALITY, _RELATION, _SUM, _PRODUCT, _PREFIX, _ATOM = range(9)
 """How tightly C's operators bind."""
+
+_WORK = frozenset({"min", "max", "floordiv", "mod", "quo", "rem"})
 
 _SIGNS = {
     "add": ("+", _SUM), "sub": ("-", _SUM), "mul": ("*", _PRODUCT), "quo": ("/", _PRODUCT), "rem": ("%", _PRODUCT),
@@ -136,18 +138,29 @@ class _Writer:
         return inner, braces or not alone
 
     def loop(self, loop: For, known: Known, indent: str) -> list[str]:
-        """`for`, its end written with `<` or `<=`: `i < n`, `i <= 9`, `i <= min(n, m)`."""
+        """`for`, its end written with `<` or `<=`: `i < n`, `i <= 9`; one that takes work is computed beforehand."""
         var = self.spelt[loop.var]
-        lower = self.text(loop.lower, known)
+        start = f"{var} = {self.text(loop.lower, known)}"
         last = normalise(add(loop.upper, index(-1)))
-        if isinstance(last, Const) or _size(last) < _size(loop.upper):
+        if any(isinstance(x, Select) or (isinstance(x, Binary) and x.op in _WORK) for x in walk_expr(loop.upper)):
+            name = self.end_name(var)
+            start = f"{start}, {name} = {self.text(loop.upper, known)}"
+            end = f"{var} < {name}"
+        elif isinstance(last, Const) or _size(last) < _size(loop.upper):
             end = f"{var} <= {self.text(last, known, _SUM)}"
         else:
             end = f"{var} < {self.text(loop.upper, known, _SUM)}"
         low, high = range_of(loop.lower, known)[0], range_of(loop.upper, known)[1]
         inner, braces = self.body(loop.body, {**known, loop.var: (low, max(low, high - 1))}, indent)
-        head = f"{indent}for (int64_t {var} = {lower}; {end}; {var} += {loop.step})"
+        head = f"{indent}for (int64_t {start}; {end}; {var} += {loop.step})"
         return [f"{head} {{", *inner, f"{indent}}}"] if braces else [head, *inner]
+
+    def end_name(self, var: str) -> str:
+        """A name for where a loop ends that nothing else has."""
+        name = f"{var}_end"
+        while name in self.spelt.values():
+            name += "_"
+        return name
 
     def choice(self, stmt: If, known: Known, indent: str, word: str) -> list[str]:
         """`if`, with `else if` for a lone one in the other branch."""
