@@ -63,17 +63,18 @@ class Range:
 
 
 def find_range(
-    domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], exact: isl.Set | None = None
-) -> Range:
+    domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], exact: isl.Set | None = None,
+    counted: bool = False,
+) -> Range:  # fmt: skip
     """The range of set dimension `position` (the last) of `domain`, given that `context` holds; may be too wide for a
-    union of several pieces, never too narrow. `exact`: the points of it that are used, which may lie on a stride.
-    Raises UnboundedError."""
+    union of several pieces, never too narrow. `exact`: the points of it that are used, which may lie on a stride;
+    `counted`: better count steps, where that takes no more work. Raises UnboundedError."""
     lattice = domain if exact is None else exact
     pieces = domain.get_basic_sets()
     if len(pieces) > 1:
         pieces = [p for p in pieces if not context.intersect(p.to_set()).is_empty()]
     try:
-        hull = _hull_range(domain, position, context, dims, lattice, len(pieces) <= 1)
+        hull = _hull_range(domain, position, context, dims, lattice, len(pieces) <= 1, counted)
     except UnboundedError:
         if len(pieces) <= 1:
             raise
@@ -180,8 +181,9 @@ def _is_near(domain: isl.Set, own: isl.Aff, bound: isl.Aff, sign: int, far: int)
 
 
 def _hull_range(
-    domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], lattice: isl.Set, countable: bool
-) -> Range:
+    domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], lattice: isl.Set, countable: bool,
+    preferred: bool = False,
+) -> Range:  # fmt: skip
     known = context.simple_hull().remove_unknown_divs()
     hull = convex(domain).remove_unknown_divs()
     slim = convex_without_divisions(hull.gist(known), position)
@@ -222,13 +224,15 @@ def _hull_range(
         reached = _reached(lattice, position)
         fractional = not reached.plain_is_universe()
         guard = guard.intersect(reached)
-        if not _starts_on(lowers, position, lattice, context):
+        aligned = _starts_on(lowers, position, lattice, context)
+        if not aligned:
             apart = extremum("max", [_first_from(c, offset, step, position, context, all_dims) for c in lowers])
             joint = _aligned(lower, step, normalise(aff_expr(offset, all_dims)))
             lower = min(apart, joint, key=count_work)
-            counted = _counted(facing, offset, step, position, all_dims, ensured, guard) if countable else None
-            if counted is not None and count_work(counted.lower, counted.upper) < count_work(lower, upper):
-                return replace(counted, fractional=fractional)
+        if countable and not fractional and (preferred or not aligned):
+            counted = _counted(facing, offset, step, position, all_dims, ensured, guard)
+            if count_work(counted.lower, counted.upper) < count_work(lower, upper) + preferred:
+                return counted
     return Range(lower, upper, step, None, ensured, guard, fractional=fractional)
 
 

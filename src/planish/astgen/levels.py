@@ -217,19 +217,19 @@ def _shifted(
         inside = [(r, _restrict(members, shift(piece, position, r))) for r, members in groups]
         some = [(r, members) for r, members in inside if members]
         if some:
-            out += _loop(band, some, piece, state, isolated)
+            out += _loop(band, some, piece, state, isolated, counted=True)
     return out
 
 
 def _loop(
-    band: Band, groups: list[tuple[int, Active]], piece: isl.Set, state: State, isolated: bool
+    band: Band, groups: list[tuple[int, Active]], piece: isl.Set, state: State, isolated: bool, counted: bool = False
 ) -> list[Graft]:
     """One loop over a piece of the dimension, or its body where there is a single value. The values of the group's
-    points are `shift` (the number beside it) more than those of the loop."""
+    points are `shift` (the number beside it) more than those of the loop, which may count the steps of a stride."""
     position = state.depth
     lifted = state.context.insert_dims(SET, position, 1)
     exact = _union([shift(points, position, -r) for r, active in groups for _, points in active])
-    bounds = find_range(piece, position, lifted, state.dims, exact)
+    bounds = find_range(piece, position, lifted, state.dims, exact, counted)
     name: str | None = None
     value = bounds.only
     if value is None and isinstance(bounds.lower, Const) and bounds.lower == bounds.upper:
