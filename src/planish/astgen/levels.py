@@ -20,7 +20,7 @@ from planish.astgen.components import sort_components, sort_pieces
 from planish.astgen.divisions import with_known_divisions
 from planish.astgen.isolate import split
 from planish.astgen.project import Actor, cut_dims, determines, loosen
-from planish.astgen.separate import disjoint, separate
+from planish.astgen.separate import cut_strides, disjoint, separate
 from planish.astgen.state import State
 from planish.astgen.strides import find_shifts, shift
 from planish.astgen.unroll import slices
@@ -151,7 +151,7 @@ def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graf
         here = domain if where is None else domain.intersect(where)
         if here.is_empty():
             continue
-        exact = _union([points for _, points in active]) if kind == "unroll" else None
+        exact = _union([points for _, points in active])
         pieces += _cut(kind, here, [_explicit(actor, state) for actor, _ in active], position, exact)
         if where is not None:
             domain = coalesce(domain.subtract(where))
@@ -171,7 +171,7 @@ def _explicit(actor: Actor, state: State) -> isl.Set:
 
 
 def _cut(
-    kind: LoopKind, domain: isl.Set, loose: Sequence[isl.Set], position: int, exact: isl.Set | None = None
+    kind: LoopKind, domain: isl.Set, loose: Sequence[isl.Set], position: int, exact: isl.Set
 ) -> list[isl.Set]:
     """The pieces that get a loop each, in order; `exact` has the points that may lie on a stride."""
     match kind:
@@ -183,7 +183,8 @@ def _cut(
             pieces = separate([points.intersect(domain) for points in loose], SEPARATION_BUDGET)
             return [domain] if pieces is None else pieces
         case "default":
-            return disjoint(domain, SEPARATION_BUDGET)
+            strided = cut_strides(exact.intersect(domain), position)
+            return disjoint(domain, SEPARATION_BUDGET) if strided is None else strided
 
 
 def _grouped(
@@ -212,7 +213,7 @@ def _shifted(
     if widest is not None and kind != "separate":
         pieces = [loosen(widest, position)]
     else:
-        pieces = _cut(kind, _union([loosen(points, position) for points in back]), explicit, position)
+        pieces = _cut(kind, _union([loosen(points, position) for points in back]), explicit, position, _union(back))
     for piece in pieces:
         inside = [(r, _restrict(members, shift(piece, position, r))) for r, members in groups]
         some = [(r, members) for r, members in inside if members]

@@ -14,7 +14,12 @@ from collections.abc import Sequence
 import islpy as isl
 
 from planish.astgen.components import sort_pieces
+from planish.astgen.divisions import without_divisions
+from planish.astgen.strides import find_stride
 from planish.poly.coalesce import coalesce
+
+MOST_STRIDED = 3
+"""A loop is cut into no more parts than this to let some of them have a stride."""
 
 
 def separate(domains: Sequence[isl.Set], budget: int) -> list[isl.Set] | None:
@@ -40,6 +45,28 @@ def disjoint(domain: isl.Set, budget: int) -> list[isl.Set]:
         return [domain]
     pieces = _convex(domain)
     return [domain] if len(pieces) > budget else sort_pieces(pieces)
+
+
+def cut_strides(points: isl.Set, position: int) -> list[isl.Set] | None:
+    """The parts of a set, of which some lie on a stride that the others are not on, without the stride; None where
+    there are none such, or too many, or the parts are mixed."""
+    points = coalesce(points)
+    if points.n_basic_set() <= 1 or points.n_basic_set() > MOST_STRIDED or find_stride(points, position)[0] > 1:
+        return None
+    parts = [b.to_set() for b in points.get_basic_sets()]
+    strided = [part for part in parts if find_stride(part, position)[0] > 1]
+    if not strided:
+        return None
+    dense = [part for part in parts if find_stride(part, position)[0] == 1]
+    for part in dense:
+        strided = [coalesce(other.subtract(part)) for other in strided]
+    loose = [without_divisions(part, position) for part in (*strided, *dense) if not part.is_empty()]
+    if any(part.n_basic_set() > 1 for part in loose):
+        return None
+    if any(not a.is_disjoint(b) for i, a in enumerate(loose) for b in loose[:i]):
+        return None
+    ordered = sort_pieces(loose)
+    return ordered if len(ordered) == len(loose) else None
 
 
 def _convex(domain: isl.Set) -> list[isl.Set]:
