@@ -44,11 +44,12 @@ LoopKind = Literal["default", "atomic", "separate", "unroll"]
 @dataclass(frozen=True, slots=True, eq=False)
 class Options:
     """How the loop of each dimension is made, by position: in all points, or in a set of them; `isolated` for the
-    isolated part alone; `otherwise` where these say nothing."""
+    isolated part alone; `otherwise` where these say nothing. `classes`: sets of points that get loops of their own."""
 
     everywhere: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
     isolated: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
     otherwise: Mapping[int, LoopKind] = field(default_factory=dict)
+    classes: Mapping[int, tuple[isl.Set, ...]] = field(default_factory=dict)
 
     def kinds(self, position: int, isolated: bool) -> list[tuple[LoopKind, isl.Set | None]]:
         """The kinds at a position with the points for which each holds; the last one holds for all others."""
@@ -109,18 +110,23 @@ def level(band: Band, actors: Sequence[Actor], state: State, isolated: bool) -> 
 
 
 def _component(band: Band, active: Active, state: State, isolated: bool) -> list[Graft]:
+    """The loops over statements that share them, with the parts that are to have loops of their own."""
     position = state.depth
-    if not (isolated and band.part is not None):
-        return _base(band, active, state, False)
-    # A part that is empty further in is no reason for a nest of its own: the loops there have no iteration.
-    part = cut_dims(band.part, position + 1)
-    out: list[Graft] = []
+    groups = [(active, False)]
+    if isolated and band.part is not None:
+        # A part that is empty further in is no reason for a nest of its own: the loops there have no iteration.
+        groups = _parted(active, cut_dims(band.part, position + 1), position)
+    for part in band.options.classes.get(position, ()):
+        groups = [(some, inside) for members, inside in groups for some, _ in _parted(members, part, position)]
+    return [graft for members, inside in groups for graft in _base(band, members, state, inside)]
+
+
+def _parted(active: Active, part: isl.Set, position: int) -> list[tuple[Active, bool]]:
+    """The statements before, in and after a part of the points, each with whether it is in there."""
     domain = _union([loosen(points, position) for _, points in active])
-    for piece, inside in split(domain, part, _union([points for _, points in active])):
-        some = _restrict(active, piece)
-        if some:
-            out += _base(band, some, state, inside)
-    return out
+    pieces = split(domain, part, _union([points for _, points in active]))
+    groups = [(_restrict(active, piece), inside) for piece, inside in pieces]
+    return [(members, inside) for members, inside in groups if members]
 
 
 def _union(domains: Sequence[isl.Set]) -> isl.Set:

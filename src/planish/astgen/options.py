@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -19,6 +20,8 @@ from planish.poly.trees import has_band, loop_type_of
 SET = isl.dim_type.set
 KINDS: tuple[LoopKind, ...] = ("unroll", "atomic", "separate")
 """The kinds in the order in which they take their points."""
+
+CLASSES = "separation_class"
 
 _TYPES = {
     isl.ast_loop_type.atomic: "atomic",
@@ -43,7 +46,26 @@ def map_options(options: isl.UnionMap, total: int) -> Options:
                 here = where.project_out(SET, position + 1, total - position - 1)
                 whole = here.plain_is_universe()
                 found.setdefault(position, []).append((kind, None if whole else here))
-    return Options({position: _until_whole(kinds) for position, kinds in found.items()})
+    return Options({position: _until_whole(kinds) for position, kinds in found.items()}, classes=_classes(maps, total))
+
+
+def _classes(maps: Sequence[isl.Map], total: int) -> dict[int, tuple[isl.Set, ...]]:
+    """The options `{ schedule point -> separation_class[[position] -> [class]] }`, an older form of isolation: the
+    points of each class, for each position."""
+    found: dict[int, list[isl.Set]] = {}
+    for relation in maps:
+        if relation.get_tuple_name(isl.dim_type.out) != CLASSES or relation.dim(isl.dim_type.in_) != total:
+            continue
+        for position in range(total):
+            where = relation.fix_val(isl.dim_type.out, 0, isl.Val(position))
+            numbers = where.range().project_out(SET, 0, 1)
+            low, high = numbers.dim_min_val(0), numbers.dim_max_val(0)
+            if where.is_empty() or not (low.is_int() and high.is_int()):
+                continue
+            for number in range(int(low.to_python()), int(high.to_python()) + 1):
+                points = where.fix_val(isl.dim_type.out, 1, isl.Val(number)).domain().reset_tuple_id()
+                found.setdefault(position, []).append(points.project_out(SET, position + 1, total - position - 1))
+    return {position: tuple(parts) for position, parts in found.items()}
 
 
 def _until_whole(
