@@ -16,7 +16,7 @@ from planish.astgen.project import determines
 from planish.astgen.strides import extend_aff, find_stride, step_map
 from planish.ir.expr import Binary, Expr, index
 from planish.ir.traverse import walk_expr
-from planish.poly.coalesce import coalesce
+from planish.poly.coalesce import coalesce, coalesce_function
 from planish.poly.expression import add, aff_expr, bound_expr, extremum, floor_div, normalise, scale
 from planish.poly.listing import list_pieces
 
@@ -311,7 +311,7 @@ def _has_one_value(bounds: isl.BasicSet, known: isl.BasicSet, position: int, str
 def _find_value(domain: isl.Set, position: int, context: isl.Set) -> isl.Aff | None:
     """The one value of the dimension as a function of the outer ones; None where it takes several pieces."""
     graph = isl.Map.from_range(domain).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, position)
-    function = isl.PwMultiAff.from_map(graph.lexmin()).coalesce()
+    function = coalesce_function(isl.PwMultiAff.from_map(graph.lexmin()))
     if function.n_piece() != 1:
         return None
     return list_pieces(function)[0][1].get_at(0).gist(context.project_out(SET, position, 1))

@@ -30,7 +30,7 @@ from planish.astgen.project import Actor, pad_range
 from planish.astgen.state import Instantiate, State, start
 from planish.ir.nest import Block, LoopFacts
 from planish.ir.simplify import simplify_block
-from planish.poly.coalesce import coalesce
+from planish.poly.coalesce import coalesce, coalesce_function
 from planish.poly.expression import aff_expr, normalise, select_expr, set_condition
 from planish.poly.listing import list_maps, list_pieces
 from planish.poly.trees import SEQUENCES, Kind, kind_of, relation_below
@@ -203,7 +203,7 @@ class _Generator:
         domain = relation.domain()
         guard = coalesce(domain.compute_divs()).gist(state.context)
         known = state.context if guard.plain_is_universe() else state.context.intersect(domain)
-        function = isl.PwMultiAff.from_map(relation).gist(known).coalesce()
+        function = coalesce_function(isl.PwMultiAff.from_map(relation).gist(known))
         if function.n_piece() == 1:
             only = list_pieces(function)[0][1]
             at = tuple(normalise(aff_expr(only.get_at(i), state.dims)) for i in range(only.dim(OUT)))
@@ -218,7 +218,7 @@ def _pieces(function: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
     """The pieces of a function without those whose value another one's formula gives as well; conditions that are
     quick to test come first, since the last piece needs no test."""
     pieces: list[tuple[isl.Set, isl.Aff]] = []
-    function.coalesce().foreach_piece(lambda domain, value: pieces.append((domain, value)))
+    function.foreach_piece(lambda domain, value: pieces.append((domain, value)))
     kept: list[tuple[isl.Set, isl.Aff]] = []
     for number, (domain, value) in enumerate(pieces):
         for place, (other_domain, other) in enumerate(kept):

@@ -143,7 +143,7 @@ def _enter(loop: For, domain: isl.Set, values: Mapping[str, Expr]) -> isl.Set:
         rest = _function(_residue(lower, loop.step), space)
         step = isl.Val.int_from_si(domain.get_ctx(), loop.step)
         inner = inner.intersect(variable.sub(rest).mod_val(step).zero_set())
-    return inner.coalesce()
+    return coalesce(inner)
 
 
 def _beyond(variable: isl.PwAff, bound: Expr, space: isl.Space, op: str) -> isl.Set:
@@ -219,7 +219,7 @@ def list_positions(items: tuple[Item, ...]) -> isl.UnionMap:
     out = isl.UnionMap("{ }")
     for copy in walk_copies(items):
         out = out.union(isl.UnionMap.from_map(position_map(copy, length)))
-    return out.coalesce()
+    return coalesce(out)
 
 
 def position_map(copy: Copy, length: int) -> isl.Map:

@@ -27,6 +27,7 @@ from planish.astgen.times import Times, map_times, tree_times
 from planish.ir.nest import Block
 from planish.poly.affine import NotAffineError, source_name
 from planish.poly.budget import budget, is_used_up
+from planish.poly.coalesce import coalesce
 from planish.poly.listing import list_maps
 
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
@@ -205,7 +206,7 @@ def _check(items: tuple[Item, ...], view: _View) -> isl.UnionMap:
             case _:
                 assert_never(item)
         view.compare(out, here)
-        out = out.union(here).coalesce()
+        out = coalesce(out.union(here))
     return out
 
 
@@ -219,7 +220,7 @@ def _check_loop(loop: Loop, view: _View) -> isl.UnionMap:
         earlier = earlier.equate(IN, i, OUT, i)
     view.compare(inner, inner.apply_domain(isl.UnionMap.from_map(earlier)))
     outside = isl.Map.identity(space).project_out(OUT, loop.depth, 1)
-    return inner.apply_domain(isl.UnionMap.from_map(outside)).coalesce()
+    return coalesce(inner.apply_domain(isl.UnionMap.from_map(outside)))
 
 
 class _Once:

@@ -20,6 +20,7 @@ import islpy as isl
 from planish.astgen.project import pad_range
 from planish.astgen.verify import Instance
 from planish.poly.affine import isl_name
+from planish.poly.coalesce import coalesce
 from planish.poly.listing import list_maps
 from planish.poly.trees import SEQUENCES, Kind, kind_of, relation_below
 
@@ -79,7 +80,7 @@ def tree_times(schedule: isl.Schedule, context: isl.Set | None = None) -> Times:
     out = isl.UnionMap.empty(walk.context.get_space())
     for relation, layout in walk.leaves:
         out = out.union(isl.UnionMap.from_map(pad_range(_timed(relation, layout, paired), length)))
-    return Times(out.intersect_params(walk.context).coalesce(), walk.context, length, paired)
+    return Times(coalesce(out.intersect_params(walk.context)), walk.context, length, paired)
 
 
 def _origin(params: isl.Space) -> isl.UnionSet:
@@ -134,7 +135,7 @@ class _Walk:
             self.context = self.context.intersect(condition.params())
             return
         wrong = reached.subtract(isl.UnionSet.from_set(condition)).params()
-        self.context = self.context.subtract(wrong).coalesce()
+        self.context = coalesce(self.context.subtract(wrong))
 
 
 def fix_sizes(times: Times, sizes: Mapping[str, int]) -> isl.UnionMap:

@@ -21,6 +21,7 @@ from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.polynomial import Monomial, build, polynomial
 from planish.ir.traverse import expressions, map_block, map_expr, map_exprs, walk, walk_expr
 from planish.poly.affine import NotAffineError
+from planish.poly.coalesce import coalesce
 from planish.poly.expression import TRUE, set_condition
 from planish.poly.scop import extract_scop
 
@@ -124,7 +125,7 @@ def _with_guard(kernel: Kernel, names: Iterable[str]) -> Kernel:
         for access in statement.accesses:
             if access.array in names:
                 bad = bad.union(_outside(access.relation, kernel.array(access.array), space))
-    good = scop.context.subtract(bad).gist(scop.context).coalesce()
+    good = coalesce(scop.context.subtract(bad).gist(scop.context))
     condition = set_condition(isl.Set.from_params(good) if good.is_params() else good, ())
     if condition == TRUE:
         return kernel

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from planish.poly.budget import budget
+from planish.poly.coalesce import coalesce
 from planish.poly.scop import Scop, Statement
 
 FLOW_LIMIT = 5_000_000
@@ -48,7 +49,7 @@ def find_dependences(scop: Scop) -> Dependences:
     # Accesses know the domains; times that do not repeat them compare with far fewer cases.
     times = scop.schedule.get_map()
     pairs = writes.apply_range(reads.union(writes).reverse()).union(reads.apply_range(writes.reverse()))
-    order = pairs.intersect(times.lex_lt_union_map(times)).coalesce()
+    order = coalesce(pairs.intersect(times.lex_lt_union_map(times)))
     flow, live_in = _find_flow(scop, reads, writes, times)
     return Dependences(flow, order, _reduction_chains(scop, order), live_in)
 

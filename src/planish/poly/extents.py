@@ -23,6 +23,7 @@ from planish.ir.expr import Expr
 from planish.ir.nest import Array
 from planish.ir.traverse import variables
 from planish.poly.affine import NotAffineError, affine_text, isl_name
+from planish.poly.coalesce import coalesce
 from planish.poly.expression import piecewise_expr
 from planish.poly.scop import Access, Scop
 
@@ -39,7 +40,7 @@ def valid_sizes(scop: Scop) -> isl.Set:
         for access in statement.accesses:
             if access.array in arrays:
                 bad = bad.union(_leaving(access, arrays[access.array], space))
-    return isl.Set.universe(space).intersect(scop.context).subtract(bad).coalesce()
+    return coalesce(isl.Set.universe(space).intersect(scop.context).subtract(bad))
 
 
 def busy_sizes(scop: Scop) -> isl.Set:
@@ -48,7 +49,7 @@ def busy_sizes(scop: Scop) -> isl.Set:
     busy = valid
     for statement in scop.statements:
         busy = busy.intersect(statement.domain.params().align_params(valid.get_space()))
-    return valid if busy.is_empty() else busy.coalesce()
+    return valid if busy.is_empty() else coalesce(busy)
 
 
 def _leaving(access: Access, array: Array, space: isl.Space) -> isl.Set:
@@ -252,4 +253,4 @@ def negative_sizes(scop: Scop) -> isl.Set:
             for position in range(reached.dim(SET)):
                 value = isl.Aff.var_on_domain(local, SET, position)
                 out = out.union(reached.intersect(value.lt_set(isl.Aff.zero_on_domain(local))).params())
-    return out.coalesce()
+    return coalesce(out)

@@ -23,6 +23,7 @@ from planish.ir.traverse import expressions, loads, substitute, variables
 from planish.ir.traverse import walk as walk_stmt
 from planish.ir.types import INDEX
 from planish.poly.affine import CONTEXT, NotAffineError, affine_function, condition_set, isl_name
+from planish.poly.coalesce import coalesce
 
 SET = isl.dim_type.set
 
@@ -248,7 +249,7 @@ def _visit_assignment(stmt: Assign | Reduce, place: _Place, walk: _Walk) -> isl.
         fresh: Assign | Reduce = Reduce(stmt.array, subscripts, stmt.op, value, stmt.span)
     else:
         fresh = Assign(stmt.array, subscripts, value, stmt.span)
-    domain = place.domain.coalesce()
+    domain = coalesce(place.domain)
     accesses = [_access(stmt.array, subscripts, True, name, domain)]
     if isinstance(stmt, Reduce):
         accesses.append(_access(stmt.array, subscripts, False, name, domain))

@@ -17,6 +17,7 @@ from typing import Literal
 import islpy as isl
 
 from planish.ir.nest import LoopFacts
+from planish.poly.coalesce import coalesce
 from planish.poly.listing import list_sets
 from planish.poly.scop import Access, Statement
 from planish.poly.trees import Kind, Path, find_paths, has_band, kind_of
@@ -55,7 +56,7 @@ def shape_band(node: isl.ScheduleNode, band: Band, choice: Choice, order: StripO
     if strips is None or strips.full.is_empty():
         node = _insert_lanes(node, values, inner, choice)
     else:
-        rest = band.domain.subtract(strips.full).coalesce()
+        rest = coalesce(band.domain.subtract(strips.full))
         parts = (rest, strips.full) if order == "rest-first" else (strips.full, rest)
         node = node.insert_sequence(isl.UnionSetList.alloc(node.get_ctx(), 2).add(parts[0]).add(parts[1]))
         place = 1 if order == "rest-first" else 0
@@ -140,7 +141,7 @@ def find_strips(band: Band, choice: Choice, by_lane: bool) -> Strips:
     full = isl.UnionSet.empty(band.domain.get_space())
     for statement in band.dominant:
         full = full.union(_full_strips(band, choice, statement, by_lane))
-    return Strips(full.coalesce(), by_lane)
+    return Strips(coalesce(full), by_lane)
 
 
 def _full_strips(band: Band, choice: Choice, statement: Statement, by_lane: bool) -> isl.UnionSet:

@@ -28,6 +28,7 @@ from planish.ir.printer import print_expr
 from planish.ir.simplify import simplify
 from planish.ir.traverse import variables
 from planish.ir.types import BOOL
+from planish.poly.coalesce import coalesce
 from planish.poly.expression import set_condition
 from planish.poly.extents import valid_sizes
 from planish.poly.scop import Scop, Statement, extract_scop
@@ -65,11 +66,11 @@ def bound_accesses(kernel: Kernel, places: Places, text: FunctionText) -> Kernel
             continue
         if runs.intersect(good).is_empty():
             _refuse(alone, statement, text)
-        kept = runs.complement().union(good).coalesce()
-        valid = kept if valid is None else valid.intersect(kept).coalesce()
+        kept = coalesce(runs.complement().union(good))
+        valid = kept if valid is None else coalesce(valid.intersect(kept))
     if valid is None:
         return kernel
-    needed = valid.intersect(scop.context).coalesce().gist(scop.context)
+    needed = coalesce(valid.intersect(scop.context)).gist(scop.context)
     condition = simplify(set_condition(needed, ()))
     return replace(kernel, assumptions=(*kernel.assumptions, condition))
 
