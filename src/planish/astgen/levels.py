@@ -22,7 +22,7 @@ from planish.astgen.isolate import split
 from planish.astgen.project import Actor, cut_dims, determines, loosen
 from planish.astgen.separate import cut_strides, disjoint, separate
 from planish.astgen.state import State
-from planish.astgen.strides import find_shifts, shift
+from planish.astgen.strides import find_shifts, shift, tighten
 from planish.astgen.unroll import slices
 from planish.ir.expr import Const, Expr, Var, index
 from planish.ir.nest import Block, For, Let, LoopFacts, Stmt
@@ -152,6 +152,7 @@ def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graf
         if shifts is not None:
             return _shifted(band, active, *shifts, state, isolated)
     domain = _union([loosen(points, position) for _, points in active])
+    domain = tighten(domain, _union([points for _, points in active]), position)
     pieces: list[isl.Set] = []
     for kind, where in kinds:
         here = domain if where is None else domain.intersect(where)

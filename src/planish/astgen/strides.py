@@ -14,6 +14,8 @@ from math import gcd
 
 import islpy as isl
 
+from planish.poly.coalesce import coalesce
+
 SET = isl.dim_type.set
 
 
@@ -36,6 +38,23 @@ def step_map(offset: isl.Aff, position: int, stride: int) -> isl.MultiAff:
     identity = isl.MultiAff.identity(offset.get_domain_space().map_from_set())
     steps = identity.get_at(position).scale_val(isl.Val(stride))
     return identity.set_at(position, steps.add(offset))
+
+
+def tighten(domain: isl.Set, exact: isl.Set, position: int) -> isl.Set:
+    """The loops' `domain` for the points in `exact`, which may lie on a stride: the sets of steps are taken where these
+    say more, since bounds that differ between two values of the stride are the same in steps."""
+    stride, offset = find_stride(exact, position)
+    if offset is None or not offset.get_denominator_val().is_one():
+        return domain
+    steps = step_map(offset, position, stride)
+    counted = domain.preimage_multi_aff(steps)
+    wanted = exact.preimage_multi_aff(steps)
+    if counted.is_subset(wanted):
+        return domain
+    tight = coalesce(wanted.compute_divs())
+    if tight.n_basic_set() > domain.n_basic_set() or any(b.dim(isl.dim_type.div) for b in tight.get_basic_sets()):
+        return domain
+    return tight.apply(isl.Map.from_multi_aff(steps))
 
 
 def find_shifts(domains: Sequence[isl.Set], position: int) -> tuple[int, list[int]] | None:
