@@ -17,7 +17,7 @@ from planish.astgen.strides import extend_aff, find_stride, step_map
 from planish.ir.expr import Binary, Expr, index
 from planish.ir.traverse import walk_expr
 from planish.poly.coalesce import coalesce, coalesce_function
-from planish.poly.expression import add, aff_expr, bound_expr, extremum, floor_div, normalise, scale
+from planish.poly.expression import add, aff_expr, bound_expr, count_work, extremum, floor_div, normalise, scale
 from planish.poly.listing import list_pieces
 
 SET = isl.dim_type.set
@@ -219,12 +219,17 @@ def _hull_range(
     fractional = False
     if step > 1:
         assert offset is not None
-        lattice = congruent(offset, position, step)
-        ensured = ensured.intersect(lattice)
-        reached = _reached(lattice, position)
+        congruence = congruent(offset, position, step)
+        reached = _reached(congruence, position)
         fractional = not reached.plain_is_universe()
         guard = guard.intersect(reached)
-        aligned = _starts_on(lowers, position, lattice, context)
+        aligned = _starts_on(lowers, position, congruence, context)
+        ends = None if aligned or len(lowers) == 1 else _fixed_bounds(lattice, congruence, context, position)
+        if ends is not None:
+            lower = _aligned(index(ends[0]), step, normalise(aff_expr(offset, all_dims)))
+            upper = index(ends[1])
+            return Range(lower, upper, step, None, facing.to_set().intersect(congruence), guard, fractional=fractional)
+        ensured = ensured.intersect(congruence)
         if not aligned:
             apart = extremum("max", [_first_from(c, offset, step, position, context, all_dims) for c in lowers])
             joint = _aligned(lower, step, normalise(aff_expr(offset, all_dims)))
@@ -245,12 +250,6 @@ def _extra_work(bounds: tuple[Expr, Expr], others: tuple[Expr, Expr]) -> tuple[i
     kinds = (("floordiv", "mod"), ("min", "max"))
     divisions, extrema = (count(ops, bounds) - count(ops, others) for ops in kinds)
     return divisions, extrema
-
-
-def count_work(*bounds: Expr) -> int:
-    """The divisions and extrema in some expressions."""
-    costly = ("floordiv", "mod", "min", "max")
-    return sum(isinstance(x, Binary) and x.op in costly for bound in bounds for x in walk_expr(bound))
 
 
 def _counted(
@@ -315,6 +314,16 @@ def _find_value(domain: isl.Set, position: int, context: isl.Set) -> isl.Aff | N
     if function.n_piece() != 1:
         return None
     return list_pieces(function)[0][1].get_at(0).gist(context.project_out(SET, position, 1))
+
+
+def _fixed_bounds(exact: isl.Set, congruence: isl.Set, context: isl.Set, position: int) -> tuple[int, int] | None:
+    """Constants between which all values on the stride are used; None where there are none such."""
+    used = exact.intersect(context)
+    low, high = used.dim_min_val(position), used.dim_max_val(position)
+    if not (low.is_int() and high.is_int()):
+        return None
+    between = context.intersect(congruence).lower_bound_val(SET, position, low).upper_bound_val(SET, position, high)
+    return (int(low.to_python()), int(high.to_python())) if between.is_subset(used) else None
 
 
 def _first_on(

@@ -15,7 +15,7 @@ from typing import Literal
 import islpy as isl
 
 from planish.astgen.annotated import Graft, find_busy, find_common, find_switch, materialise, simplify_guard
-from planish.astgen.bounds import Range, count_work, find_range
+from planish.astgen.bounds import Range, find_range
 from planish.astgen.components import sort_components, sort_pieces
 from planish.astgen.divisions import with_known_divisions
 from planish.astgen.isolate import split
@@ -29,7 +29,7 @@ from planish.ir.nest import Block, For, Let, LoopFacts, Stmt
 from planish.ir.traverse import control_names, substitute_block
 from planish.ir.types import INDEX
 from planish.poly.coalesce import coalesce
-from planish.poly.expression import add, normalise
+from planish.poly.expression import add, count_work, normalise
 
 SET = isl.dim_type.set
 SEPARATION_BUDGET = 24

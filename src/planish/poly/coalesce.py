@@ -15,6 +15,7 @@ from typing import TypeVar
 import islpy as isl
 
 T = TypeVar("T", isl.Set, isl.Map, isl.UnionSet, isl.UnionMap)
+F = TypeVar("F", isl.PwAff, isl.PwMultiAff)
 
 
 def coalesce(union: T) -> T:
@@ -39,10 +40,13 @@ def _has_existentials(union: isl.Set | isl.Map | isl.UnionSet | isl.UnionMap) ->
             return True
 
 
-def coalesce_function(function: isl.PwMultiAff) -> isl.PwMultiAff:
+def coalesce_function(function: F) -> F:
     """A function in as few pieces as isl finds."""
     if function.n_piece() <= 1:
         return function
     fewer = function.coalesce()
-    graph = isl.Map.from_pw_multi_aff(fewer)
-    return fewer if graph.is_subset(isl.Map.from_pw_multi_aff(function)) else function
+    return fewer if _graph(fewer).is_subset(_graph(function)) else function
+
+
+def _graph(function: isl.PwAff | isl.PwMultiAff) -> isl.Map:
+    return isl.Map.from_pw_aff(function) if isinstance(function, isl.PwAff) else isl.Map.from_pw_multi_aff(function)

@@ -14,9 +14,10 @@ import islpy as isl
 
 from planish.ir.arithmetic import quotient, remainder
 from planish.ir.expr import Binary, Compare, CompareOp, Const, Expr, Select, Unary, Var, index, type_of
+from planish.ir.traverse import walk_expr
 from planish.ir.types import BOOL, INDEX
 from planish.poly.affine import source_name
-from planish.poly.coalesce import coalesce
+from planish.poly.coalesce import coalesce, coalesce_function
 
 ZERO = index(0)
 TRUE = Const(True, BOOL)
@@ -236,9 +237,16 @@ def set_condition(domain: isl.Set, dims: Sequence[Expr]) -> Expr:
     parts = []
     # Coalescing may lose the explicit form of a division again.
     for basic in coalesce(domain.compute_divs()).compute_divs().get_basic_sets():
-        constraints = basic.get_constraints()
-        parts.append(conjunction(constraint_expr(c, dims) for c in constraints if not _defines_division(c)))
+        tests = [constraint_expr(c, dims) for c in basic.get_constraints() if not _defines_division(c)]
+        # The first test that fails is the last one made, so that those without a division come first.
+        parts.append(conjunction(sorted(tests, key=count_work)))
     return disjunction(parts)
+
+
+def count_work(*exprs: Expr) -> int:
+    """The divisions and extrema in some expressions."""
+    costly = ("floordiv", "mod", "quo", "rem", "min", "max")
+    return sum(isinstance(x, Binary) and x.op in costly for expr in exprs for x in walk_expr(expr))
 
 
 def _defines_division(constraint: isl.Constraint) -> bool:
@@ -247,7 +255,7 @@ def _defines_division(constraint: isl.Constraint) -> bool:
 
 def piecewise_expr(function: isl.PwAff, dims: Sequence[Expr]) -> Expr:
     """The value of a piecewise function at `dims`: nested selections, the last piece without a test."""
-    return select_expr(list(function.coalesce().get_pieces()), dims)
+    return select_expr(list(coalesce_function(function).get_pieces()), dims)
 
 
 def select_expr(pieces: Sequence[tuple[isl.Set, isl.Aff]], dims: Sequence[Expr]) -> Expr:
