@@ -19,7 +19,7 @@ from planish.astgen.verify import Instance
 from planish.ir.arithmetic import quotient, remainder
 from planish.ir.expr import Binary, Compare, Const, Expr, Select, Unary, Var
 from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
-from planish.ir.traverse import control_names
+from planish.ir.traverse import control_names, walk
 from planish.ir.types import BOOL
 
 _LOOPS_A_FUNCTION = 12
@@ -248,6 +248,11 @@ def count_copies(stmt: Stmt) -> int:
             return 0
         case _:
             assert_never(stmt)
+
+
+def count_loops(nest: Block) -> int:
+    """The loops in the text."""
+    return sum(isinstance(x, For) for x in walk(nest))
 
 
 def count_lines(stmt: Stmt) -> int:

@@ -18,6 +18,8 @@ from typing import Any, Literal
 import islpy as isl
 
 from planish.astgen.generate import UnboundedError, find_context, generate, generate_map
+from planish.astgen.options import Settings
+from planish.astgen.plan import Plan
 from planish.astgen.state import Instantiate
 from planish.astgen.times import list_times, map_times
 from planish.astgen.verify import Instance, list_instances, record
@@ -122,13 +124,15 @@ def _read(source: Source, parts: list[tuple[int, str]], number: int, read: Calla
         raise PlanishError(Diagnostic("E0511", message, source.point(line), advice), source) from error
 
 
-def generate_input(found: Input, instantiate: Instantiate = record, taken: frozenset[str] = frozenset()) -> Block:
-    """The nest for an input; PlanishError E0512 where a loop would have no bound."""
+def generate_input(
+    found: Input, instantiate: Instantiate = record, taken: frozenset[str] = frozenset(), plan: Plan | None = None
+) -> Block:
+    """The nest for an input, with the loops cut that a plan names; PlanishError E0512 where one would have no bound."""
     names = taken.union(found.parameters)
     try:
         if found.schedule is not None:
-            return generate(found.schedule, instantiate, names)
-        return generate_map(found.schedule_map, found.context, found.options, instantiate, names)
+            return generate(found.schedule, instantiate, names, settings=Settings(plan=plan))
+        return generate_map(found.schedule_map, found.context, found.options, instantiate, names, plan)
     except UnboundedError as error:
         message = f"a loop of {found.name} has no bound: {error}".removesuffix(": ")
         advice = "bound the instances from below and above"

@@ -26,6 +26,7 @@ from planish.astgen.levels import Band, level
 from planish.astgen.naming import loop_hint
 from planish.astgen.options import PLAIN, Settings, band_options, isolated_part, map_options
 from planish.astgen.order import comes_after
+from planish.astgen.plan import Plan
 from planish.astgen.project import Actor, pad_range
 from planish.astgen.state import Instantiate, State, start
 from planish.ir.nest import Block, LoopFacts
@@ -69,16 +70,17 @@ def generate_map(
     options: isl.UnionMap,
     instantiate: Instantiate,
     taken: frozenset[str],
+    plan: Plan | None = None,
 ) -> Block:
     """The nest that runs the instances of a schedule map in the order of its values; `options` say how its loops are
-    made (`{ [i, j] -> separate[1] }`). Raises UnboundedError for a loop without a bound."""
+    made (`{ [i, j] -> separate[1] }`), and a `plan` which are cut. Raises UnboundedError for a loop without a bound."""
     state = start(context.align_params(schedule.get_space()), taken)
     parts = [m.reset_tuple_id(OUT) if m.has_tuple_id(OUT) else m for m in list_maps(schedule)]
     total = max((m.dim(OUT) for m in parts), default=0)
     maps = [pad_range(m, total).reverse().intersect_params(state.context.params()) for m in parts]
     generator = _Generator(instantiate, lambda name: None, PLAIN)
     hints = tuple(f"c{i}" for i in range(total))
-    band = Band(0, total, generator.act, hints, options=map_options(options, total))
+    band = Band(0, total, generator.act, hints, options=map_options(options, total, plan))
     return _finish(level(band, [Actor(m, 0) for m in maps], state, False), state)
 
 

@@ -19,8 +19,9 @@ from planish.astgen.bounds import Range, find_range
 from planish.astgen.components import sort_components, sort_pieces
 from planish.astgen.divisions import with_known_divisions
 from planish.astgen.isolate import split
+from planish.astgen.plan import Plan
 from planish.astgen.project import Actor, cut_dims, determines, loosen
-from planish.astgen.separate import cut_strides, disjoint, separate
+from planish.astgen.separate import cut_strides, disjoint, list_bounds, separate
 from planish.astgen.state import State
 from planish.astgen.strides import find_shifts, shift, tighten
 from planish.astgen.unroll import slices
@@ -38,20 +39,23 @@ SEPARATION_BUDGET = 24
 MOST_BASES = 4
 """The residues that are tried as the one on which a loop over shifted statements runs."""
 
-LoopKind = Literal["default", "atomic", "separate", "unroll"]
+LoopKind = Literal["default", "atomic", "separate", "unroll", "planned"]
+Kinds = list[tuple[LoopKind, "isl.Set | None"]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Options:
     """How the loop of each dimension is made, by position: in all points, or in a set of them; `isolated` for the
-    isolated part alone; `otherwise` where these say nothing. `classes`: sets of points that get loops of their own."""
+    isolated part alone; `otherwise` where these say nothing. `classes`: sets of points that get loops of their own.
+    `plan`: what is cut is chosen loop by loop, unless a loop is to be atomic or unrolled."""
 
     everywhere: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
     isolated: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
     otherwise: Mapping[int, LoopKind] = field(default_factory=dict)
     classes: Mapping[int, tuple[isl.Set, ...]] = field(default_factory=dict)
+    plan: Plan | None = None
 
-    def kinds(self, position: int, isolated: bool) -> list[tuple[LoopKind, isl.Set | None]]:
+    def kinds(self, position: int, isolated: bool) -> Kinds:
         """The kinds at a position with the points for which each holds; the last one holds for all others."""
         found = list((self.isolated if isolated else self.everywhere).get(position, ()))
         if not found or found[-1][1] is not None:
@@ -141,10 +145,22 @@ def _restrict(active: Active, piece: isl.Set) -> Active:
     return [(actor, points) for actor, points in found if not points.is_empty()]
 
 
+def _kinds(band: Band, active: Active, state: State, isolated: bool) -> Kinds:
+    """How the loops of one dimension are made, and where: as options say, or the plan."""
+    kinds = band.options.kinds(state.depth, isolated)
+    if band.options.plan is None:
+        return kinds
+    return [("planned" if kind in ("default", "separate") else kind, where) for kind, where in kinds]
+
+
+def _place(active: Active, state: State) -> str:
+    return f"{state.depth} {state.within} {' '.join(actor.name for actor, _ in active)}"
+
+
 def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graft]:
     """The loops of one dimension over the points of `active`."""
     position = state.depth
-    kinds = band.options.kinds(position, isolated)
+    kinds = _kinds(band, active, state, isolated)
     if any(kind == "unroll" for kind, _ in kinds) and determines(_union([p for _, p in active]), position):
         kinds = [("atomic", None)]
     if len(active) > 1 and all(kind != "unroll" for kind, _ in kinds):
@@ -159,7 +175,9 @@ def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graf
         if here.is_empty():
             continue
         exact = _union([points for _, points in active])
-        pieces += _cut(kind, here, [_explicit(actor, state) for actor, _ in active], position, exact)
+        loose = [_explicit(actor, state) for actor, _ in active]
+        plan = band.options.plan if kind == "planned" else None
+        pieces += _cut(kind, here, loose, position, exact) if plan is None else _planned(plan, here, loose)
         if where is not None:
             domain = coalesce(domain.subtract(where))
     if len(kinds) > 1:
@@ -189,9 +207,20 @@ def _cut(
         case "separate":
             pieces = separate([points.intersect(domain) for points in loose], SEPARATION_BUDGET)
             return [domain] if pieces is None else pieces
-        case "default":
+        case "default" | "planned":
             strided = cut_strides(exact.intersect(domain), position)
             return disjoint(domain, SEPARATION_BUDGET) if strided is None else strided
+
+
+def _planned(plan: Plan, domain: isl.Set, loose: Sequence[isl.Set]) -> list[isl.Set]:
+    """The pieces of a loop, cut where the plan says, at bounds of the statements."""
+    last = domain.dim(SET) - 1
+    for test in list_bounds(loose, last):
+        before, after = coalesce(domain.subtract(test)), domain.intersect(test)
+        if before.is_empty() or after.is_empty() or not plan.cuts(f"{domain} at {test}"):
+            continue
+        return [piece for side in sort_pieces([before, after]) for piece in _planned(plan, side, loose)]
+    return [domain]
 
 
 def _grouped(
@@ -216,11 +245,14 @@ def _shifted(
     groups, back, widest = next((c for c in choices if c[2] is not None), choices[0])
     explicit = [shift(_explicit(actor, state), position, -r) for r, members in groups for actor, _ in members]
     out: list[Graft] = []
-    kind = band.options.kinds(position, isolated)[-1][0]
+    kind = _kinds(band, active, state, isolated)[-1][0]
     if widest is not None and kind != "separate":
         pieces = [loosen(widest, position)]
     else:
-        pieces = _cut(kind, _union([loosen(points, position) for points in back]), explicit, position, _union(back))
+        domain, plan = _union([loosen(points, position) for points in back]), band.options.plan
+        pieces = (
+            _cut(kind, domain, explicit, position, _union(back)) if plan is None else _planned(plan, domain, explicit)
+        )
     for piece in pieces:
         inside = [(r, _restrict(members, shift(piece, position, r))) for r, members in groups]
         some = [(r, members) for r, members in inside if members]
@@ -260,8 +292,11 @@ def _loop(
         return [_at_value(g, bounds, state) for g in grafts]
     if alone is not None:
         return _named(name, alone, grafts, bounds, state)
+    plan = band.options.plan
     known = lifted.intersect(bounds.ensured).intersect(bounds.guard)
     switch = find_switch(grafts, position, known)
+    if switch is not None and plan is not None and not plan.cuts(f"{_place(groups[0][1], state)} {piece}"):
+        switch = None
     if switch is None:
         return [_for(band, name, value, grafts, bounds, state)]
     out = []

@@ -15,6 +15,7 @@ from typing import cast
 import islpy as isl
 
 from planish.astgen.levels import LoopKind, Options
+from planish.astgen.plan import Plan
 from planish.poly.trees import has_band, loop_type_of
 
 SET = isl.dim_type.set
@@ -30,7 +31,7 @@ _TYPES = {
 }
 
 
-def map_options(options: isl.UnionMap, total: int) -> Options:
+def map_options(options: isl.UnionMap, total: int, plan: Plan | None = None) -> Options:
     """The options `{ schedule point -> kind[position] : condition }`; those with other names say nothing here."""
     found: dict[int, list[tuple[LoopKind, isl.Set | None]]] = {}
     maps: list[isl.Map] = []
@@ -46,7 +47,8 @@ def map_options(options: isl.UnionMap, total: int) -> Options:
                 here = where.project_out(SET, position + 1, total - position - 1)
                 whole = here.plain_is_universe()
                 found.setdefault(position, []).append((kind, None if whole else here))
-    return Options({position: _until_whole(kinds) for position, kinds in found.items()}, classes=_classes(maps, total))
+    everywhere = {position: _until_whole(kinds) for position, kinds in found.items()}
+    return Options(everywhere, classes=_classes(maps, total), plan=plan)
 
 
 def _classes(maps: Sequence[isl.Map], total: int) -> dict[int, tuple[isl.Set, ...]]:
@@ -82,10 +84,12 @@ def _until_whole(
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What holds where options say nothing: for loops with loops inside, and for the innermost ones."""
+    """What holds where options say nothing: for loops with loops inside, and for the innermost ones; with a `plan`,
+    what is cut is chosen loop by loop."""
 
     outer: LoopKind = "default"
     inner: LoopKind = "default"
+    plan: Plan | None = None
 
 
 PLAIN = Settings()
@@ -107,7 +111,7 @@ def band_options(node: isl.ScheduleNode, first: int, settings: Settings = PLAIN)
     otherwise = dict.fromkeys(range(first, last + 1), settings.outer)
     if not has_band(node.get_child(0)):
         otherwise[last] = settings.inner
-    return Options(everywhere, isolated, otherwise)
+    return Options(everywhere, isolated, otherwise, plan=settings.plan)
 
 
 def isolated_part(node: isl.ScheduleNode, first: int) -> isl.Set | None:

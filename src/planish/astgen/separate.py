@@ -47,6 +47,18 @@ def disjoint(domain: isl.Set, budget: int) -> list[isl.Set]:
     return [domain] if len(pieces) > budget else sort_pieces(pieces)
 
 
+def list_bounds(domains: Sequence[isl.Set], position: int) -> list[isl.Set]:
+    """The half-spaces, in their order as text, that bound some of the domains in their last dimension."""
+    found: dict[str, isl.Set] = {}
+    for domain in domains:
+        for basic in domain.get_basic_sets():
+            for c in basic.get_constraints():
+                if c.involves_dims(isl.dim_type.set, position, 1) and not c.is_equality() and not c.is_div_constraint():
+                    half = isl.BasicSet.from_constraint(c).to_set()
+                    found.setdefault(str(half), half)
+    return [found[text] for text in sorted(found)]
+
+
 def cut_strides(points: isl.Set, position: int) -> list[isl.Set] | None:
     """The parts of a set, of which some lie on a stride that the others are not on, without the stride; None where
     there are none such, or too many, or the parts are mixed."""

@@ -14,10 +14,12 @@ from typing import Annotated
 import typer
 
 from planish.astgen.formats import Input, generate_input, load_input
-from planish.astgen.judge import name_unbounded, rival_text, verify_input
+from planish.astgen.judge import choose_sizes, name_unbounded, rival_text, verify_input
 from planish.astgen.option_names import check_options, find_idle_options, set_options
 from planish.astgen.rival import rival_nest
+from planish.astgen.sized import Size, Sized, improve
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
+from planish.cli.progress import show_progress
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Block
 from planish.report.generated import compare_nests, print_nest
@@ -62,6 +64,14 @@ def astgen(
         str | None,
         typer.Option("--options", metavar='"{ … }"', help="Options in place of the file's.", show_default=False),
     ] = None,
+    copies: Annotated[
+        int | None,
+        typer.Option("--copies", min=1, help="The most statements in the text; cuts are chosen.", show_default=False),
+    ] = None,
+    loops: Annotated[
+        int | None,
+        typer.Option("--loops", min=1, help="The most loops in the text; cuts are chosen.", show_default=False),
+    ] = None,
     param: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,7 +87,8 @@ def astgen(
 
     FILE.st holds a schedule tree, FILE.in a schedule map, a context and options: isl's own formats. Each instance is a
     call, as in S(i, j). With --verify the loops are read back and compared with the schedule for all values of the
-    parameters; where no proof is found in time, they are run for some. --compare runs them, too, and counts.
+    parameters; where no proof is found in time, they are run for some. --compare runs them, too, and counts. With
+    --copies or --loops, loops are cut where that saves the most tests and steps for the values of --param.
     """
     failed = False
     names = list(dict.fromkeys(files))
@@ -85,13 +96,13 @@ def astgen(
         try:
             found = _load(name, options)
             sizes = [_complete(found, values) for values in parse_values(param)]
-            nest = _nest(found, theirs, verify)
+            nest = _nest(found, theirs, verify, Size(copies, loops), sizes)
             if len(names) > 1:
                 print(f"/* {name} */")
             failed |= verify and not _verify(found, nest, sizes)
             print(rival_text(found) if theirs else print_nest(found, nest), end="")
             if compare:
-                ours = _ours(found) if theirs else nest
+                ours = _ours(found, Size(copies, loops), sizes) if theirs else nest
                 make_console(sys.stdout).print(compare_nests(found, ours, rival_nest(found), sizes))
         except PlanishError as error:
             # The other files are done all the same.
@@ -100,18 +111,39 @@ def astgen(
     return USER_ERROR if failed else OK
 
 
-def _nest(found: Input, theirs: bool, needed: bool) -> Block:
+def _nest(found: Input, theirs: bool, needed: bool, size: Size, sizes: Sequence[dict[str, int]]) -> Block:
     """Ours, or isl's where it is asked for; some of isl's can be printed, but not held (and need not be)."""
     if not theirs:
-        return _ours(found)
+        return _ours(found, size, sizes)
     return rival_nest(found) if needed else Block(())
 
 
-def _ours(found: Input) -> Block:
+def _ours(found: Input, size: Size, sizes: Sequence[dict[str, int]]) -> Block:
     try:
-        return generate_input(found)
+        return generate_input(found) if size == Size() else _sized(found, size, sizes)
     except PlanishError as error:
         raise (name_unbounded(found) if error.diagnostic.code == "E0512" else None) or error from error
+
+
+def _sized(found: Input, size: Size, sizes: Sequence[dict[str, int]]) -> Block:
+    """The best nest within a size; what was found by then where the search is interrupted. Raises PlanishError E0520
+    where none is that small."""
+    best: Sized | None = None
+    try:
+        with show_progress(1, quiet=False) as progress:
+            progress.start(found.source.name)
+            for better in improve(found, size, sizes or choose_sizes(found), progress.tell):
+                best = better
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        print(f"stopped; the best of {found.source.name} so far follows", file=sys.stderr)
+    assert best is not None
+    if not size.holds(best):
+        wanted = " and ".join(f"{n} {what}" for n, what in ((size.copies, "copies"), (size.loops, "loops")) if n)
+        message = f"the smallest nest found for {found.source.name} has {best.copies} copies and {best.loops} loops"
+        raise PlanishError(Diagnostic("E0520", f"{message}, not at most {wanted}", help="ask for no less than that"))
+    return best.nest
 
 
 def _load(name: str, options: str | None) -> Input:

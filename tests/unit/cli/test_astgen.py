@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from planish.astgen.formats import load_input
+from planish.astgen.sized import Size, improve
 from planish.cli import astgen, main
 from planish.ir.nest import Block, For
 
@@ -103,3 +105,43 @@ def test_idle_options_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "warning[E0518]: `unroll` is said of schedules with 2 dimensions; this one has 1" in printed.err
     assert " --> idle.in:3:13" in printed.err
     assert "S(" in printed.out
+
+
+TWO = """[n] -> { A[i] -> [i] : 0 <= i < n; B[i] -> [i] : 2 <= i < 9 }
+[n] -> { : n >= 3 }
+{ }
+"""
+
+
+def test_cuts_are_chosen_within_a_size(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "two.in").write_text(TWO)
+    assert main(["astgen", "two.in", "--copies", "2", "--param", "n=40", "--verify"]) == 0
+    small = capsys.readouterr().out
+    assert main(["astgen", "two.in", "--copies", "5", "--param", "n=40", "--verify"]) == 0
+    large = capsys.readouterr().out
+    assert small.startswith("/* proven") and large.startswith("/* proven")
+    assert small.count("A(") == small.count("B(") == 1 and "if (" in small
+    assert large.count("A(") > 1 and large.count("(c0);") <= 5
+
+
+def test_a_size_that_cannot_be_kept_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "two.in").write_text(TWO)
+    assert main(["astgen", "two.in", "--copies", "1"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "error[E0520]: the smallest nest found for two.in has 2 copies and 1 loops" in printed.err
+
+
+def test_what_was_found_is_printed_where_the_search_is_interrupted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> Iterator[object]:
+        yield next(improve(load_input("two.in"), Size(), [{"n": 9}]))
+        raise KeyboardInterrupt
+
+    (tmp_path / "two.in").write_text(TWO)
+    monkeypatch.setattr(astgen, "improve", stop)
+    assert main(["astgen", "two.in", "--copies", "4"]) == 0
+    printed = capsys.readouterr()
+    assert "stopped; the best of two.in so far follows" in printed.err
+    assert printed.out.count("A(") == 1

@@ -1,0 +1,99 @@
+"""The nest that executes the fewest tests and loop steps within a bound on its size: cuts are chosen one by one.
+
+Each is tried: the nest is generated with one more loop cut and run for some sizes; the cut that saves the most for each
+statement that it adds stays, until none fits. What runs most often is thereby freed of its tests first.
+
+>>> from planish.astgen.formats import parse_input
+>>> text = "[n, m] -> { A[i] -> [i] : 0 <= i < n; B[i] -> [i] : 2 <= i < m } [n, m] -> { : n > m > 2 } { }"
+>>> found = parse_input(text, "two.in")
+>>> [generate_sized(found, Size(copies=k), [{"n": 40, "m": 30}]).copies for k in (2, 4, 9)]
+[2, 4, 4]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from planish.astgen.effort import EffortLimitError, compile_nest, count_copies, count_loops
+from planish.astgen.formats import Input, generate_input
+from planish.astgen.plan import Plan
+from planish.ir.nest import Block
+
+Sizes = Mapping[str, int]
+
+MOST_TRIALS = 200
+"""The nests that are generated to choose the cuts."""
+
+MOST_STEPS = 2_000_000
+"""A run of more loop steps is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A bound on the statements and the loops in a text; None: any number."""
+
+    copies: int | None = None
+    loops: int | None = None
+
+    def holds(self, nest: Sized) -> bool:
+        """Whether a nest is not larger."""
+        return nest.copies <= (self.copies or nest.copies) and nest.loops <= (self.loops or nest.loops)
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """A nest with its statements, its loops, and what it executes for the sizes it was run with."""
+
+    nest: Block
+    copies: int
+    loops: int
+    executed: int
+
+
+def generate_sized(found: Input, size: Size, runs: Sequence[Sizes]) -> Sized:
+    """The best nest found within `size`, judged by `runs` (values of the parameters); the smallest one found where
+    none is. Options `atomic` and `unroll` hold; where to separate is chosen here. Raises PlanishError as generation
+    does."""
+    *_, best = improve(found, size, runs)
+    return best
+
+
+def improve(
+    found: Input, size: Size, runs: Sequence[Sizes], tell: Callable[[str], None] = lambda message: None
+) -> Iterator[Sized]:
+    """The nest without a cut, then better ones within `size`; `tell` hears of each that is tried."""
+    plan = Plan()
+    best = _measure(generate_input(found, plan=plan), runs)
+    yield best
+    trials = 0
+    while plan.offered and trials < MOST_TRIALS:
+        good: list[tuple[Sized, Plan]] = []
+        for place in sorted(plan.offered)[: MOST_TRIALS - trials]:
+            trials += 1
+            tell(f"{trials} nests tried, {best.copies} statements, {best.executed} tests and steps")
+            cut = Plan(plan.chosen | {place})
+            nest = _measure(generate_input(found, plan=cut), runs)
+            if size.holds(nest) and nest.executed < best.executed:
+                good.append((nest, cut))
+        if not good:
+            return
+        best, plan = max(good, key=lambda x: _worth(x[0], best))
+        yield best
+
+
+def _worth(nest: Sized, before: Sized) -> float:
+    """What is saved for each statement more."""
+    return (before.executed - nest.executed) / max(1, nest.copies - before.copies)
+
+
+def _measure(nest: Block, runs: Sequence[Sizes]) -> Sized:
+    execute = compile_nest(nest)
+    executed = 0
+    for sizes in runs:
+        try:
+            effort = execute(sizes, MOST_STEPS).effort
+        except EffortLimitError:
+            continue
+        executed += effort.guards + effort.control
+    return Sized(nest, count_copies(nest), count_loops(nest), executed)
