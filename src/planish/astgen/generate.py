@@ -22,10 +22,11 @@ import islpy as isl
 
 from planish.astgen.annotated import Graft, count_tests, materialise
 from planish.astgen.bounds import UnboundedError
-from planish.astgen.levels import Band, level
+from planish.astgen.levels import Band, Options, level
 from planish.astgen.naming import loop_hint
 from planish.astgen.options import PLAIN, Settings, band_options, isolated_part, map_options
 from planish.astgen.order import comes_after
+from planish.astgen.place import NO_HOOKS, Hooks, Place
 from planish.astgen.plan import Plan
 from planish.astgen.project import Actor, pad_range
 from planish.astgen.state import Instantiate, State, start
@@ -33,7 +34,7 @@ from planish.ir.nest import Block, LoopFacts
 from planish.ir.simplify import simplify_block
 from planish.poly.coalesce import coalesce, coalesce_function
 from planish.poly.expression import aff_expr, normalise, select_expr, set_condition
-from planish.poly.listing import list_maps, list_pieces
+from planish.poly.listing import list_maps, list_pieces, unite_maps
 from planish.poly.trees import SEQUENCES, Kind, kind_of, relation_below
 
 SET = isl.dim_type.set
@@ -47,11 +48,13 @@ def generate(
     context: isl.Set | None = None,
     facts: Callable[[str], LoopFacts | None] = lambda name: None,
     settings: Settings = PLAIN,
+    hooks: Hooks = NO_HOOKS,
 ) -> Block:
     """The nest that runs the instances of `schedule` in its order.
 
     `taken`: names that loops must not have. `context`: what is known of the parameters. `facts`: what a mark's name
-    says about the loops of the band under it. `settings`: how loops are made that have no options.
+    says about the loops of the band under it. `settings`: how loops are made that have no options. `hooks`: what is
+    added to the code.
 
     Raises UnboundedError for a loop without a bound.
     """
@@ -61,7 +64,7 @@ def generate(
     if context is not None:
         known = known.intersect(context.align_params(domain.get_space()))
     state = start(known, taken)
-    return _finish(_Generator(instantiate, facts, settings).node(root, _executed(domain), state), state)
+    return _finish(_Generator(instantiate, facts, settings, hooks).node(root, _executed(domain), state), state)
 
 
 def generate_map(
@@ -71,17 +74,56 @@ def generate_map(
     instantiate: Instantiate,
     taken: frozenset[str],
     plan: Plan | None = None,
+    hooks: Hooks = NO_HOOKS,
 ) -> Block:
     """The nest that runs the instances of a schedule map in the order of its values; `options` say how its loops are
-    made (`{ [i, j] -> separate[1] }`), and a `plan` which are cut. Raises UnboundedError for a loop without a bound."""
+    made (`{ [i, j] -> separate[1] }`), and a `plan` which are cut. `hooks`: what is added to the code. Raises
+    UnboundedError for a loop without a bound."""
     state = start(context.align_params(schedule.get_space()), taken)
     parts = [m.reset_tuple_id(OUT) if m.has_tuple_id(OUT) else m for m in list_maps(schedule)]
     total = max((m.dim(OUT) for m in parts), default=0)
     maps = [pad_range(m, total).reverse().intersect_params(state.context.params()) for m in parts]
-    generator = _Generator(instantiate, lambda name: None, PLAIN)
+    generator = _Generator(instantiate, hooks=hooks)
     hints = tuple(f"c{i}" for i in range(total))
-    band = Band(0, total, generator.act, hints, options=map_options(options, total, plan))
+    band = Band(0, total, generator.act, hints, options=map_options(options, total, plan), hooks=hooks)
     return _finish(level(band, [Actor(m, 0) for m in maps], state, False), state)
+
+
+def generate_at(
+    place: Place,
+    schedule: isl.UnionMap,
+    instantiate: Instantiate,
+    options: isl.UnionMap | None = None,
+    added: isl.UnionMap | None = None,
+    hooks: Hooks = NO_HOOKS,
+) -> Block:
+    """The nest that runs the instances at a place in the order of a schedule map, and those that are `added` for each
+    value of the dimensions around. All that is known at the place is used, and its loops' variables may be.
+
+    `options` speak of the new dimensions. Raises UnboundedError for a loop without a bound."""
+    state = place.state
+    executed = place.instances if added is None else place.instances.union(added)
+    parts = [m.reset_tuple_id(OUT) if m.has_tuple_id(OUT) else m for m in list_maps(schedule)]
+    total = max((m.dim(OUT) for m in parts), default=0)
+    padded = unite_maps(pad_range(m, total) for m in parts)
+    wider = executed.reverse().flat_range_product(padded).reverse()
+    state = state.aligned(wider.get_space())
+    deep = state.within.insert_dims(SET, state.depth, total)
+    actors = [Actor(m.intersect_domain(deep), state.depth) for m in list_maps(wider)]
+    chosen = Options() if options is None else map_options(options, total).shifted(state.depth)
+    hints = tuple(f"c{state.depth + i}" for i in range(total))
+    act = _Generator(instantiate, hooks=hooks).act
+    band = Band(state.depth, state.depth + total, act, hints, options=chosen, hooks=hooks)
+    grafts = level(band, [a for a in actors if not a.relation.is_empty()], state, False)
+    return Block(tuple(materialise(grafts, state.context, state.dims)))
+
+
+def _points(executed: isl.UnionMap, state: State) -> isl.Set:
+    """The points at which anything runs, in one piece."""
+    points = isl.Set.empty(state.within.get_space())
+    for relation in list_maps(executed):
+        points = points.union(relation.domain().intersect(state.within))
+    return coalesce(points).simple_hull().to_set()
 
 
 def _finish(grafts: Sequence[Graft], state: State) -> Block:
@@ -109,16 +151,21 @@ def _executed(domain: isl.UnionSet) -> isl.UnionMap:
 
 
 class _Generator:
-    """One run: holds the two callbacks that every node needs."""
+    """One run: holds the callbacks that every node needs."""
 
-    __slots__ = ("_facts", "_instantiate", "_settings")
+    __slots__ = ("_facts", "_hooks", "_instantiate", "_settings")
 
     def __init__(
-        self, instantiate: Instantiate, facts: Callable[[str], LoopFacts | None], settings: Settings
+        self,
+        instantiate: Instantiate,
+        facts: Callable[[str], LoopFacts | None] = lambda name: None,
+        settings: Settings = PLAIN,
+        hooks: Hooks = NO_HOOKS,
     ) -> None:
         self._instantiate = instantiate
         self._facts = facts
         self._settings = settings
+        self._hooks = hooks
 
     def node(self, node: isl.ScheduleNode, executed: isl.UnionMap, state: State) -> list[Graft]:
         """The code of a subtree."""
@@ -141,8 +188,10 @@ class _Generator:
         child = node.get_child(0)
         kind = kind_of(node)
         if kind == Kind.mark:
-            facts = self._facts(node.mark_get_id().get_name())
-            return self.node(child, executed, state if facts is None else state.marked(facts))
+            name = node.mark_get_id().get_name()
+            facts = self._facts(name)
+            below = state if facts is None else state.marked(facts)
+            return self.marked(name, child, executed, below) if self._hooks.marks else self.node(child, executed, below)
         if kind == Kind.context:
             return self.node(child, executed, state.assuming(node.context_get_context()))
         if kind == Kind.guard:
@@ -152,6 +201,17 @@ class _Generator:
         if kind in (Kind.domain, Kind.filter, Kind.extension, Kind.expansion):
             return self.node(child, relation_below(node, executed), state)
         raise ValueError(f"a schedule tree has no node of type {kind}")
+
+    def marked(self, name: str, child: isl.ScheduleNode, executed: isl.UnionMap, state: State) -> list[Graft]:
+        """What a user makes of the code below a mark, where anything runs."""
+        busy = _points(executed, state)
+        here = state.assuming(busy)
+
+        def inner() -> Block:
+            return Block(tuple(materialise(self.node(child, executed, here), here.context, here.dims)))
+
+        code = self._hooks.mark(Place(here, executed.intersect_domain(isl.UnionSet.from_set(busy))), name, inner)
+        return [Graft(code.body, busy.gist(state.context))]
 
     def band(self, node: isl.ScheduleNode, executed: isl.UnionMap, state: State) -> list[Graft]:
         """The loops of a band, then its child."""
@@ -165,12 +225,14 @@ class _Generator:
         band = Band(
             state.depth,
             state.depth + members,
-            self.act if leaf else lambda actors, at: self.node(child, _union(actors), at),
+            self.act if leaf else lambda actors, at: self.node(child, unite_maps(a.relation for a in actors), at),
             tuple(loop_hint(partial.get_at(i)) for i in range(members)),
             (state.facts, *(LoopFacts() for _ in range(members - 1))),
             band_options(node, state.depth, self._settings),
             isolated_part(node, state.depth),
             runs_after=None if leaf else lambda a, b: comes_after(child, a.name, b.name),
+            coincident=tuple(bool(node.band_member_get_coincident(i)) for i in range(members)),
+            hooks=self._hooks,
         )
         deep = state.within.insert_dims(SET, state.depth, members)
         inside = [m.intersect_domain(deep) for m in list_maps(wider)]
@@ -213,7 +275,10 @@ class _Generator:
             at = tuple(
                 select_expr(_pieces(function.get_at(i).gist(known)), state.dims) for i in range(function.dim(OUT))
             )
-        return [Graft((self._instantiate(relation.get_tuple_name(OUT), at),), guard)]
+        stmt = self._instantiate(relation.get_tuple_name(OUT), at)
+        if self._hooks is NO_HOOKS:
+            return [Graft((stmt,), guard)]
+        return [Graft(self._hooks.statement(Place(state, isl.UnionMap.from_map(relation)), stmt), guard)]
 
 
 def _pieces(function: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
@@ -250,11 +315,4 @@ def _grouped(grafts: list[Graft]) -> list[Graft]:
     return [graft for group in groups for graft in group]
 
 
-def _union(actors: Sequence[Actor]) -> isl.UnionMap:
-    out = isl.UnionMap.from_map(actors[0].relation)
-    for actor in actors[1:]:
-        out = out.union(isl.UnionMap.from_map(actor.relation))
-    return out
-
-
-__all__ = ["UnboundedError", "generate", "generate_map"]
+__all__ = ["UnboundedError", "generate", "generate_at", "generate_map"]

@@ -19,10 +19,11 @@ from planish.astgen.bounds import Range, find_range
 from planish.astgen.components import sort_components, sort_pieces
 from planish.astgen.divisions import with_known_divisions
 from planish.astgen.isolate import split
+from planish.astgen.place import NO_HOOKS, Hooks, Place
 from planish.astgen.plan import Plan
 from planish.astgen.project import Actor, cut_dims, determines, loosen
 from planish.astgen.separate import cut_strides, disjoint, list_bounds, separate
-from planish.astgen.state import State
+from planish.astgen.state import Dimension, State
 from planish.astgen.strides import find_shifts, shift, tighten
 from planish.astgen.unroll import slices
 from planish.ir.expr import Const, Expr, Var, index
@@ -31,6 +32,7 @@ from planish.ir.traverse import control_names, substitute_block
 from planish.ir.types import INDEX
 from planish.poly.coalesce import coalesce
 from planish.poly.expression import add, count_work, normalise
+from planish.poly.listing import unite_maps
 
 SET = isl.dim_type.set
 SEPARATION_BUDGET = 24
@@ -55,6 +57,23 @@ class Options:
     classes: Mapping[int, tuple[isl.Set, ...]] = field(default_factory=dict)
     plan: Plan | None = None
 
+    def shifted(self, depth: int) -> Options:
+        """The same for dimensions that have `depth` others around them."""
+
+        def deeper(points: isl.Set) -> isl.Set:
+            return points.insert_dims(SET, 0, depth)
+
+        def all_deeper(kinds: Sequence[tuple[LoopKind, isl.Set | None]]) -> tuple[tuple[LoopKind, isl.Set | None], ...]:
+            return tuple((kind, None if where is None else deeper(where)) for kind, where in kinds)
+
+        return replace(
+            self,
+            everywhere={depth + position: all_deeper(kinds) for position, kinds in self.everywhere.items()},
+            isolated={depth + position: all_deeper(kinds) for position, kinds in self.isolated.items()},
+            otherwise={depth + position: kind for position, kind in self.otherwise.items()},
+            classes={depth + position: tuple(map(deeper, parts)) for position, parts in self.classes.items()},
+        )
+
     def kinds(self, position: int, isolated: bool) -> Kinds:
         """The kinds at a position with the points for which each holds; the last one holds for all others."""
         found = list((self.isolated if isolated else self.everywhere).get(position, ()))
@@ -70,7 +89,8 @@ Below = Callable[[Sequence[Actor], State], list[Graft]]
 class Band:
     """Schedule dimensions `first` to `total` - 1, and what comes inside of them.
 
-    `hints` are names for the loops, `facts` what is known of each. `part`: the isolated points, over all dimensions.
+    `hints` are names for the loops, `facts` what is known of each, `coincident` which carry no dependence. `part`: the
+    isolated points, over all dimensions.
     `runs_after(a, b)`: at equal points what is below may order `a` after `b` (None: there is nothing below).
     """
 
@@ -82,6 +102,8 @@ class Band:
     options: Options = Options()
     part: isl.Set | None = None
     runs_after: Callable[[Actor, Actor], bool] | None = None
+    coincident: tuple[bool, ...] = ()
+    hooks: Hooks = NO_HOOKS
 
 
 Active = list[tuple[Actor, isl.Set]]
@@ -153,7 +175,7 @@ def _kinds(band: Band, active: Active, state: State, isolated: bool) -> Kinds:
     return [("planned" if kind in ("default", "separate") else kind, where) for kind, where in kinds]
 
 
-def _place(active: Active, state: State) -> str:
+def _site(active: Active, state: State) -> str:
     return f"{state.depth} {state.within} {' '.join(actor.name for actor, _ in active)}"
 
 
@@ -182,11 +204,12 @@ def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graf
             domain = coalesce(domain.subtract(where))
     if len(kinds) > 1:
         pieces = sort_pieces(pieces)
+    unrolled = any(kind == "unroll" for kind, _ in kinds) and len(pieces) > 1
     out: list[Graft] = []
-    for piece in pieces:
+    for number, piece in enumerate(pieces):
         inside = active if len(pieces) == 1 else _restrict(active, piece)
         if inside:
-            out += _loop(band, [(0, inside)], piece, state, isolated)
+            out += _loop(band, [(0, inside)], piece, state, isolated, copy=number if unrolled else None)
     return out
 
 
@@ -262,10 +285,12 @@ def _shifted(
 
 
 def _loop(
-    band: Band, groups: list[tuple[int, Active]], piece: isl.Set, state: State, isolated: bool, counted: bool = False
-) -> list[Graft]:
+    band: Band, groups: list[tuple[int, Active]], piece: isl.Set, state: State, isolated: bool, counted: bool = False,
+    copy: int | None = None,
+) -> list[Graft]:  # fmt: skip
     """One loop over a piece of the dimension, or its body where there is a single value. The values of the group's
-    points are `shift` (the number beside it) more than those of the loop, which may count the steps of a stride."""
+    points are `shift` (the number beside it) more than those of the loop, which may count the steps of a stride. With
+    `copy`, the piece may be one value of an unrolled loop."""
     position = state.depth
     lifted = state.context.insert_dims(SET, position, 1)
     exact = _union([shift(points, position, -r) for r, active in groups for _, points in active])
@@ -278,12 +303,19 @@ def _loop(
     if value is None or count_work(value):
         name = state.fresh(band.hints[position - band.first])
         value = bounds.value_of(Var(name, INDEX)) if value is None else Var(name, INDEX)
+    coincident = bool(band.coincident) and band.coincident[position - band.first]
+    dimension = Dimension(
+        "loop" if alone is None else "degenerate" if copy is None else "unrolled",
+        value, name, bounds.stride, copy or 0, coincident, isolated and band.part is not None,
+    )  # fmt: skip
     grafts: list[Graft] = []
     ensured = bounds.ensured.intersect(bounds.guard)
     for distance, active in groups:
-        moved = normalise(add(value, index(distance))) if distance else value
+        moved = replace(dimension, value=normalise(add(value, index(distance)))) if distance else dimension
         known = shift(ensured, position, distance)
-        inner = state.inside(moved, known, shift(piece, position, distance), name)
+        inner = state.inside(moved, known, shift(piece, position, distance))
+        if band.hooks is not NO_HOOKS:
+            band.hooks.enter(_find_place(active, inner))
         found = level(band, [actor for actor, _ in active], inner, isolated)
         grafts += [_shift_graft(g, position, -distance) for g in found] if distance else found
     if not grafts:
@@ -295,28 +327,49 @@ def _loop(
     plan = band.options.plan
     known = lifted.intersect(bounds.ensured).intersect(bounds.guard)
     switch = find_switch(grafts, position, known)
-    if switch is not None and plan is not None and not plan.cuts(f"{_place(groups[0][1], state)} {piece}"):
+    if switch is not None and plan is not None and not plan.cuts(f"{_site(groups[0][1], state)} {piece}"):
         switch = None
     if switch is None:
-        return [_for(band, name, value, grafts, bounds, state)]
+        return [_for(band, dimension, grafts, bounds, state, groups)]
     out = []
     for condition in switch:
         here = known.intersect(condition)
         some = [g.simplified(here) for g in grafts if not g.guard.intersect(here).is_empty()]
         if some:
             chosen = replace(bounds, guard=bounds.guard.intersect(condition))
-            out.append(_for(band, name, value, some, chosen, state))
+            out.append(_for(band, dimension, some, chosen, state, groups))
     return out
 
 
-def _for(band: Band, name: str, value: Expr, grafts: list[Graft], bounds: Range, state: State) -> Graft:
+def _for(
+    band: Band, dimension: Dimension, grafts: list[Graft], bounds: Range, state: State,
+    groups: list[tuple[int, Active]],
+) -> Graft:  # fmt: skip
     """The loop around its body."""
     facts = band.facts[state.depth - band.first] if band.facts else LoopFacts()
+    facts = replace(facts, coincident=dimension.coincident, isolated=dimension.isolated)
     upper = normalise(add(bounds.upper, index(1)))
     step = 1 if bounds.origin is not None else bounds.stride
-    return _around(
-        lambda body: For(name, bounds.lower, upper, step, body, facts), value, grafts, bounds, state
-    )  # fmt: skip
+    assert dimension.name is not None
+    head = For(dimension.name, bounds.lower, upper, step, Block(()), facts)
+
+    def wrap(body: Block) -> Stmt:
+        loop = replace(head, body=body)
+        if band.hooks is NO_HOOKS:
+            return loop
+        return band.hooks.leave(_find_place([x for _, active in groups for x in active], state), loop)
+
+    return _around(wrap, dimension.value, grafts, bounds, state)
+
+
+def _find_place(active: Active, state: State) -> Place:
+    """The place of a state, with the statements that run there."""
+    depth = state.depth
+    relations = [
+        actor.relation.project_out(isl.dim_type.in_, depth, actor.total - depth).intersect_domain(state.within)
+        for actor, _ in active
+    ]
+    return Place(state, unite_maps(relations))
 
 
 def _named(name: str, value: Expr, grafts: list[Graft], bounds: Range, state: State) -> list[Graft]:

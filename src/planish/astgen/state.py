@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import islpy as isl
 
@@ -24,24 +25,46 @@ Instantiate = Callable[[str, tuple[Expr, ...]], Stmt]
 """Builds the code of one statement instance from the statement's name and the values of its iterators."""
 
 
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A schedule dimension around a place: a loop over `name`, a single value (degenerate), or one copy of an unrolled
+    loop, the `copy`-th from its first value on. `value` is the dimension's value, `stride` the distance of two of them.
+
+    `coincident` is what the schedule says of the dimension; `isolated`: the place lies in the part set apart.
+    """
+
+    kind: Literal["loop", "degenerate", "unrolled"]
+    value: Expr
+    name: str | None = None
+    stride: int = 1
+    copy: int = 0
+    coincident: bool = False
+    isolated: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
     """The generator's place.
 
-    `context`: the conditions that the code around ensures, a set over the schedule dimensions so far. `within`: the
-    points of it that are to be run here; the others belong to other copies of the code.
+    `context`: the conditions that the code around ensures, a set over the schedule dimensions so far (`path`).
+    `within`: the points of it that are to be run here; the others belong to other copies of the code.
     """
 
     context: isl.Set
     within: isl.Set
-    dims: tuple[Expr, ...]
+    path: tuple[Dimension, ...]
     taken: frozenset[str]
     facts: LoopFacts = LoopFacts()
 
     @property
     def depth(self) -> int:
         """Number of schedule dimensions so far."""
-        return len(self.dims)
+        return len(self.path)
+
+    @property
+    def dims(self) -> tuple[Expr, ...]:
+        """The values of the schedule dimensions so far."""
+        return tuple(dimension.value for dimension in self.path)
 
     def fresh(self, hint: str) -> str:
         """A name for a loop that no loop around and no parameter has."""
@@ -55,19 +78,23 @@ class State:
         """The state inside a guard."""
         return replace(self, context=self.context.intersect(condition), within=self.within.intersect(condition))
 
+    def aligned(self, space: isl.Space) -> State:
+        """The state with the parameters of a space as well."""
+        return replace(self, context=self.context.align_params(space), within=self.within.align_params(space))
+
     def marked(self, facts: LoopFacts) -> State:
         """The state under a mark that says `facts` of the next loop."""
         return replace(self, facts=facts)
 
-    def inside(self, dim: Expr, ensured: isl.Set, piece: isl.Set, name: str | None) -> State:
+    def inside(self, dimension: Dimension, ensured: isl.Set, piece: isl.Set) -> State:
         """The state inside a loop (or a single iteration) of one more dimension: its bounds ensure that the point is
         in `ensured`; what runs is `piece` of that."""
         context = self.context.insert_dims(SET, self.depth, 1).intersect(ensured)
         within = self.within.insert_dims(SET, self.depth, 1).intersect(ensured).intersect(piece)
         if within.n_basic_set() > 1:
             within = coalesce(within)
-        taken = self.taken if name is None else self.taken | {name}
-        return State(context, within, (*self.dims, dim), taken)
+        taken = self.taken if dimension.name is None else self.taken | {dimension.name}
+        return State(context, within, (*self.path, dimension), taken)
 
 
 def start(context: isl.Set, taken: frozenset[str]) -> State:

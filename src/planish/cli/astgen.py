@@ -60,6 +60,7 @@ def astgen(
     theirs: Annotated[bool, typer.Option("--isl", help="Print isl's own answer instead.")] = False,
     verify: Annotated[bool, typer.Option("--verify", help="Prove that the loops run what is scheduled.")] = False,
     compare: Annotated[bool, typer.Option("--compare", help="Print figures beside those of isl's answer.")] = False,
+    facts: Annotated[bool, typer.Option("--facts", help="Say which loops are coincident or isolated.")] = False,
     options: Annotated[
         str | None,
         typer.Option("--options", metavar='"{ … }"', help="Options in place of the file's.", show_default=False),
@@ -100,7 +101,7 @@ def astgen(
             if len(names) > 1:
                 print(f"/* {name} */")
             failed |= verify and not _verify(found, nest, sizes)
-            print(rival_text(found) if theirs else print_nest(found, nest), end="")
+            print(rival_text(found) if theirs else print_nest(found, nest, facts), end="")
             if compare:
                 ours = _ours(found, Size(copies, loops), sizes) if theirs else nest
                 make_console(sys.stdout).print(compare_nests(found, ours, rival_nest(found), sizes))

@@ -57,10 +57,10 @@ _COMPARISONS = {
 Known = Mapping[str, Interval]
 
 
-def emit_readable(nest: Block, known: Known | None = None) -> str:
+def emit_readable(nest: Block, known: Known | None = None, facts: bool = False) -> str:
     """The C of a nest of tracing statements (see `astgen.verify.record`); `known` are ranges of the sizes, which tell
-    where C's own division rounds down."""
-    writer = _Writer(_spell(nest))
+    where C's own division rounds down. `facts`: what is known of loops stands beside them."""
+    writer = _Writer(_spell(nest), facts)
     lines = writer.statements(nest.body, known or {}, "")
     if len(lines) > 1 and len(_flat(nest.body)) > 1:
         lines = ["{", *(f"  {line}" for line in lines), "}"]
@@ -103,6 +103,7 @@ class _Writer:
     """The text so far: how names are spelt, and which macros are used."""
 
     spelt: dict[str, str]
+    facts: bool = False
     used: set[str] = field(default_factory=set)
 
     def statements(self, body: Iterable[Stmt], known: Known, indent: str) -> list[str]:
@@ -153,7 +154,9 @@ class _Writer:
         low, high = range_of(loop.lower, known)[0], range_of(loop.upper, known)[1]
         inner, braces = self.body(loop.body, {**known, loop.var: (low, max(low, high - 1))}, indent)
         head = f"{indent}for (int64_t {start}; {end}; {var} += {loop.step})"
-        return [f"{head} {{", *inner, f"{indent}}}"] if braces else [head, *inner]
+        words = [word for word in ("parallel", "coincident", "isolated") if getattr(loop.facts, word)]
+        said = f" /* {', '.join(words)} */" if words and self.facts else ""
+        return [f"{head} {{{said}", *inner, f"{indent}}}"] if braces else [head + said, *inner]
 
     def end_name(self, var: str) -> str:
         """A name for where a loop ends that nothing else has."""

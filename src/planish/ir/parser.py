@@ -250,11 +250,12 @@ class _Parser:
                     break
             self.expect(")")
         unroll = self.integer() if self.takes("unroll") else 0
+        coincident, isolated = self.takes("coincident"), self.takes("isolated")
         outer = self.scope
         self.scope = outer.with_value(var, INDEX)
         body = self.block()
         self.scope = outer
-        facts = LoopFacts(parallel, simd, tuple(reductions), unroll)
+        facts = LoopFacts(parallel, simd, tuple(reductions), unroll, coincident, isolated)
         return For(var, lower, upper, step, body, facts, self.since(start))
 
     def condition(self, start: Token) -> If:

@@ -195,4 +195,4 @@ def _facts(facts: LoopFacts) -> list[str]:
         words.append(f"reduce({', '.join(f'{op}: {quoted(name)}' for op, name in facts.reductions)})")
     if facts.unroll:
         words.append(f"unroll {facts.unroll}")
-    return words
+    return words + ["coincident"] * facts.coincident + ["isolated"] * facts.isolated

@@ -36,7 +36,8 @@ UPDATES: dict[str, ReduceOp] = {
 """Spelling to operator of a reduction."""
 
 RESERVED = frozenset(BY_NAME) | frozenset(CALLED) | {
-    "kernel", "assume", "for", "in", "step", "parallel", "simd", "reduce", "unroll", "if", "else", "let", "alloc",
+    "kernel", "assume", "for", "in", "step", "parallel", "simd", "reduce", "unroll",
+    "coincident", "isolated", "if", "else", "let", "alloc",
     "distinct", "dram", "stack", "register", "true", "false", "inf", "nan", "select",
 }  # fmt: skip
 """Words that stand for themselves; a name that is spelt so is written between backquotes."""

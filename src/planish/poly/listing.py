@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import TypeVar
 
 import islpy as isl
@@ -22,6 +23,11 @@ def list_maps(union: isl.UnionMap) -> list[isl.Map]:
     out: list[isl.Map] = []
     union.foreach_map(out.append)
     return _sorted(out, _name_of_range)
+
+
+def unite_maps(maps: Iterable[isl.Map]) -> isl.UnionMap:
+    """The union of some maps (at least one)."""
+    return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, maps))
 
 
 def list_sets(union: isl.UnionSet) -> list[isl.Set]:

@@ -22,9 +22,9 @@ from planish.ir.nest import Block
 Sizes = Mapping[str, int]
 
 
-def print_nest(found: Input, nest: Block) -> str:
-    """The nest as C, without a function around it."""
-    return emit_readable(nest, find_ranges(found))
+def print_nest(found: Input, nest: Block, facts: bool = False) -> str:
+    """The nest as C, without a function around it; with `facts`, what is known of the loops beside them."""
+    return emit_readable(nest, find_ranges(found), facts)
 
 
 def compare_nests(found: Input, ours: Block, theirs: Block, sizes: Sequence[Sizes]) -> Table:

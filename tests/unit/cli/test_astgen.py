@@ -145,3 +145,17 @@ def test_what_was_found_is_printed_where_the_search_is_interrupted(
     printed = capsys.readouterr()
     assert "stopped; the best of two.in so far follows" in printed.err
     assert printed.out.count("A(") == 1
+
+
+def test_what_is_known_of_loops_stands_beside_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "bands.st").write_text(
+        'domain: "{ S[i, j] : 0 <= i < 9 and 0 <= j < 9 }"\n'
+        "child:\n"
+        '  schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]"\n'
+        "  coincident: [ 1, 0 ]\n"
+        '  options: "{ isolate[[] -> [i, j]] : 0 <= i < 8 and 0 <= j < 8 }"\n'
+    )
+    assert main(["astgen", "bands.st", "--facts"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("/* coincident, isolated */" in x for x in lines) == 1
+    assert sum("/* isolated */" in x for x in lines) == 1
