@@ -235,7 +235,7 @@ def _hull_range(
             joint = _aligned(lower, step, normalise(aff_expr(offset, all_dims)))
             lower = min(apart, joint, key=count_work)
         if countable and not fractional and (preferred or not aligned):
-            counted = _counted(facing, offset, step, position, all_dims, ensured, guard)
+            counted = _counted(facing, offset, step, position, all_dims, guard)
             if count_work(counted.lower, counted.upper) < count_work(lower, upper) + preferred:
                 return counted
     return Range(lower, upper, step, None, ensured, guard, fractional=fractional)
@@ -253,18 +253,22 @@ def _extra_work(bounds: tuple[Expr, Expr], others: tuple[Expr, Expr]) -> tuple[i
 
 
 def _counted(
-    facing: isl.BasicSet, offset: isl.Aff, stride: int, position: int, dims: tuple[Expr, ...], ensured: isl.Set,
-    guard: isl.Set,
-) -> Range:  # fmt: skip
+    facing: isl.BasicSet, offset: isl.Aff, stride: int, position: int, dims: tuple[Expr, ...], guard: isl.Set
+) -> Range:
     """The range in numbers of steps: what would have to be aligned to the stride is divided by it instead."""
     steps = step_map(offset, position, stride)
+    slim = facing.preimage_multi_aff(steps).remove_redundancies()
+    # isl wants constraints to be read before any of them is dropped.
     constraints = [
-        c for c in facing.preimage_multi_aff(steps).remove_redundancies().get_constraints()
-        if c.involves_dims(SET, position, 1) and not c.is_div_constraint()
-    ]  # fmt: skip
+        c for c in slim.get_constraints() if c.involves_dims(SET, position, 1) and not c.is_div_constraint()
+    ]
+    # What follows for the outer dimensions may have made a bound superfluous.
+    outer = slim.drop_constraints_involving_dims(SET, position, 1).to_set()
+    inside = slim.drop_constraints_not_involving_dims(SET, position, 1)
     lower = extremum("max", [normalise(bound_expr(c, position, dims)) for c in _facing(constraints, position, 1)])
     upper = extremum("min", [normalise(bound_expr(c, position, dims)) for c in _facing(constraints, position, -1)])
-    return Range(lower, upper, stride, None, ensured, guard, normalise(aff_expr(offset, dims)))
+    ensured = inside.to_set().apply(isl.Map.from_multi_aff(steps))
+    return Range(lower, upper, stride, None, ensured, guard.intersect(outer), normalise(aff_expr(offset, dims)))
 
 
 def _single(

@@ -1,7 +1,8 @@
 """isl's coalescing, where it fails too: the answer has the same elements, in no more pieces.
 
 isl 0.28 stops with "original tableau does not correspond to original basic map" for some unions, and gives others more
-elements than they have where existentials are in play; these stay as they are.
+elements than they have where existentials are in play; these stay as they are. One ended the process (a segmentation
+fault) until its equalities were made explicit.
 
 >>> import islpy as isl
 >>> coalesce(isl.Set("{ [i] : 0 <= i < 3 or 3 <= i < 5 }"))
@@ -20,13 +21,14 @@ F = TypeVar("F", isl.PwAff, isl.PwMultiAff)
 
 def coalesce(union: T) -> T:
     """The union in as few pieces as isl finds."""
+    risky = _has_existentials(union)
     try:
-        fewer = union.coalesce()
+        fewer = union.detect_equalities().coalesce() if risky else union.coalesce()
     except isl.Error as error:
         if "tableau" not in str(error):
             raise
         return union
-    return fewer if not _has_existentials(union) or fewer.is_subset(union) else union
+    return fewer if not risky or fewer.is_subset(union) else union
 
 
 def _has_existentials(union: isl.Set | isl.Map | isl.UnionSet | isl.UnionMap) -> bool:
@@ -45,8 +47,4 @@ def coalesce_function(function: F) -> F:
     if function.n_piece() <= 1:
         return function
     fewer = function.coalesce()
-    return fewer if _graph(fewer).is_subset(_graph(function)) else function
-
-
-def _graph(function: isl.PwAff | isl.PwMultiAff) -> isl.Map:
-    return isl.Map.from_pw_aff(function) if isinstance(function, isl.PwAff) else isl.Map.from_pw_multi_aff(function)
+    return fewer if fewer.is_equal(function) else function
