@@ -29,6 +29,8 @@ from planish.poly.expression import set_condition
 SET = isl.dim_type.set
 MOST_SWITCHED = 3
 """A loop with more statements than this is not made twice to free it from a test that it does not change."""
+MOST_PIECES = 8
+"""A condition that makes for more convex parts, its opposite included, does not decide between two loops."""
 MOST_ALTERNATIVES = 4
 """A complement of more convex parts than this is not used to simplify what follows in `else`."""
 MOST_COMPARISONS = 8
@@ -241,7 +243,8 @@ def find_switch(grafts: Sequence[Graft], position: int, context: isl.Set) -> tup
         return None
     for graft in tested:
         opposite = coalesce(context.subtract(graft.guard)).gist(context)
-        if opposite.n_basic_set() == 1 and graft.guard.n_basic_set() == 1 and _is_outer(opposite, position):
+        pieces = graft.guard.n_basic_set() + opposite.n_basic_set()
+        if not opposite.is_empty() and pieces <= MOST_PIECES and _is_outer(opposite, position):
             return graft.guard, opposite
     return None
 

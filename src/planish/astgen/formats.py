@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -28,9 +29,11 @@ from planish.core.files import read_input
 from planish.core.span import Source
 from planish.ir.nest import Block
 from planish.poly.affine import CONTEXT, source_name
+from planish.poly.listing import list_sets
 from planish.poly.schedule_text import parse_schedule
 
 PARAM = isl.dim_type.param
+_NAME = re.compile(r"([A-Za-z_][\w']*)\s*\[")
 PARTS = ("the schedule map", "the context", "the options")
 """What a `.in` file holds, in this order."""
 
@@ -52,6 +55,14 @@ class Input:
         """The names of all parameters, those of the context included."""
         space = self.context.get_space().align_params(self.instances().get_space())
         return tuple(source_name(str(space.get_dim_name(PARAM, i))) for i in range(space.dim(PARAM)))
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """The names of the statements in the order in which the text speaks of them first."""
+        known = {str(x.get_tuple_name()) for x in list_sets(self.instances()) if x.has_tuple_name()}
+        lines = (line.partition("#")[0] for line in self.source.text.splitlines())
+        found = (name for line in lines for name in _NAME.findall(line) if name in known)
+        return tuple(dict.fromkeys(found))
 
     def instances(self) -> isl.UnionSet:
         """The instances that are scheduled, for whatever parameters."""
@@ -131,8 +142,12 @@ def generate_input(
     names = taken.union(found.parameters)
     try:
         if found.schedule is not None:
-            return generate(found.schedule, instantiate, names, settings=Settings(plan=plan))
-        return generate_map(found.schedule_map, found.context, found.options, instantiate, names, plan)
+            settings = Settings(plan=plan)
+            return generate(found.schedule, instantiate, names, settings=settings, names=found.statements)
+        order = found.statements
+        return generate_map(
+            found.schedule_map, found.context, found.options, instantiate, names, plan, names=order
+        )
     except UnboundedError as error:
         message = f"a loop of {found.name} has no bound: {error}".removesuffix(": ")
         advice = "bound the instances from below and above"

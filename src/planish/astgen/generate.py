@@ -49,12 +49,13 @@ def generate(
     facts: Callable[[str], LoopFacts | None] = lambda name: None,
     settings: Settings = PLAIN,
     hooks: Hooks = NO_HOOKS,
+    names: Sequence[str] = (),
 ) -> Block:
     """The nest that runs the instances of `schedule` in its order.
 
     `taken`: names that loops must not have. `context`: what is known of the parameters. `facts`: what a mark's name
     says about the loops of the band under it. `settings`: how loops are made that have no options. `hooks`: what is
-    added to the code.
+    added to the code. `names`: the order of statements that may run in any order (else by name).
 
     Raises UnboundedError for a loop without a bound.
     """
@@ -64,7 +65,7 @@ def generate(
     if context is not None:
         known = known.intersect(context.align_params(domain.get_space()))
     state = start(known, taken)
-    return _finish(_Generator(instantiate, facts, settings, hooks).node(root, _executed(domain), state), state)
+    return _finish(_Generator(instantiate, facts, settings, hooks, names).node(root, _executed(domain), state), state)
 
 
 def generate_map(
@@ -75,15 +76,16 @@ def generate_map(
     taken: frozenset[str],
     plan: Plan | None = None,
     hooks: Hooks = NO_HOOKS,
+    names: Sequence[str] = (),
 ) -> Block:
     """The nest that runs the instances of a schedule map in the order of its values; `options` say how its loops are
-    made (`{ [i, j] -> separate[1] }`), and a `plan` which are cut. `hooks`: what is added to the code. Raises
-    UnboundedError for a loop without a bound."""
+    made (`{ [i, j] -> separate[1] }`), and a `plan` which are cut. `hooks`: what is added to the code; `names`: the
+    order of statements that may run in any order (else by name). Raises UnboundedError for a loop without a bound."""
     state = start(context.align_params(schedule.get_space()), taken)
-    parts = [m.reset_tuple_id(OUT) if m.has_tuple_id(OUT) else m for m in list_maps(schedule)]
+    parts = [m.reset_tuple_id(OUT) if m.has_tuple_id(OUT) else m for m in _ordered(schedule, names, IN)]
     total = max((m.dim(OUT) for m in parts), default=0)
     maps = [pad_range(m, total).reverse().intersect_params(state.context.params()) for m in parts]
-    generator = _Generator(instantiate, hooks=hooks)
+    generator = _Generator(instantiate, hooks=hooks, names=names)
     hints = tuple(f"c{i}" for i in range(total))
     band = Band(0, total, generator.act, hints, options=map_options(options, total, plan), hooks=hooks)
     return _finish(level(band, [Actor(m, 0) for m in maps], state, False), state)
@@ -96,11 +98,12 @@ def generate_at(
     options: isl.UnionMap | None = None,
     added: isl.UnionMap | None = None,
     hooks: Hooks = NO_HOOKS,
+    names: Sequence[str] = (),
 ) -> Block:
     """The nest that runs the instances at a place in the order of a schedule map, and those that are `added` for each
     value of the dimensions around. All that is known at the place is used, and its loops' variables may be.
 
-    `options` speak of the new dimensions. Raises UnboundedError for a loop without a bound."""
+    `options` speak of the new dimensions; `names` as in `generate`. Raises UnboundedError as that does."""
     state = place.state
     executed = place.instances if added is None else place.instances.union(added)
     parts = [m.reset_tuple_id(OUT) if m.has_tuple_id(OUT) else m for m in list_maps(schedule)]
@@ -109,13 +112,19 @@ def generate_at(
     wider = executed.reverse().flat_range_product(padded).reverse()
     state = state.aligned(wider.get_space())
     deep = state.within.insert_dims(SET, state.depth, total)
-    actors = [Actor(m.intersect_domain(deep), state.depth) for m in list_maps(wider)]
+    actors = [Actor(m.intersect_domain(deep), state.depth) for m in _ordered(wider, names)]
     chosen = Options() if options is None else map_options(options, total).shifted(state.depth)
     hints = tuple(f"c{state.depth + i}" for i in range(total))
-    act = _Generator(instantiate, hooks=hooks).act
+    act = _Generator(instantiate, hooks=hooks, names=names).act
     band = Band(state.depth, state.depth + total, act, hints, options=chosen, hooks=hooks)
     grafts = level(band, [a for a in actors if not a.relation.is_empty()], state, False)
     return Block(tuple(materialise(grafts, state.context, state.dims)))
+
+
+def _ordered(union: isl.UnionMap, names: Sequence[str], side: isl.dim_type = OUT) -> list[isl.Map]:
+    """The maps of a union in the order of their statements, which are on one side of it."""
+    rank = {name: number for number, name in enumerate(names)}
+    return sorted(list_maps(union), key=lambda m: rank.get(m.get_tuple_name(side) or "", len(rank)))
 
 
 def _points(executed: isl.UnionMap, state: State) -> isl.Set:
@@ -153,7 +162,7 @@ def _executed(domain: isl.UnionSet) -> isl.UnionMap:
 class _Generator:
     """One run: holds the callbacks that every node needs."""
 
-    __slots__ = ("_facts", "_hooks", "_instantiate", "_settings")
+    __slots__ = ("_facts", "_hooks", "_instantiate", "_names", "_settings")
 
     def __init__(
         self,
@@ -161,11 +170,13 @@ class _Generator:
         facts: Callable[[str], LoopFacts | None] = lambda name: None,
         settings: Settings = PLAIN,
         hooks: Hooks = NO_HOOKS,
+        names: Sequence[str] = (),
     ) -> None:
         self._instantiate = instantiate
         self._facts = facts
         self._settings = settings
         self._hooks = hooks
+        self._names = names
 
     def node(self, node: isl.ScheduleNode, executed: isl.UnionMap, state: State) -> list[Graft]:
         """The code of a subtree."""
@@ -173,7 +184,7 @@ class _Generator:
             return []
         kind = kind_of(node)
         if kind == Kind.leaf:
-            return self.leaf(list_maps(executed), state)
+            return self.leaf(_ordered(executed, self._names), state)
         if kind == Kind.band:
             return self.band(node, executed, state)
         if kind in SEQUENCES:
@@ -235,7 +246,7 @@ class _Generator:
             hooks=self._hooks,
         )
         deep = state.within.insert_dims(SET, state.depth, members)
-        inside = [m.intersect_domain(deep) for m in list_maps(wider)]
+        inside = [m.intersect_domain(deep) for m in _ordered(wider, self._names)]
         actors = [Actor(m, state.depth) for m in inside if not m.is_empty()]
         return level(band, actors, state, band.part is not None)
 

@@ -269,13 +269,13 @@ def _shifted(
     explicit = [shift(_explicit(actor, state), position, -r) for r, members in groups for actor, _ in members]
     out: list[Graft] = []
     kind = _kinds(band, active, state, isolated)[-1][0]
-    if widest is not None and kind != "separate":
-        pieces = [loosen(widest, position)]
+    domain = loosen(widest, position) if widest is not None else _union([loosen(points, position) for points in back])
+    if band.options.plan is not None:
+        pieces = _planned(band.options.plan, domain, explicit)
+    elif widest is not None and kind != "separate":
+        pieces = [domain]
     else:
-        domain, plan = _union([loosen(points, position) for points in back]), band.options.plan
-        pieces = (
-            _cut(kind, domain, explicit, position, _union(back)) if plan is None else _planned(plan, domain, explicit)
-        )
+        pieces = _cut(kind, _union([loosen(points, position) for points in back]), explicit, position, _union(back))
     for piece in pieces:
         inside = [(r, _restrict(members, shift(piece, position, r))) for r, members in groups]
         some = [(r, members) for r, members in inside if members]

@@ -16,15 +16,32 @@ import islpy as isl
 from planish.astgen.components import sort_pieces
 from planish.astgen.divisions import without_divisions
 from planish.astgen.strides import find_stride
+from planish.poly.budget import budget as limit
+from planish.poly.budget import is_used_up
 from planish.poly.coalesce import coalesce
 
 MOST_STRIDED = 3
 """A loop is cut into no more parts than this to let some of them have a stride."""
 
 
+MOST_WORK = 50_000_000
+"""Operations of isl (some seconds) after which a loop is left in one piece."""
+
+
 def separate(domains: Sequence[isl.Set], budget: int) -> list[isl.Set] | None:
     """Disjoint pieces of the union of `domains`, in the order of their last dimension, such that each lies inside or
-    outside every domain as far as that order allows; None where there are more than `budget`."""
+    outside every domain as far as that order allows; None where there are more than `budget`, or to find them takes too
+    much work."""
+    with limit(domains[0].get_ctx(), MOST_WORK):
+        try:
+            return _separate(domains, budget)
+        except isl.Error:
+            if not is_used_up(domains[0].get_ctx()):
+                raise
+            return None
+
+
+def _separate(domains: Sequence[isl.Set], budget: int) -> list[isl.Set] | None:
     pieces: list[isl.Set] = []
     for domain in domains:
         fresh: list[isl.Set] = []

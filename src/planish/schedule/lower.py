@@ -45,7 +45,8 @@ def lower(scop: Scop, schedule: isl.Schedule, locals: tuple[Array, ...], dropped
 
     taken = {*kernel.sizes, *(s.name for s in kernel.scalars), *(a.name for a in kernel.arrays)}
     taken |= {a.name for a in locals}
-    nest = generate(schedule, instantiate, frozenset(taken), scop.context, MARKS.get, Settings("atomic", "separate"))
+    settings, names = Settings("atomic", "separate"), [s.name for s in scop.statements]
+    nest = generate(schedule, instantiate, frozenset(taken), scop.context, MARKS.get, settings, names=names)
     nest = simplify_block(nest, assumptions=kernel.assumptions)
     body = simplify_block(promote(nest, frozenset(taken), _types(kernel, locals)), assumptions=kernel.assumptions)
     return replace(kernel, body=Block((*(Alloc(a) for a in locals), *body.body)))
