@@ -13,7 +13,6 @@ import islpy as isl
 
 from planish.core.graph import order_components
 from planish.poly.coalesce import coalesce
-from planish.poly.memo import remember
 
 SET = isl.dim_type.set
 
@@ -31,19 +30,12 @@ def sort_components(
 
     def waits(a: int, b: int) -> bool:
         for position in range(depth, points[a].dim(SET)):
-            sign = follows(points[a], points[b], position)
+            sign = points[a].follows_at(points[b], position)
             if sign != 0:
                 return sign > 0
         return after(a, b)
 
     return order_components(len(points), waits)
-
-
-@remember
-def follows(first: isl.Set, second: isl.Set, position: int) -> int:
-    """Whether, where two sets agree in the dimensions before `position`, some value in the first comes after one in
-    the second there (1), none does (-1), or none, but some are equal (0)."""
-    return first.follows_at(second, position)
 
 
 def sort_pieces(pieces: Sequence[isl.Set]) -> list[isl.Set]:
@@ -52,7 +44,7 @@ def sort_pieces(pieces: Sequence[isl.Set]) -> list[isl.Set]:
     if len(pieces) <= 1:
         return list(pieces)
     last = pieces[0].dim(SET) - 1
-    groups = order_components(len(pieces), lambda a, b: follows(pieces[a], pieces[b], last) > 0)
+    groups = order_components(len(pieces), lambda a, b: pieces[a].follows_at(pieces[b], last) > 0)
     out = []
     for group in groups:
         union = pieces[group[0]]

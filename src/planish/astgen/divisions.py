@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import islpy as isl
 
-from planish.poly.memo import remember
-
 SET, DIV = isl.dim_type.set, isl.dim_type.div
 
 
-@remember
 def without_divisions(points: isl.Set, position: int) -> isl.Set:
     """The set without existentials that have no explicit form or depend on dimension `position`."""
     if not any(basic.dim(DIV) for basic in points.get_basic_sets()):

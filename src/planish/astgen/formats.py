@@ -19,8 +19,8 @@ from typing import Any, Literal
 import islpy as isl
 
 from planish.astgen.generate import UnboundedError, find_context, generate, generate_map
-from planish.astgen.options import Settings
-from planish.astgen.plan import Plan
+from planish.astgen.options import PLAIN, Settings
+from planish.astgen.place import NO_HOOKS, Hooks
 from planish.astgen.state import Instantiate
 from planish.astgen.times import list_times, map_times
 from planish.astgen.verify import Instance, list_instances, record
@@ -136,18 +136,21 @@ def _read(source: Source, parts: list[tuple[int, str]], number: int, read: Calla
 
 
 def generate_input(
-    found: Input, instantiate: Instantiate = record, taken: frozenset[str] = frozenset(), plan: Plan | None = None
+    found: Input,
+    instantiate: Instantiate = record,
+    taken: frozenset[str] = frozenset(),
+    settings: Settings = PLAIN,
+    hooks: Hooks = NO_HOOKS,
 ) -> Block:
-    """The nest for an input, with the loops cut that a plan names; PlanishError E0512 where one would have no bound."""
+    """The nest for an input; PlanishError E0512 where a loop would have no bound."""
     names = taken.union(found.parameters)
     try:
         if found.schedule is not None:
-            settings = Settings(plan=plan)
-            return generate(found.schedule, instantiate, names, settings=settings, names=found.statements)
-        order = found.statements
-        return generate_map(
-            found.schedule_map, found.context, found.options, instantiate, names, plan, names=order
-        )
+            return generate(
+                found.schedule, instantiate, names, settings=settings, hooks=hooks, names=found.statements
+            )
+        problem = found.schedule_map, found.context, found.options
+        return generate_map(*problem, instantiate, names, settings, hooks, found.statements)
     except UnboundedError as error:
         message = f"a loop of {found.name} has no bound: {error}".removesuffix(": ")
         advice = "bound the instances from below and above"

@@ -27,7 +27,6 @@ from planish.astgen.naming import loop_hint
 from planish.astgen.options import PLAIN, Settings, band_options, isolated_part, map_options
 from planish.astgen.order import comes_after
 from planish.astgen.place import NO_HOOKS, Hooks, Place
-from planish.astgen.plan import Plan
 from planish.astgen.project import Actor, pad_range
 from planish.astgen.state import Instantiate, State, start
 from planish.ir.nest import Block, LoopFacts
@@ -74,20 +73,24 @@ def generate_map(
     options: isl.UnionMap,
     instantiate: Instantiate,
     taken: frozenset[str],
-    plan: Plan | None = None,
+    settings: Settings = PLAIN,
     hooks: Hooks = NO_HOOKS,
     names: Sequence[str] = (),
 ) -> Block:
-    """The nest that runs the instances of a schedule map in the order of its values; `options` say how its loops are
-    made (`{ [i, j] -> separate[1] }`), and a `plan` which are cut. `hooks`: what is added to the code; `names`: the
-    order of statements that may run in any order (else by name). Raises UnboundedError for a loop without a bound."""
+    """The nest that runs the instances of a schedule map in the order of its values.
+
+    `options` say how its loops are made (`{ [i, j] -> separate[1] }`), `settings` what else there is to say of that.
+    `hooks`: what is added to the code. `names`: the order of statements that may run in any order (else by name).
+
+    Raises UnboundedError for a loop without a bound.
+    """
     state = start(context.align_params(schedule.get_space()), taken)
     parts = [m.reset_tuple_id(OUT) if m.has_tuple_id(OUT) else m for m in _ordered(schedule, names, IN)]
     total = max((m.dim(OUT) for m in parts), default=0)
     maps = [pad_range(m, total).reverse().intersect_params(state.context.params()) for m in parts]
     generator = _Generator(instantiate, hooks=hooks, names=names)
     hints = tuple(f"c{i}" for i in range(total))
-    band = Band(0, total, generator.act, hints, options=map_options(options, total, plan), hooks=hooks)
+    band = Band(0, total, generator.act, hints, options=map_options(options, total, settings), hooks=hooks)
     return _finish(level(band, [Actor(m, 0) for m in maps], state, False), state)
 
 

@@ -49,13 +49,15 @@ Kinds = list[tuple[LoopKind, "isl.Set | None"]]
 class Options:
     """How the loop of each dimension is made, by position: in all points, or in a set of them; `isolated` for the
     isolated part alone; `otherwise` where these say nothing. `classes`: sets of points that get loops of their own.
-    `plan`: what is cut is chosen loop by loop, unless a loop is to be atomic or unrolled."""
+    `plan`: what is cut is chosen loop by loop, unless a loop is to be atomic or unrolled. `hoist`: conditions do not
+    move out of the loops of so many outer dimensions."""
 
     everywhere: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
     isolated: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
     otherwise: Mapping[int, LoopKind] = field(default_factory=dict)
     classes: Mapping[int, tuple[isl.Set, ...]] = field(default_factory=dict)
     plan: Plan | None = None
+    hoist: int = 0
 
     def shifted(self, depth: int) -> Options:
         """The same for dimensions that have `depth` others around them."""
@@ -295,6 +297,9 @@ def _loop(
     lifted = state.context.insert_dims(SET, position, 1)
     exact = _union([shift(points, position, -r) for r, active in groups for _, points in active])
     bounds = find_range(piece, position, lifted, state.dims, exact, counted)
+    if position < band.options.hoist and bounds.only is None and not bounds.fractional:
+        # What is not tested here is tested inside, where it is still unknown.
+        bounds = replace(bounds, guard=isl.Set.universe(bounds.guard.get_space()))
     name: str | None = None
     value = bounds.only
     if value is None and isinstance(bounds.lower, Const) and bounds.lower == bounds.upper:
@@ -326,7 +331,7 @@ def _loop(
         return _named(name, alone, grafts, bounds, state)
     plan = band.options.plan
     known = lifted.intersect(bounds.ensured).intersect(bounds.guard)
-    switch = find_switch(grafts, position, known)
+    switch = find_switch(grafts, position, known) if position >= band.options.hoist else None
     if switch is not None and plan is not None and not plan.cuts(f"{_site(groups[0][1], state)} {piece}"):
         switch = None
     if switch is None:
@@ -359,7 +364,7 @@ def _for(
             return loop
         return band.hooks.leave(_find_place([x for _, active in groups for x in active], state), loop)
 
-    return _around(wrap, dimension.value, grafts, bounds, state)
+    return _around(wrap, dimension.value, grafts, bounds, state, hoisted=state.depth >= band.options.hoist)
 
 
 def _find_place(active: Active, state: State) -> Place:
@@ -391,11 +396,12 @@ def _spliced(body: Block) -> tuple[Stmt, ...]:
 
 
 def _around(
-    wrap: Callable[[Block], Stmt], value: Expr, grafts: list[Graft], bounds: Range, state: State
+    wrap: Callable[[Block], Stmt], value: Expr, grafts: list[Graft], bounds: Range, state: State, hoisted: bool = True
 ) -> Graft:
-    """A body in what gives the newest dimension its value; what the body's conditions have in common moves out."""
+    """A body in what gives the newest dimension its value; what the body's conditions have in common moves out where
+    they are to be `hoisted`."""
     position = state.depth
-    common = find_common(grafts, position)
+    common = find_common(grafts, position) if hoisted else isl.Set.universe(bounds.guard.get_space())
     known = state.context.insert_dims(SET, position, 1).intersect(bounds.ensured).intersect(bounds.guard)
     if not common.plain_is_universe():
         known = known.intersect(common)

@@ -31,7 +31,21 @@ _TYPES = {
 }
 
 
-def map_options(options: isl.UnionMap, total: int, plan: Plan | None = None) -> Options:
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What holds where options say nothing: for loops with loops inside, and for the innermost ones; with a `plan`,
+    what is cut is chosen loop by loop. Conditions do not move out of the loops of the outermost `hoist` dimensions."""
+
+    outer: LoopKind = "default"
+    inner: LoopKind = "default"
+    plan: Plan | None = None
+    hoist: int = 0
+
+
+PLAIN = Settings()
+
+
+def map_options(options: isl.UnionMap, total: int, settings: Settings = PLAIN) -> Options:
     """The options `{ schedule point -> kind[position] : condition }`; those with other names say nothing here."""
     found: dict[int, list[tuple[LoopKind, isl.Set | None]]] = {}
     maps: list[isl.Map] = []
@@ -48,7 +62,7 @@ def map_options(options: isl.UnionMap, total: int, plan: Plan | None = None) -> 
                 whole = here.plain_is_universe()
                 found.setdefault(position, []).append((kind, None if whole else here))
     everywhere = {position: _until_whole(kinds) for position, kinds in found.items()}
-    return Options(everywhere, classes=_classes(maps, total), plan=plan)
+    return Options(everywhere, classes=_classes(maps, total), plan=settings.plan, hoist=settings.hoist)
 
 
 def _classes(maps: Sequence[isl.Map], total: int) -> dict[int, tuple[isl.Set, ...]]:
@@ -82,19 +96,6 @@ def _until_whole(
     return tuple(out)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What holds where options say nothing: for loops with loops inside, and for the innermost ones; with a `plan`,
-    what is cut is chosen loop by loop."""
-
-    outer: LoopKind = "default"
-    inner: LoopKind = "default"
-    plan: Plan | None = None
-
-
-PLAIN = Settings()
-
-
 def band_options(node: isl.ScheduleNode, first: int, settings: Settings = PLAIN) -> Options:
     """The options of a band's members, for all points and for the isolated part."""
     everywhere: dict[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = {}
@@ -111,7 +112,7 @@ def band_options(node: isl.ScheduleNode, first: int, settings: Settings = PLAIN)
     otherwise = dict.fromkeys(range(first, last + 1), settings.outer)
     if not has_band(node.get_child(0)):
         otherwise[last] = settings.inner
-    return Options(everywhere, isolated, otherwise, plan=settings.plan)
+    return Options(everywhere, isolated, otherwise, plan=settings.plan, hoist=settings.hoist)
 
 
 def isolated_part(node: isl.ScheduleNode, first: int) -> isl.Set | None:

@@ -13,10 +13,11 @@ statement that it adds stays, until none fits. What runs most often is thereby f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planish.astgen.effort import EffortLimitError, compile_nest, count_copies, count_loops
 from planish.astgen.formats import Input, generate_input
+from planish.astgen.options import PLAIN, Settings
 from planish.astgen.plan import Plan
 from planish.ir.nest import Block
 
@@ -60,11 +61,15 @@ def generate_sized(found: Input, size: Size, runs: Sequence[Sizes]) -> Sized:
 
 
 def improve(
-    found: Input, size: Size, runs: Sequence[Sizes], tell: Callable[[str], None] = lambda message: None
+    found: Input,
+    size: Size,
+    runs: Sequence[Sizes],
+    tell: Callable[[str], None] = lambda message: None,
+    settings: Settings = PLAIN,
 ) -> Iterator[Sized]:
     """The nest without a cut, then better ones within `size`; `tell` hears of each that is tried."""
     plan = Plan()
-    best = _measure(generate_input(found, plan=plan), runs)
+    best = _measure(generate_input(found, settings=replace(settings, plan=plan)), runs)
     yield best
     trials = 0
     while plan.offered and trials < MOST_TRIALS:
@@ -73,7 +78,7 @@ def improve(
             trials += 1
             tell(f"{trials} nests tried, {best.copies} statements, {best.executed} tests and steps")
             cut = Plan(plan.chosen | {place})
-            nest = _measure(generate_input(found, plan=cut), runs)
+            nest = _measure(generate_input(found, settings=replace(settings, plan=cut)), runs)
             if size.holds(nest) and nest.executed < best.executed:
                 good.append((nest, cut))
         if not good:

@@ -15,12 +15,10 @@ from math import gcd
 import islpy as isl
 
 from planish.poly.coalesce import coalesce
-from planish.poly.memo import remember
 
 SET = isl.dim_type.set
 
 
-@remember
 def find_stride(domain: isl.Set, position: int) -> tuple[int, isl.Aff | None]:
     """A stride and an offset (a function of the outer dimensions): every value is congruent to the offset modulo the
     stride. The offset is None where the stride is 1."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ import typer
 from planish.astgen.formats import Input, generate_input, load_input
 from planish.astgen.judge import choose_sizes, name_unbounded, rival_text, verify_input
 from planish.astgen.option_names import check_options, find_idle_options, set_options
+from planish.astgen.options import Settings
 from planish.astgen.rival import rival_nest
 from planish.astgen.sized import Size, Sized, improve
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
@@ -29,6 +31,14 @@ _FORMATS = (".st", ".in")
 _VALUE = re.compile(r"([A-Za-z_]\w*)=(-?\d{1,12})")
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the nest is to be like."""
+
+    size: Size
+    settings: Settings
 
 
 def parse_values(texts: Sequence[str] | None) -> list[dict[str, int]]:
@@ -73,6 +83,10 @@ def astgen(
         int | None,
         typer.Option("--loops", min=1, help="The most loops in the text; cuts are chosen.", show_default=False),
     ] = None,
+    hoist: Annotated[
+        int,
+        typer.Option("--hoist", min=0, metavar="N", help="Conditions stay inside the outermost N dimensions."),
+    ] = 0,
     param: Annotated[
         list[str] | None,
         typer.Option(
@@ -97,13 +111,13 @@ def astgen(
         try:
             found = _load(name, options)
             sizes = [_complete(found, values) for values in parse_values(param)]
-            nest = _nest(found, theirs, verify, Size(copies, loops), sizes)
+            nest = _nest(found, theirs, verify, Wish(Size(copies, loops), Settings(hoist=hoist)), sizes)
             if len(names) > 1:
                 print(f"/* {name} */")
             failed |= verify and not _verify(found, nest, sizes)
             print(rival_text(found) if theirs else print_nest(found, nest, facts), end="")
             if compare:
-                ours = _ours(found, Size(copies, loops), sizes) if theirs else nest
+                ours = _ours(found, Wish(Size(copies, loops), Settings(hoist=hoist)), sizes) if theirs else nest
                 make_console(sys.stdout).print(compare_nests(found, ours, rival_nest(found), sizes))
         except PlanishError as error:
             # The other files are done all the same.
@@ -112,36 +126,39 @@ def astgen(
     return USER_ERROR if failed else OK
 
 
-def _nest(found: Input, theirs: bool, needed: bool, size: Size, sizes: Sequence[dict[str, int]]) -> Block:
+def _nest(found: Input, theirs: bool, needed: bool, wish: Wish, sizes: Sequence[dict[str, int]]) -> Block:
     """Ours, or isl's where it is asked for; some of isl's can be printed, but not held (and need not be)."""
     if not theirs:
-        return _ours(found, size, sizes)
+        return _ours(found, wish, sizes)
     return rival_nest(found) if needed else Block(())
 
 
-def _ours(found: Input, size: Size, sizes: Sequence[dict[str, int]]) -> Block:
+def _ours(found: Input, wish: Wish, sizes: Sequence[dict[str, int]]) -> Block:
     try:
-        return generate_input(found) if size == Size() else _sized(found, size, sizes)
+        plain = wish.size == Size()
+        return generate_input(found, settings=wish.settings) if plain else _sized(found, wish, sizes)
     except PlanishError as error:
         raise (name_unbounded(found) if error.diagnostic.code == "E0512" else None) or error from error
 
 
-def _sized(found: Input, size: Size, sizes: Sequence[dict[str, int]]) -> Block:
+def _sized(found: Input, wish: Wish, sizes: Sequence[dict[str, int]]) -> Block:
     """The best nest within a size; what was found by then where the search is interrupted. Raises PlanishError E0520
     where none is that small."""
     best: Sized | None = None
     try:
         with show_progress(1, quiet=False) as progress:
             progress.start(found.source.name)
-            for better in improve(found, size, sizes or choose_sizes(found), progress.tell):
+            runs = sizes or choose_sizes(found)
+            for better in improve(found, wish.size, runs, progress.tell, wish.settings):
                 best = better
     except KeyboardInterrupt:
         if best is None:
             raise
         print(f"stopped; the best of {found.source.name} so far follows", file=sys.stderr)
     assert best is not None
-    if not size.holds(best):
-        wanted = " and ".join(f"{n} {what}" for n, what in ((size.copies, "copies"), (size.loops, "loops")) if n)
+    if not wish.size.holds(best):
+        limits = ((wish.size.copies, "copies"), (wish.size.loops, "loops"))
+        wanted = " and ".join(f"{n} {what}" for n, what in limits if n)
         message = f"the smallest nest found for {found.source.name} has {best.copies} copies and {best.loops} loops"
         raise PlanishError(Diagnostic("E0520", f"{message}, not at most {wanted}", help="ask for no less than that"))
     return best.nest

@@ -159,3 +159,15 @@ def test_what_is_known_of_loops_stands_beside_them(capsys: pytest.CaptureFixture
     lines = capsys.readouterr().out.splitlines()
     assert sum("/* coincident, isolated */" in x for x in lines) == 1
     assert sum("/* isolated */" in x for x in lines) == 1
+
+
+@pytest.mark.parametrize(("limit", "depth"), [(0, 0), (1, 1), (2, 2), (3, 3)])
+def test_conditions_stay_inside_so_many_loops(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, limit: int, depth: int
+) -> None:
+    text = "[n, m] -> { S[i, j, k] -> [i, j, k] : 0 <= i, j, k < n and m >= 4 } { : } { [i, j, k] -> atomic[x] }"
+    (tmp_path / "cube.in").write_text(text)
+    assert main(["astgen", "cube.in", "--hoist", str(limit), "--verify"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (test,) = (x for x in lines if "if (" in x)
+    assert len(test) - len(test.lstrip()) == 2 * depth and lines[0].startswith("/* proven")
