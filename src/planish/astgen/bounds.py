@@ -37,8 +37,10 @@ class Range:
     With an `origin`, the bounds are numbers of steps from there. `fractional`: `guard` asks that the offset of the
     stride, or the single value, be whole, which the loop itself does not see to.
 
-    `ensured`: the points for which a loop with these bounds (or the single value) runs, if `guard` holds. `guard`:
-    what remains to be tested of the outer dimensions, a set that still has this one.
+    `ensured`: the points for which a loop with these bounds (or the single value) runs, if `guard` holds and what is
+    known around. `guard`: what remains to be tested of the outer dimensions, a set that still has this one. `certain`:
+    what the bounds see to as they are written, whatever holds around them: a test outside of the loop may only be left
+    out for that reason, since the bounds may rely on the test.
     """
 
     lower: Expr
@@ -47,15 +49,9 @@ class Range:
     only: Expr | None
     ensured: isl.Set
     guard: isl.Set
+    certain: isl.Set
     origin: Expr | None = None
     fractional: bool = False
-
-    @property
-    def certain(self) -> isl.Set:
-        """What of `ensured` holds inside whether or not `guard` does."""
-        if not self.fractional:
-            return self.ensured
-        return self.ensured.remove_divs() if self.only is None else isl.Set.universe(self.ensured.get_space())
 
     def value_of(self, steps: Expr) -> Expr:
         """The value of the dimension at a value of the loop."""
@@ -99,6 +95,7 @@ def _piecewise_range(
     stride, offset = find_stride(lattice, position)
     ensured = _common_bounds(lattice, pieces, position, context)
     guard = isl.Set.universe(lattice.get_space())
+    certain = _common_bounds(lattice, [r.certain.simple_hull() for r in ranges], position, guard)
     if stride > 1:
         assert offset is not None
         congruence = congruent(offset, position, stride)
@@ -106,7 +103,7 @@ def _piecewise_range(
         if any(r.only is not None or r.stride != stride for r in ranges):
             # A single value is on the stride only where its piece is there.
             lower = _aligned(lower, stride, normalise(aff_expr(offset, (*dims, ZERO))))
-    return Range(lower, upper, stride, None, ensured, guard, fractional=not guard.plain_is_universe())
+    return Range(lower, upper, stride, None, ensured, guard, certain, fractional=not guard.plain_is_universe())
 
 
 def _common_bounds(domain: isl.Set, pieces: list[isl.BasicSet], position: int, context: isl.Set) -> isl.Set:
@@ -189,7 +186,7 @@ def _hull_range(
     slim = convex_without_divisions(hull.gist(known), position)
     guard = slim.drop_constraints_involving_dims(SET, position, 1).to_set()
     if slim.is_empty():
-        return Range(ZERO, index(-1), 1, None, slim.to_set(), guard)
+        return Range(ZERO, index(-1), 1, None, slim.to_set(), guard, slim.to_set())
     facing = slim.drop_constraints_not_involving_dims(SET, position, 1)
     constraints = [c for c in slim.get_constraints() if c.involves_dims(SET, position, 1)]
     all_dims = (*dims, ZERO)
@@ -215,7 +212,7 @@ def _hull_range(
     low = [normalise(bound_expr(c, position, all_dims)) for c in lowers]
     lower = extremum("max", low)
     upper = extremum("min", [normalise(bound_expr(c, position, all_dims)) for c in uppers])
-    ensured = facing.to_set()
+    ensured = certain = facing.to_set()
     fractional = False
     if step > 1:
         assert offset is not None
@@ -228,17 +225,28 @@ def _hull_range(
         if ends is not None:
             lower = _aligned(index(ends[0]), step, normalise(aff_expr(offset, all_dims)))
             upper = index(ends[1])
-            return Range(lower, upper, step, None, facing.to_set().intersect(congruence), guard, fractional=fractional)
+            certain = isl.Set.universe(guard.get_space())
+            certain = certain.lower_bound_val(SET, position, isl.Val(ends[0]))
+            certain = certain.upper_bound_val(SET, position, isl.Val(ends[1]))
+            return Range(lower, upper, step, None, ensured.intersect(congruence), guard, certain, fractional=fractional)
         ensured = ensured.intersect(congruence)
         if not aligned:
-            apart = extremum("max", [_first_from(c, offset, step, position, context, all_dims) for c in lowers])
+            firsts = [_first_from(c, offset, step, position, context, all_dims) for c in lowers]
+            apart = extremum("max", [first for first, _ in firsts])
             joint = _aligned(lower, step, normalise(aff_expr(offset, all_dims)))
-            lower = min(apart, joint, key=count_work)
+            if count_work(apart) <= count_work(joint):
+                lower, certain = apart, isl.Set.universe(guard.get_space())
+                for c in uppers:
+                    certain = certain.intersect(isl.BasicSet.from_constraint(c).to_set())
+                for _, written in firsts:
+                    certain = certain.intersect(written)
+            else:
+                lower, certain = joint, certain if fractional else certain.intersect(congruence)
         if countable and not fractional and (preferred or not aligned):
             counted = _counted(facing, offset, step, position, all_dims, guard)
             if count_work(counted.lower, counted.upper) < count_work(lower, upper) + preferred:
                 return counted
-    return Range(lower, upper, step, None, ensured, guard, fractional=fractional)
+    return Range(lower, upper, step, None, ensured, guard, certain, fractional=fractional)
 
 
 def _extra_work(bounds: tuple[Expr, Expr], others: tuple[Expr, Expr]) -> tuple[int, int]:
@@ -268,7 +276,8 @@ def _counted(
     lower = extremum("max", [normalise(bound_expr(c, position, dims)) for c in _facing(constraints, position, 1)])
     upper = extremum("min", [normalise(bound_expr(c, position, dims)) for c in _facing(constraints, position, -1)])
     ensured = inside.to_set().apply(isl.Map.from_multi_aff(steps))
-    return Range(lower, upper, stride, None, ensured, guard.intersect(outer), normalise(aff_expr(offset, dims)))
+    origin = normalise(aff_expr(offset, dims))
+    return Range(lower, upper, stride, None, ensured, guard.intersect(outer), ensured, origin)
 
 
 def _single(
@@ -285,8 +294,9 @@ def _single(
         there = there.intersect(congruent(offset, position, stride))
     outer = there.project_out(SET, position, 1).compute_divs().insert_dims(SET, position, 1)
     fractional = not value.get_denominator_val().is_one()
+    certain = isl.Set.universe(graph.get_space()) if fractional else graph
     only = normalise(aff_expr(value, dims))
-    return Range(ZERO, ZERO, 1, only, graph, guard.intersect(outer), fractional=fractional)
+    return Range(ZERO, ZERO, 1, only, graph, guard.intersect(outer), certain, fractional=fractional)
 
 
 def _fixed_value(exact: isl.Set, context: isl.Set, position: int) -> isl.Aff | None:
@@ -371,21 +381,35 @@ def _reached(lattice: isl.Set, position: int) -> isl.Set:
 
 def _first_from(
     bound: isl.Constraint, offset: isl.Aff, stride: int, position: int, context: isl.Set, dims: tuple[Expr, ...]
-) -> Expr:
-    """The first value on the stride that is not below a bound."""
+) -> tuple[Expr, isl.Set]:
+    """The first value on the stride that is not below a bound where the context holds; and the points that are not
+    below it, elsewhere too."""
     origin = extend_aff(offset, position)
-    if abs(_coefficient(bound, position)) == 1 and origin.get_denominator_val().is_one():
-        value = bound.get_bound(SET, position)
-        below = value.sub(origin)
-        missing = _distance(below, stride, context)
-        if missing is not None:
-            return normalise(add(aff_expr(value, dims), index(missing)))
-        low, high = context.min_val(below), context.max_val(below)
-        if low.is_int() and high.is_int():
-            least, most = (-(-int(x.to_python()) // stride) for x in (low, high))
-            if least == most:
-                return normalise(add(aff_expr(origin, dims), index(stride * least)))
-    return _aligned(normalise(bound_expr(bound, position, dims)), stride, normalise(aff_expr(origin, dims)))
+    first = _fixed_first(bound, origin, stride, position, context)
+    if first is not None:
+        variable = isl.Aff.var_on_domain(first.get_domain_local_space(), SET, position)
+        return normalise(aff_expr(first, dims)), variable.ge_set(first)
+    lower = _aligned(normalise(bound_expr(bound, position, dims)), stride, normalise(aff_expr(origin, dims)))
+    return lower, isl.BasicSet.from_constraint(bound).to_set()
+
+
+def _fixed_first(
+    bound: isl.Constraint, origin: isl.Aff, stride: int, position: int, context: isl.Set
+) -> isl.Aff | None:
+    """The first value on the stride as a function without a division, where the context allows for one."""
+    if abs(_coefficient(bound, position)) != 1 or not origin.get_denominator_val().is_one():
+        return None
+    value = bound.get_bound(SET, position)
+    below = value.sub(origin)
+    missing = _distance(below, stride, context)
+    if missing is not None:
+        return value.add_constant_val(isl.Val(missing))
+    low, high = context.min_val(below), context.max_val(below)
+    if low.is_int() and high.is_int():
+        least, most = (-(-int(x.to_python()) // stride) for x in (low, high))
+        if least == most:
+            return origin.add_constant_val(isl.Val(stride * least))
+    return None
 
 
 def _distance(below: isl.Aff, stride: int, context: isl.Set) -> int | None:
