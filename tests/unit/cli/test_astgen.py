@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from planish.astgen.formats import load_input
+from planish.astgen.formats import Input, load_input
 from planish.astgen.sized import Size, improve
 from planish.cli import astgen, main
 from planish.ir.nest import Block, For
@@ -69,8 +70,8 @@ def test_a_proof_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_difference_is_an_error(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def shortened(found: object) -> Block:
-        nest = generate(found)
+    def shortened(found: Input, **options: Any) -> Block:
+        nest = generate(found, **options)
         loop = nest.body[0]
         assert isinstance(loop, For)
         return Block((For(loop.var, loop.lower, loop.lower, 1, loop.body),))
