@@ -24,7 +24,7 @@ from planish.ir.expr import Expr
 from planish.ir.nest import Assign, Block, If, Reduce, Stmt
 from planish.ir.traverse import walk
 from planish.poly.coalesce import coalesce
-from planish.poly.expression import set_condition
+from planish.poly.expression import conjunction, set_condition
 
 SET = isl.dim_type.set
 MOST_SWITCHED = 3
@@ -172,7 +172,12 @@ def _chain(runs: list[Guarded], context: isl.Set, dims: tuple[Expr, ...]) -> lis
             otherwise = materialise([g.simplified(known) for g in later[0][0]], known, dims)
         else:
             otherwise = _chain(rest, left, dims)
-    return [If(set_condition(common, dims), Block(tuple(then)), Block(tuple(otherwise)))]
+    condition = set_condition(common, dims)
+    match then:
+        case [If(condition=inner, then=body, otherwise=Block(body=()))] if not otherwise:
+            return [If(conjunction([condition, inner]), body)]
+        case _:
+            return [If(condition, Block(tuple(then)), Block(tuple(otherwise)))]
 
 
 def _without(context: isl.Set, condition: isl.Set) -> isl.Set:

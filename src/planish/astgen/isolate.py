@@ -1,7 +1,7 @@
 """A part of the schedule space that gets code of its own, with what lies before and after it (section 5.6).
 
-Points of outer dimensions without an isolated part ("other" in the paper) go to the part before or after it wherever
-that costs no further code: there is no nest for small sizes alone.
+Points of outer dimensions without an isolated part ("other" in the paper) go to the part before or after it: where the
+part has one bound on each side, no code is made for small sizes alone.
 
 >>> import islpy as isl
 >>> domain, part = isl.Set("[n] -> { [i] : 0 <= i < n }"), isl.Set("[n] -> { [i] : 0 <= i <= n - 8 }")
@@ -35,6 +35,34 @@ def split(domain: isl.Set, part: isl.Set, exact: isl.Set | None = None) -> list[
 
 
 def _split(domain: isl.Set, part: isl.Set, used: isl.Set) -> list[tuple[isl.Set, bool]]:
+    convex = _split_convex(domain, part) if domain.n_basic_set() == 1 else None
+    return _split_lexicographic(domain, part, used) if convex is None else convex
+
+
+def _split_convex(domain: isl.Set, part: isl.Set) -> list[tuple[isl.Set, bool]] | None:
+    """The pieces where the part has at most one bound on each side: below the one (whether or not the part is there),
+    the part, and what is left. None where it has more."""
+    inner = coalesce(domain.intersect(part))
+    if inner.is_empty():
+        return [(domain, False)]
+    bounds = inner.gist(domain)
+    if bounds.n_basic_set() != 1 or bounds.get_basic_sets()[0].dim(isl.dim_type.div):
+        return None
+    last = domain.dim(SET) - 1
+    lowers: list[isl.Set] = []
+    others: list[isl.Set] = []
+    for c in bounds.get_basic_sets()[0].get_constraints():
+        below = not c.is_equality() and c.is_lower_bound(SET, last)
+        (lowers if below else others).append(isl.BasicSet.from_constraint(c).to_set())
+    if len(lowers) > 1 or len(others) > 1:
+        return None
+    above = domain if not lowers else domain.intersect(lowers[0])
+    pieces = [(coalesce(domain.subtract(above)), False), (inner, True), (coalesce(above.subtract(inner)), False)]
+    return [(piece, inside) for piece, inside in pieces if not piece.is_empty()]
+
+
+def _split_lexicographic(domain: isl.Set, part: isl.Set, used: isl.Set) -> list[tuple[isl.Set, bool]]:
+    """The pieces before and after the part in each column; columns without a point of it go where they fit."""
     inner = coalesce(domain.intersect(part))
     if inner.is_empty():
         return [(domain, False)]
