@@ -13,6 +13,7 @@ import astgen
 from astgen import Row
 from astgen_cases import WANTED, find_inputs, name_inputs
 from claim import Claim, Note, at_least, below
+from claims_nests import examine_rest
 from record import geometric_mean
 
 INPUTS = 348
@@ -37,6 +38,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         rows = astgen.race(paths, show=lambda line: None)
         astgen.store(rows)
     yield from judge(rows, len(rows) if quick else INPUTS)
+    yield from examine_rest(quick)
 
 
 def race_sample(paths: Sequence[Path]) -> list[Row]:

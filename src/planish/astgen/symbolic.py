@@ -156,13 +156,23 @@ def _count_off(runs: isl.UnionMap, wanted: isl.UnionMap, most: int) -> isl.Union
     """The first with the first, and so on; None where some instance is scheduled more often than `most`."""
     pairs = isl.UnionMap.empty(runs.get_space())
     for _ in range(most):
-        first, due = runs.lexmin(), wanted.lexmin()
+        first, due = _least(runs), _least(wanted)
         _compare_counts(first.domain(), due.domain())
         pairs = pairs.union(first.domain_map().apply_range(due))
         runs, wanted = runs.subtract(first), wanted.subtract(due)
         if runs.is_empty() and wanted.is_empty():
             return pairs
     return None
+
+
+def _least(relation: isl.UnionMap) -> isl.UnionMap:
+    """The least value of each element; raises _UnpairedError where isl 0.28 finds none, though there is one."""
+    try:
+        return relation.lexmin()
+    except isl.Error as error:
+        if "involves some of the domain dimensions" in str(error):
+            raise _UnpairedError from error
+        raise
 
 
 def _compare_counts(ran: isl.UnionSet, wanted: isl.UnionSet) -> None:

@@ -16,6 +16,7 @@ import islpy as isl
 from planish.astgen.generate import generate
 from planish.astgen.options import Settings
 from planish.ir.expr import Expr, Load, Var
+from planish.ir.invariants import move_bounds
 from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Reduce, Stmt
 from planish.ir.simplify import simplify_block
 from planish.ir.traverse import map_expr
@@ -49,6 +50,7 @@ def lower(scop: Scop, schedule: isl.Schedule, locals: tuple[Array, ...], dropped
     nest = generate(schedule, instantiate, frozenset(taken), scop.context, MARKS.get, settings, names=names)
     nest = simplify_block(nest, assumptions=kernel.assumptions)
     body = simplify_block(promote(nest, frozenset(taken), _types(kernel, locals)), assumptions=kernel.assumptions)
+    body = move_bounds(body, frozenset(taken))
     return replace(kernel, body=Block((*(Alloc(a) for a in locals), *body.body)))
 
 

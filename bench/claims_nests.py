@@ -1,0 +1,133 @@
+"""The figures of the issue "astgen" beside the race: code size, examples, random maps, full tiles, kernels as a whole.
+
+    for item in examine_rest(quick=True): print(item)
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import codesize
+from claim import Claim, Note, at_least
+from record import RESULTS
+
+from planish.astgen.formats import generate_input, load_input
+from planish.astgen.judge import verify_input
+from planish.core.span import Source
+from planish.frontend.c.reader import read_c
+from planish.ir.expr import Binary, Expr
+from planish.ir.nest import For, If, Let
+from planish.ir.traverse import walk, walk_expr
+from planish.schedule.plan import plan, prepare
+from planish.target.load import load_target
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.property.maps import MAP_CHECKS, check_map  # noqa: E402  (found from the repository's root only)
+
+EXAMPLES = ROOT / "examples"
+SIMPLE, UNSIGNED = "modulo, simple", (12, 3)
+"""The paper's smallest case, and what clang made of isl's code with the unsigned operator: bytes, instructions."""
+
+LARGE_BEFORE = 5.0
+"""The geometric mean over the best compiler on PolyBench LARGE with the generator that was there before."""
+
+MAPS, FEW_MAPS = 1000, 60
+
+
+def examine_rest(quick: bool) -> Iterator[Claim | Note]:
+    """All claims that need no race."""
+    yield from judge_sizes()
+    proven = [path.name for path in sorted((EXAMPLES / "astgen").iterdir()) if _is_proven(path)]
+    yield at_least("astgen.examples_proven", len(proven), len(list((EXAMPLES / "astgen").iterdir())))
+    yield from judge_maps(FEW_MAPS if quick else MAPS)
+    yield from judge_tiles(quick)
+    yield from judge_kernels()
+
+
+def judge_sizes() -> Iterator[Claim | Note]:
+    """Tables I and II and the other figures of the paper: cells in which ours takes more than isl's."""
+    reason = codesize.missing()
+    if reason:
+        yield Note(f"code size is not measured: {reason}")
+        return
+    rows = codesize.measure_tables()
+    over = list(codesize.losses(rows))
+    for text in over:
+        yield Note(text)
+    yield at_most_zero("astgen.cells_above_isl", len(over))
+    found = [x for x in rows if (x.case, x.tool, x.compiler) == (SIMPLE, "ours", "clang")]
+    if found:
+        best = min(found, key=lambda x: (x.size, x.instructions))
+        yield _at_most("astgen.modulo_bytes", best.size, UNSIGNED[0])
+        yield _at_most("astgen.modulo_instructions", best.instructions, UNSIGNED[1])
+
+
+def at_most_zero(name: str, value: float) -> Claim:
+    """A claim that something does not occur."""
+    return _at_most(name, value, 0)
+
+
+def _at_most(name: str, value: float, bar: float) -> Claim:
+    return Claim(name, value, bar, value <= bar)
+
+
+def _is_proven(path: Path) -> bool:
+    found = load_input(str(path))
+    return verify_input(found, generate_input(found), ()).answer == "proven"
+
+
+def judge_maps(count: int) -> Iterator[Claim | Note]:
+    """Random maps and options: generated, run, and read back."""
+    seen: Counter[str] = Counter()
+    faults = [fault for seed in range(count) for fault in check_map(seed, MAP_CHECKS, seen)]
+    yield Note(f"{count} random maps: {seen['proven']} proven, {seen['given up']} too much work for isl")
+    for fault in faults[:3]:
+        yield Note(fault.splitlines()[0])
+    yield at_most_zero("astgen.maps_wrong", len(faults))
+
+
+def judge_tiles(quick: bool) -> Iterator[Claim | Note]:
+    """Kernels with full tiles whose cells stay in registers, and in how many of them those tiles' loops over lanes have
+    no minimum in their bounds and no test inside."""
+    paths = sorted((EXAMPLES / "polybench").glob("*.c"))
+    tiles = {path.stem: list(_full_tiles(path)) for path in paths[:: 5 if quick else 1]}
+    tiled = {name: all(map(_is_clean, loops)) for name, loops in tiles.items() if loops}
+    blame = [name for name, clean in tiled.items() if not clean]
+    if blame:
+        yield Note(f"a full tile has a minimum or a test: {', '.join(blame)}")
+    yield at_least("astgen.clean_tiles", len(tiled) - len(blame), len(tiled))
+
+
+def _full_tiles(path: Path) -> Iterator[For]:
+    """The loops over the lanes of full tiles in the best version of each region of a file."""
+    file = read_c(Source(str(path), path.read_text()), include_dirs=(path.parent,), fp="reassociate")
+    for function in file.functions:
+        for region in function.regions:
+            best = plan(prepare(region.kernel), load_target("x86-avx512"), reassociate=True)[0].kernel
+            for loop in walk(best.body):
+                if isinstance(loop, For) and loop.facts.simd and any(isinstance(x, Let) for x in loop.body.body):
+                    yield loop
+
+
+def _is_clean(loop: For) -> bool:
+    return not any(isinstance(x, If) for x in walk(loop)) and not any(map(_extrema, (loop.lower, loop.upper)))
+
+
+def _extrema(expr: Expr) -> bool:
+    return any(isinstance(x, Binary) and x.op in ("min", "max") for x in walk_expr(expr))
+
+
+def judge_kernels() -> Iterator[Claim | Note]:
+    """The race of whole kernels, as it is stored."""
+    path = RESULTS / "polybench-large.json"
+    if not path.exists():
+        yield Note("no race of kernels is stored: run `python bench/polybench.py`")
+        return
+    mean = json.loads(path.read_text(encoding="utf-8"))["over_compilers"]
+    yield at_least("astgen.large_mean", mean, LARGE_BEFORE)
