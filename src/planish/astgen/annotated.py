@@ -21,7 +21,7 @@ import islpy as isl
 
 from planish.astgen.divisions import convex_without_divisions, with_known_divisions
 from planish.ir.expr import Expr
-from planish.ir.nest import Assign, Block, If, Reduce, Stmt
+from planish.ir.nest import Assign, Block, For, If, Reduce, Stmt
 from planish.ir.traverse import walk
 from planish.poly.coalesce import coalesce
 from planish.poly.expression import conjunction, set_condition
@@ -30,7 +30,7 @@ SET = isl.dim_type.set
 MOST_SWITCHED = 3
 """A loop with more statements than this is not made twice to free it from a test that it does not change."""
 MOST_PIECES = 8
-"""A condition that makes for more convex parts, its opposite included, does not decide between two loops."""
+"""A condition that makes for more convex parts, its opposite included, does not decide between two innermost loops."""
 MOST_ALTERNATIVES = 4
 """A complement of more convex parts than this is not used to simplify what follows in `else`."""
 MOST_COMPARISONS = 8
@@ -246,10 +246,13 @@ def find_switch(grafts: Sequence[Graft], position: int, context: isl.Set) -> tup
     tested = [g for g in grafts if not g.guard.plain_is_universe()]
     if not all(_is_outer(g.guard, position) for g in tested):
         return None
+    innermost = not any(isinstance(s, For) for g in grafts for stmt in g.code for s in walk(stmt))
     for graft in tested:
         opposite = coalesce(context.subtract(graft.guard)).gist(context)
-        pieces = graft.guard.n_basic_set() + opposite.n_basic_set()
-        if not opposite.is_empty() and pieces <= MOST_PIECES and _is_outer(opposite, position):
+        pieces = graft.guard.n_basic_set()
+        # A condition of many tests is met too seldom for a loop of its own.
+        simple = innermost and count_tests(graft.guard) <= 2 * pieces and pieces + opposite.n_basic_set() <= MOST_PIECES
+        if (simple or pieces == opposite.n_basic_set() == 1) and _is_outer(opposite, position):
             return graft.guard, opposite
     return None
 

@@ -15,9 +15,9 @@ from planish.astgen.divisions import convex_without_divisions
 from planish.astgen.project import determines
 from planish.astgen.strides import extend_aff, find_stride, step_map
 from planish.ir.expr import Binary, Expr, index
-from planish.ir.traverse import walk_expr
+from planish.ir.traverse import count_work, walk_expr
 from planish.poly.coalesce import coalesce, coalesce_function
-from planish.poly.expression import add, aff_expr, bound_expr, count_work, extremum, floor_div, normalise, scale
+from planish.poly.expression import add, aff_expr, bound_expr, extremum, floor_div, normalise, scale
 from planish.poly.listing import list_pieces
 
 SET = isl.dim_type.set

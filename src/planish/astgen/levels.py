@@ -28,10 +28,10 @@ from planish.astgen.strides import find_shifts, shift, tighten
 from planish.astgen.unroll import slices
 from planish.ir.expr import Const, Expr, Var, index
 from planish.ir.nest import Block, For, Let, LoopFacts, Stmt
-from planish.ir.traverse import control_names, substitute_block
+from planish.ir.traverse import control_names, count_work, substitute_block
 from planish.ir.types import INDEX
 from planish.poly.coalesce import coalesce
-from planish.poly.expression import add, count_work, normalise
+from planish.poly.expression import add, normalise
 from planish.poly.listing import unite_maps
 
 SET = isl.dim_type.set
@@ -191,15 +191,14 @@ def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graf
         shifts = find_shifts([points for _, points in active], position)
         if shifts is not None:
             return _shifted(band, active, *shifts, state, isolated)
-    domain = _union([loosen(points, position) for _, points in active])
-    domain = tighten(domain, _union([points for _, points in active]), position)
+    exact = _union([points for _, points in active])
+    domain = tighten(_union([loosen(points, position) for _, points in active]), exact, position)
     pieces: list[isl.Set] = []
     for kind, where in kinds:
         here = domain if where is None else domain.intersect(where)
         if here.is_empty():
             continue
-        exact = _union([points for _, points in active])
-        loose = [_explicit(actor, state) for actor, _ in active]
+        loose = [_explicit(a, state) for a, _ in active] if kind in ("separate", "planned") else []
         plan = band.options.plan if kind == "planned" else None
         pieces += _cut(kind, here, loose, position, exact) if plan is None else _planned(plan, here, loose)
         if where is not None:

@@ -20,7 +20,7 @@ from typing import assert_never
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
 from planish.ir.interval import Interval, range_of
 from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
-from planish.ir.traverse import expressions, walk, walk_expr
+from planish.ir.traverse import expressions, takes_work, walk, walk_expr
 from planish.ir.types import BOOL
 from planish.poly.expression import add, normalise
 
@@ -43,8 +43,6 @@ _KEYWORDS = frozenset(
 
 _TERNARY, _OR, _AND, _EQUALITY, _RELATION, _SUM, _PRODUCT, _PREFIX, _ATOM = range(9)
 """How tightly C's operators bind."""
-
-_WORK = frozenset({"min", "max", "floordiv", "mod", "quo", "rem"})
 
 _SIGNS = {
     "add": ("+", _SUM), "sub": ("-", _SUM), "mul": ("*", _PRODUCT), "quo": ("/", _PRODUCT), "rem": ("%", _PRODUCT),
@@ -143,7 +141,7 @@ class _Writer:
         var = self.spelt[loop.var]
         start = f"{var} = {self.text(loop.lower, known)}"
         last = normalise(add(loop.upper, index(-1)))
-        if any(isinstance(x, Select) or (isinstance(x, Binary) and x.op in _WORK) for x in walk_expr(loop.upper)):
+        if takes_work(loop.upper):
             name = self.end_name(var)
             start = f"{start}, {name} = {self.text(loop.upper, known)}"
             end = f"{var} < {name}"

@@ -34,6 +34,10 @@ class Const:
     value: int | float | bool
     type: Type
 
+    def __hash__(self) -> int:
+        # Types seldom tell two literals, or two names, apart; expressions are keys of many tables.
+        return hash(self.value)
+
 
 @dataclass(frozen=True, slots=True)
 class Var:
@@ -41,6 +45,9 @@ class Var:
 
     name: str
     type: Type
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @dataclass(frozen=True, slots=True)

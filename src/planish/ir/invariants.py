@@ -16,12 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from planish.ir.expr import Binary, Expr, Load, Select, Var
+from planish.ir.expr import Binary, Expr, Var
 from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
-from planish.ir.traverse import map_expr, variables, walk, walk_expr
+from planish.ir.traverse import loads, map_expr, takes_work, variables, walk, walk_expr
 from planish.ir.types import INDEX
-
-_WORK = frozenset({"min", "max", "floordiv", "mod", "quo", "rem"})
 
 
 def move_bounds(block: Block, taken: frozenset[str]) -> Block:
@@ -53,9 +51,8 @@ def find_shared(body: Block) -> frozenset[Expr]:
 
 
 def _takes_work(expr: Expr) -> bool:
-    parts = list(walk_expr(expr))
-    works = any(isinstance(x, Select) or (isinstance(x, Binary) and x.op in _WORK) for x in parts)
-    return works and not any(isinstance(x, Load) for x in parts)
+    # What is read from memory may change in between.
+    return takes_work(expr) and not loads(expr)
 
 
 Pending = dict[Expr, str]

@@ -34,7 +34,17 @@ from planish.ir.expr import (
 from planish.ir.interval import Interval, range_of
 from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
 from planish.ir.sums import Ranges, Sum, atom, extreme_sum, operands, quotient_sum, quotients, reduced, size, sum_of
-from planish.ir.traverse import children, loads, map_exprs, variables, walk_expr, with_children
+from planish.ir.traverse import (
+    children,
+    expressions,
+    loads,
+    map_exprs,
+    takes_work,
+    variables,
+    walk,
+    walk_expr,
+    with_children,
+)
 from planish.ir.types import BOOL, INDEX
 
 _INVERSE: dict[CompareOp, CompareOp] = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
@@ -46,11 +56,13 @@ _PASSES = 8
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What may be relied on: ranges and residues of iterators and sizes, and sums that are not negative."""
+    """What may be relied on: ranges and residues of iterators and sizes, and sums that are not negative; `normal`: what
+    takes no work needs no look, since it is in normal form."""
 
     ranges: Ranges = field(default_factory=dict)
     residues: Residues = field(default_factory=dict)
     facts: tuple[Sum, ...] = ()
+    normal: bool = False
 
     def range(self, value: Sum) -> Interval:
         """Where a sum lies."""
@@ -99,7 +111,7 @@ class Known:
         if values is not None:
             ranges[name], residues[name] = values, values_modulo
         facts = tuple(x for x in self.facts if not any(name in variables(term) for term in x.terms))
-        return Known(ranges, residues, facts)
+        return Known(ranges, residues, facts, self.normal)
 
     def where(self, condition: Expr) -> Known:
         """What is known where a condition holds."""
@@ -142,13 +154,15 @@ def simplify(expr: Expr, known: Ranges | None = None, residues: Residues | None 
 
 
 def simplify_block(
-    block: Block, known: Ranges | None = None, residues: Residues | None = None, assumptions: Iterable[Expr] = ()
-) -> Block:
+    block: Block, known: Ranges | None = None, residues: Residues | None = None, assumptions: Iterable[Expr] = (),
+    normal: bool = False,
+) -> Block:  # fmt: skip
     """The block with its expressions simplified, decided branches taken, and loops that never run left out.
 
-    `known`, `residues` and `assumptions` (conditions that hold) tell of the sizes.
+    `known`, `residues` and `assumptions` (conditions that hold) tell of the sizes. `normal`: every loop may run, and
+    expressions without divisions and extrema are in normal form.
     """
-    facts = Known(known or {}, residues or {})
+    facts = Known(known or {}, residues or {}, normal=normal)
     for condition in assumptions:
         facts = facts.where(condition)
     return _simplify_block(block, facts)
@@ -157,7 +171,10 @@ def simplify_block(
 def _simplify_block(block: Block, known: Known) -> Block:
     out: list[Stmt] = []
     for stmt in block.body:
-        out.extend(_simplify_stmt(stmt, known))
+        if known.normal and not any(takes_work(x) for s in walk(stmt) for x in expressions(s)):
+            out.append(stmt)
+        else:
+            out.extend(_simplify_stmt(stmt, known))
         if isinstance(stmt, Let):
             is_index = type_of(stmt.value) == INDEX
             values = range_of(stmt.value, known.ranges, True) if is_index else None
@@ -170,13 +187,13 @@ def _simplify_block(block: Block, known: Known) -> Block:
 
 
 def _simplify_stmt(stmt: Stmt, known: Known) -> tuple[Stmt, ...]:
-    fresh = map_exprs(lambda x: _simplify(x, known), stmt)
+    fresh = map_exprs(lambda x: _simplify(x, known) if not known.normal or takes_work(x) else x, stmt)
     match fresh:
         case Block():
             inner = _simplify_block(fresh, known)
             return (inner,) if _binds(inner) else inner.body
         case For(lower=lower, upper=upper):
-            if _decide("ge", lower, upper, known) is True:
+            if not known.normal and _decide("ge", lower, upper, known) is True:
                 return ()
             body = _simplify_block(fresh.body, known.inside(fresh))
             return (replace(fresh, body=body),) if body.body else ()

@@ -78,6 +78,20 @@ def variables(expr: Expr) -> frozenset[str]:
     return frozenset(x.name for x in walk_expr(expr) if isinstance(x, Var))
 
 
+WORK = frozenset({"min", "max", "floordiv", "mod", "quo", "rem"})
+"""Operations on indices that take more than an addition."""
+
+
+def count_work(*exprs: Expr) -> int:
+    """The divisions and extrema in some expressions."""
+    return sum(isinstance(x, Binary) and x.op in WORK for expr in exprs for x in walk_expr(expr))
+
+
+def takes_work(expr: Expr) -> bool:
+    """Whether there is a division, an extremum or a choice in an expression."""
+    return any(isinstance(x, Select) or (isinstance(x, Binary) and x.op in WORK) for x in walk_expr(expr))
+
+
 def loads(expr: Expr) -> tuple[Load, ...]:
     """Every load in an expression, outer ones first."""
     return tuple(x for x in walk_expr(expr) if isinstance(x, Load))

@@ -14,7 +14,7 @@ import islpy as isl
 
 from planish.ir.arithmetic import quotient, remainder
 from planish.ir.expr import Binary, Compare, CompareOp, Const, Expr, Select, Unary, Var, index, type_of
-from planish.ir.traverse import walk_expr
+from planish.ir.traverse import count_work
 from planish.ir.types import BOOL, INDEX
 from planish.poly.affine import source_name
 from planish.poly.coalesce import coalesce, coalesce_function
@@ -241,12 +241,6 @@ def set_condition(domain: isl.Set, dims: Sequence[Expr]) -> Expr:
         # The first test that fails is the last one made, so that those without a division come first.
         parts.append(conjunction(sorted(tests, key=count_work)))
     return disjunction(parts)
-
-
-def count_work(*exprs: Expr) -> int:
-    """The divisions and extrema in some expressions."""
-    costly = ("floordiv", "mod", "quo", "rem", "min", "max")
-    return sum(isinstance(x, Binary) and x.op in costly for expr in exprs for x in walk_expr(expr))
 
 
 def _defines_division(constraint: isl.Constraint) -> bool:
