@@ -275,7 +275,17 @@ def find_common(grafts: Sequence[Graft], position: int) -> isl.Set:
         if graft.guard is not last and not graft.guard.plain_is_equal(last):
             hull = hull.union(_independent(graft.guard, position)).unshifted_simple_hull().to_set()
             last = graft.guard
-    return hull
+    return hull if len(grafts) == 1 or not hull.plain_is_universe() else _either(grafts, position)
+
+
+def _either(grafts: Sequence[Graft], position: int) -> isl.Set:
+    """That one of two conditions holds: a loop in which neither does would run for nothing."""
+    out = isl.Set.empty(grafts[0].guard.get_space())
+    for graft in grafts:
+        out = coalesce(out.union(_independent(graft.guard, position)))
+        if out.n_basic_set() > 2:
+            return isl.Set.universe(out.get_space())
+    return out
 
 
 def _is_outer(guard: isl.Set, position: int) -> bool:

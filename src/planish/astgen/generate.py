@@ -127,8 +127,11 @@ def generate_at(
 
 def _ordered(union: isl.UnionMap, names: Sequence[str], side: isl.dim_type = OUT) -> list[isl.Map]:
     """The maps of a union in the order of their statements, which are on one side of it."""
+    maps = list_maps(union)
+    if len(maps) < 2:
+        return maps
     rank = {name: number for number, name in enumerate(names)}
-    return sorted(list_maps(union), key=lambda m: rank.get(m.get_tuple_name(side) or "", len(rank)))
+    return sorted(maps, key=lambda m: rank.get(m.get_tuple_name(side) or "", len(rank)))
 
 
 def _points(executed: isl.UnionMap, state: State) -> isl.Set:

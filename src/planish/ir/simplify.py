@@ -36,12 +36,10 @@ from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
 from planish.ir.sums import Ranges, Sum, atom, extreme_sum, operands, quotient_sum, quotients, reduced, size, sum_of
 from planish.ir.traverse import (
     children,
-    expressions,
     loads,
     map_exprs,
     takes_work,
     variables,
-    walk,
     walk_expr,
     with_children,
 )
@@ -171,10 +169,7 @@ def simplify_block(
 def _simplify_block(block: Block, known: Known) -> Block:
     out: list[Stmt] = []
     for stmt in block.body:
-        if known.normal and not any(takes_work(x) for s in walk(stmt) for x in expressions(s)):
-            out.append(stmt)
-        else:
-            out.extend(_simplify_stmt(stmt, known))
+        out.extend(_simplify_stmt(stmt, known))
         if isinstance(stmt, Let):
             is_index = type_of(stmt.value) == INDEX
             values = range_of(stmt.value, known.ranges, True) if is_index else None
