@@ -193,9 +193,11 @@ def _simplify_stmt(stmt: Stmt, known: Known) -> tuple[Stmt, ...]:
             body = _simplify_block(fresh.body, known.inside(fresh))
             return (replace(fresh, body=body),) if body.body else ()
         case If(condition=condition):
-            inverse = _simplify(Unary("not", condition), known)
             then = _simplify_block(fresh.then, known.where(condition))
-            otherwise = _simplify_block(fresh.otherwise, known.where(inverse))
+            inverse, otherwise = condition, fresh.otherwise
+            if otherwise.body:
+                inverse = _simplify(Unary("not", condition), known)
+                otherwise = _simplify_block(otherwise, known.where(inverse))
             if isinstance(condition, Const):
                 taken = then if condition.value else otherwise
                 return (taken,) if _binds(taken) else taken.body
