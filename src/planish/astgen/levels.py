@@ -351,7 +351,8 @@ def _for(
 ) -> Graft:  # fmt: skip
     """The loop around its body."""
     facts = band.facts[state.depth - band.first] if band.facts else LoopFacts()
-    facts = replace(facts, coincident=dimension.coincident, isolated=dimension.isolated)
+    if dimension.coincident or dimension.isolated:
+        facts = replace(facts, coincident=dimension.coincident, isolated=dimension.isolated)
     upper = normalise(add(bounds.upper, index(1)))
     step = 1 if bounds.origin is not None else bounds.stride
     assert dimension.name is not None

@@ -89,7 +89,18 @@ def count_work(*exprs: Expr) -> int:
 
 def takes_work(expr: Expr) -> bool:
     """Whether there is a division, an extremum or a choice in an expression."""
-    return any(isinstance(x, Select) or (isinstance(x, Binary) and x.op in WORK) for x in walk_expr(expr))
+    rest = [expr]
+    while rest:
+        x = rest.pop()
+        if isinstance(x, Binary):
+            if x.op in WORK:
+                return True
+            rest += (x.left, x.right)
+        elif isinstance(x, Select):
+            return True
+        elif not isinstance(x, Const | Var):
+            rest += children(x)
+    return False
 
 
 def loads(expr: Expr) -> tuple[Load, ...]:
