@@ -3,7 +3,7 @@
 >>> from planish.astgen.formats import generate_input, parse_input
 >>> found = parse_input("[n] -> { S[i] -> [-i] : 0 <= i < n } { : } { }", "backwards.in")
 >>> print(print_nest(found, generate_input(found)), end="")
-for (int64_t c0 = 1 - n; c0 <= 0; c0 += 1)
+for (int64_t c0 = -n + 1; c0 <= 0; c0 += 1)
   S(-c0);
 """
 
