@@ -55,8 +55,8 @@ def test_trees_have_every_kind_of_node() -> None:
         text = str(make_tree(seed).schedule)
         kinds = ("set:", "sequence:", "guard:", "context:", "expansion:", "extension:")
         found += Counter(k for k in kinds if k in text)
-        found += Counter(k for k in ("mark:", "separate", "unroll", "atomic", "mod 3") if k in text)
-    assert len(found) == 11 and min(found.values()) >= 10
+        found += Counter(k for k in ("mark:", "separate", "unroll", "atomic", "mod 3", "isolate") if k in text)
+    assert len(found) == 12 and min(found.values()) >= 10
 
 
 @pytest.mark.parametrize("fault", ["shorter", "longer", "swapped"])

@@ -58,6 +58,8 @@ def make_tree(seed: int) -> Tree:
         top = schedule.get_root().get_child(0)
         schedule = top.insert_context(isl.Set(f"[n, m] -> {{ [] : {context} }}")).get_schedule()
     rng.shuffle(sizes)
+    if rng.random() < 0.4:
+        schedule = _isolated(schedule.get_root(), rng).get_schedule()
     return Tree(seed, schedule, tuple(sizes[:3]))
 
 
@@ -200,6 +202,25 @@ def _expanded(schedule: isl.Schedule, rng: random.Random) -> isl.Schedule:
     if rng.random() < 0.5:
         inner = inner.insert_partial_schedule(isl.MultiUnionPwAff("[{ " + "; ".join(rows) + " }]"))
     return schedule.expand(function, inner)
+
+
+def _isolated(node: isl.ScheduleNode, rng: random.Random) -> isl.ScheduleNode:
+    """The tree with a part of some bands isolated: bounded on one side or both, one value, on a stride, or none."""
+    kind: object = node.get_type()
+    if kind == isl.schedule_node_type.band and rng.random() < 0.6:
+        outer = [f"o{i}" for i in range(node.get_schedule_depth())]
+        members = [f"x{i}" for i in range(node.band_n_member())]
+        tests = [rng.choice(("n >= 3", "m <= 4", "1 = 1", "1 = 1"))]
+        for x in members:
+            end = rng.choice((*outer, "n", "m", "0", "3", "n - 3", "4"))
+            tests += rng.sample((f"{x} >= {end}", f"{x} <= {end} + 2", f"{x} = {end}", f"2{x} <= n", f"{x} >= 1"), 2)
+            tests += [f"{x} mod {rng.choice((2, 3))} = 0"] * (rng.random() < 0.2)
+        part = f"isolate[[{', '.join(outer)}] -> [{', '.join(members)}]] : {' and '.join(tests)}"
+        options = node.band_get_ast_build_options().union(isl.UnionSet(f"[n, m] -> {{ {part} }}"))
+        node = node.band_set_ast_build_options(options)
+    for i in range(node.n_children()):
+        node = _isolated(node.get_child(i), rng).parent()
+    return node
 
 
 def _places(node: isl.ScheduleNode, path: tuple[int, ...] = ()) -> list[tuple[int, ...]]:

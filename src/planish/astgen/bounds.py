@@ -112,8 +112,8 @@ def _common_bounds(domain: isl.Set, pieces: list[isl.BasicSet], position: int, c
     slim = [_plain(p, position).get_constraints() for p in pieces]
     hull = _plain(convex(domain), position).get_constraints()
     for sign in (1, -1):
-        sides = [_facing(p, position, sign) for p in slim]
-        for c in _facing(hull, position, sign):
+        sides = [one_side(p, position, sign) for p in slim]
+        for c in one_side(hull, position, sign):
             out = out.intersect(_implied(c, sides, context))
     return out
 
@@ -136,8 +136,8 @@ def _scans_far(domain: isl.Set, pieces: list[isl.BasicSet], position: int, far: 
     hull = _plain(convex(domain), position)
     slim = [_plain(p, position) for p in pieces]
     for sign in (1, -1):
-        outer = [_bound(c, position) for c in _facing(hull.get_constraints(), position, sign)]
-        inner = [(p, [_bound(c, position) for c in _facing(p.get_constraints(), position, sign)]) for p in slim]
+        outer = [_bound(c, position) for c in one_side(hull.get_constraints(), position, sign)]
+        inner = [(p, [_bound(c, position) for c in one_side(p.get_constraints(), position, sign)]) for p in slim]
         if not any(_is_close(inner, bound, sign, far) for bound in outer):
             return True
     return False
@@ -197,8 +197,8 @@ def _hull_range(
     fixed = _fixed_value(lattice, context, position)
     if fixed is not None:
         return _single(fixed, lattice, slim.to_set(), guard, position, all_dims)
-    lowers = _facing(constraints, position, 1)
-    uppers = _facing(constraints, position, -1)
+    lowers = one_side(constraints, position, 1)
+    uppers = one_side(constraints, position, -1)
     if not lowers or not uppers:
         raise UnboundedError
     step, offset = find_stride(lattice, position)
@@ -273,8 +273,8 @@ def _counted(
     # What follows for the outer dimensions may have made a bound superfluous.
     outer = slim.drop_constraints_involving_dims(SET, position, 1).to_set()
     inside = slim.drop_constraints_not_involving_dims(SET, position, 1)
-    lower = extremum("max", [normalise(bound_expr(c, position, dims)) for c in _facing(constraints, position, 1)])
-    upper = extremum("min", [normalise(bound_expr(c, position, dims)) for c in _facing(constraints, position, -1)])
+    lower = extremum("max", [normalise(bound_expr(c, position, dims)) for c in one_side(constraints, position, 1)])
+    upper = extremum("min", [normalise(bound_expr(c, position, dims)) for c in one_side(constraints, position, -1)])
     ensured = inside.to_set().apply(isl.Map.from_multi_aff(steps))
     origin = normalise(aff_expr(offset, dims))
     return Range(lower, upper, stride, None, ensured, guard.intersect(outer), ensured, origin)
@@ -438,7 +438,7 @@ def _coefficient(constraint: isl.Constraint, position: int) -> int:
     return int(constraint.get_coefficient_val(SET, position).to_python())
 
 
-def _facing(constraints: list[isl.Constraint], position: int, sign: int) -> list[isl.Constraint]:
+def one_side(constraints: list[isl.Constraint], position: int, sign: int) -> list[isl.Constraint]:
     """Constraints that bound the dimension from below (sign 1) or above (-1); an equality does both."""
     out = []
     for c in constraints:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import islpy as isl
 
+from planish.astgen.bounds import one_side
 from planish.astgen.strides import find_stride, step_map
 from planish.poly.coalesce import coalesce
 
@@ -40,8 +41,8 @@ def _split(domain: isl.Set, part: isl.Set, used: isl.Set) -> list[tuple[isl.Set,
 
 
 def _split_convex(domain: isl.Set, part: isl.Set) -> list[tuple[isl.Set, bool]] | None:
-    """The pieces where the part has at most one bound on each side: below the one (whether or not the part is there),
-    the part, and what is left. None where it has more."""
+    """The pieces where the part has at most one bound on each side (an equality is one on both): below the one (whether
+    or not the part is there), the part, and what is left. None where it has more."""
     inner = coalesce(domain.intersect(part))
     if inner.is_empty():
         return [(domain, False)]
@@ -49,14 +50,11 @@ def _split_convex(domain: isl.Set, part: isl.Set) -> list[tuple[isl.Set, bool]] 
     if bounds.n_basic_set() != 1 or bounds.get_basic_sets()[0].dim(isl.dim_type.div):
         return None
     last = domain.dim(SET) - 1
-    lowers: list[isl.Set] = []
-    others: list[isl.Set] = []
-    for c in bounds.get_basic_sets()[0].get_constraints():
-        below = not c.is_equality() and c.is_lower_bound(SET, last)
-        (lowers if below else others).append(isl.BasicSet.from_constraint(c).to_set())
-    if len(lowers) > 1 or len(others) > 1:
+    constraints = bounds.get_basic_sets()[0].get_constraints()
+    lowers, uppers = (one_side(constraints, last, sign) for sign in (1, -1))
+    if len(lowers) > 1 or len(uppers) > 1:
         return None
-    above = domain if not lowers else domain.intersect(lowers[0])
+    above = domain if not lowers else domain.intersect(isl.BasicSet.from_constraint(lowers[0]).to_set())
     pieces = [(coalesce(domain.subtract(above)), False), (inner, True), (coalesce(above.subtract(inner)), False)]
     return [(piece, inside) for piece, inside in pieces if not piece.is_empty()]
 
