@@ -358,6 +358,7 @@ PROBLEMS: dict[str, Callable[[Row], object]] = {
     "isl fails": lambda row: row.isl.failure,
     "isl is wrong": lambda row: row.isl.wrong,
     "nothing was run": lambda row: not row.instances,
+    "run for few values": lambda row: row.sizes and row.sizes[0] and len(row.sizes) < WANTED,
     "more copies than isl": lambda row: row.compared and row.ours.copies > row.isl.copies,
     "slowest generation": lambda row: row.ours.seconds > SLOW,
 }

@@ -93,14 +93,23 @@ def propose_sizes(found: Input) -> Iterator[Sizes]:
     inside = found.context.align_params(found.instances().get_space())
     busy = inside.intersect(found.instances().params())
     seen: list[Sizes] = []
+
+    def fresh(region: isl.Set, wanted: list[int]) -> Iterator[Sizes]:
+        sizes = nearest_sizes(region, names, wanted)
+        if sizes is not None and sizes not in seen:
+            seen.append(sizes)
+            yield sizes
+
     for region, values in ((busy, _VALUES), (inside, (1, 0, 8))):
         for value in values:
             # Unequal neighbours, so that two parameters are not always ordered in the same way.
             for offsets in ((0, 1, 3, 2), (3, 1, 0, 2)) if len(names) > 1 else ((0,),):
-                sizes = nearest_sizes(region, names, [value + offsets[i % len(offsets)] for i in range(len(names))])
-                if sizes is not None and sizes not in seen:
-                    seen.append(sizes)
-                    yield sizes
+                yield from fresh(region, [value + offsets[i % len(offsets)] for i in range(len(names))])
+    # A context may leave little room, far from all of these.
+    for near in tuple(seen):
+        for distance in (1, 2, -1):
+            for changed in names:
+                yield from fresh(busy, [value + distance * (name == changed) for name, value in near.items()])
 
 
 def nearest_sizes(region: isl.Set, names: tuple[str, ...], wanted: list[int]) -> Sizes | None:

@@ -30,7 +30,7 @@ MOST_COPIES = 10
 WORK_LIMIT, PROOF_LIMIT = 3_000_000, 1_000_000
 """Bounds on isl's operations for one nest and for one proof; what needs more is given up, and counted."""
 
-STEP_LIMIT = 1_000_000
+STEP_LIMIT = 200_000
 """The loop steps that one run may take."""
 
 SIZES = ((0, 0), (1, 2), (4, 1), (5, 3), (3, 4), (6, 2))

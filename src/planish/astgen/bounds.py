@@ -7,17 +7,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
 from planish.astgen.divisions import convex_without_divisions
 from planish.astgen.project import determines
-from planish.astgen.strides import extend_aff, find_stride, step_map
+from planish.astgen.ranges import Range, coefficient, one_side
+from planish.astgen.strided import Counting, align, find_strided
+from planish.astgen.strides import Lattice, extend_aff, find_stride
 from planish.ir.expr import Binary, Expr, index
-from planish.ir.traverse import count_work, walk_expr
+from planish.ir.traverse import walk_expr
 from planish.poly.coalesce import coalesce, coalesce_function
-from planish.poly.expression import add, aff_expr, bound_expr, extremum, floor_div, normalise, scale
+from planish.poly.expression import ZERO, aff_expr, bound_expr, extremum
 from planish.poly.listing import list_pieces
 
 SET = isl.dim_type.set
@@ -29,33 +31,6 @@ MOST_PIECES), which would keep it from that, are costly."""
 
 class UnboundedError(Exception):
     """A loop without a lower or an upper bound."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Range:
-    """The values of a dimension: from `lower` to `upper` (inclusive) by `stride`; `only` where there is just one.
-    With an `origin`, the bounds are numbers of steps from there. `fractional`: `guard` asks that the offset of the
-    stride, or the single value, be whole, which the loop itself does not see to.
-
-    `ensured`: the points for which a loop with these bounds (or the single value) runs, if `guard` holds and what is
-    known around. `guard`: what remains to be tested of the outer dimensions, a set that still has this one. `certain`:
-    what the bounds see to as they are written, whatever holds around them: a test outside of the loop may only be left
-    out for that reason, since the bounds may rely on the test.
-    """
-
-    lower: Expr
-    upper: Expr
-    stride: int
-    only: Expr | None
-    ensured: isl.Set
-    guard: isl.Set
-    certain: isl.Set
-    origin: Expr | None = None
-    fractional: bool = False
-
-    def value_of(self, steps: Expr) -> Expr:
-        """The value of the dimension at a value of the loop."""
-        return steps if self.origin is None else normalise(add(scale(self.stride, steps), self.origin))
 
 
 def find_range(
@@ -70,7 +45,8 @@ def find_range(
     if len(pieces) > 1:
         pieces = [p for p in pieces if not context.intersect(p.to_set()).is_empty()]
     try:
-        hull = _hull_range(domain, position, context, dims, lattice, len(pieces) <= 1, counted)
+        counting: Counting = "never" if len(pieces) > 1 else "preferred" if counted else "shorter"
+        hull = _hull_range(domain, position, context, dims, lattice, counting)
     except UnboundedError:
         if len(pieces) <= 1:
             raise
@@ -89,21 +65,31 @@ def _piecewise_range(
     lattice: isl.Set, pieces: list[isl.BasicSet], position: int, context: isl.Set, dims: tuple[Expr, ...]
 ) -> Range:
     """From the least lower to the greatest upper bound of the pieces; no constraint is enforced."""
-    ranges = [_hull_range(p.to_set(), position, context, dims, lattice.intersect(p.to_set()), False) for p in pieces]
+    ranges = [_hull_range(p.to_set(), position, context, dims, lattice.intersect(p.to_set()), "never") for p in pieces]
     lower = extremum("min", [r.lower if r.only is None else r.only for r in ranges])
     upper = extremum("max", [r.upper if r.only is None else r.only for r in ranges])
     stride, offset = find_stride(lattice, position)
     ensured = _common_bounds(lattice, pieces, position, context)
-    guard = isl.Set.universe(lattice.get_space())
-    certain = _common_bounds(lattice, [r.certain.simple_hull() for r in ranges], position, guard)
+    anywhere = isl.Set.universe(lattice.get_space())
+    certain = _common_bounds(lattice, [r.certain.simple_hull() for r in ranges], position, anywhere)
+    guard = _outer_bounds(lattice, context, position)
+    fractional = False
     if stride > 1:
         assert offset is not None
-        congruence = congruent(offset, position, stride)
-        ensured, guard = ensured.intersect(congruence), _reached(congruence, position)
+        line = Lattice(stride, offset, position)
+        reached = line.reached()
+        fractional = not reached.plain_is_universe()
+        ensured, guard = ensured.intersect(line.points()), guard.intersect(reached)
         if any(r.only is not None or r.stride != stride for r in ranges):
             # A single value is on the stride only where its piece is there.
-            lower = _aligned(lower, stride, normalise(aff_expr(offset, (*dims, ZERO))))
-    return Range(lower, upper, stride, None, ensured, guard, certain, fractional=not guard.plain_is_universe())
+            lower = align(lower, line, (*dims, ZERO))
+    return Range(lower, upper, stride, None, ensured, guard, certain, fractional=fractional)
+
+
+def _outer_bounds(domain: isl.Set, context: isl.Set, position: int) -> isl.Set:
+    """What the outer dimensions satisfy wherever there is a point, as far as one convex set tells."""
+    slim = convex_without_divisions(convex(domain).gist(context.simple_hull().remove_unknown_divs()), position)
+    return slim.drop_constraints_involving_dims(SET, position, 1).to_set()
 
 
 def _common_bounds(domain: isl.Set, pieces: list[isl.BasicSet], position: int, context: isl.Set) -> isl.Set:
@@ -178,9 +164,8 @@ def _is_near(domain: isl.Set, own: isl.Aff, bound: isl.Aff, sign: int, far: int)
 
 
 def _hull_range(
-    domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], lattice: isl.Set, countable: bool,
-    preferred: bool = False,
-) -> Range:  # fmt: skip
+    domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], lattice: isl.Set, counting: Counting
+) -> Range:
     known = context.simple_hull().remove_unknown_divs()
     hull = convex(domain).remove_unknown_divs()
     slim = convex_without_divisions(hull.gist(known), position)
@@ -191,7 +176,7 @@ def _hull_range(
     constraints = [c for c in slim.get_constraints() if c.involves_dims(SET, position, 1)]
     all_dims = (*dims, ZERO)
     for c in constraints:
-        if c.is_equality() and abs(_coefficient(c, position)) == 1:
+        if c.is_equality() and abs(coefficient(c, position)) == 1:
             value = c.get_bound(SET, position)
             return _single(value, lattice, slim.to_set(), guard, position, all_dims)
     fixed = _fixed_value(lattice, context, position)
@@ -209,44 +194,13 @@ def _hull_range(
             found = _first_on(lowers, offset, step, facing.intersect(known).to_set(), position)
         if found is not None:
             return _single(found, lattice, slim.to_set(), guard, position, all_dims)
-    low = [normalise(bound_expr(c, position, all_dims)) for c in lowers]
-    lower = extremum("max", low)
-    upper = extremum("min", [normalise(bound_expr(c, position, all_dims)) for c in uppers])
-    ensured = certain = facing.to_set()
-    fractional = False
-    if step > 1:
-        assert offset is not None
-        congruence = congruent(offset, position, step)
-        reached = _reached(congruence, position)
-        fractional = not reached.plain_is_universe()
-        guard = guard.intersect(reached)
-        aligned = _starts_on(lowers, position, congruence, context)
-        ends = None if aligned or len(lowers) == 1 else _fixed_bounds(lattice, congruence, context, position)
-        if ends is not None:
-            lower = _aligned(index(ends[0]), step, normalise(aff_expr(offset, all_dims)))
-            upper = index(ends[1])
-            certain = isl.Set.universe(guard.get_space())
-            certain = certain.lower_bound_val(SET, position, isl.Val(ends[0]))
-            certain = certain.upper_bound_val(SET, position, isl.Val(ends[1]))
-            return Range(lower, upper, step, None, ensured.intersect(congruence), guard, certain, fractional=fractional)
-        ensured = ensured.intersect(congruence)
-        if not aligned:
-            firsts = [_first_from(c, offset, step, position, context, all_dims) for c in lowers]
-            apart = extremum("max", [first for first, _ in firsts])
-            joint = _aligned(lower, step, normalise(aff_expr(offset, all_dims)))
-            if count_work(apart) <= count_work(joint):
-                lower, certain = apart, isl.Set.universe(guard.get_space())
-                for c in uppers:
-                    certain = certain.intersect(isl.BasicSet.from_constraint(c).to_set())
-                for _, written in firsts:
-                    certain = certain.intersect(written)
-            else:
-                lower, certain = joint, certain if fractional else certain.intersect(congruence)
-        if countable and not fractional and (preferred or not aligned):
-            counted = _counted(facing, offset, step, position, all_dims, guard)
-            if count_work(counted.lower, counted.upper) < count_work(lower, upper) + preferred:
-                return counted
-    return Range(lower, upper, step, None, ensured, guard, certain, fractional=fractional)
+    lower = extremum("max", [bound_expr(c, position, all_dims) for c in lowers])
+    upper = extremum("min", [bound_expr(c, position, all_dims) for c in uppers])
+    dense = Range(lower, upper, 1, None, facing.to_set(), guard, facing.to_set())
+    if offset is None:
+        return dense
+    line = Lattice(step, offset, position)
+    return find_strided(dense, line, facing, (lowers, uppers), lattice, context, all_dims, counting)
 
 
 def _extra_work(bounds: tuple[Expr, Expr], others: tuple[Expr, Expr]) -> tuple[int, int]:
@@ -260,26 +214,6 @@ def _extra_work(bounds: tuple[Expr, Expr], others: tuple[Expr, Expr]) -> tuple[i
     return divisions, extrema
 
 
-def _counted(
-    facing: isl.BasicSet, offset: isl.Aff, stride: int, position: int, dims: tuple[Expr, ...], guard: isl.Set
-) -> Range:
-    """The range in numbers of steps: what would have to be aligned to the stride is divided by it instead."""
-    steps = step_map(offset, position, stride)
-    slim = facing.preimage_multi_aff(steps).remove_redundancies()
-    # isl wants constraints to be read before any of them is dropped.
-    constraints = [
-        c for c in slim.get_constraints() if c.involves_dims(SET, position, 1) and not c.is_div_constraint()
-    ]
-    # What follows for the outer dimensions may have made a bound superfluous.
-    outer = slim.drop_constraints_involving_dims(SET, position, 1).to_set()
-    inside = slim.drop_constraints_not_involving_dims(SET, position, 1)
-    lower = extremum("max", [normalise(bound_expr(c, position, dims)) for c in one_side(constraints, position, 1)])
-    upper = extremum("min", [normalise(bound_expr(c, position, dims)) for c in one_side(constraints, position, -1)])
-    ensured = inside.to_set().apply(isl.Map.from_multi_aff(steps))
-    origin = normalise(aff_expr(offset, dims))
-    return Range(lower, upper, stride, None, ensured, guard.intersect(outer), ensured, origin)
-
-
 def _single(
     value: isl.Aff, domain: isl.Set, slim: isl.Set, guard: isl.Set, position: int, dims: tuple[Expr, ...]
 ) -> Range:
@@ -291,11 +225,11 @@ def _single(
     stride, offset = find_stride(domain, position)
     if stride > 1:
         assert offset is not None
-        there = there.intersect(congruent(offset, position, stride))
+        there = there.intersect(Lattice(stride, offset, position).points())
     outer = there.project_out(SET, position, 1).compute_divs().insert_dims(SET, position, 1)
     fractional = not value.get_denominator_val().is_one()
     certain = isl.Set.universe(graph.get_space()) if fractional else graph
-    only = normalise(aff_expr(value, dims))
+    only = aff_expr(value, dims)
     return Range(ZERO, ZERO, 1, only, graph, guard.intersect(outer), certain, fractional=fractional)
 
 
@@ -305,7 +239,7 @@ def _fixed_value(exact: isl.Set, context: isl.Set, position: int) -> isl.Aff | N
     for c in hull.get_constraints():
         if not (c.is_equality() and c.involves_dims(SET, position, 1)):
             continue
-        if abs(_coefficient(c, position)) == 1:
+        if abs(coefficient(c, position)) == 1:
             value = c.get_bound(SET, position)
             if not value.involves_dims(isl.dim_type.in_, position, 1):
                 return value
@@ -330,32 +264,19 @@ def _find_value(domain: isl.Set, position: int, context: isl.Set) -> isl.Aff | N
     return list_pieces(function)[0][1].get_at(0).gist(context.project_out(SET, position, 1))
 
 
-def _fixed_bounds(exact: isl.Set, congruence: isl.Set, context: isl.Set, position: int) -> tuple[int, int] | None:
-    """Constants between which all values on the stride are used; None where there are none such."""
-    used = exact.intersect(context)
-    low, high = used.dim_min_val(position), used.dim_max_val(position)
-    if not (low.is_int() and high.is_int()):
-        return None
-    between = context.intersect(congruence).lower_bound_val(SET, position, low).upper_bound_val(SET, position, high)
-    return (int(low.to_python()), int(high.to_python())) if between.is_subset(used) else None
-
-
 def _first_on(
     lowers: list[isl.Constraint], offset: isl.Aff, stride: int, points: isl.Set, position: int
 ) -> isl.Aff | None:
     """The first value on the stride from a lower bound on that is less than the stride away from all points."""
     variable = isl.Aff.var_on_domain(isl.LocalSpace.from_space(points.get_space()), SET, position)
     for c in lowers:
-        if abs(_coefficient(c, position)) != 1:
+        if abs(coefficient(c, position)) != 1:
             continue
         bound = c.get_bound(SET, position)
         reach = points.max_val(variable.sub(bound))
         if reach.is_int() and reach.lt(isl.Val(stride)):
             return bound.add(extend_aff(offset, position).sub(bound).mod_val(isl.Val(stride)))
     return None
-
-
-ZERO = index(0)
 
 
 def convex(domain: isl.Set) -> isl.BasicSet:
@@ -365,96 +286,3 @@ def convex(domain: isl.Set) -> isl.BasicSet:
     explicit = coalesce(domain.compute_divs())
     pieces = explicit.get_basic_sets()
     return pieces[0] if len(pieces) == 1 else explicit.simple_hull()
-
-
-def congruent(offset: isl.Aff, position: int, stride: int) -> isl.Set:
-    """The points whose dimension `position` is the offset plus a multiple of the stride."""
-    offset = extend_aff(offset, position)
-    variable = isl.Aff.var_on_domain(offset.get_domain_local_space(), SET, position)
-    return variable.sub(offset).mod_val(isl.Val(stride)).zero_basic_set().to_set()
-
-
-def _reached(lattice: isl.Set, position: int) -> isl.Set:
-    """The outer points at which the lattice has any value: an offset that is a fraction asks for more of them."""
-    return lattice.project_out(SET, position, 1).compute_divs().insert_dims(SET, position, 1)
-
-
-def _first_from(
-    bound: isl.Constraint, offset: isl.Aff, stride: int, position: int, context: isl.Set, dims: tuple[Expr, ...]
-) -> tuple[Expr, isl.Set]:
-    """The first value on the stride that is not below a bound where the context holds; and the points that are not
-    below it, elsewhere too."""
-    origin = extend_aff(offset, position)
-    first = _fixed_first(bound, origin, stride, position, context)
-    if first is not None:
-        variable = isl.Aff.var_on_domain(first.get_domain_local_space(), SET, position)
-        return normalise(aff_expr(first, dims)), variable.ge_set(first)
-    lower = _aligned(normalise(bound_expr(bound, position, dims)), stride, normalise(aff_expr(origin, dims)))
-    return lower, isl.BasicSet.from_constraint(bound).to_set()
-
-
-def _fixed_first(
-    bound: isl.Constraint, origin: isl.Aff, stride: int, position: int, context: isl.Set
-) -> isl.Aff | None:
-    """The first value on the stride as a function without a division, where the context allows for one."""
-    if abs(_coefficient(bound, position)) != 1 or not origin.get_denominator_val().is_one():
-        return None
-    value = bound.get_bound(SET, position)
-    below = value.sub(origin)
-    missing = _distance(below, stride, context)
-    if missing is not None:
-        return value.add_constant_val(isl.Val(missing))
-    low, high = context.min_val(below), context.max_val(below)
-    if low.is_int() and high.is_int():
-        least, most = (-(-int(x.to_python()) // stride) for x in (low, high))
-        if least == most:
-            return origin.add_constant_val(isl.Val(stride * least))
-    return None
-
-
-def _distance(below: isl.Aff, stride: int, context: isl.Set) -> int | None:
-    """How far it is from a value to the next multiple of the stride, where that is the same everywhere."""
-    point = context.sample_point()
-    if point.is_void():
-        return None
-    there = below.eval(point)
-    if not there.is_int():
-        return None
-    missing = -int(there.to_python()) % stride
-    lattice = below.add_constant_val(isl.Val(missing)).mod_val(isl.Val(stride)).zero_basic_set().to_set()
-    return missing if context.is_subset(lattice) else None
-
-
-def _starts_on(lowers: list[isl.Constraint], position: int, lattice: isl.Set, context: isl.Set) -> bool:
-    """Whether the (only) lower bound is on the stride anyway."""
-    if len(lowers) != 1 or abs(_coefficient(lowers[0], position)) != 1:
-        return False
-    value = lowers[0].get_bound(SET, position)
-    variable = isl.Aff.var_on_domain(value.get_domain_local_space(), SET, position)
-    return bool(variable.eq_set(value).intersect(context).is_subset(lattice))
-
-
-def _coefficient(constraint: isl.Constraint, position: int) -> int:
-    return int(constraint.get_coefficient_val(SET, position).to_python())
-
-
-def one_side(constraints: list[isl.Constraint], position: int, sign: int) -> list[isl.Constraint]:
-    """Constraints that bound the dimension from below (sign 1) or above (-1); an equality does both."""
-    out = []
-    for c in constraints:
-        if not c.involves_dims(SET, position, 1):
-            continue
-        if c.is_equality():
-            flip = _coefficient(c, position) * sign < 0
-            aff = c.get_aff()
-            out.append(isl.Constraint.inequality_from_aff(aff.neg() if flip else aff))
-        elif _coefficient(c, position) * sign > 0:
-            out.append(c)
-    return out
-
-
-def _aligned(lower: Expr, stride: int, offset: Expr) -> Expr:
-    """The first value from `lower` on congruent to `offset`: offset + stride * ceil((lower - offset) / stride)."""
-    difference = normalise(Binary("sub", lower, offset))
-    steps = floor_div(normalise(add(difference, index(stride - 1))), stride)
-    return normalise(add(offset, Binary("mul", index(stride), steps)))

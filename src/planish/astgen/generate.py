@@ -33,7 +33,7 @@ from planish.ir.nest import Block, LoopFacts
 from planish.ir.simplify import simplify_block
 from planish.ir.traverse import expressions, takes_work, walk
 from planish.poly.coalesce import coalesce, coalesce_function
-from planish.poly.expression import aff_expr, normalise, select_expr, set_condition
+from planish.poly.expression import aff_expr, select_expr, set_condition
 from planish.poly.listing import list_maps, list_pieces, unite_maps
 from planish.poly.trees import SEQUENCES, Kind, kind_of, relation_below
 
@@ -86,9 +86,8 @@ def generate_map(
     Raises UnboundedError for a loop without a bound.
     """
     state = start(context.align_params(schedule.get_space()), taken)
-    parts = [m.reset_tuple_id(OUT) if m.has_tuple_id(OUT) else m for m in _ordered(schedule, names, IN)]
-    total = max((m.dim(OUT) for m in parts), default=0)
-    maps = [pad_range(m, total).reverse().intersect_params(state.context.params()) for m in parts]
+    padded, total = _padded(_ordered(schedule, names, IN))
+    maps = [m.reverse().intersect_params(state.context.params()) for m in padded]
     generator = _Generator(instantiate, hooks=hooks, names=names)
     hints = tuple(f"c{i}" for i in range(total))
     band = Band(0, total, generator.act, hints, options=map_options(options, total, settings), hooks=hooks)
@@ -110,10 +109,10 @@ def generate_at(
     `options` speak of the new dimensions; `names` as in `generate`. Raises UnboundedError as that does."""
     state = place.state
     executed = place.instances if added is None else place.instances.union(added)
-    parts = [m.reset_tuple_id(OUT) if m.has_tuple_id(OUT) else m for m in list_maps(schedule)]
-    total = max((m.dim(OUT) for m in parts), default=0)
-    padded = unite_maps(pad_range(m, total) for m in parts)
-    wider = executed.reverse().flat_range_product(padded).reverse()
+    padded, total = _padded(list_maps(schedule))
+    if not padded:
+        return Block(())
+    wider = executed.reverse().flat_range_product(unite_maps(padded)).reverse()
     state = state.aligned(wider.get_space())
     deep = state.within.insert_dims(SET, state.depth, total)
     actors = [Actor(m.intersect_domain(deep), state.depth) for m in _ordered(wider, names)]
@@ -123,6 +122,13 @@ def generate_at(
     band = Band(state.depth, state.depth + total, act, hints, options=chosen, hooks=hooks)
     grafts = level(band, [a for a in actors if not a.relation.is_empty()], state, False)
     return Block(tuple(materialise(grafts, state.context, state.dims)))
+
+
+def _padded(maps: Sequence[isl.Map]) -> tuple[list[isl.Map], int]:
+    """The parts of a schedule map over times of one length, and that length."""
+    plain = [m.reset_tuple_id(OUT) if m.has_tuple_id(OUT) else m for m in maps]
+    total = max((m.dim(OUT) for m in plain), default=0)
+    return [pad_range(m, total) for m in plain], total
 
 
 def _ordered(union: isl.UnionMap, names: Sequence[str], side: isl.dim_type = OUT) -> list[isl.Map]:
@@ -291,7 +297,7 @@ class _Generator:
         function = coalesce_function(isl.PwMultiAff.from_map(relation).gist(known))
         if function.n_piece() == 1:
             only = list_pieces(function)[0][1]
-            at = tuple(normalise(aff_expr(only.get_at(i), state.dims)) for i in range(only.dim(OUT)))
+            at = tuple(aff_expr(only.get_at(i), state.dims) for i in range(only.dim(OUT)))
         else:
             at = tuple(
                 select_expr(_pieces(function.get_at(i).gist(known)), state.dims) for i in range(function.dim(OUT))

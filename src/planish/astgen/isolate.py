@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import islpy as isl
 
-from planish.astgen.bounds import one_side
-from planish.astgen.strides import find_stride, step_map
+from planish.astgen.ranges import one_side
+from planish.astgen.strides import Lattice, find_stride
 from planish.poly.coalesce import coalesce
 
 SET = isl.dim_type.set
@@ -29,7 +29,7 @@ def split(domain: isl.Set, part: isl.Set, exact: isl.Set | None = None) -> list[
     if offset is None or not offset.get_denominator_val().is_one():
         return _split(domain, part, used)
     # Counted in steps, bounds that differ between two values of the stride are the same.
-    steps = step_map(offset, last, stride)
+    steps = Lattice(stride, offset, last).steps()
     pieces = _split(*(points.preimage_multi_aff(steps) for points in (domain, part, used)))
     values = isl.Map.from_multi_aff(steps)
     return [(piece.apply(values), inside) for piece, inside in pieces]

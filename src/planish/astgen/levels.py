@@ -15,17 +15,19 @@ from typing import Literal
 import islpy as isl
 
 from planish.astgen.annotated import Graft, find_busy, find_common, find_switch, materialise, simplify_guard
-from planish.astgen.bounds import Range, find_range
+from planish.astgen.bounds import find_range
 from planish.astgen.components import sort_components, sort_pieces
 from planish.astgen.divisions import with_known_divisions
 from planish.astgen.isolate import split
 from planish.astgen.place import NO_HOOKS, Hooks, Place
 from planish.astgen.plan import Plan
 from planish.astgen.project import Actor, cut_dims, determines, loosen
+from planish.astgen.ranges import Range
 from planish.astgen.separate import cut_strides, disjoint, list_bounds, separate
 from planish.astgen.state import Dimension, State
 from planish.astgen.strides import find_shifts, shift, tighten
 from planish.astgen.unroll import slices
+from planish.core.diagnostic import Remark
 from planish.ir.expr import Const, Expr, Var, index
 from planish.ir.nest import Block, For, Let, LoopFacts, Stmt
 from planish.ir.traverse import control_names, count_work, substitute_block
@@ -41,7 +43,7 @@ SEPARATION_BUDGET = 24
 MOST_BASES = 4
 """The residues that are tried as the one on which a loop over shifted statements runs."""
 
-LoopKind = Literal["default", "atomic", "separate", "unroll", "planned"]
+LoopKind = Literal["default", "atomic", "separate", "unroll"]
 Kinds = list[tuple[LoopKind, "isl.Set | None"]]
 
 
@@ -50,7 +52,7 @@ class Options:
     """How the loop of each dimension is made, by position: in all points, or in a set of them; `isolated` for the
     isolated part alone; `otherwise` where these say nothing. `classes`: sets of points that get loops of their own.
     `plan`: what is cut is chosen loop by loop, unless a loop is to be atomic or unrolled. `hoist`: conditions do not
-    move out of the loops of so many outer dimensions."""
+    move out of the loops of so many outer dimensions. `remark` hears of what is asked for and not done."""
 
     everywhere: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
     isolated: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
@@ -58,6 +60,7 @@ class Options:
     classes: Mapping[int, tuple[isl.Set, ...]] = field(default_factory=dict)
     plan: Plan | None = None
     hoist: int = 0
+    remark: Callable[[Remark], None] = lambda remark: None
 
     def shifted(self, depth: int) -> Options:
         """The same for dimensions that have `depth` others around them."""
@@ -169,14 +172,6 @@ def _restrict(active: Active, piece: isl.Set) -> Active:
     return [(actor, points) for actor, points in found if not points.is_empty()]
 
 
-def _kinds(band: Band, active: Active, state: State, isolated: bool) -> Kinds:
-    """How the loops of one dimension are made, and where: as options say, or the plan."""
-    kinds = band.options.kinds(state.depth, isolated)
-    if band.options.plan is None:
-        return kinds
-    return [("planned" if kind in ("default", "separate") else kind, where) for kind, where in kinds]
-
-
 def _site(active: Active, state: State) -> str:
     return f"{state.depth} {state.within} {' '.join(actor.name for actor, _ in active)}"
 
@@ -184,7 +179,7 @@ def _site(active: Active, state: State) -> str:
 def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graft]:
     """The loops of one dimension over the points of `active`."""
     position = state.depth
-    kinds = _kinds(band, active, state, isolated)
+    kinds = band.options.kinds(position, isolated)
     if any(kind == "unroll" for kind, _ in kinds) and determines(_union([p for _, p in active]), position):
         kinds = [("atomic", None)]
     if len(active) > 1 and all(kind != "unroll" for kind, _ in kinds):
@@ -198,9 +193,7 @@ def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graf
         here = domain if where is None else domain.intersect(where)
         if here.is_empty():
             continue
-        loose = [_explicit(a, state) for a, _ in active] if kind in ("separate", "planned") else []
-        plan = band.options.plan if kind == "planned" else None
-        pieces += _cut(kind, here, loose, position, exact) if plan is None else _planned(plan, here, loose)
+        pieces += _cut(kind, band.options, here, lambda: [_explicit(a, state) for a, _ in active], position, exact)
         if where is not None:
             domain = coalesce(domain.subtract(where))
     if len(kinds) > 1:
@@ -220,18 +213,30 @@ def _explicit(actor: Actor, state: State) -> isl.Set:
 
 
 def _cut(
-    kind: LoopKind, domain: isl.Set, loose: Sequence[isl.Set], position: int, exact: isl.Set
-) -> list[isl.Set]:
-    """The pieces that get a loop each, in order; `exact` has the points that may lie on a stride."""
+    kind: LoopKind, options: Options, domain: isl.Set, explicit: Callable[[], list[isl.Set]], position: int,
+    exact: isl.Set,
+) -> list[isl.Set]:  # fmt: skip
+    """The pieces that get a loop each, in order: as the plan says, unless they are to be atomic or unrolled. `explicit`
+    gives the points of each statement, `exact` has all points, which may lie on a stride."""
     match kind:
         case "atomic":
             return [domain]
         case "unroll":
-            return slices(domain, position, exact) or [domain]
+            copies = slices(domain, position, exact)
+            if copies is None:
+                message = f"the loop of dimension {position} is not unrolled: its iterations have no small bound"
+                options.remark(Remark("astgen-unroll", "refused", message))
+            return copies or [domain]
+        case "separate" | "default" if options.plan is not None:
+            return _planned(options.plan, domain, explicit())
         case "separate":
-            pieces = separate([points.intersect(domain) for points in loose], SEPARATION_BUDGET)
-            return [domain] if pieces is None else pieces
-        case "default" | "planned":
+            pieces = separate([points.intersect(domain) for points in explicit()], SEPARATION_BUDGET)
+            if pieces is None:
+                reason = f"would make more than {SEPARATION_BUDGET} loops of it, or takes too much work"
+                message = f"the loop of dimension {position} keeps its tests inside: to separate it {reason}"
+                options.remark(Remark("astgen-separate", "refused", message))
+            return pieces or [domain]
+        case "default":
             strided = cut_strides(exact.intersect(domain), position)
             return disjoint(domain, SEPARATION_BUDGET) if strided is None else strided
 
@@ -267,16 +272,17 @@ def _shifted(
     choices = [_grouped(active, [(s - base) % stride for s in shifts], position) for base in bases]
     # Where one statement's values, moved back, hold all others, one loop will do.
     groups, back, widest = next((c for c in choices if c[2] is not None), choices[0])
-    explicit = [shift(_explicit(actor, state), position, -r) for r, members in groups for actor, _ in members]
-    out: list[Graft] = []
-    kind = _kinds(band, active, state, isolated)[-1][0]
+    kind = band.options.kinds(position, isolated)[-1][0]
     domain = loosen(widest, position) if widest is not None else _union([loosen(points, position) for points in back])
-    if band.options.plan is not None:
-        pieces = _planned(band.options.plan, domain, explicit)
-    elif widest is not None and kind != "separate":
-        pieces = [domain]
-    else:
-        pieces = _cut(kind, _union([loosen(points, position) for points in back]), explicit, position, _union(back))
+    pieces = [domain]
+    if widest is None or kind == "separate" or band.options.plan is not None:
+        members = [(r, actor) for r, group in groups for actor, _ in group]
+
+        def explicit() -> list[isl.Set]:
+            return [shift(_explicit(actor, state), position, -r) for r, actor in members]
+
+        pieces = _cut(kind, band.options, domain, explicit, position, _union(back))
+    out: list[Graft] = []
     for piece in pieces:
         inside = [(r, _restrict(members, shift(piece, position, r))) for r, members in groups]
         some = [(r, members) for r, members in inside if members]

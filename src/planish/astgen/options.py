@@ -8,14 +8,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 import islpy as isl
 
 from planish.astgen.levels import LoopKind, Options
 from planish.astgen.plan import Plan
+from planish.core.diagnostic import Remark
 from planish.poly.trees import has_band, loop_type_of
 
 SET = isl.dim_type.set
@@ -34,12 +35,18 @@ _TYPES = {
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What holds where options say nothing: for loops with loops inside, and for the innermost ones; with a `plan`,
-    what is cut is chosen loop by loop. Conditions do not move out of the loops of the outermost `hoist` dimensions."""
+    what is cut is chosen loop by loop. Conditions do not move out of the loops of the outermost `hoist` dimensions.
+    `remark` hears of what is asked for and not done."""
 
     outer: LoopKind = "default"
     inner: LoopKind = "default"
     plan: Plan | None = None
     hoist: int = 0
+    remark: Callable[[Remark], None] = lambda remark: None
+
+    def apply(self, options: Options) -> Options:
+        """The options with what does not depend on the dimension."""
+        return replace(options, plan=self.plan, hoist=self.hoist, remark=self.remark)
 
 
 PLAIN = Settings()
@@ -62,7 +69,7 @@ def map_options(options: isl.UnionMap, total: int, settings: Settings = PLAIN) -
                 whole = here.plain_is_universe()
                 found.setdefault(position, []).append((kind, None if whole else here))
     everywhere = {position: _until_whole(kinds) for position, kinds in found.items()}
-    return Options(everywhere, classes=_classes(maps, total), plan=settings.plan, hoist=settings.hoist)
+    return settings.apply(Options(everywhere, classes=_classes(maps, total)))
 
 
 def _classes(maps: Sequence[isl.Map], total: int) -> dict[int, tuple[isl.Set, ...]]:
@@ -112,7 +119,7 @@ def band_options(node: isl.ScheduleNode, first: int, settings: Settings = PLAIN)
     otherwise = dict.fromkeys(range(first, last + 1), settings.outer)
     if not has_band(node.get_child(0)):
         otherwise[last] = settings.inner
-    return Options(everywhere, isolated, otherwise, plan=settings.plan, hoist=settings.hoist)
+    return settings.apply(Options(everywhere, isolated, otherwise))
 
 
 def isolated_part(node: isl.ScheduleNode, first: int) -> isl.Set | None:

@@ -19,6 +19,7 @@ from planish.astgen.effort import EffortLimitError, compile_nest, count_copies, 
 from planish.astgen.formats import Input, generate_input
 from planish.astgen.options import PLAIN, Settings
 from planish.astgen.plan import Plan
+from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Block
 
 Sizes = Mapping[str, int]
@@ -27,7 +28,7 @@ MOST_TRIALS = 200
 """The nests that are generated to choose the cuts."""
 
 MOST_STEPS = 2_000_000
-"""A run of more loop steps is left out."""
+"""The loop steps of a run; a nest with cuts that takes more counts as one that takes so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,12 @@ def improve(
     tell: Callable[[str], None] = lambda message: None,
     settings: Settings = PLAIN,
 ) -> Iterator[Sized]:
-    """The nest without a cut, then better ones within `size`; `tell` hears of each that is tried."""
+    """The nest without a cut, then better ones within `size`; `tell` hears of each that is tried. Raises PlanishError
+    E0521 where there is no run, or one of the nest without a cut is too long, besides what generation raises."""
     plan = Plan()
-    best = _measure(generate_input(found, settings=replace(settings, plan=plan)), runs)
+    uncut = generate_input(found, settings=replace(settings, plan=plan))
+    _check_runs(found, uncut, runs)
+    best = _measure(uncut, runs)
     yield best
     trials = 0
     while plan.offered and trials < MOST_TRIALS:
@@ -92,13 +96,34 @@ def _worth(nest: Sized, before: Sized) -> float:
     return (before.executed - nest.executed) / max(1, nest.copies - before.copies)
 
 
+def _check_runs(found: Input, nest: Block, runs: Sequence[Sizes]) -> None:
+    """That the runs say something of the nest; raises PlanishError E0521."""
+    execute = compile_nest(nest)
+    for sizes in runs:
+        try:
+            execute(sizes, MOST_STEPS)
+        except EffortLimitError as error:
+            given = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+            raise _too_long(found, f" for {given}" if given else "") from error
+    if not runs and nest.body:
+        raise _too_long(found, "")
+
+
+def _too_long(found: Input, sizes: str) -> PlanishError:
+    message = f"the loops of {found.source.name} take more than {MOST_STEPS} steps{sizes}"
+    advice = "cuts are chosen by running them: give smaller values with --param"
+    if not found.parameters:
+        advice = "cuts are chosen by running them, which takes too long here: leave out --copies and --loops"
+    return PlanishError(Diagnostic("E0521", message, found.source.point(1), advice), found.source)
+
+
 def _measure(nest: Block, runs: Sequence[Sizes]) -> Sized:
     execute = compile_nest(nest)
     executed = 0
     for sizes in runs:
         try:
             effort = execute(sizes, MOST_STEPS).effort
+            executed += effort.guards + effort.control
         except EffortLimitError:
-            continue
-        executed += effort.guards + effort.control
+            executed += MOST_STEPS
     return Sized(nest, count_copies(nest), count_loops(nest), executed)

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import gcd
 
 import islpy as isl
@@ -23,8 +24,8 @@ def find_stride(domain: isl.Set, position: int) -> tuple[int, isl.Aff | None]:
     """A stride and an offset (a function of the outer dimensions): every value is congruent to the offset modulo the
     stride. The offset is None where the stride is 1."""
     info = domain.get_stride_info(position)
-    stride = int(info.get_stride().to_python())
-    return (stride, info.get_offset()) if stride > 1 else (1, None)
+    stride = info.get_stride()
+    return (1, None) if stride.is_one() else (int(stride.to_python()), info.get_offset())
 
 
 def extend_aff(aff: isl.Aff, position: int) -> isl.Aff:
@@ -32,12 +33,35 @@ def extend_aff(aff: isl.Aff, position: int) -> isl.Aff:
     return aff.insert_dims(isl.dim_type.in_, position, 1) if aff.dim(isl.dim_type.in_) == position else aff
 
 
-def step_map(offset: isl.Aff, position: int, stride: int) -> isl.MultiAff:
-    """The map from numbers of steps, in dimension `position`, to values: the offset plus so many times the stride."""
-    offset = extend_aff(offset, position)
-    identity = isl.MultiAff.identity(offset.get_domain_space().map_from_set())
-    steps = identity.get_at(position).scale_val(isl.Val(stride))
-    return identity.set_at(position, steps.add(offset))
+@dataclass(frozen=True, slots=True, eq=False)
+class Lattice:
+    """The values of set dimension `position` that are `offset`, a function of the outer ones, plus a multiple of
+    `stride`."""
+
+    stride: int
+    offset: isl.Aff
+    position: int
+
+    def origin(self) -> isl.Aff:
+        """The offset as a function of the dimension itself, too."""
+        return extend_aff(self.offset, self.position)
+
+    def points(self) -> isl.Set:
+        """The points on the lattice."""
+        origin = self.origin()
+        variable = isl.Aff.var_on_domain(origin.get_domain_local_space(), SET, self.position)
+        return variable.sub(origin).mod_val(isl.Val(self.stride)).zero_basic_set().to_set()
+
+    def reached(self) -> isl.Set:
+        """The points whose outer dimensions have a value on it: an offset that is a fraction asks for more of them."""
+        return self.points().project_out(SET, self.position, 1).compute_divs().insert_dims(SET, self.position, 1)
+
+    def steps(self) -> isl.MultiAff:
+        """The map from numbers of steps to values: the offset plus so many times the stride."""
+        origin = self.origin()
+        identity = isl.MultiAff.identity(origin.get_domain_space().map_from_set())
+        steps = identity.get_at(self.position).scale_val(isl.Val(self.stride))
+        return identity.set_at(self.position, steps.add(origin))
 
 
 def tighten(domain: isl.Set, exact: isl.Set, position: int) -> isl.Set:
@@ -46,7 +70,7 @@ def tighten(domain: isl.Set, exact: isl.Set, position: int) -> isl.Set:
     stride, offset = find_stride(exact, position)
     if offset is None or not offset.get_denominator_val().is_one():
         return domain
-    steps = step_map(offset, position, stride)
+    steps = Lattice(stride, offset, position).steps()
     counted = domain.preimage_multi_aff(steps)
     wanted = exact.preimage_multi_aff(steps)
     if counted.is_subset(wanted):

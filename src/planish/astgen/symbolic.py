@@ -75,8 +75,8 @@ def _bounded(compare: Callable[[], None], operations: int) -> Verdict:
             return Verdict("differs", difference.sentence + _ending(difference.sizes), difference.sizes)
         except NotAffineError as error:
             return Verdict("given up", f"an expression cannot be read back: {error.reason}")
-        except _UnpairedError:
-            return Verdict("given up", "an instance is scheduled an unknown number of times")
+        except _UnpairedError as error:
+            return Verdict("given up", str(error))
         except (isl.Error, TypeError):
             if not is_used_up(isl.DEFAULT_CONTEXT):
                 raise
@@ -99,7 +99,7 @@ def _differing(instances: isl.UnionSet, what: str) -> _DifferenceError:
 
 
 class _UnpairedError(Exception):
-    """Which run of an instance belongs to which of its times is not known."""
+    """Which run of an instance belongs to which of its times is not known; says why."""
 
 
 def _compare(nest: Block, times: Times) -> None:
@@ -116,7 +116,7 @@ def _compare(nest: Block, times: Times) -> None:
     except _DifferenceError as difference:
         if pairs.certain:
             raise
-        raise _UnpairedError from difference
+        raise _UnpairedError("runs and times of an instance can be paired in several ways") from difference
 
 
 def _compare_domains(ran: isl.UnionSet, wanted: isl.UnionSet) -> None:
@@ -171,7 +171,7 @@ def _least(relation: isl.UnionMap) -> isl.UnionMap:
         return relation.lexmin()
     except isl.Error as error:
         if "involves some of the domain dimensions" in str(error):
-            raise _UnpairedError from error
+            raise _UnpairedError("isl finds no least time of an instance") from error
         raise
 
 
@@ -196,10 +196,9 @@ def _equate(runs: isl.UnionMap, wanted: isl.UnionMap) -> isl.UnionMap:
                     break
         out = out.union(isl.UnionMap.from_map(part))
     by_time = out.curry().range_reverse().uncurry()
-    if not (out.is_single_valued() and by_time.is_single_valued()):
-        raise _UnpairedError
-    if not (runs.wrap().is_subset(out.domain()) and wanted.wrap().is_subset(by_time.domain())):
-        raise _UnpairedError
+    alone = out.is_single_valued() and by_time.is_single_valued()
+    if not (alone and runs.wrap().is_subset(out.domain()) and wanted.wrap().is_subset(by_time.domain())):
+        raise _UnpairedError("an instance is scheduled an unknown number of times")
     return out
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import islpy as isl
 
 from planish.astgen.divisions import convex_without_divisions
-from planish.astgen.strides import extend_aff, find_stride, step_map
+from planish.astgen.strides import Lattice, find_stride
 
 SET = isl.dim_type.set
 MOST_COPIES = 4096
@@ -23,8 +23,8 @@ def slices(domain: isl.Set, position: int, exact: isl.Set | None = None) -> list
     stride, offset = find_stride(used, position)
     if offset is None:
         offset = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain.get_space()))
-    offset = extend_aff(offset, position)
-    steps = domain.preimage_multi_aff(step_map(offset, position, stride)) if stride > 1 else domain
+    lattice = Lattice(stride, offset, position)
+    steps = domain.preimage_multi_aff(lattice.steps()) if stride > 1 else domain
     found = _best_base(steps, position)
     if found is None or found[0] > MOST_COPIES:
         return None
@@ -32,7 +32,7 @@ def slices(domain: isl.Set, position: int, exact: isl.Set | None = None) -> list
     variable = isl.Aff.var_on_domain(base.get_domain_local_space(), SET, position)
     out = []
     for number in range(count):
-        value = base.add_constant_val(isl.Val(number)).scale_val(isl.Val(stride)).add(offset)
+        value = base.add_constant_val(isl.Val(number)).scale_val(isl.Val(stride)).add(lattice.origin())
         piece = domain.intersect(variable.eq_set(value))
         if not piece.intersect(used).is_empty():
             out.append(piece)

@@ -22,7 +22,7 @@ from planish.astgen.rival import rival_nest
 from planish.astgen.sized import Size, Sized, improve
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
 from planish.cli.progress import show_progress
-from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.ir.nest import Block
 from planish.report.generated import compare_nests, print_nest
 from planish.report.tables import make_console
@@ -111,13 +111,17 @@ def astgen(
         try:
             found = _load(name, options)
             sizes = [_complete(found, values) for values in parse_values(param)]
-            nest = _nest(found, theirs, verify, Wish(Size(copies, loops), Settings(hoist=hoist)), sizes)
+            remarks: dict[Remark, None] = {}
+            wish = Wish(Size(copies, loops), Settings(hoist=hoist, remark=remarks.setdefault))
+            nest = _nest(found, theirs, verify, wish, sizes)
+            for remark in remarks:
+                print(remark.render(found.source), file=sys.stderr)
             if len(names) > 1:
                 print(f"/* {name} */")
             failed |= verify and not _verify(found, nest, sizes)
             print(rival_text(found) if theirs else print_nest(found, nest, facts), end="")
             if compare:
-                ours = _ours(found, Wish(Size(copies, loops), Settings(hoist=hoist)), sizes) if theirs else nest
+                ours = _ours(found, wish, sizes) if theirs else nest
                 make_console(sys.stdout).print(compare_nests(found, ours, rival_nest(found), sizes))
         except PlanishError as error:
             # The other files are done all the same.

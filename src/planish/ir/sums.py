@@ -70,7 +70,8 @@ class Sum:
 
     def spelt(self) -> Sum:
         """The sum with remainders spelt as such where that is shorter (no longer canonical)."""
-        best = min((self, *_spellings(self)), key=lambda x: size(x.plain_expr()))
+        others = list(_spellings(self))
+        best = min((self, *others), key=lambda x: size(x.plain_expr())) if others else self
         return self if best is self else best.spelt()
 
     def plain_expr(self) -> Expr:

@@ -56,9 +56,12 @@ def with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
 
 def walk_expr(expr: Expr) -> Iterator[Expr]:
     """The expression and all below it, parents first."""
-    yield expr
-    for child in children(expr):
-        yield from walk_expr(child)
+    rest = [expr]
+    while rest:
+        x = rest.pop()
+        yield x
+        if not isinstance(x, Const | Var):
+            rest += reversed(children(x))
 
 
 def map_expr(function: Callable[[Expr], Expr], expr: Expr) -> Expr:

@@ -102,10 +102,12 @@ def _integer(value: isl.Val) -> int:
 def _terms(aff: isl.Aff, dims: Sequence[Expr]) -> tuple[Terms, int, int]:
     """An affine function as terms, constant and denominator: (sum of c*x + constant) / denominator, all integers."""
     denominator = _integer(aff.get_denominator_val())
-    times = isl.Val.int_from_si(aff.get_ctx(), denominator)
+    if denominator > 1:
+        aff = aff.scale_val(isl.Val.int_from_si(aff.get_ctx(), denominator))
 
     def coefficient(kind: isl.dim_type, position: int) -> int:
-        return _integer(aff.get_coefficient_val(kind, position).mul(times))
+        value = aff.get_coefficient_val(kind, position)
+        return 0 if value.is_zero() else _integer(value)
 
     terms: Terms = []
     for i in range(aff.dim(isl.dim_type.in_)):
@@ -117,7 +119,7 @@ def _terms(aff: isl.Aff, dims: Sequence[Expr]) -> tuple[Terms, int, int]:
     for i in range(aff.dim(isl.dim_type.div)):
         if c := coefficient(isl.dim_type.div, i):
             terms.append((c, _floor(aff.get_div(i), dims)))
-    return _expand(terms), _integer(aff.get_constant_val().mul(times)), denominator
+    return _expand(terms), _integer(aff.get_constant_val()), denominator
 
 
 def _expand(terms: Terms) -> Terms:
@@ -155,12 +157,18 @@ def _sum(terms: Terms, constant: int) -> Expr:
     constant += sum(c for c, x in terms if x == _ONE)
     rest = [(c, x) for c, x in terms if x != _ONE]
     out: Expr = ZERO
-    for c, x in sorted(rest, key=lambda t: (t[0] < 0, str(t[1]))):
+    for c, x in sorted(rest, key=_place) if len(rest) > 1 else rest:
         if c < 0 and out != ZERO:
             out = Binary("sub", out, scale(-c, x))
         else:
             out = add(out, scale(c, x))
     return add(out, index(constant))
+
+
+def _place(term: tuple[int, Expr]) -> tuple[bool, bool, str]:
+    """Where a term stands in a sum: positive ones first, divisions before variables, these by name."""
+    factor, x = term
+    return factor < 0, isinstance(x, Var), x.name if isinstance(x, Var) else str(x)
 
 
 def _floor(aff: isl.Aff, dims: Sequence[Expr]) -> Expr:
@@ -180,13 +188,15 @@ def floor_div(a: Expr, divisor: int) -> Expr:
 
 
 def aff_expr(aff: isl.Aff, dims: Sequence[Expr]) -> Expr:
-    """The value of an affine function whose inputs are `dims`; fractional ones (after floor) divide exactly."""
+    """The value of an affine function whose inputs are `dims`, in normal form if these are; fractional ones (after
+    floor) divide exactly."""
     terms, constant, denominator = _terms(aff, dims)
     return floor_div(_sum(terms, constant), denominator)
 
 
 def bound_expr(constraint: isl.Constraint, position: int, dims: Sequence[Expr]) -> Expr:
-    """The bound that an inequality (or equality) gives to set dimension `position`: ceiling for lower, floor for upper.
+    """The bound that an inequality (or equality) gives to set dimension `position`: ceiling for lower, floor for upper;
+    in normal form if `dims` are.
 
     The constraint reads a*x + rest >= 0; a > 0 gives x >= ceil(-rest/a), a < 0 gives x <= floor(rest/-a).
     """
@@ -267,11 +277,9 @@ def normalise(expr: Expr) -> Expr:
 
     Anything of another type stays as it is: floats are not to be summed in another order.
     """
-    if type_of(expr) != INDEX:
+    if isinstance(expr, Const | Var) or type_of(expr) != INDEX:
         return expr
     match expr:
-        case Const() | Var():
-            return expr
         case Unary(op="neg") | Binary(op="add" | "sub" | "mul"):
             return _sum(_expand([(1, _parts_normalised(expr))]), 0)
         case Binary(op="floordiv" | "quo" | "mod" | "rem" | "min" | "max"):

@@ -40,6 +40,18 @@ def test_bounds_count_once_an_entry() -> None:
     assert measure(block(loop(S, upper=upper)), {"n": 8}).control == 2 + 4 * 2 + 3
 
 
+def test_bounds_in_the_condition_count_at_each_test() -> None:
+    upper = Binary("min", Binary("floordiv", N, index(2)), index(9))
+    lower = Binary("max", N, index(0))
+    nest = block(For("i", lower, Binary("add", upper, N), 1, block(S)))
+    for n, iterations in ((8, 4), (4, 2), (-3, 0)):
+        once, each = (compile_nest(nest, at_each_test=x)({"n": n}, 99).effort for x in (False, True))
+        assert (once.statements_run, each.statements_run) == (iterations, iterations)
+        # The two operations of the upper bound once an entry, or at each test; that of the lower one once.
+        assert once.control == 1 + 2 + 2 + 2 * iterations
+        assert each.control == 1 + 2 + 2 + (2 + 2) * iterations
+
+
 def test_conditions_decide_from_left_to_right() -> None:
     both = Binary("and", less(AT, 2), less(AT, 1))
     assert measure(block(loop(If(both, block(S)))), {"n": 4}) == Effort(1, 6, 10, 3, 1)

@@ -109,6 +109,11 @@ def test_below_a_mark_the_code_may_be_generated_anew() -> None:
     assert sorted(kernels) == sorted(CUBE) and kernels[:5] == [("S", (i % 4, i // 4)) for i in range(5)]
 
 
+def test_where_nothing_is_scheduled_anew_nothing_runs() -> None:
+    nest = launched(lambda place: generate_at(place, isl.UnionMap("[n] -> { }"), record))
+    assert {name for name, _ in trace_nest(nest, {"n": 10})} == {"launch"}
+
+
 def test_a_kernel_may_use_the_hosts_values_and_a_thread_of_its_own() -> None:
     rows = isl.UnionMap("[n, t] -> { S[i, j] -> [i, j] : j mod 4 = t }")
     nest = launched(lambda place: generate_at(place, rows, record, isl.UnionMap("{ [i, j] -> unroll[0] }")))

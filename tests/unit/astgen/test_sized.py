@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from planish.astgen.effort import compile_nest, count_copies, count_loops
+from planish.astgen import sized
+from planish.astgen.effort import Run, compile_nest, count_copies, count_loops
 from planish.astgen.formats import list_input, parse_input
-from planish.astgen.sized import Size, generate_sized, improve
+from planish.astgen.sized import Size, Sizes, generate_sized, improve
 from planish.astgen.verify import compare_traces, trace_nest
-from planish.ir.nest import For, If
+from planish.core.diagnostic import PlanishError
+from planish.ir.nest import Block, For, If
 from planish.ir.traverse import walk
 
 THREE = """[n, m] -> { A[i] -> [i] : 0 <= i < n; B[i] -> [i] : 2 <= i < m; C[i] -> [i] : 5 <= i < n }
@@ -77,3 +81,35 @@ def test_each_better_nest_is_told() -> None:
     steps = list(improve(parse_input(THREE, "three.in"), Size(copies=9), RUNS, told.append))
     assert len(steps) > 2 and [x.executed for x in steps] == sorted((x.executed for x in steps), reverse=True)
     assert told[0].startswith("1 nests tried, 3 statements")
+
+
+ATOMIC = """[n, m] -> { A[i] -> [3i] : 0 <= i < n; B[i] -> [3i + 1] : 2 <= i < m }
+[n, m] -> { : n > m > 2 }
+{ [i] -> atomic[0] }"""
+
+
+@pytest.mark.parametrize("text", [ATOMIC, ATOMIC.replace("3i + 1", "3i")])
+def test_an_atomic_loop_is_not_cut(text: str) -> None:
+    best = generate_sized(parse_input(text, "atomic.in"), Size(copies=9), [{"n": 40, "m": 20}])
+    assert (best.copies, best.loops) == (2, 1)
+
+
+@pytest.mark.parametrize("runs", [[{"n": 9, "m": 5}, {"n": 10**9, "m": 5}], [{"n": 10**9, "m": 5}], []])
+def test_runs_that_say_nothing_are_refused(runs: list[dict[str, int]]) -> None:
+    with pytest.raises(PlanishError) as error:
+        generate_sized(parse_input(THREE, "three.in"), Size(copies=9), runs)
+    assert error.value.diagnostic.code == "E0521"
+    assert "--param" in error.value.diagnostic.help
+
+
+def test_a_nest_that_takes_too_long_is_not_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = parse_input(THREE, "three.in")
+    steps = generate_sized(found, Size(copies=3), RUNS).executed
+
+    def slow(nest: Block) -> Callable[[Sizes, int], Run]:
+        cut, run = count_copies(nest) > 3, compile_nest(nest)
+        return lambda sizes, limit: run(sizes, 1 if cut else limit)
+
+    monkeypatch.setattr(sized, "compile_nest", slow)
+    best = generate_sized(found, Size(copies=9), RUNS)
+    assert (best.copies, best.executed) == (3, steps)

@@ -172,3 +172,17 @@ def test_conditions_stay_inside_so_many_loops(
     lines = capsys.readouterr().out.splitlines()
     (test,) = (x for x in lines if "if (" in x)
     assert len(test) - len(test.lstrip()) == 2 * depth and lines[0].startswith("/* proven")
+
+
+def test_options_that_cannot_be_followed_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["astgen", "reversed.in", "--options", "{ [i] -> unroll[0] }"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("for (")
+    assert "refused[astgen-unroll]: the loop of dimension 0 is not unrolled" in printed.err
+
+
+def test_values_that_are_too_large_to_choose_cuts_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["astgen", "reversed.in", "--copies", "4", "--param", "n=9000000000"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "error[E0521]: the loops of reversed.in take more than 2000000 steps for n = 9000000000" in printed.err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -253,3 +255,25 @@ def test_blocks_run_the_same(block: Block, n: int) -> None:
     wanted = trace_nest(block, {"n": n})
     assert trace_nest(simplify_block(block), {"n": n}) == wanted
     assert trace_nest(simplify_block(block, {"n": (n - 3, n + 1)}, {"n": (5, n % 5)}), {"n": n}) == wanted
+    assert trace_nest(simplify_block(block, normal=True), {"n": n}) == wanted
+
+
+NORMAL = """
+kernel f(n; A: f32[n]) {
+  for i in 0 .. n {
+    for j in max(i, i - 1) .. i + 0 + n { A[j] = 0.0 }
+    for j in n .. n { A[j + 0] = 0.0 }
+    if i < min(n, n + 1) { A[i] = 1.0 }
+  }
+}
+"""
+
+
+def test_what_takes_no_work_is_left_as_it_is_in_normal_form() -> None:
+    kernel = parse_kernel(NORMAL)
+    text = print_kernel(replace(kernel, body=simplify_block(kernel.body, normal=True)))
+    # Extrema are seen to; sums are taken to be in normal form, and loops to run.
+    assert "for j in i .. i + 0 + n" in text and "A[j + 0]" in text
+    assert "if" not in text and "min" not in text and "max" not in text
+    again = print_kernel(replace(kernel, body=simplify_block(kernel.body)))
+    assert "for j in i .. i + n" in again and "j + 0" not in again and again.count("for j") == 1
