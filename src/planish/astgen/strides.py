@@ -20,19 +20,6 @@ from planish.poly.coalesce import coalesce
 SET = isl.dim_type.set
 
 
-def find_stride(domain: isl.Set, position: int) -> tuple[int, isl.Aff | None]:
-    """A stride and an offset (a function of the outer dimensions): every value is congruent to the offset modulo the
-    stride. The offset is None where the stride is 1."""
-    info = domain.get_stride_info(position)
-    stride = info.get_stride()
-    return (1, None) if stride.is_one() else (int(stride.to_python()), info.get_offset())
-
-
-def extend_aff(aff: isl.Aff, position: int) -> isl.Aff:
-    """A function of the dimensions before `position` as one of that dimension too."""
-    return aff.insert_dims(isl.dim_type.in_, position, 1) if aff.dim(isl.dim_type.in_) == position else aff
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Lattice:
     """The values of set dimension `position` that are `offset`, a function of the outer ones, plus a multiple of
@@ -62,6 +49,23 @@ class Lattice:
         identity = isl.MultiAff.identity(origin.get_domain_space().map_from_set())
         steps = identity.get_at(self.position).scale_val(isl.Val(self.stride))
         return identity.set_at(self.position, steps.add(origin))
+
+
+def find_stride(domain: isl.Set, position: int) -> tuple[int, isl.Aff | None]:
+    """A stride and an offset (a function of the outer dimensions): every value is congruent to the offset modulo the
+    stride. The offset is None where the stride is 1."""
+    info = domain.get_stride_info(position)
+    stride = info.get_stride()
+    if stride.is_one():
+        return 1, None
+    lattice = Lattice(int(stride.to_python()), info.get_offset(), position)
+    # isl 0.28 drops what depends on a parameter's remainder from some offsets.
+    return (lattice.stride, lattice.offset) if domain.is_subset(lattice.points()) else (1, None)
+
+
+def extend_aff(aff: isl.Aff, position: int) -> isl.Aff:
+    """A function of the dimensions before `position` as one of that dimension too."""
+    return aff.insert_dims(isl.dim_type.in_, position, 1) if aff.dim(isl.dim_type.in_) == position else aff
 
 
 def tighten(domain: isl.Set, exact: isl.Set, position: int) -> isl.Set:

@@ -6,6 +6,7 @@ import islpy as isl
 import pytest
 
 from planish.astgen.bounds import UnboundedError, find_range
+from planish.astgen.strides import Lattice, find_stride
 from planish.astgen.unroll import slices
 from planish.astgen.verify import evaluate
 from planish.ir.expr import Expr, index
@@ -52,6 +53,16 @@ def test_a_union_is_never_cut_short(sizes: dict[str, int]) -> None:
 
 def test_a_union_without_a_common_bound() -> None:
     assert values("0 <= i <= n or m <= i <= 2", {"n": 5, "m": -3}) == list(range(-3, 6))
+
+
+def test_a_stride_with_a_wrong_offset_is_none() -> None:
+    # isl 0.28 says that i is n + 23 modulo 8, whatever n leaves modulo 3.
+    points = isl.Set("[n] -> { [i] : (9i - n) mod 24 >= 21 and 0 <= i <= 20 }")
+    stride, offset = find_stride(points, 0)
+    assert stride == 1 or offset is None or points.is_subset(Lattice(stride, offset, 0).points())
+    for n in range(6):
+        wanted = [i for i in range(21) if (9 * i - n) % 24 >= 21]
+        assert set(wanted) <= set(values("(9i - n) mod 24 >= 21 and 0 <= i <= 20", {"n": n, "m": 0}))
 
 
 def test_loops_without_end() -> None:
