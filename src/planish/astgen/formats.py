@@ -40,7 +40,11 @@ PARTS = ("the schedule map", "the context", "the options")
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What to generate code for: a `schedule` tree, or a `schedule_map` with `options` (both empty for a tree)."""
+    """What to generate code for: a `schedule` tree, or a `schedule_map` with `options` (both empty for a tree).
+
+    `parameters` are those of the context and of the instances, `statements` in the order in which the text speaks of
+    them first.
+    """
 
     name: str
     source: Source
@@ -49,20 +53,8 @@ class Input:
     schedule_map: isl.UnionMap
     options: isl.UnionMap
     schedule: isl.Schedule | None = None
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of all parameters, those of the context included."""
-        space = self.context.get_space().align_params(self.instances().get_space())
-        return tuple(source_name(str(space.get_dim_name(PARAM, i))) for i in range(space.dim(PARAM)))
-
-    @property
-    def statements(self) -> tuple[str, ...]:
-        """The names of the statements in the order in which the text speaks of them first."""
-        known = {str(x.get_tuple_name()) for x in list_sets(self.instances()) if x.has_tuple_name()}
-        lines = (line.partition("#")[0] for line in self.source.text.splitlines())
-        found = (name for line in lines for name in _NAME.findall(line) if name in known)
-        return tuple(dict.fromkeys(found))
+    parameters: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
 
     def instances(self) -> isl.UnionSet:
         """The instances that are scheduled, for whatever parameters."""
@@ -85,7 +77,7 @@ def parse_input(text: str, name: str) -> Input:
     if PurePath(name).suffix != ".in":
         schedule = parse_schedule(text, name)
         nothing = isl.UnionMap.empty(schedule.get_domain().get_space())
-        return Input(stem, source, "tree", find_context(schedule), nothing, nothing, schedule)
+        return _named(Input(stem, source, "tree", find_context(schedule), nothing, nothing, schedule))
     parts = list(split_objects(source))
     if len(parts) != len(PARTS):
         raise _refuse_parts(source, parts)
@@ -95,7 +87,17 @@ def parse_input(text: str, name: str) -> Input:
     if not context.is_params():
         message, advice = "the context is no set of parameters", "write it as in `[n] -> { : n >= 1 }`"
         raise PlanishError(Diagnostic("E0511", message, source.point(parts[1][0]), advice), source)
-    return Input(stem, source, "map", context, schedule_map, options)
+    return _named(Input(stem, source, "map", context, schedule_map, options))
+
+
+def _named(found: Input) -> Input:
+    """The input with the names of its parameters and statements."""
+    space = found.context.get_space().align_params(found.instances().get_space())
+    parameters = tuple(source_name(str(space.get_dim_name(PARAM, i))) for i in range(space.dim(PARAM)))
+    known = {str(x.get_tuple_name()) for x in list_sets(found.instances()) if x.has_tuple_name()}
+    lines = (line.partition("#")[0] for line in found.source.text.splitlines())
+    names = (name for line in lines for name in _NAME.findall(line) if name in known)
+    return replace(found, parameters=parameters, statements=tuple(dict.fromkeys(names)))
 
 
 def split_objects(source: Source) -> Iterator[tuple[int, str]]:

@@ -77,11 +77,13 @@ def generate_map(
     settings: Settings = PLAIN,
     hooks: Hooks = NO_HOOKS,
     names: Sequence[str] = (),
+    hints: Sequence[str] = (),
 ) -> Block:
     """The nest that runs the instances of a schedule map in the order of its values.
 
     `options` say how its loops are made (`{ [i, j] -> separate[1] }`), `settings` what else there is to say of that.
     `hooks`: what is added to the code. `names`: the order of statements that may run in any order (else by name).
+    `hints`: names for the loops.
 
     Raises UnboundedError for a loop without a bound.
     """
@@ -89,8 +91,8 @@ def generate_map(
     padded, total = _padded(_ordered(schedule, names, IN))
     maps = [m.reverse().intersect_params(state.context.params()) for m in padded]
     generator = _Generator(instantiate, hooks=hooks, names=names)
-    hints = tuple(f"c{i}" for i in range(total))
-    band = Band(0, total, generator.act, hints, options=map_options(options, total, settings), hooks=hooks)
+    hint = hints.__getitem__ if hints else _number_from(0)
+    band = Band(0, total, generator.act, hint, options=map_options(options, total, settings), hooks=hooks)
     return _finish(level(band, [Actor(m, 0) for m in maps], state, False), state)
 
 
@@ -117,11 +119,16 @@ def generate_at(
     deep = state.within.insert_dims(SET, state.depth, total)
     actors = [Actor(m.intersect_domain(deep), state.depth) for m in _ordered(wider, names)]
     chosen = Options() if options is None else map_options(options, total).shifted(state.depth)
-    hints = tuple(f"c{state.depth + i}" for i in range(total))
     act = _Generator(instantiate, hooks=hooks, names=names).act
-    band = Band(state.depth, state.depth + total, act, hints, options=chosen, hooks=hooks)
+    hint = _number_from(state.depth)
+    band = Band(state.depth, state.depth + total, act, hint, options=chosen, hooks=hooks)
     grafts = level(band, [a for a in actors if not a.relation.is_empty()], state, False)
     return Block(tuple(materialise(grafts, state.context, state.dims)))
+
+
+def _number_from(depth: int) -> Callable[[int], str]:
+    """Names for loops that nobody has named."""
+    return lambda i: f"c{depth + i}"
 
 
 def _padded(maps: Sequence[isl.Map]) -> tuple[list[isl.Map], int]:
@@ -253,7 +260,7 @@ class _Generator:
             state.depth,
             state.depth + members,
             self.act if leaf else lambda actors, at: self.node(child, unite_maps(a.relation for a in actors), at),
-            tuple(loop_hint(partial.get_at(i)) for i in range(members)),
+            lambda i: loop_hint(partial.get_at(i)),
             (state.facts, *(LoopFacts() for _ in range(members - 1))),
             band_options(node, state.depth, self._settings),
             isolated_part(node, state.depth),
@@ -285,8 +292,10 @@ class _Generator:
         dims = relation.dim(OUT)
         identity = isl.Map.identity(relation.get_space().range().map_from_set()).reset_tuple_id(OUT)
         wider = relation.reverse().flat_range_product(identity).reverse()
-        hints = tuple(relation.get_dim_name(OUT, i) or f"c{state.depth + i}" for i in range(dims))
-        band = Band(state.depth, state.depth + dims, self.act, hints)
+        number = _number_from(state.depth)
+        band = Band(
+            state.depth, state.depth + dims, self.act, lambda i: relation.get_dim_name(OUT, i) or number(i)
+        )
         return level(band, [Actor(wider, state.depth)], state, False)
 
     def instances(self, relation: isl.Map, state: State) -> list[Graft]:

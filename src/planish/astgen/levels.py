@@ -94,15 +94,15 @@ Below = Callable[[Sequence[Actor], State], list[Graft]]
 class Band:
     """Schedule dimensions `first` to `total` - 1, and what comes inside of them.
 
-    `hints` are names for the loops, `facts` what is known of each, `coincident` which carry no dependence. `part`: the
-    isolated points, over all dimensions.
+    `hint` gives names for the loops, by their place in the band; `facts`: what is known of each, `coincident` which
+    carry no dependence. `part`: the isolated points, over all dimensions.
     `runs_after(a, b)`: at equal points what is below may order `a` after `b` (None: there is nothing below).
     """
 
     first: int
     total: int
     below: Below
-    hints: tuple[str, ...]
+    hint: Callable[[int], str]
     facts: tuple[LoopFacts, ...] = ()
     options: Options = Options()
     part: isl.Set | None = None
@@ -311,7 +311,7 @@ def _loop(
         value = bounds.value_of(bounds.lower)
     alone = value
     if value is None or count_work(value):
-        name = state.fresh(band.hints[position - band.first])
+        name = state.fresh(band.hint(position - band.first))
         value = bounds.value_of(Var(name, INDEX)) if value is None else Var(name, INDEX)
     coincident = bool(band.coincident) and band.coincident[position - band.first]
     dimension = Dimension(

@@ -223,6 +223,8 @@ def _binds(block: Block) -> bool:
 def _simplify(expr: Expr, known: Known) -> Expr:
     if type_of(expr) == INDEX and isinstance(expr, Binary | Unary):
         return _sum(expr, known).expr(known.ranges)
+    if known.normal and isinstance(expr, Compare) and not takes_work(expr):
+        return expr
     parts = children(expr)
     fresh = tuple(_simplify(x, known) for x in parts)
     expr = expr if fresh == parts else with_children(expr, fresh)
@@ -274,6 +276,9 @@ def _compared(op: CompareOp, left: Expr, right: Expr, known: Known) -> Expr:
     taken = Sum({x: min(n, b.terms[x]) if n > 0 else max(n, b.terms[x]) for x, n in common.items()})
     a, b = a.plus(taken, -1), b.plus(taken, -1)
     first = (op, left, right) if not common else (op, a.expr(known.ranges), b.expr(known.ranges))
+    if size(first[1]) == size(first[2]) == 1:
+        op, left, right = first
+        return Compare(_SWAPPED[op], right, left) if isinstance(left, Const) else Compare(op, left, right)
     over, under, x, y = a.plus(b, -1).spelt(), b.plus(a, -1).spelt(), a.spelt(), b.spelt()
     others = [
         (op, x.shifted(-y.constant), y.shifted(-y.constant)),
