@@ -22,7 +22,7 @@ from planish.frontend.c.reader import read_c
 from planish.ir.expr import Binary, Expr
 from planish.ir.nest import For, If, Let
 from planish.ir.traverse import walk, walk_expr
-from planish.schedule.plan import plan, prepare
+from planish.schedule.automatic.plan import plan, prepare
 from planish.target.load import load_target
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -27,7 +27,7 @@ from planish.frontend.c.unit import CFunction
 from planish.pipeline import Options, read_file
 from planish.poly.affine import NotAffineError
 from planish.run.toolchain import find_compilers
-from planish.schedule.plan import prepare
+from planish.schedule.automatic.plan import prepare
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 NOISE = 0.97

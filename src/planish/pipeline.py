@@ -30,7 +30,8 @@ from planish.poly.affine import NotAffineError
 from planish.run.cases import Known, check_cases, clock_case, signature_of
 from planish.run.selection import Floats, Selection, Version, Workbench, select
 from planish.run.toolchain import choose_compiler
-from planish.schedule.plan import Candidate, Prepared, plan, prepare
+from planish.schedule.automatic.plan import Candidate, Prepared, plan, prepare
+from planish.schedule.follow import follow
 from planish.target.load import load_target
 from planish.target.machine import Target
 from planish.version import VERSION
@@ -41,6 +42,7 @@ class Options:
     """What the user asks for; every field has the command line's default.
 
     `sizes` (name to value) and `budget` (seconds a function) are for checking and timing; `function` limits the work.
+    `script`: the schedule of the one nest there is, in place of those that planish finds.
     """
 
     target: str = "native"
@@ -53,13 +55,15 @@ class Options:
     include_dirs: tuple[Path, ...] = ()
     compiler: str | None = None
     budget: float = 2.0
+    script: Source | None = None
 
     def describe(self) -> str:
         """The options as the command line would spell them."""
         sizes = "".join(f" --size {k}={v}" for k, v in self.sizes.items())
         defines = "".join(f" -D{d}" for d in self.defines)
         threads = f" --threads {self.threads}" if self.threads > 1 else ""
-        return f"--target {self.target} --fp {self.fp}{threads}{sizes}{defines}"
+        script = f" --script {self.script.name}" if self.script is not None else ""
+        return f"--target {self.target} --fp {self.fp}{threads}{sizes}{defines}{script}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +123,7 @@ def read_file(source: Source, options: Options) -> CFile:
     """The file's functions and regions.
 
     Raises PlanishError E0104 where `options.function` is not among them, E0105 where there is no loop, E0204 where a
-    function is defined twice, and what the front-end raises.
+    function is defined twice, E0623 where a script is given for several nests, and what the front-end raises.
     """
     file = read_c(source, defines=options.defines, include_dirs=options.include_dirs, fp=options.fp)
     names = [f.name for f in file.functions]
@@ -132,6 +136,11 @@ def read_file(source: Source, options: Options) -> CFile:
             message, advice = f"`{later.name}` is defined twice", f"the first definition is in line {earlier.span.line}"
             raise PlanishError(Diagnostic("E0204", message, later.span, advice), source)
     functions = [f for f in file.functions if options.function in (None, f.name)]
+    regions = [region for f in functions for region in f.regions]
+    if options.script is not None and len(regions) != 1:
+        message = f"a script schedules one nest, and there are {len(regions)} here"
+        advice = "choose a function that holds one nest with --function"
+        raise PlanishError(Diagnostic("E0623", message, functions[0].span, advice), source)
     if not any(_has_loop(f, source) for f in functions):
         what = f"`{options.function}`" if options.function is not None else "the file"
         message, advice = f"there is no loop in {what}", "give a file with a loop nest"
@@ -162,7 +171,11 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
         check_kernel(region.kernel, "read")
         prepared = prepare(region.kernel)
         reassociate = options.fp == "reassociate"
-        candidates = plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
+        if options.script is not None:
+            prepared, made = follow(prepared, options.script, reassociate)
+            candidates: tuple[Candidate, ...] = (made,)
+        else:
+            candidates = plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
     except NotAffineError as error:
         return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))
     except isl.Error as error:

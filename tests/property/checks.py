@@ -36,13 +36,13 @@ from planish.poly.legality import find_violation, schedule_map
 from planish.poly.listing import list_maps
 from planish.poly.scop import Scop, extract_scop
 from planish.poly.trees import find_node
-from planish.schedule import automatic
-from planish.schedule.automatic import STRATEGIES, compute_schedule
-from planish.schedule.band import read_band
-from planish.schedule.choice import choose
-from planish.schedule.lower import lower
-from planish.schedule.plan import plan, prepare
-from planish.schedule.shape import StripOrder, leaf_bands, shape_band
+from planish.schedule.automatic import strategies
+from planish.schedule.automatic.band import read_band
+from planish.schedule.automatic.choice import choose
+from planish.schedule.automatic.lower import lower
+from planish.schedule.automatic.plan import plan, prepare
+from planish.schedule.automatic.shape import StripOrder, leaf_bands, shape_band
+from planish.schedule.automatic.strategies import STRATEGIES, compute_schedule
 from planish.target.machine import Cache, Target
 
 TARGETS = (
@@ -290,7 +290,7 @@ EVERY = {"order": 1, "same": 1, "flow": 3, "random": 2, "strategies": 5, "shapes
 def run_check(name: str, program: Program, count: Counter[str]) -> str | None:
     """One check under a bound on isl's work; what exceeds it counts as `given up`."""
     try:
-        with budget(isl.DEFAULT_CONTEXT, WORK_LIMIT), patch.object(automatic, "OPERATION_LIMIT", SCHEDULE_LIMIT):
+        with budget(isl.DEFAULT_CONTEXT, WORK_LIMIT), patch.object(strategies, "OPERATION_LIMIT", SCHEDULE_LIMIT):
             fault = CHECKS[name](program, count)
     except isl.Error as error:
         if "quota" not in str(error).lower() and "maximal number" not in str(error).lower():

@@ -3,7 +3,7 @@
 Each program goes through every check in a child process, which is ended if one takes too long. The line of progress
 names the next seed, so that a run which was interrupted goes on with `--seed`; faults are printed and counted. With
 `--of programs-sampled`, the costly checks are made for a part of them, as in the suite. With `--of maps`,
-schedule maps (see `tests.property.maps`) are made instead of programs.
+schedule maps (see `tests.property.maps`) are made instead of programs, with `--of scripts` scripts for programs.
 
 >>> parse(["--count", "3"]).seed
 0
@@ -25,6 +25,7 @@ from multiprocessing.context import SpawnProcess
 from tests.property.checks import CHECKS, EVERY, run_check
 from tests.property.maps import MAP_CHECKS, check_map
 from tests.property.programs import make_program
+from tests.property.scripts import SCRIPT_CHECKS, check_script
 
 Answer = tuple[int, list[str], "Counter[str]"]
 
@@ -86,6 +87,7 @@ FAMILIES = {
     "programs": Family(tuple(CHECKS), check_program),
     "programs-sampled": Family(tuple(CHECKS), check_sampled),
     "maps": Family(MAP_CHECKS, check_map),
+    "scripts": Family(SCRIPT_CHECKS, check_script),
 }
 
 

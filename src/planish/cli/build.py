@@ -73,6 +73,10 @@ def build(
     define: Defines = None,
     include: Includes = None,
     cc: Compiler = None,
+    script: Annotated[
+        str | None,
+        typer.Option("--script", metavar="FILE.sched", help="Schedule the nest by these steps.", show_default=False),
+    ] = None,
     dump: Annotated[
         list[StageName] | None,
         typer.Option("--dump", help="Print a stage on stdout; the table goes to stderr.", show_default=False),
@@ -95,7 +99,7 @@ def build(
     options = Options(
         target=target, function=function, threads=threads, fp=read_floats(fp), measure=measure,
         sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()),
-        compiler=cc,
+        compiler=cc, script=read_input(script).source if script is not None else None,
     )  # fmt: skip
     names = list(dict.fromkeys(files))
     if stop_after is not None:

@@ -13,7 +13,7 @@ static void f_0(ptrdiff_t n);
 void f(int n) { if (n >= 1) {
     f_0(n);
   } else {
-for (;;) work();
+  for (;;) work();
   } }
 """
 
@@ -129,7 +129,7 @@ def guarded_call(
         return f"\n#ifdef PLANISH_ORIGINAL\n{indent}{original}\n#else\n{body}\n#endif"
     joined = f" &&\n{indent}    ".join(tests) if sum(len(x) for x in tests) > 80 else " && ".join(tests)
     body = "".join(f"{indent}  {line}\n" for line in after)
-    return f"if ({joined}) {{\n{body}{indent}}} else {{\n{original}\n{indent}}}"
+    return f"if ({joined}) {{\n{body}{indent}}} else {{\n{indent}{original}\n{indent}}}"
 
 
 def emit_guard(expr: Expr, names: Mapping[str, str] | None = None) -> str:

@@ -1,5 +1,8 @@
 """Loop nests and kernels: what runs, in which order, over which arrays.
 
+Statements carry the place in the user's source (`span`) and, while a kernel is scheduled, a number of their own that
+stays with them (`label`, 0 for none); neither makes two statements different.
+
 >>> from planish.ir.expr import Const, Var, index
 >>> from planish.ir.types import F32, INDEX
 >>> loop = For("i", index(0), index("n"), 1, Block((Assign("A", (index("i"),), Const(0.0, F32)),)))
@@ -56,6 +59,7 @@ class For:
     body: Block
     facts: LoopFacts = LoopFacts()
     span: Span | None = field(default=None, compare=False)
+    label: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class If:
     then: Block
     otherwise: Block = Block(())
     span: Span | None = field(default=None, compare=False)
+    label: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,7 @@ class Assign:
     index: tuple[Expr, ...]
     value: Expr
     span: Span | None = field(default=None, compare=False)
+    label: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,7 @@ class Reduce:
     op: ReduceOp
     value: Expr
     span: Span | None = field(default=None, compare=False)
+    label: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,7 @@ class Alloc:
 
     array: Array
     span: Span | None = field(default=None, compare=False)
+    label: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +112,7 @@ class Let:
     var: str
     value: Expr
     span: Span | None = field(default=None, compare=False)
+    label: int = field(default=0, compare=False)
 
 
 Stmt = Block | For | If | Assign | Reduce | Alloc | Let

@@ -17,6 +17,7 @@ them writing; a schedule that respects `order` computes the same values.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 import islpy as isl
@@ -25,6 +26,7 @@ from planish.poly.budget import budget
 from planish.poly.coalesce import coalesce
 from planish.poly.scop import Scop, Statement
 
+OUT = isl.dim_type.out
 FLOW_LIMIT = 5_000_000
 
 
@@ -46,12 +48,48 @@ class Dependences:
 def find_dependences(scop: Scop) -> Dependences:
     """The dependences of a kernel in its original order."""
     reads, writes = scop.reads, scop.writes
+    times = scop.schedule.get_map()
+    order = find_order(scop)
+    flow, live_in = _find_flow(scop, reads, writes, times)
+    return Dependences(flow, order, reduction_chains(scop, order), live_in)
+
+
+def find_order(scop: Scop, private: Mapping[str, int] | None = None) -> isl.UnionMap:
+    """All pairs of instances, the earlier first, that use one cell, one of them writing. A `private` array has cells of
+    its own in each iteration of so many outermost loops."""
+    depths = private or {}
     # Accesses know the domains; times that do not repeat them compare with far fewer cases.
     times = scop.schedule.get_map()
-    pairs = writes.apply_range(reads.union(writes).reverse()).union(reads.apply_range(writes.reverse()))
-    order = coalesce(pairs.intersect(times.lex_lt_union_map(times)))
-    flow, live_in = _find_flow(scop, reads, writes, times)
-    return Dependences(flow, order, _reduction_chains(scop, order), live_in)
+    shared = {name for statement in scop.statements for name in _arrays(statement) if name not in depths}
+    out = _conflicts(scop, shared)
+    for name, depth in depths.items():
+        out = out.union(_conflicts(scop, {name}).intersect(together(scop, depth)))
+    return coalesce(out.intersect(times.lex_lt_union_map(times)))
+
+
+def _arrays(statement: Statement) -> set[str]:
+    return {access.array for access in statement.accesses}
+
+
+def _conflicts(scop: Scop, arrays: Set[str]) -> isl.UnionMap:
+    """Pairs of instances, in either order, that use one cell of some arrays, one of them writing."""
+    reads = writes = isl.UnionMap.empty(scop.context.get_space())
+    for access in (a for statement in scop.statements for a in statement.accesses if a.array in arrays):
+        if access.write:
+            writes = writes.add_map(access.relation)
+        else:
+            reads = reads.add_map(access.relation)
+    return writes.apply_range(reads.union(writes).reverse()).union(reads.apply_range(writes.reverse()))
+
+
+def together(scop: Scop, depth: int) -> isl.UnionMap:
+    """Pairs of instances in the same iteration of the `depth` (one or more) outermost loops, which they share."""
+    outer = isl.UnionMap.empty(scop.context.get_space())
+    for statement in (x for x in scop.statements if len(x.iterators) >= depth):
+        identity = isl.Map.identity(statement.domain.get_space().map_from_set())
+        first = identity.project_out(OUT, depth, len(statement.iterators) - depth).reset_tuple_id(OUT)
+        outer = outer.add_map(first.insert_dims(OUT, 0, 1).fix_val(OUT, 0, isl.Val(statement.loops[depth - 1])))
+    return outer.apply_range(outer.reverse())
 
 
 def _find_flow(
@@ -81,7 +119,7 @@ def _find_flow(
     return result.get_must_dependence(), nothing
 
 
-def _reduction_chains(scop: Scop, order: isl.UnionMap) -> isl.UnionMap:
+def reduction_chains(scop: Scop, order: isl.UnionMap) -> isl.UnionMap:
     """Dependences of a reduction statement on itself through its own target."""
     out = isl.UnionMap.empty(scop.context.get_space())
     for statement in scop.statements:

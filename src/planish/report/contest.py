@@ -26,7 +26,7 @@ from planish.run.process import Limits
 from planish.run.signature import Case, Signature
 from planish.run.tolerance import Tolerance
 from planish.run.toolchain import FEATURES, Compiler, compile_library, supports
-from planish.schedule.plan import prepare
+from planish.schedule.automatic.plan import prepare
 from planish.target.load import load_target
 from planish.target.machine import Target
 

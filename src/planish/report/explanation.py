@@ -18,7 +18,7 @@ from planish.poly.carried import Link, list_links
 from planish.poly.scop import Scop, Statement
 from planish.report.account import FileAccount
 from planish.report.tables import format_ratio, format_seconds
-from planish.schedule.plan import Candidate, Prepared
+from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.target.load import load_target
 
 _LEGEND = "flow: reads what was written; anti: overwrites what was read; output: overwrites what was written"

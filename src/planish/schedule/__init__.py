@@ -1,1 +1,1 @@
-"""Which order is best: the automatic scheduler, tiles, lanes and registers; every result is checked for legality."""
+"""The schedule of a nest: a language of checked rewriting steps, and the automatic schedule where nobody wrote one."""

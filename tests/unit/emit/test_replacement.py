@@ -15,7 +15,7 @@ from planish.frontend.c.reader import read_c
 from planish.ir.expr import index
 from planish.ir.nest import Array
 from planish.ir.types import F64
-from planish.schedule.plan import plan, prepare
+from planish.schedule.automatic.plan import plan, prepare
 from planish.target.load import load_target
 
 COPY = "void copy(int n, const double *x, double *y) { for (int i = 0; i < n; i++) y[i] = x[i]; }"

@@ -14,7 +14,7 @@ from planish.ir.nest import Alloc, Let
 from planish.ir.parser import parse_kernel
 from planish.ir.traverse import walk
 from planish.poly.temporaries import bind_temporaries
-from planish.schedule.plan import plan, prepare
+from planish.schedule.automatic.plan import plan, prepare
 from planish.target.load import load_target
 
 

@@ -11,9 +11,9 @@ from planish.ir.parser import parse_kernel
 from planish.poly.dependence import Dependences, find_dependences
 from planish.poly.scop import Scop, extract_scop
 from planish.poly.trees import find_node
-from planish.schedule.band import Band, read_band
-from planish.schedule.restructure import merge_bands
-from planish.schedule.shape import leaf_bands
+from planish.schedule.automatic.band import Band, read_band
+from planish.schedule.automatic.restructure import merge_bands
+from planish.schedule.automatic.shape import leaf_bands
 
 PRODUCT = """kernel k(n, m, l; C: f64[n, m], A: f64[n, l], B: f64[l, m]) {
   for i in 0 .. n { for j in 0 .. m { for k in 0 .. l { C[i, j] += A[i, k] * B[k, j] } } }

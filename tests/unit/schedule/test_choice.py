@@ -7,8 +7,8 @@ from math import prod
 import pytest
 from bands import PRODUCT, RANK_K, STENCIL, SUM, TRANSPOSE, find_band
 
-from planish.schedule.band import Band
-from planish.schedule.choice import Choice, choose, tile_candidates
+from planish.schedule.automatic.band import Band
+from planish.schedule.automatic.choice import Choice, choose, tile_candidates
 from planish.target.load import load_target
 from planish.target.machine import Target
 

@@ -16,11 +16,11 @@ from planish.ir.traverse import walk
 from planish.ir.types import F32, INDEX
 from planish.poly.affine import NotAffineError
 from planish.poly.legality import find_violation, schedule_map
-from planish.schedule.automatic import STRATEGIES, compute_schedule
-from planish.schedule.choice import choose
-from planish.schedule.lower import lower, place
-from planish.schedule.plan import draft_version, plan, prepare, shape_schedule
-from planish.schedule.shape import find_strips, leaf_bands, shape_band
+from planish.schedule.automatic.choice import choose
+from planish.schedule.automatic.lower import lower, place
+from planish.schedule.automatic.plan import draft_version, plan, prepare, shape_schedule
+from planish.schedule.automatic.shape import find_strips, leaf_bands, shape_band
+from planish.schedule.automatic.strategies import STRATEGIES, compute_schedule
 from planish.target.load import load_target
 
 WIDE, GENERIC = load_target("x86-avx512"), load_target("generic")

@@ -12,7 +12,7 @@ from planish.ir.nest import Alloc, Block, For, If, Kernel, LoopFacts, Stmt
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_kernel
 from planish.ir.traverse import map_block, walk
-from planish.schedule.registers import promote
+from planish.schedule.automatic.registers import promote
 
 STRIP = LoopFacts(simd=True, unroll=-1)
 LANES = LoopFacts(simd=True)

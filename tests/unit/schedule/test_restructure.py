@@ -10,7 +10,7 @@ from planish.poly.dependence import find_dependences
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.scop import extract_scop
 from planish.poly.trees import Kind, find_node, find_paths, kind_of
-from planish.schedule.restructure import distribute, merge_bands
+from planish.schedule.automatic.restructure import distribute, merge_bands
 
 TWO_NESTS = """kernel k(n; A: f64[n, n], B: f64[n, n]) {
   for i in 0 .. n { for j in 0 .. n { A[i, j] = 1.0 }  for j in 0 .. n { B[i, j] = A[i, j] } }

@@ -10,8 +10,8 @@ from planish.ir.parser import parse_kernel
 from planish.ir.traverse import walk
 from planish.poly.dependence import find_dependences
 from planish.poly.scop import Scop, extract_scop
-from planish.schedule.lower import lower
-from planish.schedule.threads import mark_threads
+from planish.schedule.automatic.lower import lower
+from planish.schedule.automatic.threads import mark_threads
 
 STEPS = """kernel k(t, n; A: f64[n], B: f64[n]) {
   for s in 0 .. t { for i in 1 .. n - 1 { B[i] = A[i - 1] + A[i + 1] }  for i in 1 .. n - 1 { A[i] = B[i] } }

@@ -19,7 +19,7 @@ from planish.poly.dependence import Dependences
 from planish.poly.extents import valid_sizes
 from planish.poly.listing import list_maps, list_sets
 from planish.poly.scop import Access, Scop, Statement
-from planish.schedule.strides import steps_of
+from planish.schedule.automatic.strides import steps_of
 
 Lanes = Literal["parallel", "reduction", "serial"]
 """May the iterations of a member, innermost in its band, run in lanes: freely, as partial sums, or not."""

@@ -15,7 +15,7 @@ import islpy as isl
 
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.trees import SEQUENCES, Kind, Path, find_node, find_paths, has_band, kind_of
-from planish.schedule.band import same_time
+from planish.schedule.automatic.band import same_time
 
 
 def distribute(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule:

@@ -23,12 +23,12 @@ from planish.poly.scop import Scop, extract_scop
 from planish.poly.split import split_statements
 from planish.poly.temporaries import bind_temporaries
 from planish.poly.trees import Path, find_node
-from planish.schedule.automatic import STRATEGIES, Strategy, compute_schedule
-from planish.schedule.band import Band, Group, read_band
-from planish.schedule.choice import Choice, choose
-from planish.schedule.lower import lower
-from planish.schedule.shape import StripOrder, leaf_bands, shape_band
-from planish.schedule.threads import mark_threads
+from planish.schedule.automatic.band import Band, Group, read_band
+from planish.schedule.automatic.choice import Choice, choose
+from planish.schedule.automatic.lower import lower
+from planish.schedule.automatic.shape import StripOrder, leaf_bands, shape_band
+from planish.schedule.automatic.strategies import STRATEGIES, Strategy, compute_schedule
+from planish.schedule.automatic.threads import mark_threads
 from planish.target.machine import Target
 
 CONTRACTION_LIMIT = 60_000_000

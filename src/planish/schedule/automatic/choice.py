@@ -18,8 +18,8 @@ from typing import assert_never
 
 from planish.ir.nest import Array
 from planish.ir.types import Type
-from planish.schedule.band import Band, Group, Motion
-from planish.schedule.strides import StrideKind, stride_kind
+from planish.schedule.automatic.band import Band, Group, Motion
+from planish.schedule.automatic.strides import StrideKind, stride_kind
 from planish.target.machine import Target
 
 JAM_TWO = (4, 4)

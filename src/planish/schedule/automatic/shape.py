@@ -21,8 +21,8 @@ from planish.poly.coalesce import coalesce
 from planish.poly.listing import list_sets
 from planish.poly.scop import Access, Statement
 from planish.poly.trees import Kind, Path, find_paths, has_band, kind_of
-from planish.schedule.band import Band, Group, same_time
-from planish.schedule.choice import Choice
+from planish.schedule.automatic.band import Band, Group, same_time
+from planish.schedule.automatic.choice import Choice
 
 MARKS = {
     "registers": LoopFacts(simd=True, unroll=-1),

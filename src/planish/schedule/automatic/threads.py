@@ -12,7 +12,7 @@ from __future__ import annotations
 import islpy as isl
 
 from planish.poly.trees import Kind, Path, find_node, kind_of
-from planish.schedule.band import same_time
+from planish.schedule.automatic.band import same_time
 
 MOST_OUTER = 1
 """Sequential loops that may stand around a parallel one; more of them would start threads too often."""

@@ -22,8 +22,8 @@ from planish.ir.simplify import simplify_block
 from planish.ir.traverse import map_expr
 from planish.poly.expression import normalise
 from planish.poly.scop import Scop
-from planish.schedule.registers import promote
-from planish.schedule.shape import MARKS
+from planish.schedule.automatic.registers import promote
+from planish.schedule.automatic.shape import MARKS
 
 Dropped = Mapping[str, frozenset[int]]
 """Dimensions that local arrays lose."""

@@ -14,7 +14,7 @@ import islpy as isl
 from planish.poly.budget import budget
 from planish.poly.dependence import Dependences
 from planish.poly.scop import Scop
-from planish.schedule.restructure import distribute, merge_bands
+from planish.schedule.automatic.restructure import distribute, merge_bands
 
 OPERATION_LIMIT = 5_000_000
 """Bound on isl's work for one call: two or three seconds of the scheduler's."""

@@ -1,0 +1,64 @@
+"""The uses of one array in a nest: found, and redirected to other cells.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.printer import print_stmt
+>>> body = parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = A[i] + 1.0:f32 } }").body
+>>> print(print_stmt(redirect(body, "A", lambda at: ("T", at))))
+{
+  for i in 0 .. n {
+    T[i] = T[i] + 1.0:f32
+  }
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from planish.ir.expr import Expr, Load
+from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Reduce, Stmt
+from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, walk
+from planish.schedule.nodes import nodes
+
+Indices = tuple[Expr, ...]
+
+
+def redirect(block: Block, array: str, place: Callable[[Indices], tuple[str, Indices]]) -> Block:
+    """The nest with every use of an array at another place: the array and the subscripts that `place` gives."""
+
+    def moved(expr: Expr) -> Expr:
+        if isinstance(expr, Load) and expr.array == array:
+            name, at = place(expr.index)
+            return replace(expr, array=name, index=at)
+        return expr
+
+    def visit(stmt: Stmt) -> Stmt:
+        stmt = map_exprs(lambda x: map_expr(moved, x), stmt)
+        if isinstance(stmt, Assign | Reduce) and stmt.array == array:
+            name, at = place(stmt.index)
+            return replace(stmt, array=name, index=at)
+        return stmt
+
+    return map_block(visit, block)
+
+
+def uses(block: Block, array: str) -> bool:
+    """Whether a nest reads or writes an array."""
+    for stmt in walk(block):
+        if isinstance(stmt, Assign | Reduce) and stmt.array == array:
+            return True
+        if any(load.array == array for x in expressions(stmt) for load in loads(x)):
+            return True
+    return False
+
+
+def find_array(kernel: Kernel, name: str) -> Array | None:
+    """The array of a name, a parameter or a local one."""
+    for array in kernel.arrays:
+        if array.name == name:
+            return array
+    for node in nodes(kernel.body):
+        if isinstance(node, Alloc) and node.array.name == name:
+            return node.array
+    return None

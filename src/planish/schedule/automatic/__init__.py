@@ -1,0 +1,1 @@
+"""Which order is best: the automatic scheduler, tiles, lanes and registers; every result is checked for legality."""

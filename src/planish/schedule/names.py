@@ -1,0 +1,75 @@
+"""Names that a step may give: not yet used anywhere in the kernel.
+
+>>> from planish.ir.parser import parse_kernel
+>>> sorted(used_names(parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }")))
+['A', 'i', 'n']
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.nest import Alloc, Block, For, Kernel, Let, Stmt
+from planish.schedule.accesses import Indices, redirect
+from planish.schedule.nodes import blocks_of, nodes, with_blocks
+
+
+def used_names(kernel: Kernel) -> frozenset[str]:
+    """The sizes, scalars, arrays, loops and bound names of a kernel."""
+    out = {*kernel.sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)}
+    for node in nodes(kernel.body):
+        match node:
+            case For(var=name) | Let(var=name):
+                out.add(name)
+            case Alloc(array=array):
+                out.add(array.name)
+            case _:
+                pass
+    return frozenset(out)
+
+
+def check_fresh(kernel: Kernel, *names: str) -> None:
+    """That names are identifiers, different, and used for nothing; PlanishError E0603."""
+    taken = set(used_names(kernel))
+    for name in names:
+        if not name.isidentifier():
+            raise PlanishError(Diagnostic("E0603", f"`{name}` is no name", help="use letters, digits and `_`"))
+        if name in taken:
+            message = f"the name `{name}` is taken in `{kernel.name}`"
+            raise PlanishError(Diagnostic("E0603", message, help="choose another name"))
+        taken.add(name)
+
+
+def _renamed(name: str, at: Indices) -> tuple[str, Indices]:
+    return name, at
+
+
+def name_buffers(kernel: Kernel) -> Kernel:
+    """The kernel with a name of its own for each local array: copies of a loop have copies of its buffers."""
+    taken, seen = set(used_names(kernel)), set[str]()
+
+    def fresh(name: str) -> str:
+        number = 2
+        while f"{name}_{number}" in taken:
+            number += 1
+        taken.add(f"{name}_{number}")
+        return f"{name}_{number}"
+
+    def visit(block: Block) -> Block:
+        out: list[Stmt] = []
+        rest = list(block.body)
+        while rest:
+            stmt = rest.pop(0)
+            if isinstance(stmt, Alloc):
+                name = stmt.array.name
+                if name in seen:
+                    other = fresh(name)
+                    stmt = replace(stmt, array=replace(stmt.array, name=other))
+                    rest = list(redirect(Block(tuple(rest)), name, partial(_renamed, other)).body)
+                seen.add(stmt.array.name)
+            out.append(with_blocks(stmt, [visit(part) for part in blocks_of(stmt)]))
+        return Block(tuple(out))
+
+    return replace(kernel, body=visit(kernel.body))

@@ -1,0 +1,213 @@
+"""A kernel on its way: what it is now, the steps that made it so, and cursors that point into it.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.schedule.steps.loops import Split
+>>> program = Program.of(parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }"))
+>>> store = program.find("A[_] = _")
+>>> program = program.apply(Split("i", 8, ("io", "ii"), tail="guard"))
+>>> print(program.show(program.cursor(store)))
+kernel z(n; A: f32[n])
+{
+  for io in 0 .. (n + 7) // 8 {
+    for ii in 0 .. 8 {
+      if 8 * io + ii < n {
+        A[8 * io + ii] = 0.0:f32      # <-
+      }
+    }
+  }
+}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.checker import check_kernel
+from planish.ir.nest import Block, For, If, Kernel, Stmt
+from planish.ir.printer import print_kernel, print_stmt
+from planish.schedule.names import name_buffers
+from planish.schedule.nodes import Node, blocks_of, label_kernel, path_to, siblings_of
+from planish.schedule.order import Rewrite, check_order
+from planish.schedule.pattern import HELP, find_all, pattern_of
+
+MARK = "      # <-"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cursor:
+    """Points at a statement of a program; in a later program, `program.cursor(it)` points at the same one."""
+
+    program: Program
+    label: int
+
+    @property
+    def node(self) -> Node:
+        """The statement."""
+        return self.program.path(self.label)[-1]
+
+    def parent(self) -> Cursor:
+        """The statement around; PlanishError E0602 where there is none."""
+        path = self.program.path(self.label)
+        if len(path) < 2:
+            raise _nowhere("nothing is around it")
+        return Cursor(self.program, path[-2].label)
+
+    def body(self) -> tuple[Cursor, ...]:
+        """The statements in it, those of an `else` after the others."""
+        inside = [stmt for part in blocks_of(self.node) for stmt in part.body]
+        return tuple(Cursor(self.program, stmt.label) for stmt in inside if isinstance(stmt, Node))
+
+    def next(self, distance: int = 1) -> Cursor:
+        """The statement after it in its block, or so far after it; PlanishError E0602 where there is none."""
+        found = siblings_of(self.program.kernel.body, self.label)
+        assert found is not None
+        siblings, place = found
+        if not 0 <= place + distance < len(siblings):
+            raise _nowhere("there is no statement beside it")
+        beside = siblings[place + distance]
+        assert isinstance(beside, Node)
+        return Cursor(self.program, beside.label)
+
+    def previous(self) -> Cursor:
+        """The statement before it in its block; PlanishError E0602 where there is none."""
+        return self.next(-1)
+
+    def find(self, pattern: str) -> Cursor:
+        """The first statement inside that a pattern fits; PlanishError E0602 where there is none."""
+        labels = {label for part in blocks_of(self.node) for label in find_all(part, pattern)}
+        found = next((x for x in find_all(self.program.kernel.body, pattern) if x in labels), None)
+        if found is None:
+            raise _nowhere(f"`{pattern}` fits nothing in it")
+        return Cursor(self.program, found)
+
+
+Target = str | Cursor
+"""A place that a step speaks of: a pattern, which stands for the first statement that it fits, or a cursor."""
+
+
+class Step(Protocol):
+    """One rewriting step: a dataclass whose fields are its arguments, texts and numbers besides targets."""
+
+    def rewrite(self, program: Program) -> Change:
+        """The program after the step, and why it computes the same; PlanishError where it does not apply."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Change:
+    """What a step does: `kernel` is what it makes of what surrounds the nest; `order`, if it puts the nest in another
+    order, rewrites a nest (the kernel's own, or its trace)."""
+
+    kernel: Kernel
+    order: Rewrite | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A kernel whose statements have labels, the `steps` that made it from another one, and whether sums of floats may
+    be summed in another order."""
+
+    kernel: Kernel
+    steps: tuple[Step, ...] = ()
+    reassociate: bool = True
+
+    @staticmethod
+    def of(kernel: Kernel, reassociate: bool = True) -> Program:
+        """The program of a kernel to which nothing has been done."""
+        return Program(label_kernel(name_buffers(kernel)), (), reassociate)
+
+    def apply(self, *steps: Step) -> Program:
+        """The program after some steps, each of which is checked; PlanishError where one is not legal."""
+        program = self
+        for step in steps:
+            program = program._after(_plain(step, program))
+        return program
+
+    def _after(self, step: Step) -> Program:
+        change = step.rewrite(self)
+        kernel = change.kernel
+        if change.order is not None:
+            check_order(self.kernel, change.order, self.reassociate)
+            kernel = replace(kernel, body=change.order(kernel.body))
+        kernel = name_buffers(kernel)
+        check_kernel(kernel, f"schedule step {type(step).__name__}")
+        return replace(self, kernel=label_kernel(kernel), steps=(*self.steps, step))
+
+    def path(self, target: Target | int) -> tuple[Node, ...]:
+        """The statements around a target, outermost first, and itself; PlanishError E0601, E0602."""
+        label = target if isinstance(target, int) else self.cursor(target).label
+        found = path_to(self.kernel.body, label)
+        if not found:
+            raise _nowhere("a step has taken away what the cursor pointed at")
+        return found
+
+    def cursor(self, target: Target) -> Cursor:
+        """A cursor to where a pattern or a cursor of an earlier program points; PlanishError E0601, E0602."""
+        return self.find(target) if isinstance(target, str) else Cursor(self, self.path(target.label)[-1].label)
+
+    def find(self, pattern: str) -> Cursor:
+        """The first statement that a pattern fits; PlanishError E0601 for what is no pattern, E0602 where none does."""
+        labels = find_all(self.kernel.body, pattern)
+        if not labels:
+            raise PlanishError(Diagnostic("E0602", f"`{pattern}` fits nothing in `{self.kernel.name}`", help=HELP))
+        return Cursor(self, labels[0])
+
+    def loop(self, target: Target) -> For:
+        """The loop at a target; PlanishError E0602 where it is none."""
+        node = self.path(target)[-1]
+        if not isinstance(node, For):
+            raise PlanishError(Diagnostic("E0602", "the place is no loop", help="write the loop's name"))
+        return node
+
+    def show(self, cursor: Cursor | None = None) -> str:
+        """The kernel as text, with a mark beside the statement at a cursor."""
+        text = print_kernel(self.kernel).rstrip()
+        if cursor is None:
+            return text
+        lines, number = text.splitlines(), _line_of(self.kernel, cursor.label)
+        return "\n".join(line + (MARK if i == number else "") for i, line in enumerate(lines))
+
+
+def _plain(step: Step, program: Program) -> Step:
+    """The step with patterns in place of cursors, so that it can be written down."""
+    values: dict[str, Any] = {}
+    for field in fields(step):  # type: ignore[arg-type]
+        value = getattr(step, field.name)
+        if isinstance(value, Cursor):
+            values[field.name] = pattern_of(program.kernel.body, program.path(value)[-1])
+    return replace(step, **values) if values else step  # type: ignore[type-var]
+
+
+def _nowhere(message: str) -> PlanishError:
+    return PlanishError(Diagnostic("E0602", message, help="show the program to see what is there"))
+
+
+def _line_of(kernel: Kernel, label: int) -> int:
+    """The line of the text, from 0, on which a statement begins."""
+    head = print_kernel(replace(kernel, body=Block(()))).rstrip().splitlines()
+    found = _line_in(kernel.body, label)
+    assert found is not None
+    return len(head) - 1 + found
+
+
+def _line_in(block: Block, label: int) -> int | None:
+    line = 0
+    for stmt in block.body:
+        if not isinstance(stmt, Block) and stmt.label == label:
+            return line
+        inside = line + 1
+        for part in blocks_of(stmt):
+            # `} else if …` is one line, where the inner one begins.
+            chained = isinstance(stmt, If) and part is stmt.otherwise and [type(x) for x in part.body] == [If]
+            found = _line_in(part, label)
+            if found is not None:
+                return inside + found - chained
+            inside += sum(_lines(x) for x in part.body) + 1
+        line += _lines(stmt)
+    return None
+
+
+def _lines(stmt: Stmt) -> int:
+    return len(print_stmt(stmt).splitlines())

@@ -1,0 +1,34 @@
+"""The steps of the scheduling language: each is a dataclass that rewrites a program, and its name in scripts follows.
+
+>>> sorted(STEPS)[:4]
+['assume', 'bind_expr', 'fission', 'fuse']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from planish.schedule.program import Step
+from planish.schedule.steps.bands import Reorder, Reverse, Shift, Skew
+from planish.schedule.steps.buffers import BindExpr, LiftAlloc, ReorderDims, SetMemory, SplitDim, StageMem
+from planish.schedule.steps.facts import Parallelise, Vectorise
+from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
+from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Unroll
+
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+def script_name(step: type[Step]) -> str:
+    """What a step is called in a script: `rename_loop` for RenameLoop."""
+    return _CAPITAL.sub("_", step.__name__).lower()
+
+
+STEPS: Mapping[str, type[Step]] = {
+    script_name(step): step
+    for step in (
+        Assume, BindExpr, Fission, Fuse, LiftAlloc, Parallelise, PartialEval, Peel, Rename, RenameLoop, Reorder,
+        ReorderDims, Reverse, SetMemory, Shift, Simplify, Skew, Split, SplitDim, StageMem, Unroll, Vectorise,
+    )
+}  # fmt: skip
+"""Every step by its name in scripts."""

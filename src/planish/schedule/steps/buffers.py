@@ -1,0 +1,451 @@
+"""Steps on memory: parts of an array are staged in a buffer near their use, buffers are moved and reshaped.
+
+>>> from planish.schedule.example import show_step
+>>> show_step("for i in 0 .. n { for j in 0 .. m { B[i] += M[i, j] } }", StageMem("j", "B", "b"))
+for i in 0 .. n {
+  alloc b: f32[1] stack
+  b[0] = B[i]
+  for j in 0 .. m {
+    b[0] += M[i, j]
+  }
+  B[i] = b[0]
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, index, type_of
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Memory, Reduce, Stmt
+from planish.ir.simplify import simplify, simplify_block
+from planish.ir.traverse import children, loads, map_expr, variables, walk
+from planish.ir.types import BOOL
+from planish.poly.affine import NotAffineError, constant_of, isl_name
+from planish.poly.dependence import find_dependences
+from planish.poly.expression import piecewise_expr
+from planish.poly.listing import list_sets
+from planish.poly.scop import Scop
+from planish.schedule.accesses import Indices, find_array, redirect, uses
+from planish.schedule.names import check_fresh
+from planish.schedule.nodes import Node, Siblings, edit, exchange
+from planish.schedule.program import Change, Program, Target
+from planish.schedule.reach import always, region
+
+SET = isl.dim_type.set
+
+
+@dataclass(frozen=True, slots=True)
+class StageMem:
+    """Use a buffer in place of the part of an array that a statement (with all in it) touches: the part is copied in
+    before, if anything of it is needed, and copied out after, if anything is written.
+
+    The part is the smallest box around the cells. `accumulate`: the statement only adds to the array; the buffer
+    starts with zeros and is added to the array after.
+
+    >>> from planish.schedule.example import show_step
+    >>> step = StageMem("i", "A", "a", accumulate=True)
+    >>> head = "kernel f(m; A: f32[4], B: f32[m])"
+    >>> show_step("for i in 0 .. 4 { for j in 0 .. m { A[i] += B[j] } }", step, head=head)
+    alloc a: f32[4] stack
+    for a_0 in 0 .. 4 {
+      a[a_0] = 0.0:f32
+    }
+    for i in 0 .. 4 {
+      for j in 0 .. m {
+        a[i] += B[j]
+      }
+    }
+    for a_0 in 0 .. 4 {
+      A[a_0] += a[a_0]
+    }
+    """
+
+    around: Target
+    array: str
+    name: str
+    memory: Memory = "stack"
+    accumulate: bool = False
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where the array is not used there, its part has no constant extents or reaches further than the array,
+        or is not only added to (`accumulate`)."""
+        kernel, path = program.kernel, program.path(self.around)
+        node, outer = path[-1], path[:-1]
+        array = find_array(kernel, self.array)
+        body = Block((node,))
+        inside_it = any(isinstance(x, Alloc) and x.array.name == self.array for x in walk(body))
+        if array is None or inside_it or not uses(body, self.array):
+            message = f"`{self.array}` is not used there" if not inside_it else f"`{self.array}` is made in there"
+            raise PlanishError(Diagnostic("E0606", message, help="name an array that the statement uses"))
+        check_fresh(kernel, self.name, *(f"{self.name}_{d}" for d in range(len(array.shape))))
+        try:
+            part = _Part.of(region(kernel, outer, body), array)
+        except NotAffineError as error:
+            message = f"which cells of `{self.array}` are used is not known: {error.reason}"
+            raise PlanishError(Diagnostic("E0606", message, help="stage arrays with affine subscripts")) from error
+        if self.accumulate:
+            _check_only_added(program, body, self.array)
+        if not part.is_used and not _is_inside(kernel, path, array, part):
+            message = f"the box around what is used of `{self.array}` may reach outside of the array"
+            advice = "assume that the loops inside run, or split off what is at the edge"
+            raise PlanishError(Diagnostic("E0606", message, help=advice))
+        buffer = Array(self.name, array.type, tuple(map(index, part.extents)), False, self.memory)
+
+        def moved(at: Indices) -> tuple[str, Indices]:
+            apart = zip(at, part.lowers, strict=True)
+            return self.name, tuple(simplify(Binary("sub", x, low)) for x, low in apart)
+
+        inside = simplify_block(redirect(body, self.array, moved)).body
+        loop_names = [f"{self.name}_{d}" for d in range(len(array.shape))]
+        here = tuple(index(0) if e == 1 else index(x) for x, e in zip(loop_names, part.extents, strict=True))
+        there = tuple(simplify(Binary("add", low, x)) for low, x in zip(part.lowers, here, strict=True))
+        local, distant = Load(self.name, here, array.type), Load(self.array, there, array.type)
+        before: list[Stmt] = [Alloc(buffer)]
+        after: list[Stmt] = []
+        zero = Const(0.0 if array.type.is_float else 0, array.type)
+        if self.accumulate:
+            before += _loops(loop_names, part.extents, Assign(self.name, here, zero))
+            after += _loops(loop_names, part.extents, Reduce(self.array, there, "add", local))
+        else:
+            if part.copied_in:
+                before += _loops(loop_names, part.extents, Assign(self.name, here, distant))
+            if part.written:
+                after += _loops(loop_names, part.extents, Assign(self.array, there, local))
+        made = (*before, *inside, *after)
+        return Change(replace(kernel, body=exchange(kernel.body, node.label, lambda x: made)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """The box of cells that a region uses: where it begins, as expressions over what is around, and its extents;
+    whether all of the box is always used, any of it is written, and what is in it is needed first."""
+
+    lowers: tuple[Expr, ...]
+    extents: tuple[int, ...]
+    is_used: bool
+    written: bool
+    copied_in: bool
+
+    @staticmethod
+    def of(scop: Scop, array: Array) -> _Part:
+        """The part of an array; PlanishError E0606 where its extents are not constant."""
+        cells = _cells(scop, array.name, (True, False))
+        stored = _cells(scop, array.name, (True,))
+        lowers, extents, box = [], [], isl.Set.universe(cells.get_space()).intersect_params(scop.context)
+        for d in range(len(array.shape)):
+            low, high = cells.dim_min(d), cells.dim_max(d)
+            extent = high.sub(low).max_val()
+            if not extent.is_int():
+                message = f"the part of `{array.name}` that is used has no constant extent in dimension {d}"
+                advice = "split the loops by constants first, or stage inside of the loop that makes it large"
+                raise PlanishError(Diagnostic("E0606", message, help=advice))
+            lowers.append(simplify(piecewise_expr(low.gist(scop.context), ())))
+            extents.append(int(extent.to_python()) + 1)
+            box = box.intersect(_between(cells, low, d, extents[-1]))
+        # There are sizes for which nothing of it is used; these have an empty box here.
+        used, surely = (bool(box.is_subset(x) and scop.context.is_subset(x.params())) for x in (cells, stored))
+        needed = not surely or _is_read_first(scop, array.name)
+        return _Part(tuple(lowers), tuple(extents), used, not stored.is_empty(), needed)
+
+
+def _cells(scop: Scop, array: str, writes: Sequence[bool]) -> isl.Set:
+    """The cells of an array that are written (True) or read (False)."""
+    out: isl.Set | None = None
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.array == array:
+                cells = access.relation.range()
+                cells = cells if access.write in writes else isl.Set.empty(cells.get_space())
+                out = cells if out is None else out.union(cells)
+    assert out is not None
+    return out.intersect_params(scop.context)
+
+
+def _between(cells: isl.Set, low: isl.PwAff, dimension: int, extent: int) -> isl.Set:
+    """The points whose dimension is at least `low`, a function of the parameters, by less than `extent`."""
+    space = cells.get_space()
+    local = isl.LocalSpace.from_space(space)
+    start = low.insert_domain(space)
+    value = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, SET, dimension))
+    last = start.add(isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(extent - 1))))
+    return value.ge_set(start).intersect(value.le_set(last))
+
+
+def _is_read_first(scop: Scop, array: str) -> bool:
+    """Whether a value is read that was in the array before."""
+    live = find_dependences(scop).live_in
+    return any(x.get_tuple_name() == isl_name(array) for x in list_sets(live.range()))
+
+
+def _is_inside(kernel: Kernel, path: Sequence[Node], array: Array, part: _Part) -> bool:
+    """Whether the box is inside of the array wherever the statement runs."""
+    for low, extent, limit in zip(part.lowers, part.extents, array.shape, strict=True):
+        last = Binary("add", low, index(extent))
+        if limit is None or not always(kernel, path[:-1], Compare("ge", low, index(0))):
+            return False
+        if not always(kernel, path[:-1], Compare("le", last, limit)):
+            return False
+    return True
+
+
+def _check_only_added(program: Program, body: Block, array: str) -> None:
+    for stmt in walk(body):
+        added = isinstance(stmt, Reduce) and stmt.array == array and stmt.op == "add"
+        wrong = isinstance(stmt, Assign | Reduce) and stmt.array == array and not added
+        read = isinstance(stmt, Assign | Reduce) and any(
+            load.array == array for x in (*stmt.index, stmt.value) for load in loads(x)
+        )
+        if wrong or read:
+            message = f"`{array}` is not only added to there"
+            raise PlanishError(Diagnostic("E0606", message, help="stage it without accumulate"))
+        if added and isinstance(stmt, Reduce) and not program.reassociate:
+            kind = find_array(program.kernel, array)
+            if kind is not None and kind.type.is_float:
+                message = f"the sums in `{array}` would be made in another order, which is not allowed"
+                raise PlanishError(Diagnostic("E0606", message, help="allow it, or stage without accumulate"))
+
+
+def _loops(names: Sequence[str], extents: Sequence[int], inner: Stmt) -> tuple[Stmt, ...]:
+    """Loops over a box around a statement, none where there is one value."""
+    for name, extent in zip(reversed(names), reversed(extents), strict=True):
+        inner = inner if extent == 1 else For(name, index(0), index(extent), 1, Block((inner,)))
+    return (inner,)
+
+
+@dataclass(frozen=True, slots=True)
+class BindExpr:
+    """Load an array's element, which the statement needs in any case, into a scalar of its own before it.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("for i in 0 .. n { A[i] = B[i] * B[i] }", BindExpr("A[_] = _", "B", "b"))
+    for i in 0 .. n {
+      alloc b: f32[] register
+      b[] = B[i]
+      A[i] = b[] * b[]
+    }
+    """
+
+    at: Target
+    array: str
+    name: str
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where the statement does not read the array."""
+        node = program.path(self.at)[-1]
+        check_fresh(program.kernel, self.name)
+        found = _certain_loads(node.value) if isinstance(node, Assign | Reduce) else []
+        load = next((x for x in found if x.array == self.array), None)
+        if load is None or not isinstance(node, Assign | Reduce):
+            message = f"the statement does not read `{self.array}` in any case"
+            raise PlanishError(Diagnostic("E0606", message, help="point at an assignment that does"))
+        bound = Load(self.name, (), load.type)
+        value = map_expr(lambda x: bound if x == load else x, node.value)
+        made = (
+            Alloc(Array(self.name, load.type, (), memory="register")),
+            Assign(self.name, (), load),
+            replace(node, value=value),
+        )
+        return Change(replace(program.kernel, body=exchange(program.kernel.body, node.label, lambda x: made)))
+
+
+def _certain_loads(expr: Expr) -> list[Load]:
+    """The loads that are made whenever an expression is evaluated: not those in a branch of a choice."""
+    match expr:
+        case Select(condition=condition):
+            return _certain_loads(condition)
+        case Binary(op="and" | "or", left=left) if type_of(expr) == BOOL:
+            return _certain_loads(left)
+        case _:
+            own = [expr] if isinstance(expr, Load) else []
+            return [*own, *(x for part in children(expr) for x in _certain_loads(part))]
+
+
+@dataclass(frozen=True, slots=True)
+class LiftAlloc:
+    """Make a buffer outside of the loops around it, so many from the innermost on; with `expand`, each iteration has
+    cells of its own, in a new first dimension, else they share theirs.
+
+    >>> from planish.schedule.example import show_step
+    >>> steps = BindExpr("A[_] = _", "B", "b"), LiftAlloc("b: _")
+    >>> show_step("for i in 0 .. 4 { A[i] = B[i] }", *steps)
+    alloc b: f32[4] stack
+    for i in 0 .. 4 {
+      b[i] = B[i]
+      A[i] = b[i]
+    }
+    """
+
+    buffer: Target
+    loops: int = 1
+    expand: bool = True
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where there are fewer loops around, an extent would not be known there, or a value would reach another
+        iteration."""
+        path = program.path(self.buffer)
+        node = path[-1]
+        around = [x for x in path[:-1] if isinstance(x, For)][-self.loops :] if self.loops > 0 else []
+        if not isinstance(node, Alloc) or len(around) != self.loops or not around:
+            message = f"there is no buffer in {self.loops} loops here"
+            raise PlanishError(Diagnostic("E0606", message, help="point at it as in `b: _`, and ask for fewer loops"))
+        array, kernel = node.array, program.kernel
+        if not self.expand:
+            self._check_apart(program, path, around[0], array)
+        new: list[Expr] = []
+        at: list[Expr] = []
+        if self.expand:
+            for loop in around:
+                new.append(_trips(kernel, path[: path.index(loop)], loop))
+                at.append(_trip(loop))
+        memory = array.memory if not new or array.memory != "register" else "stack"
+        lifted = replace(array, shape=(*new, *array.shape), memory=memory)
+        outermost = around[0]
+
+        def without(siblings: Siblings, place: int) -> Siblings:
+            return (*siblings[:place], *siblings[place + 1 :])
+
+        body = edit(kernel.body, node.label, without)
+        body = redirect(body, array.name, lambda own: (array.name, (*at, *own)))
+        for loop in around if not self.expand else ():
+            # Iterations that share cells depend on each other.
+            body = exchange(body, loop.label, _without_facts)
+        body = exchange(body, outermost.label, lambda loop: (replace(node, array=lifted), loop))
+        return Change(replace(kernel, body=body))
+
+    def _check_apart(self, program: Program, path: Sequence[Node], loop: For, array: Array) -> None:
+        """That no iteration reads what another one left in the buffer."""
+        outer = path[: next(i for i, x in enumerate(path) if x is loop) + 1]
+        try:
+            left = _is_read_first(region(program.kernel, outer, loop.body), array.name)
+        except NotAffineError:
+            left = True
+        if left:
+            message = f"an iteration may read from `{array.name}` what another one wrote"
+            raise PlanishError(Diagnostic("E0606", message, help="lift it with expand=True"))
+
+
+def _without_facts(stmt: Stmt) -> tuple[Stmt]:
+    return (replace(stmt, facts=LoopFacts()),) if isinstance(stmt, For) else (stmt,)
+
+
+def _trips(kernel: Kernel, outer: Sequence[Node], loop: For) -> Expr:
+    count = simplify(Binary("sub", loop.upper, loop.lower))
+    steps = simplify(Binary("floordiv", Binary("add", count, index(loop.step - 1)), index(loop.step)))
+    if not variables(steps) <= set(kernel.sizes):
+        message = f"the number of iterations of `{loop.var}` is not known outside of the loops"
+        raise PlanishError(Diagnostic("E0606", message, help="split the loop by a constant first"))
+    return steps if always(kernel, outer, Compare("ge", steps, index(0))) else Binary("max", steps, index(0))
+
+
+def _trip(loop: For) -> Expr:
+    """The number of an iteration, from 0."""
+    passed = Binary("sub", index(loop.var), loop.lower)
+    return simplify(Binary("floordiv", passed, index(loop.step)))
+
+
+@dataclass(frozen=True, slots=True)
+class SplitDim:
+    """Make two dimensions of one of a buffer: blocks of `factor`, and the places in a block.
+
+    >>> from planish.schedule.example import show_step
+    >>> steps = LiftAlloc("b: _"), SplitDim("b: _", 0, 4)
+    >>> show_step("for i in 0 .. 8 { A[i] = B[i] }", BindExpr("A[_] = _", "B", "b"), *steps)
+    alloc b: f32[2, 4] stack
+    for i in 0 .. 8 {
+      b[i // 4, i % 4] = B[i]
+      A[i] = b[i // 4, i % 4]
+    }
+    """
+
+    buffer: Target
+    dimension: int
+    factor: int
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where the factor does not divide the dimension."""
+        node = _buffer(program, self.buffer, self.dimension)
+        array, d = node.array, self.dimension
+        extent = array.shape[d]
+        count = None if extent is None else constant_of(extent)
+        if self.factor < 1 or count is None or count % self.factor:
+            message = f"{self.factor} does not divide dimension {d} of `{array.name}`"
+            raise PlanishError(Diagnostic("E0606", message, help="choose a divisor of its constant extent"))
+        factor = index(self.factor)
+        shape = (*array.shape[:d], index(count // self.factor), factor, *array.shape[d + 1 :])
+
+        def split(at: Indices) -> Indices:
+            return (*at[:d], Binary("floordiv", at[d], factor), Binary("mod", at[d], factor), *at[d + 1 :])
+
+        return _reshaped(program, node, replace(array, shape=shape), split)
+
+
+@dataclass(frozen=True, slots=True)
+class ReorderDims:
+    """Put the dimensions of a buffer in another order.
+
+    >>> from planish.schedule.example import show_step
+    >>> steps = LiftAlloc("t: _", 2), ReorderDims("t: _", (1, 0))
+    >>> text = "for i in 0 .. 4 { for j in 0 .. 8 { M[i, j] = A[i] } }"
+    >>> show_step(text, BindExpr("M[_] = _", "A", "t"), *steps)
+    alloc t: f32[8, 4] stack
+    for i in 0 .. 4 {
+      for j in 0 .. 8 {
+        t[j, i] = A[i]
+        M[i, j] = t[j, i]
+      }
+    }
+    """
+
+    buffer: Target
+    order: tuple[int, ...]
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where that is no order of its dimensions."""
+        node = _buffer(program, self.buffer, 0)
+        array = node.array
+        if sorted(self.order) != list(range(len(array.shape))):
+            message = f"{self.order} is no order of the {len(array.shape)} dimensions of `{array.name}`"
+            raise PlanishError(Diagnostic("E0606", message, help="name each dimension once, from 0 on"))
+        shape = tuple(array.shape[d] for d in self.order)
+        return _reshaped(program, node, replace(array, shape=shape), lambda at: tuple(at[d] for d in self.order))
+
+
+@dataclass(frozen=True, slots=True)
+class SetMemory:
+    """Say in which memory a buffer is.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("alloc t: f32[4] stack t[0] = 0.0:f32", SetMemory("t: _", "register"))
+    alloc t: f32[4] register
+    t[0] = 0.0:f32
+    """
+
+    buffer: Target
+    memory: Memory
+
+    def rewrite(self, program: Program) -> Change:
+        """E0602 where there is no buffer."""
+        node = _buffer(program, self.buffer, None)
+        return _reshaped(program, node, replace(node.array, memory=self.memory), lambda at: at)
+
+
+def _buffer(program: Program, target: Target, dimension: int | None) -> Alloc:
+    node = program.path(target)[-1]
+    if not isinstance(node, Alloc):
+        raise PlanishError(Diagnostic("E0602", "the place is no buffer", help="point at one as in `b: _`"))
+    if dimension is not None and not 0 <= dimension < len(node.array.shape):
+        message = f"`{node.array.name}` has {len(node.array.shape)} dimensions, and none with number {dimension}"
+        raise PlanishError(Diagnostic("E0606", message, help="dimensions count from 0"))
+    return node
+
+
+def _reshaped(program: Program, node: Alloc, array: Array, place: Callable[[Indices], Indices]) -> Change:
+    """The kernel with another form of a buffer, its cells at other places."""
+    body = redirect(program.kernel.body, array.name, lambda at: (array.name, place(at)))
+    body = exchange(body, node.label, lambda x: (replace(node, array=array),))
+    return Change(replace(program.kernel, body=simplify_block(body, assumptions=program.kernel.assumptions)))

@@ -1,0 +1,281 @@
+"""Steps on one loop: it is split, peeled, unrolled, fused with its neighbour, or distributed over its statements.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.schedule.program import Program
+>>> program = Program.of(parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }"))
+>>> print(program.apply(Peel("i", 2)).show())
+kernel z(n; A: f32[n])
+{
+  for i in 0 .. min(2, n) {
+    A[i] = 0.0:f32
+  }
+  for i in 2 .. n {
+    A[i] = 0.0:f32
+  }
+}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.expr import Binary, Compare, Expr, index
+from planish.ir.nest import Alloc, Block, For, If, Let, LoopFacts, Stmt
+from planish.ir.simplify import simplify
+from planish.ir.traverse import substitute_block
+from planish.poly.affine import constant_of
+from planish.schedule.names import check_fresh
+from planish.schedule.nodes import Siblings, edit, exchange, path_to
+from planish.schedule.program import Change, Program, Target
+from planish.schedule.reach import always
+
+Tail = Literal["perfect", "cut", "guard", "short"]
+MOST_COPIES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Cut a loop into one over blocks of `factor` iterations and one within a block.
+
+    What is left where the factor does not divide the number of iterations: `perfect`: it does, or the step is refused;
+    `cut`: a loop of its own follows; `guard`: a test inside; `short`: the last block is shorter.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("for i in 0 .. n { A[i] = 0.0:f32 }", Split("i", 4, ("io", "ii")))
+    for io in 0 .. max(n, 0) // 4 {
+      for ii in 0 .. 4 {
+        A[4 * io + ii] = 0.0:f32
+      }
+    }
+    for ii in 0 .. max(n, 0) % 4 {
+      A[4 * (max(n, 0) // 4) + ii] = 0.0:f32
+    }
+    """
+
+    loop: Target
+    factor: int
+    names: tuple[str, str]
+    tail: Tail = "cut"
+
+    def rewrite(self, program: Program) -> Change:
+        """E0604 where the factor is not positive, the loop has a step, or the factor does not divide (`perfect`)."""
+        loop = _unit_loop(program, self.loop)
+        if self.factor < 1:
+            raise PlanishError(Diagnostic("E0604", f"a loop is not split by {self.factor}", help="use 1 or more"))
+        check_fresh(program.kernel, *(name for name in self.names if name != loop.var))
+        path = program.path(loop.label)[:-1]
+        count: Expr = simplify(Binary("sub", loop.upper, loop.lower))
+        left = Compare("eq", Binary("mod", count, index(self.factor)), index(0))
+        divides = always(program.kernel, path, left)
+        if self.tail == "perfect" and not divides:
+            message = f"{self.factor} does not always divide the number of iterations of `{loop.var}`"
+            advice = 'assume that it does, or choose tail="cut", "guard" or "short"'
+            raise PlanishError(Diagnostic("E0604", message, help=advice))
+        tail: Tail = "perfect" if divides else self.tail
+        if tail == "cut" and not always(program.kernel, path, Compare("ge", count, index(0))):
+            count = Binary("max", count, index(0))
+        return Change(program.kernel, lambda body: exchange(body, loop.label, lambda x: self._split(x, count, tail)))
+
+    def _split(self, loop: Stmt, count: Expr, tail: Tail) -> tuple[Stmt, ...]:
+        assert isinstance(loop, For)
+        factor, (outer, inner) = index(self.factor), self.names
+        blocks = Binary("floordiv", count, factor)
+        inside = Binary("add", Binary("mul", factor, index(outer)), index(inner))
+        more = Binary("floordiv", Binary("add", count, index(self.factor - 1)), factor)
+        body = _at(loop, inside)
+        length: Expr = factor
+        match tail:
+            case "guard":
+                body = Block((If(simplify(Compare("lt", inside, count)), body),))
+            case "short":
+                length = Binary("min", factor, Binary("sub", count, Binary("mul", factor, index(outer))))
+            case _:
+                pass
+        within = For(inner, index(0), simplify(length), 1, body)
+        end = simplify(more if tail in ("guard", "short") else blocks)
+        whole = replace(loop, var=outer, lower=index(0), upper=end, body=Block((within,)))
+        if tail != "cut":
+            return (whole,)
+        rest = Binary("add", Binary("mul", blocks, factor), index(inner))
+        return (whole, For(inner, index(0), simplify(Binary("mod", count, factor)), 1, _at(loop, rest)))
+
+
+@dataclass(frozen=True, slots=True)
+class Peel:
+    """Give the first iterations of a loop a loop of their own, or the last ones where `count` is negative.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("for i in 0 .. 9 { A[i] = 0.0:f32 }", Peel("i", -1))
+    for i in 0 .. 8 {
+      A[i] = 0.0:f32
+    }
+    for i in 8 .. 9 {
+      A[i] = 0.0:f32
+    }
+    """
+
+    loop: Target
+    count: int
+
+    def rewrite(self, program: Program) -> Change:
+        """E0604 where the loop has a step."""
+        loop = _unit_loop(program, self.loop)
+        end = loop.lower if self.count >= 0 else loop.upper
+        at: Expr = Binary("add", end, index(self.count))
+        path = program.path(loop.label)[:-1]
+        if self.count >= 0:
+            if not always(program.kernel, path, Compare("le", at, loop.upper)):
+                first = simplify(Binary("min", at, loop.upper))
+            else:
+                first = simplify(at)
+            cuts = (first, simplify(at))
+        else:
+            at = at if always(program.kernel, path, Compare("ge", at, loop.lower)) else Binary("max", at, loop.lower)
+            cuts = (simplify(at), simplify(at))
+
+        def peel(stmt: Stmt) -> tuple[Stmt, ...]:
+            assert isinstance(stmt, For)
+            return replace(stmt, upper=cuts[0]), replace(stmt, lower=cuts[1])
+
+        return Change(program.kernel, lambda body: exchange(body, loop.label, peel))
+
+
+@dataclass(frozen=True, slots=True)
+class Unroll:
+    """Write out the iterations of a loop whose number is a constant.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("for i in 2 .. 4 { A[i] = 0.0:f32 }", Unroll("i"))
+    A[2] = 0.0:f32
+    A[3] = 0.0:f32
+    """
+
+    loop: Target
+
+    def rewrite(self, program: Program) -> Change:
+        """E0604 where the number of iterations is no constant, or large."""
+        loop = program.loop(self.loop)
+        count = constant_of(simplify(Binary("sub", loop.upper, loop.lower)))
+        if count is None or count > MOST_COPIES * loop.step:
+            message = f"the number of iterations of `{loop.var}` is not a constant of at most {MOST_COPIES}"
+            raise PlanishError(Diagnostic("E0604", message, help="split the loop by a constant first"))
+        steps = range(0, count, loop.step)
+
+        def unroll(stmt: Stmt) -> tuple[Stmt, ...]:
+            assert isinstance(stmt, For)
+            copies = [_at(stmt, index(k)) for k in steps]
+            return tuple(x for copy in copies for x in _spliced(copy))
+
+        return Change(program.kernel, lambda body: exchange(body, loop.label, unroll))
+
+
+@dataclass(frozen=True, slots=True)
+class Fuse:
+    """Make one loop of a loop and the one after it, which has the same bounds.
+
+    >>> from planish.schedule.example import show_step
+    >>> text = "for i in 0 .. n { A[i] = 0.0:f32 } for j in 0 .. n { B[j] = A[j] }"
+    >>> from planish.schedule.example import show_step
+    >>> show_step(text, Fuse("i"))
+    for i in 0 .. n {
+      A[i] = 0.0:f32
+      B[i] = A[i]
+    }
+    """
+
+    loop: Target
+
+    def rewrite(self, program: Program) -> Change:
+        """E0604 where no loop with the same bounds follows."""
+        loop = program.loop(self.loop)
+        after = program.cursor(self.loop)
+        mate = after.next().node
+        if not isinstance(mate, For) or _shape(mate) != _shape(loop):
+            message = f"after the loop over `{loop.var}` there is none with the same bounds"
+            raise PlanishError(Diagnostic("E0604", message, help="shift, split or peel one of them first"))
+
+        def fuse(siblings: Siblings, place: int) -> Siblings:
+            first, second = siblings[place], siblings[place + 1]
+            assert isinstance(first, For) and isinstance(second, For)
+            inner = (*first.body.body, *substitute_block(second.body, {second.var: index(first.var)}).body)
+            # What is known of the loops apart need not hold for both together.
+            whole = replace(first, body=Block(inner), facts=LoopFacts())
+            return (*siblings[:place], whole, *siblings[place + 2 :])
+
+        return Change(program.kernel, lambda body: edit(body, loop.label, fuse))
+
+
+@dataclass(frozen=True, slots=True)
+class Fission:
+    """Cut the loops around a statement in two behind it: what comes before in one, what comes after in another;
+    `loops` of them, from the innermost on.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("for i in 0 .. n { A[i] = 0.0:f32 B[i] = A[i] }", Fission("A[_] = _"))
+    for i in 0 .. n {
+      A[i] = 0.0:f32
+    }
+    for i in 0 .. n {
+      B[i] = A[i]
+    }
+    """
+
+    after: Target
+    loops: int = 1
+
+    def rewrite(self, program: Program) -> Change:
+        """E0604 where there are fewer loops around, with nothing but loops between, or a name is bound before."""
+        path = program.path(self.after)
+        around = path[-1 - self.loops : -1]
+        if self.loops < 1 or len(around) < self.loops or not all(isinstance(x, For) for x in around):
+            message = f"the statement is not directly in {self.loops} loops"
+            raise PlanishError(Diagnostic("E0604", message, help="ask for fewer loops"))
+
+        def cut(body: Block) -> Block:
+            behind = path[-1].label
+            for loop in reversed(around):
+                body = exchange(body, loop.label, partial(_cut_behind, label=behind))
+                behind = loop.label
+            return body
+
+        return Change(program.kernel, cut)
+
+
+def _cut_behind(loop: Stmt, label: int) -> tuple[Stmt, ...]:
+    assert isinstance(loop, For)
+    place = next(i for i, x in enumerate(loop.body.body) if path_to(Block((x,)), label))
+    before, after = loop.body.body[: place + 1], loop.body.body[place + 1 :]
+    bound = next((x for x in before if isinstance(x, Alloc | Let)), None)
+    if bound is not None and after:
+        name = bound.array.name if isinstance(bound, Alloc) else bound.var
+        message = f"`{name}`, which is made in the loop, would not reach what comes after"
+        raise PlanishError(Diagnostic("E0604", message, help="lift it out of the loop first"))
+    parts = [part for part in (before, after) if part]
+    return tuple(replace(loop, body=Block(part)) for part in parts)
+
+
+def _shape(loop: For) -> tuple[Expr, Expr, int]:
+    return simplify(loop.lower), simplify(loop.upper), loop.step
+
+
+def _unit_loop(program: Program, target: Target) -> For:
+    loop = program.loop(target)
+    if loop.step != 1:
+        message = f"the loop over `{loop.var}` has a step of {loop.step}"
+        raise PlanishError(Diagnostic("E0604", message, help="only loops with step 1 are cut"))
+    return loop
+
+
+def _at(loop: For, offset: Expr) -> Block:
+    """The body of a loop at the value that lies `offset` behind its first one."""
+    value = simplify(Binary("add", loop.lower, offset))
+    return substitute_block(loop.body, {loop.var: value})
+
+
+def _spliced(block: Block) -> tuple[Stmt, ...]:
+    """The statements of a block; itself where names are bound in it."""
+    return (block,) if any(isinstance(x, Alloc | Let) for x in block.body) else block.body
+

@@ -1,0 +1,42 @@
+"""Random nests and random scripts: a legal one computes the same; its text makes the same program again.
+
+More of them by hand: `python -m tests.property.run --of scripts --count 20000`.
+
+>>> len(range(0, SCRIPTS, STEP))
+20
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tests.property.scripts import SCRIPT_CHECKS, check_script, make_script
+
+from planish.schedule.steps import STEPS
+
+SCRIPTS = 500
+"""Scripts in the suite."""
+
+STEP = 25
+
+
+@pytest.mark.parametrize("first", range(0, SCRIPTS, STEP))
+def test_legal_scripts_change_no_result(first: int) -> None:
+    count: Counter[str] = Counter()
+    for seed in range(first, first + STEP):
+        faults = check_script(seed, SCRIPT_CHECKS, count)
+        assert not faults, faults[0]
+    # An instance that is lost or added is a fault of the step itself, which the check found.
+    assert count["E0611"] == 0
+
+
+def test_scripts_have_what_they_should() -> None:
+    count: Counter[str] = Counter()
+    for seed in range(120):
+        make_script(seed, count)
+    for code in ("E0604", "E0606", "E0610", "E0613"):
+        assert count[code] > 2
+    rare = {name for name, kind in STEPS.items() if not count[kind.__name__]}
+    # What fixes sizes would be another program, loops that can be fused are rare.
+    assert rare <= {"assume", "partial_eval", "rename", "parallelise", "fuse", "split_dim", "reorder_dims"}

@@ -1,0 +1,240 @@
+"""Steps of the scheduling language: what each makes, that it means the same, and that what would not is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from planish.astgen.verify import evaluate
+from planish.core.diagnostic import PlanishError
+from planish.ir.interpreter import run_kernel
+from planish.ir.nest import Assign, Reduce
+from planish.ir.parser import parse_kernel
+from planish.schedule.program import Program, Step
+from planish.schedule.steps.bands import Reorder, Reverse, Shift, Skew
+from planish.schedule.steps.buffers import BindExpr, LiftAlloc, ReorderDims, SetMemory, SplitDim, StageMem
+from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
+from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Tail, Unroll
+
+GEMM = """
+kernel gemm(m, n, k; A: f32[m, k], B: f32[k, n], C: f32[m, n]) {
+  for i in 0 .. m { for j in 0 .. n { for p in 0 .. k { C[i, j] += A[i, p] * B[p, j] } } }
+}
+"""
+LU = """
+kernel lu(n; A: f32[n, n]) {
+  for i in 0 .. n {
+    for j in 0 .. i {
+      for k in 0 .. j { A[i, j] = A[i, j] - A[i, k] * A[k, j] }
+      A[i, j] = A[i, j] / A[j, j]
+    }
+    for j in i .. n { for k in 0 .. i { A[i, j] = A[i, j] - A[i, k] * A[k, j] } }
+  }
+}
+"""
+SEIDEL = """
+kernel seidel(t, n; A: f32[n, n]) {
+  for s in 0 .. t { for i in 1 .. n - 1 { for j in 1 .. n - 1 {
+    A[i, j] = A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i + 1, j] + A[i, j + 1]
+  } } }
+}
+"""
+JACOBI = """
+kernel jacobi(t, n; A: f32[n], B: f32[n]) {
+  for s in 0 .. t {
+    for i in 1 .. n - 1 { B[i] = A[i - 1] + A[i] + A[i + 1] }
+    for i in 1 .. n - 1 { A[i] = B[i] }
+  }
+}
+"""
+SCAN = "kernel scan(n; A: f32[n], B: f32[n]) { for i in 1 .. n { A[i] = A[i - 1] + B[i] } }"
+TRMV = """
+kernel trmv(n; L: f32[n, n], x: f32[n], y: f32[n]) {
+  for i in 0 .. n { for j in 0 .. i + 1 { y[i] += L[i, j] * x[j] } }
+}
+"""
+TEXTS = {"gemm": GEMM, "lu": LU, "seidel": SEIDEL, "jacobi": JACOBI, "scan": SCAN, "trmv": TRMV}
+SIZES = ({"m": 5, "n": 7, "k": 6, "t": 3}, {"m": 1, "n": 1, "k": 1, "t": 1}, {"m": 8, "n": 8, "k": 4, "t": 2})
+
+
+def program(name: str, reassociate: bool = True) -> Program:
+    """One of the kernels."""
+    return Program.of(parse_kernel(TEXTS[name]), reassociate)
+
+
+def run(changed: Program, sizes: dict[str, int]) -> str:
+    """The arrays after a run with powers of two, for which floats are exact as long as they are few."""
+    rng = np.random.default_rng(7)
+    kernel = changed.kernel
+    values: dict[str, Any] = {name: sizes[name] for name in kernel.sizes}
+    for array in kernel.arrays:
+        extents = [evaluate(x, sizes) for x in array.shape if x is not None]
+        values[array.name] = rng.integers(1, 3, extents).astype(array.type.numpy)
+    run_kernel(kernel, values)
+    # As text, so that what is not a number is equal to itself.
+    return str({array.name: np.asarray(values[array.name]).tolist() for array in kernel.arrays})
+
+
+def check(name: str, *steps: Step, sizes: Sequence[dict[str, int]] = SIZES) -> Program:
+    """The program after legal steps, which computes the same."""
+    before = program(name)
+    after = before.apply(*steps)
+    for some in sizes:
+        assert run(after, some) == run(before, some), after.show()
+    return after
+
+
+def refuse(name: str, code: str, message: str, *steps: Step, reassociate: bool = True) -> None:
+    """The last step is refused, with a reason."""
+    ready = program(name, reassociate).apply(*steps[:-1])
+    with pytest.raises(PlanishError) as error:
+        ready.apply(steps[-1])
+    assert error.value.diagnostic.code == code
+    assert message in error.value.diagnostic.message
+
+
+TAILS: tuple[Tail, ...] = ("cut", "guard", "short")
+
+
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("factor", [1, 3, 8])
+def test_split(tail: Tail, factor: int) -> None:
+    check("gemm", Split("j", factor, ("jo", "ji"), tail))
+    check("scan", Split("i", factor, ("io", "ii"), tail))
+    check("trmv", Split("j", factor, ("jo", "ji"), tail))
+
+
+def test_split_of_fixed_sizes_leaves_nothing_over() -> None:
+    made = check("gemm", PartialEval("m", 8), Split("i", 4, ("io", "ii"), "perfect"), sizes=SIZES[2:])
+    assert made.show().count("for") == 4 and "if" not in made.show() and "min" not in made.show()
+
+
+def test_reorder() -> None:
+    check("gemm", Reorder("i", ("p", "i", "j")))
+    check("gemm", Reorder("i", ("j", "p", "i")), Split("i", 4, ("io", "ii"), "short"), Reorder("p", ("io", "p")))
+    check("trmv", Reorder("i", ("j", "i")))
+    check("seidel", Skew("i", 1), Skew("s", 1), Reorder("s", ("i", "s")))
+
+
+def test_loops_are_written_out_and_joined() -> None:
+    check("gemm", PartialEval("m", 5), Unroll("i"), sizes=SIZES[:1])
+    check("jacobi", Peel("i", 1), Peel("i #2", -1))
+    check("trmv", Fission("y[_] += _", 1), Shift("i", 3), Reverse("j"))
+    made = check("lu", Split("k #2", 2, ("ko", "ki")), Fission("A[_] = _ #2", 1), RenameLoop("j", "column"))
+    assert "column" in made.show()
+
+
+def test_fission_and_fusion_undo_each_other() -> None:
+    two = Program.of(parse_kernel(TWO))
+    apart = two.apply(Fission("A[_] = _"))
+    assert apart.show().count("for") == 2
+    assert apart.apply(Fuse("i")).kernel == two.kernel
+
+
+TWO = "kernel two(n; A: f32[n], B: f32[n]) { for i in 0 .. n { A[i] = 1.0:f32 B[i] = A[i] } }"
+
+
+def test_buffers() -> None:
+    tile = (PartialEval("m", 4), PartialEval("n", 8), Reorder("i", ("p", "i", "j")))
+    sizes = [{"m": 4, "n": 8, "k": k} for k in (0, 1, 5)]
+    check("gemm", *tile, StageMem("p", "C", "c"), sizes=sizes)
+    made = check("gemm", *tile, StageMem("p", "C", "c", accumulate=True), SplitDim("c: _", 1, 4), sizes=sizes)
+    assert "alloc c: f32[4, 2, 4] stack" in made.show()
+    steps = (BindExpr("C[_] += _", "A", "a"), LiftAlloc("a: _", 2), ReorderDims("a: _", (1, 0)))
+    check("gemm", *tile, *steps, sizes=sizes)
+    check("gemm", *tile, BindExpr("C[_] += _", "B", "b"), LiftAlloc("b: _", 1, expand=False), sizes=sizes)
+    check("gemm", *tile, StageMem("i", "B", "b", "register"), SetMemory("b: _", "stack"), sizes=sizes)
+
+
+def test_kernels() -> None:
+    made = program("gemm").apply(Rename("mm"), Assume("n % 4 == 0"), Split("j", 4, ("jo", "ji"), "perfect"), Simplify())
+    assert made.kernel.name == "mm" and "assume n % 4 == 0" in made.show()
+
+
+ORDER = [
+    ("seidel", (Reorder("i", ("j", "i")), Reverse("j"))),
+    ("seidel", (Reorder("s", ("i", "s", "j")),)),
+    ("seidel", (Reverse("i"),)),
+    ("jacobi", (Fission("B[_] = _", 2),)),
+    ("jacobi", (Reverse("s"),)),
+    ("jacobi", (Fuse("i"),)),
+    ("scan", (Reverse("i"),)),
+    ("scan", (Split("i", 4, ("io", "ii"), "guard"), Reorder("io", ("ii", "io")))),
+    ("lu", (Reverse("k"),)),
+    ("lu", (Reverse("i"),)),
+    ("lu", (Fission("A[_] = _ #2", 2),)),
+    ("lu", (Reverse("j"),)),
+]
+
+
+@pytest.mark.parametrize(("name", "steps"), ORDER)
+def test_what_would_change_a_value_is_refused(name: str, steps: tuple[Step, ...]) -> None:
+    refuse(name, "E0610", "would no longer run before", *steps)
+
+
+@pytest.mark.parametrize("step", [Reverse("p"), Reorder("i", ("p", "i", "j"))])
+def test_sums_keep_their_order_where_that_is_asked(step: Step) -> None:
+    check("gemm", step)
+    if isinstance(step, Reverse):
+        refuse("gemm", "E0610", "`C[i, j] += A[i, p] * B[p, j]`", step, reassociate=False)
+    else:
+        program("gemm", reassociate=False).apply(step)
+
+
+STRUCTURE = [
+    ("gemm", "E0604", "does not always divide", (Split("i", 4, ("io", "ii"), "perfect"),)),
+    ("gemm", "E0604", "not split by 0", (Split("i", 0, ("io", "ii")),)),
+    ("gemm", "E0603", "the name `j` is taken", (Split("i", 4, ("j", "ii")),)),
+    ("gemm", "E0603", "the name `C` is taken", (RenameLoop("i", "C"),)),
+    ("gemm", "E0603", "is no name", (RenameLoop("i", "2x"),)),
+    ("gemm", "E0604", "not a constant", (Unroll("i"),)),
+    ("gemm", "E0604", "the loops here are i, j", (Reorder("i", ("i", "p")),)),
+    ("gemm", "E0604", "only 3 loops", (Reorder("i", ("i", "j", "p", "q")),)),
+    ("gemm", "E0602", "beside it", (Fuse("i"),)),
+    ("jacobi", "E0604", "not directly in 3 loops", (Fission("B[_] = _", 3),)),
+    ("jacobi", "E0604", "none with the same bounds", (Peel("i", 1), Fuse("i"))),
+    ("gemm", "E0602", "fits nothing", (Unroll("q"),)),
+    ("gemm", "E0602", "no loop", (Unroll("C[_] += _"),)),
+    ("gemm", "E0601", "is no pattern", (Unroll("for for"),)),
+    ("gemm", "E0605", "is no size", (PartialEval("x", 4),)),
+    ("gemm", "E0605", "against an assumption", (Assume("n >= 8"), PartialEval("n", 4))),
+    ("gemm", "E0605", "is no size", (Assume("i >= 8"),)),
+    ("gemm", "E0606", "no constant extent", (StageMem("i", "C", "c"),)),
+    ("gemm", "E0606", "is not used there", (StageMem("i", "D", "c"),)),
+    ("gemm", "E0603", "the name `A` is taken", (StageMem("p", "C", "A"),)),
+    ("scan", "E0606", "not only added to", (PartialEval("n", 8), StageMem("i", "A", "a", accumulate=True))),
+    ("gemm", "E0606", "does not read `C`", (BindExpr("C[_] += _", "C", "c"),)),
+    ("gemm", "E0606", "no buffer in 4 loops", (BindExpr("C[_] += _", "A", "a"), LiftAlloc("a: _", 4))),
+    ("gemm", "E0606", "none with number 0", (BindExpr("C[_] += _", "A", "a"), SplitDim("a: _", 0, 2))),
+    ("gemm", "E0602", "no buffer", (SetMemory("i", "stack"),)),
+]
+
+
+@pytest.mark.parametrize(("name", "code", "message", "steps"), STRUCTURE)
+def test_what_does_not_apply_is_refused(name: str, code: str, message: str, steps: tuple[Step, ...]) -> None:
+    refuse(name, code, message, *steps)
+
+
+def test_a_sum_is_not_staged_apart_where_its_order_counts() -> None:
+    steps = (PartialEval("m", 4), PartialEval("n", 4), StageMem("i", "C", "c", accumulate=True))
+    refuse("gemm", "E0606", "made in another order", *steps, reassociate=False)
+
+
+def test_what_an_iteration_leaves_is_not_lost() -> None:
+    text = "kernel carry(n; A: f32[n]) { for i in 0 .. n { alloc t: f32[2] stack t[0] = A[i] A[i] = t[0] } }"
+    shared = Program.of(parse_kernel(text)).apply(LiftAlloc("t: _", 1, expand=False))
+    assert shared.show().index("alloc") < shared.show().index("for")
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_cursors_stay_where_they_point(name: str) -> None:
+    before = program(name)
+    loop, store = before.find("for _ in _: _"), before.find("_ += _" if name in ("gemm", "trmv") else "_ = _")
+    after = before.apply(Split(loop, 4, ("outer", "inner"), "guard"))
+    assert after.cursor(loop).node.var == "outer"  # type: ignore[union-attr]
+    found = after.cursor(store).node
+    assert isinstance(found, Assign | Reduce) and isinstance(store.node, Assign | Reduce)
+    assert found.array == store.node.array and "outer" in str(after.path(store)[0])
