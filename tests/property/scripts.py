@@ -21,10 +21,12 @@ from planish.schedule.program import Cursor, Program, Step
 from planish.schedule.script import print_script, run_script
 from planish.schedule.steps.bands import Reorder, Reverse, Shift, Skew
 from planish.schedule.steps.buffers import BindExpr, LiftAlloc, ReorderDims, SetMemory, SplitDim, StageMem
+from planish.schedule.steps.control import Hoist, Specialise
 from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.kernels import RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Tail, Unroll
 
+CONDITIONS = ("n > 2", "m % 2 == 0", "n >= m", "n == 3 && m < 4", "i % 2 == 0")
 MOST_STEPS = 12
 MOST_NODES = 60
 """A nest with more statements is not rewritten further."""
@@ -93,7 +95,7 @@ def _random_step(program: Program, rng: random.Random, number: int) -> Step | No
         found = loads(store.value)
         return BindExpr(Cursor(program, store.label), rng.choice(found).array, names[0]) if found else None
     if kind == 15:
-        return rng.choice((Simplify(), Vectorise(loop)))
+        return rng.choice((Simplify(), Vectorise(loop), Hoist(place), Specialise(place, rng.choice(CONDITIONS))))
     return _of_a_buffer(program, buffers, rng)
 
 

@@ -39,4 +39,4 @@ def test_scripts_have_what_they_should() -> None:
         assert count[code] > 2
     rare = {name for name, kind in STEPS.items() if not count[kind.__name__]}
     # What fixes sizes would be another program, loops that can be fused are rare.
-    assert rare <= {"assume", "partial_eval", "rename", "parallelise", "fuse", "split_dim", "reorder_dims"}
+    assert rare <= {"assume", "partial_eval", "rename", "parallelise", "fuse", "split_dim", "reorder_dims", "hoist"}

@@ -17,7 +17,7 @@ from typing import assert_never
 
 import islpy as isl
 
-from planish.ir.expr import Binary, Expr, Var, index
+from planish.ir.expr import Binary, Expr, Var, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Stmt
 from planish.ir.traverse import expressions, loads, substitute, variables
 from planish.ir.traverse import walk as walk_stmt
@@ -175,7 +175,10 @@ def _visit(stmt: Stmt, place: _Place, walk: _Walk) -> isl.Schedule | None:
 def _visit_block(body: tuple[Stmt, ...], place: _Place, walk: _Walk) -> isl.Schedule | None:
     out: isl.Schedule | None = None
     for i, x in enumerate(body):
-        if isinstance(x, Let):
+        if isinstance(x, Let) and type_of(x.value) == INDEX and not loads(x.value):
+            # A name for an index stands for its value, in bounds as well.
+            place = replace(place, renames=(*place.renames, (x.var, _renamed(x.value, place))))
+        elif isinstance(x, Let):
             _require_stable(x, body[i + 1 :])
             place = replace(place, lets=(*place.lets, replace(x, value=_renamed(x.value, place))))
         out = _in_order(out, _visit(x, place, walk))

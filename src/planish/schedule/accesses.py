@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from planish.ir.expr import Expr, Load
-from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, walk
 from planish.schedule.nodes import nodes
 
@@ -38,9 +38,22 @@ def redirect(block: Block, array: str, place: Callable[[Indices], tuple[str, Ind
         if isinstance(stmt, Assign | Reduce) and stmt.array == array:
             name, at = place(stmt.index)
             return replace(stmt, array=name, index=at)
-        return stmt
+        return _renamed_in_facts(stmt, array, *place(())) if isinstance(stmt, For) and _reduces(stmt, array) else stmt
 
     return map_block(visit, block)
+
+
+def _reduces(loop: For, cell: str) -> bool:
+    return any(name == cell for _, name in loop.facts.reductions)
+
+
+def _renamed_in_facts(loop: For, cell: str, name: str, at: Indices) -> For:
+    """The loop with another name for a cell that its lanes add to; without lanes where that is no scalar any more."""
+    facts = loop.facts
+    if at:
+        return replace(loop, facts=replace(facts, simd=False, reductions=()))
+    reductions = tuple((op, name if own == cell else own) for op, own in facts.reductions)
+    return replace(loop, facts=replace(facts, reductions=reductions))
 
 
 def uses(block: Block, array: str) -> bool:

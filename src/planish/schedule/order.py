@@ -14,7 +14,7 @@ planish.core.diagnostic.PlanishError: error[E0611]: `A[i] = 0.0:f32` does not ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -52,8 +52,9 @@ def check_order(kernel: Kernel, rewrite: Rewrite, reassociate: bool = True) -> N
         _check(kernel, rewrite, reassociate)
 
 
-def check_parallel(kernel: Kernel, path: Sequence[Node]) -> None:
-    """That the iterations of the loop at the end of a path may run in any order, and at the same time.
+def check_parallel(kernel: Kernel, path: Sequence[Node], sums: Set[str] = frozenset()) -> None:
+    """That the iterations of the loop at the end of a path may run in any order, and at the same time, but for their
+    updates of some cells, `sums`, which may be made apart.
 
     Raises PlanishError: E0613 where one uses what another one writes, E0612 where that cannot be decided."""
     depth = sum(isinstance(node, For) for node in path) - 1
@@ -65,9 +66,19 @@ def check_parallel(kernel: Kernel, path: Sequence[Node]) -> None:
             inside = inside.union(isl.UnionSet.from_set(scop.statement(f"S{number}").domain))
         order = find_order(scop, _private(kernel)).intersect_domain(inside).intersect_range(inside)
         carried = order if depth == 0 else order.intersect(together(scop, depth))
-        carried = carried.subtract(together(scop, depth + 1))
+        carried = carried.subtract(together(scop, depth + 1)).subtract(_updates(scop, order, sums))
         if not carried.is_empty():
             raise _shared(scop, carried)
+
+
+def _updates(scop: Scop, order: isl.UnionMap, cells: Set[str]) -> isl.UnionMap:
+    """The chains of updates of some cells."""
+    chains = reduction_chains(scop, order)
+    out = isl.UnionMap.empty(chains.get_space())
+    for statement in scop.statements:
+        if statement.write.array in cells:
+            out = out.union(chains.intersect_domain(isl.UnionSet.from_set(statement.domain)))
+    return out
 
 
 def _statements_in(block: Block, label: int) -> list[int]:

@@ -1,63 +1,75 @@
-"""What is known at a place of a nest: the iterations that get there, and conditions that hold in all of them.
+"""What is known at a place of a nest: the values that the loops around have there, and conditions that always hold.
 
 >>> from planish.ir.parser import parse_expr, parse_kernel
 >>> from planish.schedule.nodes import label_kernel, path_to
->>> text = "kernel z(n; A: f32[n]) assume n >= 8 { for i in 0 .. n { A[i] = 0.0:f32 } }"
+>>> text = "kernel z(n; A: f32[n]) assume n >= 8 { for i in 0 .. n { if i > 2 { A[i] = 0.0:f32 } } }"
 >>> kernel = label_kernel(parse_kernel(text))
->>> path = path_to(kernel.body, 2)
->>> iterations(kernel, path[:1], 0)
-Set("[n] -> { S0[i] : n >= 8 and 0 <= i < n }")
->>> always(kernel, path, parse_expr("i <= n - 1")), always(kernel, path, parse_expr("i < 7"))
-(True, False)
+>>> path = path_to(kernel.body, 3)
+>>> region(kernel, path[:2], Block(())).context
+Set("[n, i] -> {  : n >= 8 and 0 <= i < n }")
+>>> [always(kernel, path, parse_expr(x)) for x in ("i <= n - 1", "i > 1", "i < 7")]
+[True, True, False]
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import islpy as isl
 
-from planish.astgen.verify import record
-from planish.ir.expr import Compare, Expr, index
-from planish.ir.nest import Block, For, Kernel, Stmt
+from planish.ir.expr import Compare, Expr, Unary, index, type_of
+from planish.ir.nest import Block, For, If, Kernel, Let
+from planish.ir.traverse import loads, substitute, substitute_block
+from planish.ir.types import INDEX
 from planish.poly.affine import NotAffineError, condition_set
 from planish.poly.scop import Scop, extract_scop
-from planish.schedule.nodes import Node
-
-PARAM, SET = isl.dim_type.param, isl.dim_type.set
+from planish.schedule.nodes import Node, blocks_of, path_to
 
 
-def iterations(kernel: Kernel, path: Sequence[Node], free: int) -> isl.Set:
-    """The iterations of the loops on a path, whatever its conditions say, with the first `free` loops' iterators as
-    parameters. Raises NotAffineError."""
-    names = [node.var for node in path if isinstance(node, For)]
-    body: Stmt = record("S", tuple(map(index, names)))
-    for node in reversed(path):
-        if isinstance(node, For):
-            body = replace(node, body=Block((body,)))
-    domain = extract_scop(replace(kernel, body=Block((body,)))).statements[0].domain
-    return domain.move_dims(PARAM, domain.dim(PARAM), SET, 0, free) if free else domain
-
-
-def region(kernel: Kernel, outer: Sequence[Node], body: Block) -> Scop:
-    """The polyhedral view of a part of a kernel that stands in some loops: their iterators are sizes of it. Raises
-    NotAffineError."""
-    loops = [node for node in outer if isinstance(node, For)]
-    bounds = [bound for loop in loops for bound in _bounds(loop)]
+def region(kernel: Kernel, path: Sequence[Node], body: Block) -> Scop:
+    """The polyhedral view of a nest in place of the statement at the end of a path: the iterators of the loops around
+    are sizes of it, and what bounds and conditions say of them is assumed. Raises NotAffineError."""
+    loops = [node for node in path[:-1] if isinstance(node, For)]
+    known = [bound for loop in loops for bound in _bounds(loop)]
+    known += [_taken(node, inner) for node, inner in pairwise(path) if isinstance(node, If)]
+    values = names_at(kernel, path)
     sizes = (*kernel.sizes, *(loop.var for loop in loops))
-    return extract_scop(replace(kernel, sizes=sizes, assumptions=(*kernel.assumptions, *bounds), body=body))
+    assumptions = (*kernel.assumptions, *(substitute(x, values) for x in known if not loads(x)))
+    body = substitute_block(body, values)
+    return extract_scop(replace(kernel, sizes=sizes, assumptions=assumptions, body=body))
+
+
+def names_at(kernel: Kernel, path: Sequence[Node]) -> dict[str, Expr]:
+    """The names for indices that are bound at the end of a path, and what they stand for."""
+    out: dict[str, Expr] = {}
+    blocks = [kernel.body, *(part for node in path[:-1] for part in blocks_of(node))]
+    # Of a test, only the branch that the path goes through counts.
+    for block in (x for x in blocks if path_to(x, path[-1].label)):
+        for stmt in block.body:
+            if any(stmt is node for node in path):
+                break
+            if isinstance(stmt, Let) and type_of(stmt.value) == INDEX and not loads(stmt.value):
+                out[stmt.var] = substitute(stmt.value, out)
+    return out
 
 
 def _bounds(loop: For) -> tuple[Expr, Expr]:
     return Compare("ge", index(loop.var), loop.lower), Compare("lt", index(loop.var), loop.upper)
 
 
-def always(kernel: Kernel, path: Sequence[Node], condition: Expr) -> bool:
-    """Whether a condition over sizes and iterators holds wherever a path leads; False where that is not affine."""
-    try:
-        domain = iterations(kernel, path, 0).reset_tuple_id()
-        return bool(domain.is_subset(condition_set(condition, domain.get_space())))
-    except NotAffineError:
-        return False
+def _taken(test: If, inner: Node) -> Expr:
+    """What holds in the branch of a test in which a statement is."""
+    return test.condition if path_to(test.then, inner.label) else Unary("not", test.condition)
 
+
+def always(kernel: Kernel, path: Sequence[Node], condition: Expr) -> bool:
+    """Whether a condition over sizes and iterators of loops around holds wherever the statement at the end of a path is
+    reached; False where that is not affine."""
+    try:
+        known = isl.Set.from_params(region(kernel, path, Block(())).context)
+        condition = substitute(condition, names_at(kernel, path))
+        return bool(known.is_subset(condition_set(condition, known.get_space())))
+    except (NotAffineError, KeyError):
+        return False

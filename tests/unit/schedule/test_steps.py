@@ -10,12 +10,17 @@ import pytest
 
 from planish.astgen.verify import evaluate
 from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
 from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Assign, Reduce
 from planish.ir.parser import parse_kernel
+from planish.schedule.combine import attempt, tile, unroll_and_jam
 from planish.schedule.program import Program, Step
+from planish.schedule.script import print_script, run_script
 from planish.schedule.steps.bands import Reorder, Reverse, Shift, Skew
 from planish.schedule.steps.buffers import BindExpr, LiftAlloc, ReorderDims, SetMemory, SplitDim, StageMem
+from planish.schedule.steps.control import Hoist, Specialise
+from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Tail, Unroll
 
@@ -149,6 +154,56 @@ def test_buffers() -> None:
     check("gemm", *tile, StageMem("i", "B", "b", "register"), SetMemory("b: _", "stack"), sizes=sizes)
 
 
+def test_names_for_indices_are_seen_through() -> None:
+    text = """
+    kernel named(n; A: f32[n, n])
+    {
+      for i in 0 .. n {
+        let h = i // 2
+        for j in h .. n { A[i, j] = A[i, j] + 1.0:f32 }
+      }
+    }
+    """
+    before = Program.of(parse_kernel(text))
+    for steps in ((Split("j", 2, ("jo", "ji")),), (Shift("j", 1), Peel("j", 1)), (Reverse("i"), Vectorise("j"))):
+        after = before.apply(*steps)
+        for n in (0, 1, 6):
+            assert run(after, {"n": n}) == run(before, {"n": n})
+    with pytest.raises(PlanishError) as error:
+        before.apply(Reorder("i", ("j", "i")))
+    assert error.value.diagnostic.code == "E0604"
+
+
+def test_lanes_and_threads() -> None:
+    made = check("gemm", Parallelise("i"), Vectorise("j"), Split("j", 4, ("jo", "ji")), Fission("C[_] += _"))
+    assert "for i in 0 .. m parallel" in made.show() and "for jo in 0 .. max(n, 0) // 4 simd" in made.show()
+    sums = (Assume("k >= 1"), StageMem("p", "C", "sum", accumulate=True), Vectorise("p"))
+    made = check("gemm", *sums, Simplify())
+    assert "for p in 0 .. k simd reduce(add: sum)" in made.show()
+    apart = check("gemm", *sums, LiftAlloc("sum: _"))
+    assert "sum[j] += " in apart.show() and "simd" not in apart.show()
+
+
+def test_versions_and_what_is_taken_out() -> None:
+    fitting = (Specialise("i", "m % 4 == 0"), Split("i", 4, ("io", "ii"), "perfect"))
+    made = check("gemm", *fitting, Reorder("ii", ("j", "ii")))
+    assert made.show().count("for j") == 2 and "} else {" in made.show()
+    inner = (Assume("n >= 1"), Reorder("i", ("i", "p", "j")), BindExpr("C[_] += _", "A", "a"))
+    made = check("gemm", *inner, LiftAlloc("a: _", 1, expand=False), Hoist("a = _"))
+    assert made.show().index("a[] = A[i, p]") < made.show().index("for j")
+
+
+def test_schedules_are_functions() -> None:
+    for some in (lambda x: tile(x, ("i", "j"), (2, 3)), lambda x: unroll_and_jam(x, "i", 2)):
+        made = some(program("gemm"))
+        for sizes in SIZES:
+            assert run(made, sizes) == run(program("gemm"), sizes)
+        assert run_script(program("gemm"), Source("x", print_script(made.steps))).kernel == made.kernel
+    backwards = attempt(program("scan"), lambda x: x.apply(Reverse("i")), lambda x: x.apply(Shift("i", 1)))
+    assert [type(step) for step in backwards.steps] == [Shift]
+    assert attempt(program("scan"), lambda x: x.apply(Reverse("i"))).steps == ()
+
+
 def test_kernels() -> None:
     made = program("gemm").apply(Rename("mm"), Assume("n % 4 == 0"), Split("j", 4, ("jo", "ji"), "perfect"), Simplify())
     assert made.kernel.name == "mm" and "assume n % 4 == 0" in made.show()
@@ -184,6 +239,10 @@ def test_sums_keep_their_order_where_that_is_asked(step: Step) -> None:
         program("gemm", reassociate=False).apply(step)
 
 
+BOUND = (BindExpr("C[_] += _", "A", "a"), LiftAlloc("a: _", 1, expand=False))
+FIRST = (
+    PartialEval("n", 4), Unroll("i"), Unroll("i"), BindExpr("B[_] = _", "A", "f"), LiftAlloc("f: _", 1, expand=False),
+)  # fmt: skip
 STRUCTURE = [
     ("gemm", "E0604", "does not always divide", (Split("i", 4, ("io", "ii"), "perfect"),)),
     ("gemm", "E0604", "not split by 0", (Split("i", 0, ("io", "ii")),)),
@@ -210,6 +269,20 @@ STRUCTURE = [
     ("gemm", "E0606", "no buffer in 4 loops", (BindExpr("C[_] += _", "A", "a"), LiftAlloc("a: _", 4))),
     ("gemm", "E0606", "none with number 0", (BindExpr("C[_] += _", "A", "a"), SplitDim("a: _", 0, 2))),
     ("gemm", "E0602", "no buffer", (SetMemory("i", "stack"),)),
+    ("gemm", "E0605", "`p` is no size and no loop around", (Specialise("i", "p < 3"),)),
+    ("gemm", "E0605", "that is no condition", (Specialise("i", "m + 1"),)),
+    ("gemm", "E0604", "would not reach", (BindExpr("C[_] += _", "A", "a"), Specialise("a: _", "m > 1"))),
+    ("gemm", "E0604", "no assignment that comes first", (Hoist("C[_] += _"),)),
+    ("gemm", "E0604", "may have no iteration", (*BOUND, Hoist("a = _"))),
+    ("gemm", "E0614", "it depends on `p`", (Assume("k >= 1"), *BOUND, Hoist("a = _"))),
+    ("jacobi", "E0614", "`A`, which it reads, changes in the loop", (Assume("t >= 1"), *FIRST, Hoist("f = _"))),
+    ("gemm", "E0613", "use the same cell of `C`", (Parallelise("p"),)),
+    ("gemm", "E0613", "use the same cell of `C`", (Vectorise("p"),)),
+    ("scan", "E0613", "for i = 1 and `A[i] = A[i - 1] + B[i]` for i = 2", (Vectorise("i"),)),
+    ("seidel", "E0613", "use the same cell of `A`", (Parallelise("i"),)),
+    ("jacobi", "E0613", "use the same cell of `A`", (Parallelise("s"),)),
+    ("lu", "E0613", "use the same cell of `A`", (Parallelise("j"),)),
+    ("trmv", "E0613", "use the same cell of `y`", (Reorder("i", ("j", "i")), Parallelise("j"))),
 ]
 
 

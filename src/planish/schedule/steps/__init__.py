@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from planish.schedule.program import Step
 from planish.schedule.steps.bands import Reorder, Reverse, Shift, Skew
 from planish.schedule.steps.buffers import BindExpr, LiftAlloc, ReorderDims, SetMemory, SplitDim, StageMem
+from planish.schedule.steps.control import Hoist, Specialise
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Unroll
@@ -27,8 +28,9 @@ def script_name(step: type[Step]) -> str:
 STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
-        Assume, BindExpr, Fission, Fuse, LiftAlloc, Parallelise, PartialEval, Peel, Rename, RenameLoop, Reorder,
-        ReorderDims, Reverse, SetMemory, Shift, Simplify, Skew, Split, SplitDim, StageMem, Unroll, Vectorise,
+        Assume, BindExpr, Fission, Fuse, Hoist, LiftAlloc, Parallelise, PartialEval, Peel, Rename, RenameLoop, Reorder,
+        ReorderDims, Reverse, SetMemory, Shift, Simplify, Skew, Specialise, Split, SplitDim, StageMem, Unroll,
+        Vectorise,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

@@ -15,22 +15,23 @@ for j in 0 .. n {
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from planish.astgen.bounds import UnboundedError
 from planish.astgen.generate import generate_map
 from planish.astgen.options import Settings
+from planish.astgen.verify import record
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Expr
+from planish.ir.expr import Expr, index
 from planish.ir.nest import Block, For, Stmt
 from planish.ir.traverse import substitute_block
 from planish.poly.affine import NotAffineError
 from planish.schedule.names import used_names
 from planish.schedule.nodes import Node, exchange
 from planish.schedule.program import Change, Program, Target
-from planish.schedule.reach import iterations, region
+from planish.schedule.reach import region
 
 SQUARE = "kernel f(n; M: f32[n, n])"
 OUT, IN = isl.dim_type.out, isl.dim_type.in_
@@ -143,24 +144,24 @@ def _loops(loop: For, depth: int) -> list[For]:
 
 def _change(program: Program, target: Target, rows: Sequence[Row], names: Sequence[str]) -> Change:
     path = program.path(target)
-    label, outer = path[-1].label, path[:-1]
 
     def rewrite(body: Block) -> Block:
-        return exchange(body, label, lambda loop: _scanned(program, outer, loop, rows, names))
+        return exchange(body, path[-1].label, lambda loop: _scanned(program, path, loop, rows, names))
 
     return Change(program.kernel, rewrite)
 
 
 def _scanned(
-    program: Program, outer: Sequence[Node], loop: Stmt, rows: Sequence[Row], names: Sequence[str]
+    program: Program, path: Sequence[Node], loop: Stmt, rows: Sequence[Row], names: Sequence[str]
 ) -> tuple[Stmt, ...]:
     """The band in its new order: `rows` say what the new loops' values are."""
     assert isinstance(loop, For)
     loops = _loops(loop, len(rows))
-    free = sum(isinstance(x, For) for x in outer)
+    bare: Stmt = record("S", tuple(index(x.var) for x in loops))
+    for x in reversed(loops):
+        bare = replace(x, body=Block((bare,)))
     try:
-        domain = iterations(program.kernel, (*outer, *loops), free)
-        known = region(program.kernel, outer, Block(())).context
+        scop = region(program.kernel, path, Block((bare,)))
     except NotAffineError as error:
         message = f"the bounds of the loops are not affine: {error.reason}"
         raise PlanishError(Diagnostic("E0604", message, help="such loops keep their order")) from error
@@ -170,11 +171,11 @@ def _scanned(
         return substitute_block(loops[-1].body, dict(zip(old, at, strict=True)))
 
     taken = used_names(program.kernel) - set(old)
-    schedule = _schedule(domain, rows)
+    schedule = _schedule(scop.statements[0].domain, rows)
     try:
         options = isl.UnionMap.empty(schedule.get_space())
         nest = generate_map(
-            schedule, known, options, instantiate, taken, Settings("atomic", "atomic"), hints=tuple(names)
+            schedule, scop.context, options, instantiate, taken, Settings("atomic", "atomic"), hints=tuple(names)
         )
     except UnboundedError as error:
         raise PlanishError(Diagnostic("E0604", "a loop would have no bound", help="bound the loops")) from error

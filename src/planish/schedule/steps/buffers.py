@@ -3,12 +3,12 @@
 >>> from planish.schedule.example import show_step
 >>> show_step("for i in 0 .. n { for j in 0 .. m { B[i] += M[i, j] } }", StageMem("j", "B", "b"))
 for i in 0 .. n {
-  alloc b: f32[1] stack
-  b[0] = B[i]
+  alloc b: f32[] stack
+  b[] = B[i]
   for j in 0 .. m {
-    b[0] += M[i, j]
+    b[] += M[i, j]
   }
-  B[i] = b[0]
+  B[i] = b[]
 }
 """
 
@@ -75,49 +75,56 @@ class StageMem:
         """E0606 where the array is not used there, its part has no constant extents or reaches further than the array,
         or is not only added to (`accumulate`)."""
         kernel, path = program.kernel, program.path(self.around)
-        node, outer = path[-1], path[:-1]
+        array, part = self._part(program, path)
+        names = [f"{self.name}_{d}" for d in part.kept]
+        check_fresh(kernel, self.name, *names)
+        if self.accumulate:
+            _check_only_added(program, Block((path[-1],)), self.array)
+
+        def moved(at: Indices) -> tuple[str, Indices]:
+            return self.name, tuple(simplify(Binary("sub", at[d], part.lowers[d])) for d in part.kept)
+
+        inside = simplify_block(redirect(Block((path[-1],)), self.array, moved)).body
+        made = (Alloc(part.buffer(self.name, array, self.memory)), *self._before(array, part, names), *inside)
+        made = (*made, *self._after(array, part, names))
+        return Change(replace(kernel, body=exchange(kernel.body, path[-1].label, lambda x: made)))
+
+    def _part(self, program: Program, path: Sequence[Node]) -> tuple[Array, _Part]:
+        """The array and the part of it that is staged; PlanishError E0606."""
+        kernel, body = program.kernel, Block((path[-1],))
         array = find_array(kernel, self.array)
-        body = Block((node,))
-        inside_it = any(isinstance(x, Alloc) and x.array.name == self.array for x in walk(body))
-        if array is None or inside_it or not uses(body, self.array):
-            message = f"`{self.array}` is not used there" if not inside_it else f"`{self.array}` is made in there"
+        local = any(isinstance(x, Alloc) and x.array.name == self.array for x in walk(body))
+        if array is None or local or not uses(body, self.array):
+            message = f"`{self.array}` is made in there" if local else f"`{self.array}` is not used there"
             raise PlanishError(Diagnostic("E0606", message, help="name an array that the statement uses"))
-        check_fresh(kernel, self.name, *(f"{self.name}_{d}" for d in range(len(array.shape))))
         try:
-            part = _Part.of(region(kernel, outer, body), array)
+            part = _Part.of(region(kernel, path, body), array)
         except NotAffineError as error:
             message = f"which cells of `{self.array}` are used is not known: {error.reason}"
             raise PlanishError(Diagnostic("E0606", message, help="stage arrays with affine subscripts")) from error
-        if self.accumulate:
-            _check_only_added(program, body, self.array)
         if not part.is_used and not _is_inside(kernel, path, array, part):
             message = f"the box around what is used of `{self.array}` may reach outside of the array"
             advice = "assume that the loops inside run, or split off what is at the edge"
             raise PlanishError(Diagnostic("E0606", message, help=advice))
-        buffer = Array(self.name, array.type, tuple(map(index, part.extents)), False, self.memory)
+        return array, part
 
-        def moved(at: Indices) -> tuple[str, Indices]:
-            apart = zip(at, part.lowers, strict=True)
-            return self.name, tuple(simplify(Binary("sub", x, low)) for x, low in apart)
-
-        inside = simplify_block(redirect(body, self.array, moved)).body
-        loop_names = [f"{self.name}_{d}" for d in range(len(array.shape))]
-        here = tuple(index(0) if e == 1 else index(x) for x, e in zip(loop_names, part.extents, strict=True))
-        there = tuple(simplify(Binary("add", low, x)) for low, x in zip(part.lowers, here, strict=True))
-        local, distant = Load(self.name, here, array.type), Load(self.array, there, array.type)
-        before: list[Stmt] = [Alloc(buffer)]
-        after: list[Stmt] = []
-        zero = Const(0.0 if array.type.is_float else 0, array.type)
+    def _before(self, array: Array, part: _Part, names: Sequence[str]) -> tuple[Stmt, ...]:
+        """What fills the buffer."""
+        here, there = part.cells(names)
         if self.accumulate:
-            before += _loops(loop_names, part.extents, Assign(self.name, here, zero))
-            after += _loops(loop_names, part.extents, Reduce(self.array, there, "add", local))
-        else:
-            if part.copied_in:
-                before += _loops(loop_names, part.extents, Assign(self.name, here, distant))
-            if part.written:
-                after += _loops(loop_names, part.extents, Assign(self.array, there, local))
-        made = (*before, *inside, *after)
-        return Change(replace(kernel, body=exchange(kernel.body, node.label, lambda x: made)))
+            zero = Const(0.0 if array.type.is_float else 0, array.type)
+            return part.loops(names, Assign(self.name, here, zero))
+        if part.copied_in:
+            return part.loops(names, Assign(self.name, here, Load(self.array, there, array.type)))
+        return ()
+
+    def _after(self, array: Array, part: _Part, names: Sequence[str]) -> tuple[Stmt, ...]:
+        """What brings its content back."""
+        here, there = part.cells(names)
+        value = Load(self.name, here, array.type)
+        if self.accumulate:
+            return part.loops(names, Reduce(self.array, there, "add", value))
+        return part.loops(names, Assign(self.array, there, value)) if part.written else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +138,27 @@ class _Part:
     written: bool
     copied_in: bool
 
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The dimensions of the buffer: those in which the box has more than one cell."""
+        return tuple(d for d, extent in enumerate(self.extents) if extent > 1)
+
+    def buffer(self, name: str, array: Array, memory: Memory) -> Array:
+        """An array for the box."""
+        return Array(name, array.type, tuple(index(self.extents[d]) for d in self.kept), memory=memory)
+
+    def cells(self, names: Sequence[str]) -> tuple[Indices, Indices]:
+        """Where a cell of the box is in the buffer and in the array, given names for its place in the kept ones."""
+        places = dict(zip(self.kept, map(index, names), strict=True))
+        apart = (Binary("add", low, places.get(d, index(0))) for d, low in enumerate(self.lowers))
+        return tuple(places.values()), tuple(map(simplify, apart))
+
+    def loops(self, names: Sequence[str], inner: Stmt) -> tuple[Stmt, ...]:
+        """Loops over the box around a statement."""
+        for name, d in zip(reversed(names), reversed(self.kept), strict=True):
+            inner = For(name, index(0), index(self.extents[d]), 1, Block((inner,)))
+        return (inner,)
+
     @staticmethod
     def of(scop: Scop, array: Array) -> _Part:
         """The part of an array; PlanishError E0606 where its extents are not constant."""
@@ -139,7 +167,7 @@ class _Part:
         lowers, extents, box = [], [], isl.Set.universe(cells.get_space()).intersect_params(scop.context)
         for d in range(len(array.shape)):
             low, high = cells.dim_min(d), cells.dim_max(d)
-            extent = high.sub(low).max_val()
+            extent = high.sub(low).floor().max_val()
             if not extent.is_int():
                 message = f"the part of `{array.name}` that is used has no constant extent in dimension {d}"
                 advice = "split the loops by constants first, or stage inside of the loop that makes it large"
@@ -186,9 +214,9 @@ def _is_inside(kernel: Kernel, path: Sequence[Node], array: Array, part: _Part) 
     """Whether the box is inside of the array wherever the statement runs."""
     for low, extent, limit in zip(part.lowers, part.extents, array.shape, strict=True):
         last = Binary("add", low, index(extent))
-        if limit is None or not always(kernel, path[:-1], Compare("ge", low, index(0))):
+        if limit is None or not always(kernel, path, Compare("ge", low, index(0))):
             return False
-        if not always(kernel, path[:-1], Compare("le", last, limit)):
+        if not always(kernel, path, Compare("le", last, limit)):
             return False
     return True
 
@@ -208,13 +236,6 @@ def _check_only_added(program: Program, body: Block, array: str) -> None:
             if kind is not None and kind.type.is_float:
                 message = f"the sums in `{array}` would be made in another order, which is not allowed"
                 raise PlanishError(Diagnostic("E0606", message, help="allow it, or stage without accumulate"))
-
-
-def _loops(names: Sequence[str], extents: Sequence[int], inner: Stmt) -> tuple[Stmt, ...]:
-    """Loops over a box around a statement, none where there is one value."""
-    for name, extent in zip(reversed(names), reversed(extents), strict=True):
-        inner = inner if extent == 1 else For(name, index(0), index(extent), 1, Block((inner,)))
-    return (inner,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +321,7 @@ class LiftAlloc:
         at: list[Expr] = []
         if self.expand:
             for loop in around:
-                new.append(_trips(kernel, path[: path.index(loop)], loop))
+                new.append(_trips(kernel, path[: path.index(loop) + 1], loop))
                 at.append(_trip(loop))
         memory = array.memory if not new or array.memory != "register" else "stack"
         lifted = replace(array, shape=(*new, *array.shape), memory=memory)
@@ -319,9 +340,9 @@ class LiftAlloc:
 
     def _check_apart(self, program: Program, path: Sequence[Node], loop: For, array: Array) -> None:
         """That no iteration reads what another one left in the buffer."""
-        outer = path[: next(i for i, x in enumerate(path) if x is loop) + 1]
+        within = path[: next(i for i, x in enumerate(path) if x is loop) + 2]
         try:
-            left = _is_read_first(region(program.kernel, outer, loop.body), array.name)
+            left = _is_read_first(region(program.kernel, within, loop.body), array.name)
         except NotAffineError:
             left = True
         if left:
@@ -333,13 +354,13 @@ def _without_facts(stmt: Stmt) -> tuple[Stmt]:
     return (replace(stmt, facts=LoopFacts()),) if isinstance(stmt, For) else (stmt,)
 
 
-def _trips(kernel: Kernel, outer: Sequence[Node], loop: For) -> Expr:
+def _trips(kernel: Kernel, path: Sequence[Node], loop: For) -> Expr:
     count = simplify(Binary("sub", loop.upper, loop.lower))
     steps = simplify(Binary("floordiv", Binary("add", count, index(loop.step - 1)), index(loop.step)))
     if not variables(steps) <= set(kernel.sizes):
         message = f"the number of iterations of `{loop.var}` is not known outside of the loops"
         raise PlanishError(Diagnostic("E0606", message, help="split the loop by a constant first"))
-    return steps if always(kernel, outer, Compare("ge", steps, index(0))) else Binary("max", steps, index(0))
+    return steps if always(kernel, path, Compare("ge", steps, index(0))) else Binary("max", steps, index(0))
 
 
 def _trip(loop: For) -> Expr:

@@ -66,7 +66,7 @@ class Split:
         if self.factor < 1:
             raise PlanishError(Diagnostic("E0604", f"a loop is not split by {self.factor}", help="use 1 or more"))
         check_fresh(program.kernel, *(name for name in self.names if name != loop.var))
-        path = program.path(loop.label)[:-1]
+        path = program.path(loop.label)
         count: Expr = simplify(Binary("sub", loop.upper, loop.lower))
         left = Compare("eq", Binary("mod", count, index(self.factor)), index(0))
         divides = always(program.kernel, path, left)
@@ -125,7 +125,7 @@ class Peel:
         loop = _unit_loop(program, self.loop)
         end = loop.lower if self.count >= 0 else loop.upper
         at: Expr = Binary("add", end, index(self.count))
-        path = program.path(loop.label)[:-1]
+        path = program.path(loop.label)
         if self.count >= 0:
             if not always(program.kernel, path, Compare("le", at, loop.upper)):
                 first = simplify(Binary("min", at, loop.upper))

@@ -1,0 +1,55 @@
+"""Schedules made of steps: ordinary functions from programs to programs, as users write their own.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.schedule.script import print_script
+>>> text = "kernel copy(n; A: f32[n, n], B: f32[n, n]) { for i in 0 .. n { for j in 0 .. n { A[i, j] = B[j, i] } } }"
+>>> print(print_script(tile(Program.of(parse_kernel(text)), ("i", "j"), (8, 32)).steps), end="")
+split("i", 8, ("it", "i_"), tail="short")
+split("j", 32, ("jt", "j_"), tail="short")
+reorder("it", ("it", "jt", "i_", "j_"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from planish.core.diagnostic import PlanishError
+from planish.ir.nest import For
+from planish.schedule.program import Program
+from planish.schedule.steps.bands import Reorder
+from planish.schedule.steps.loops import Split, Tail, Unroll
+
+Schedule = Callable[[Program], Program]
+
+
+def tile(program: Program, loops: Sequence[str], sizes: Sequence[int], tail: Tail = "short") -> Program:
+    """Tiles of the loops of a band, one size each: loops over tiles (`it`) outside of those in a tile (`i_`)."""
+    for name, size in zip(loops, sizes, strict=True):
+        program = program.apply(Split(name, size, (f"{name}t", f"{name}_"), tail))
+    outer, inner = tuple(f"{x}t" for x in loops), tuple(f"{x}_" for x in loops)
+    return program.apply(Reorder(outer[0], (*outer, *inner)))
+
+
+def unroll_and_jam(program: Program, loop: str, factor: int) -> Program:
+    """Several iterations of a loop at a time, written out inside of the loops in it, which are directly inside of each
+    other; what is left over has a loop of its own."""
+    outer, inner = f"{loop}o", f"{loop}u"
+    program = program.apply(Split(loop, factor, (outer, inner), "cut"))
+    below = []
+    node = program.loop(inner)
+    while len(node.body.body) == 1 and isinstance(node.body.body[0], For):
+        node = node.body.body[0]
+        below.append(node.var)
+    if below:
+        program = program.apply(Reorder(inner, (*below, inner)))
+    return program.apply(Unroll(inner))
+
+
+def attempt(program: Program, *schedules: Schedule) -> Program:
+    """What the first of some schedules makes that is legal; the program itself where none is."""
+    for schedule in schedules:
+        try:
+            return schedule(program)
+        except PlanishError:
+            continue
+    return program

@@ -1,0 +1,139 @@
+"""Steps on conditions: versions for some sizes, and what does not change in a loop taken out of it.
+
+>>> from planish.schedule.example import show_step
+>>> show_step("for i in 0 .. n { A[i] = 0.0:f32 }", Specialise("i", "n % 8 == 0"))
+if n % 8 == 0 {
+  for i in 0 .. n {
+    A[i] = 0.0:f32
+  }
+} else {
+  for i in 0 .. n {
+    A[i] = 0.0:f32
+  }
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.expr import Compare, Expr, type_of
+from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
+from planish.ir.parser import parse_expr
+from planish.ir.traverse import expressions, loads, variables, walk
+from planish.ir.types import BOOL
+from planish.schedule.nodes import Node, Siblings, edit, exchange
+from planish.schedule.program import Change, Program, Target
+from planish.schedule.reach import always
+
+
+@dataclass(frozen=True, slots=True)
+class Specialise:
+    """Make a version of a statement for where a condition holds, besides the one for where it does not. Steps after
+    that speak of the first version, unless they say `#2`, and may rely on the condition.
+
+    >>> from planish.schedule.example import show_step
+    >>> from planish.schedule.steps.loops import Split
+    >>> text = "for i in 0 .. n { A[i] = 0.0:f32 }"
+    >>> show_step(text, Specialise("i", "n == 8"), Split("i", 4, ("io", "ii"), "perfect"))
+    if n == 8 {
+      for io in 0 .. n // 4 {
+        for ii in 0 .. 4 {
+          A[4 * io + ii] = 0.0:f32
+        }
+      }
+    } else {
+      for i in 0 .. n {
+        A[i] = 0.0:f32
+      }
+    }
+    """
+
+    at: Target
+    condition: str
+
+    def rewrite(self, program: Program) -> Change:
+        """E0605 where the condition is over anything but sizes and the loops around; E0604 for a buffer; E0401 for what
+        is no expression."""
+        path = program.path(self.at)
+        condition = parse_expr(self.condition)
+        known = {*program.kernel.sizes, *(node.var for node in path[:-1] if isinstance(node, For))}
+        stray = sorted(variables(condition) - known)
+        if type_of(condition) != BOOL or loads(condition) or stray:
+            message = f"`{stray[0]}` is no size and no loop around" if stray else "that is no condition over sizes"
+            raise PlanishError(Diagnostic("E0605", message, help=f"there are {', '.join(sorted(known)) or 'none'}"))
+
+        if isinstance(path[-1], Alloc | Let):
+            message = "what is made there would not reach the statements after it"
+            raise PlanishError(Diagnostic("E0604", message, help="point at a loop or another statement"))
+
+        def versions(stmt: Stmt) -> tuple[Stmt, ...]:
+            return (If(condition, Block((stmt,)), Block((stmt,))),)
+
+        return Change(replace(program.kernel, body=exchange(program.kernel.body, path[-1].label, versions)))
+
+
+@dataclass(frozen=True, slots=True)
+class Hoist:
+    """Take a statement, the first in its loop, out of it: it does the same in every iteration, of which there is one at
+    least.
+
+    >>> from planish.schedule.example import show_step
+    >>> from planish.schedule.steps.buffers import BindExpr, LiftAlloc
+    >>> steps = BindExpr("M[_] = _", "A", "a"), LiftAlloc("a: _", 1, expand=False), Hoist("a = _")
+    >>> show_step("for i in 0 .. n { for j in 0 .. 4 { M[i, j] = A[i] } }", *steps)
+    for i in 0 .. n {
+      alloc a: f32[] register
+      a[] = A[i]
+      for j in 0 .. 4 {
+        M[i, j] = a[]
+      }
+    }
+    """
+
+    statement: Target
+
+    def rewrite(self, program: Program) -> Change:
+        """E0604 where it is not the first in a loop, or that may have no iteration; E0614 where iterations differ."""
+        path = program.path(self.statement)
+        node, loop = path[-1], path[-2] if len(path) > 1 else None
+        if not isinstance(node, Assign) or not isinstance(loop, For) or loop.body.body[0] is not node:
+            message = "the statement is no assignment that comes first in a loop"
+            raise PlanishError(Diagnostic("E0604", message, help="cut the loop behind it with Fission"))
+        if not _runs(program.kernel, path[:-1], loop):
+            message = f"the loop over `{loop.var}` may have no iteration"
+            raise PlanishError(Diagnostic("E0604", message, help="assume that it has one, or specialise for that"))
+        reason = _differs(node, loop)
+        if reason is not None:
+            message = f"the statement does not do the same in every iteration of `{loop.var}`: {reason}"
+            raise PlanishError(Diagnostic("E0614", message, help="only what does not change is taken out"))
+
+        def without(siblings: Siblings, place: int) -> Siblings:
+            return (*siblings[:place], *siblings[place + 1 :])
+
+        body = edit(program.kernel.body, node.label, without)
+        body = exchange(body, loop.label, lambda x: (node, x))
+        return Change(replace(program.kernel, body=body))
+
+
+def _runs(kernel: Kernel, path: Sequence[Node], loop: For) -> bool:
+    """Whether a loop has an iteration wherever it is reached."""
+    some: Expr = Compare("lt", loop.lower, loop.upper)
+    return always(kernel, path, some)
+
+
+def _differs(node: Assign, loop: For) -> str | None:
+    """Why a loop's first statement is not the same in each iteration; None where it is."""
+    if any(loop.var in variables(x) for x in expressions(node)):
+        return f"it depends on `{loop.var}`"
+    sources = {load.array for x in expressions(node) for load in loads(x)}
+    for stmt in walk(loop):
+        if stmt is node or not isinstance(stmt, Assign | Reduce):
+            continue
+        if stmt.array == node.array:
+            return f"`{node.array}` changes later in the loop"
+        if stmt.array in sources:
+            return f"`{stmt.array}`, which it reads, changes in the loop"
+    return None if node.array not in sources else f"it reads `{node.array}`, which it writes"
