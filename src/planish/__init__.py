@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from planish.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from planish.api import CompiledFunction, KernelFunction, Report, compile, kernel
+    from planish.api import CompiledFunction, KernelFunction, Program, Report, compile, kernel, program
     from planish.core.cache import Cache
     from planish.core.diagnostic import PlanishError
     from planish.frontend.python.annotations import (
@@ -32,12 +32,15 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Cache", "CompiledFunction", "KernelFunction", "PlanishError", "Report", "__version__", "boolean", "compile", "f16",
-    "f32", "f64", "i8", "i16", "i32", "i64", "kernel", "size", "sizes", "u8", "u16", "u32", "u64",
+    "Cache", "CompiledFunction", "KernelFunction", "PlanishError", "Program", "Report", "__version__", "boolean",
+    "compile", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "kernel", "program", "size", "sizes", "u8", "u16", "u32",
+    "u64",
 ]  # fmt: skip
 
 _HOMES = {
-    **dict.fromkeys(("CompiledFunction", "KernelFunction", "Report", "compile", "kernel"), "planish.api"),
+    **dict.fromkeys(
+        ("CompiledFunction", "KernelFunction", "Program", "Report", "compile", "kernel", "program"), "planish.api"
+    ),
     "Cache": "planish.core.cache",
     "PlanishError": "planish.core.diagnostic",
 }

@@ -41,6 +41,7 @@ from planish.pipeline import (
     make_workbench,
     read_file,
 )
+from planish.poly.affine import NotAffineError
 from planish.report.account import FileAccount, FunctionAccount, account_for, parse_account, print_account
 from planish.report.store import build_address
 from planish.run.arguments import Argument, Interface, interface_of_c, interface_of_kernel
@@ -50,10 +51,13 @@ from planish.run.entry import entry_text
 from planish.run.meaning import confirm_meaning
 from planish.run.selection import Floats, Workbench
 from planish.run.toolchain import compile_library
+from planish.schedule.automatic.plan import prepare
+from planish.schedule.program import Program
+from planish.schedule.script import print_script
 from planish.stages import STAGES, stage_text
 from planish.target.load import load_target
 
-__all__ = ["CompiledFunction", "KernelFunction", "Report", "compile", "kernel"]
+__all__ = ["CompiledFunction", "KernelFunction", "Program", "Report", "compile", "kernel", "program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,7 @@ def compile(
     defines: Sequence[str] = (),
     include_dirs: Sequence[str | os.PathLike[str]] = (),
     compiler: str | None = None,
+    script: str | Program | None = None,
     cache: Cache | None = None,
 ) -> CompiledFunction:
     """The function of that name in a file (C, or Python where its name ends in .py) or in a C text.
@@ -158,9 +163,13 @@ def compile(
     The name may be left out where there is one function only. `measure` also times the versions and keeps the original
     where none is faster; `sizes` are additional sizes to check and those to time with. What runs was shown to compute
     the same as the original in a process of its own first. Builds are remembered in `cache` (the user's, if None).
+    `script` schedules its one nest: the text of a script, or a program that steps have made of it (see `program`).
     Raises PlanishError for input that cannot be read or compiled.
     """
     options = _options(target, fp, threads, measure, sizes, defines, include_dirs, compiler)
+    if script is not None:
+        steps = print_script(script.steps) if isinstance(script, Program) else script
+        options = replace(options, script=Source("<script>", steps))
     text = _read(source)
     if text.name.endswith(".py"):
         return _compile_kernel(read_python_source(text.text, text.name, function), options, cache or Cache())
@@ -168,6 +177,32 @@ def compile(
     chosen = _choose(file, function)
     unit = _Unit(file, chosen, interface_of_c(chosen, text.text), None)
     return _compile(unit, replace(options, function=chosen.name), cache or Cache())
+
+
+def program(
+    source: str | os.PathLike[str], function: str | None = None, *, fp: Floats = "reassociate",
+    defines: Sequence[str] = (), include_dirs: Sequence[str | os.PathLike[str]] = (),
+) -> Program:  # fmt: skip
+    """The one nest of a function, to be scheduled by hand: steps are applied to it, and `compile` takes the result.
+
+    Raises PlanishError for input that cannot be read, E0623 where there are several nests, E0612 where bounds or
+    subscripts are not affine.
+    """
+    options = replace(_options("native", fp, 1, False, None, defines, include_dirs, None), function=function)
+    text = _read(source)
+    if text.name.endswith(".py"):
+        file = emit_standalone(read_python_source(text.text, text.name, function).kernel)
+    else:
+        file = read_file(text, options)
+    chosen = _choose(file, None if text.name.endswith(".py") else function)
+    if len(chosen.regions) != 1:
+        message = f"`{chosen.name}` has {len(chosen.regions)} nests, and one is scheduled at a time"
+        raise PlanishError(Diagnostic("E0623", message, chosen.span, "make it a function of its own"), file.source)
+    try:
+        return Program.of(prepare(chosen.regions[0].kernel).kernel, fp == "reassociate")
+    except NotAffineError as error:
+        message = f"the nest of `{chosen.name}` cannot be scheduled: {error.reason}"
+        raise PlanishError(Diagnostic("E0612", message, chosen.regions[0].span), file.source) from error
 
 
 def _options(

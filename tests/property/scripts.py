@@ -20,11 +20,12 @@ from planish.schedule.nodes import nodes
 from planish.schedule.program import Cursor, Program, Step
 from planish.schedule.script import print_script, run_script
 from planish.schedule.steps.bands import Reorder, Reverse, Shift, Skew
-from planish.schedule.steps.buffers import BindExpr, LiftAlloc, ReorderDims, SetMemory, SplitDim, StageMem
+from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
 from planish.schedule.steps.control import Hoist, Specialise
 from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.kernels import RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Tail, Unroll
+from planish.schedule.steps.storage import ReorderDims, ReuseBuffer, SetMemory, SplitDim
 
 CONDITIONS = ("n > 2", "m % 2 == 0", "n >= m", "n == 3 && m < 4", "i % 2 == 0")
 MOST_STEPS = 12
@@ -108,7 +109,8 @@ def _of_a_buffer(program: Program, buffers: list[Alloc], rng: random.Random) -> 
         order = list(range(rank))
         rng.shuffle(order)
         return rng.choice((SplitDim(here, rng.randrange(rank), 2), ReorderDims(here, tuple(order))))
-    return rng.choice((LiftAlloc(here, 1, expand=rng.random() < 0.7), SetMemory(here, "stack")))
+    shared = ReuseBuffer(here, Cursor(program, rng.choice(buffers).label))
+    return rng.choice((LiftAlloc(here, 1, expand=rng.random() < 0.7), SetMemory(here, "stack"), shared))
 
 
 def _band_names(loop: Cursor) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ kernel z(n; A: f32[n])
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from html import escape
 from typing import Any, Protocol
 
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -160,6 +161,9 @@ class Program:
         if not isinstance(node, For):
             raise PlanishError(Diagnostic("E0602", "the place is no loop", help="write the loop's name"))
         return node
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.show())}</pre>"
 
     def show(self, cursor: Cursor | None = None) -> str:
         """The kernel as text, with a mark beside the statement at a cursor."""

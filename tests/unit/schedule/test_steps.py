@@ -18,11 +18,12 @@ from planish.schedule.combine import attempt, tile, unroll_and_jam
 from planish.schedule.program import Program, Step
 from planish.schedule.script import print_script, run_script
 from planish.schedule.steps.bands import Reorder, Reverse, Shift, Skew
-from planish.schedule.steps.buffers import BindExpr, LiftAlloc, ReorderDims, SetMemory, SplitDim, StageMem
+from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
 from planish.schedule.steps.control import Hoist, Specialise
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Tail, Unroll
+from planish.schedule.steps.storage import ReorderDims, ReuseBuffer, SetMemory, SetPrecision, SplitDim
 
 GEMM = """
 kernel gemm(m, n, k; A: f32[m, k], B: f32[k, n], C: f32[m, n]) {
@@ -174,6 +175,39 @@ def test_names_for_indices_are_seen_through() -> None:
     assert error.value.diagnostic.code == "E0604"
 
 
+def test_buffers_of_another_form() -> None:
+    wide = (Assume("k >= 1"), StageMem("p", "C", "c", accumulate=True), SetPrecision("c: _", "f64"))
+    assert "c[] += f64(A[i, p] * B[p, j])" in check("gemm", *wide).show()
+    before = Program.of(parse_kernel(SWAP))
+    after = before.apply(ReuseBuffer("t: _", "s: _"))
+    for n in (0, 1, 4):
+        assert run(after, {"n": n}) == run(before, {"n": n})
+    assert "alloc t" not in after.show()
+    with pytest.raises(PlanishError) as error:
+        before.apply(ReuseBuffer("u: _", "s: _"))
+    assert error.value.diagnostic.code == "E0616"
+
+
+SWAP = """
+kernel swap(n; A: f32[n], B: f32[n])
+{
+  for i in 0 .. n {
+    alloc s: f32[]
+    alloc t: f32[]
+    alloc u: f32[]
+    s[] = A[i]
+    B[i] = s[] + B[i]
+    t[] = B[i]
+    u[] = A[i]
+    A[i] = t[] + u[] + t[]
+    s[] = A[i]
+    u[] = B[i]
+    B[i] = s[] + u[]
+  }
+}
+"""
+
+
 def test_lanes_and_threads() -> None:
     made = check("gemm", Parallelise("i"), Vectorise("j"), Split("j", 4, ("jo", "ji")), Fission("C[_] += _"))
     assert "for i in 0 .. m parallel" in made.show() and "for jo in 0 .. max(n, 0) // 4 simd" in made.show()
@@ -271,6 +305,12 @@ STRUCTURE = [
     ("gemm", "E0602", "no buffer", (SetMemory("i", "stack"),)),
     ("gemm", "E0605", "`p` is no size and no loop around", (Specialise("i", "p < 3"),)),
     ("gemm", "E0605", "that is no condition", (Specialise("i", "m + 1"),)),
+    ("gemm", "E0606", "may reach outside", (Split("j", 8, ("jo", "ji"), "short"), StageMem("ji", "C", "c"))),
+    ("gemm", "E0606", "registers are not counted", (*BOUND, LiftAlloc("a: _", 1), SetMemory("a: _", "register"))),
+    ("gemm", "E0606", "not two buffers", (*BOUND, ReuseBuffer("a: _", "a: _"))),
+    ("gemm", "E0615", "holds less than f32", (*BOUND, SetPrecision("a: _", "f16"))),
+    ("gemm", "E0615", "does not become `i64`", (*BOUND, SetPrecision("a: _", "i64"))),
+    ("gemm", "E0615", "does not become `f31`", (*BOUND, SetPrecision("a: _", "f31"))),
     ("gemm", "E0604", "would not reach", (BindExpr("C[_] += _", "A", "a"), Specialise("a: _", "m > 1"))),
     ("gemm", "E0604", "no assignment that comes first", (Hoist("C[_] += _"),)),
     ("gemm", "E0604", "may have no iteration", (*BOUND, Hoist("a = _"))),
@@ -289,6 +329,10 @@ STRUCTURE = [
 @pytest.mark.parametrize(("name", "code", "message", "steps"), STRUCTURE)
 def test_what_does_not_apply_is_refused(name: str, code: str, message: str, steps: tuple[Step, ...]) -> None:
     refuse(name, code, message, *steps)
+
+
+def test_precision_stays_where_bits_count() -> None:
+    refuse("gemm", "E0615", "rounded otherwise", *BOUND, SetPrecision("a: _", "f64"), reassociate=False)
 
 
 def test_a_sum_is_not_staged_apart_where_its_order_counts() -> None:

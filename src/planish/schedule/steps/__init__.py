@@ -11,11 +11,12 @@ from collections.abc import Mapping
 
 from planish.schedule.program import Step
 from planish.schedule.steps.bands import Reorder, Reverse, Shift, Skew
-from planish.schedule.steps.buffers import BindExpr, LiftAlloc, ReorderDims, SetMemory, SplitDim, StageMem
+from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
 from planish.schedule.steps.control import Hoist, Specialise
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Unroll
+from planish.schedule.steps.storage import ReorderDims, ReuseBuffer, SetMemory, SetPrecision, SplitDim
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -29,8 +30,8 @@ STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
         Assume, BindExpr, Fission, Fuse, Hoist, LiftAlloc, Parallelise, PartialEval, Peel, Rename, RenameLoop, Reorder,
-        ReorderDims, Reverse, SetMemory, Shift, Simplify, Skew, Specialise, Split, SplitDim, StageMem, Unroll,
-        Vectorise,
+        ReorderDims, ReuseBuffer, Reverse, SetMemory, SetPrecision, Shift, Simplify, Skew, Specialise, Split, SplitDim,
+        StageMem, Unroll, Vectorise,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

@@ -14,7 +14,7 @@ for i in 0 .. n {
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -25,7 +25,7 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts,
 from planish.ir.simplify import simplify, simplify_block
 from planish.ir.traverse import children, loads, map_expr, variables, walk
 from planish.ir.types import BOOL
-from planish.poly.affine import NotAffineError, constant_of, isl_name
+from planish.poly.affine import NotAffineError, isl_name
 from planish.poly.dependence import find_dependences
 from planish.poly.expression import piecewise_expr
 from planish.poly.listing import list_sets
@@ -367,106 +367,3 @@ def _trip(loop: For) -> Expr:
     """The number of an iteration, from 0."""
     passed = Binary("sub", index(loop.var), loop.lower)
     return simplify(Binary("floordiv", passed, index(loop.step)))
-
-
-@dataclass(frozen=True, slots=True)
-class SplitDim:
-    """Make two dimensions of one of a buffer: blocks of `factor`, and the places in a block.
-
-    >>> from planish.schedule.example import show_step
-    >>> steps = LiftAlloc("b: _"), SplitDim("b: _", 0, 4)
-    >>> show_step("for i in 0 .. 8 { A[i] = B[i] }", BindExpr("A[_] = _", "B", "b"), *steps)
-    alloc b: f32[2, 4] stack
-    for i in 0 .. 8 {
-      b[i // 4, i % 4] = B[i]
-      A[i] = b[i // 4, i % 4]
-    }
-    """
-
-    buffer: Target
-    dimension: int
-    factor: int
-
-    def rewrite(self, program: Program) -> Change:
-        """E0606 where the factor does not divide the dimension."""
-        node = _buffer(program, self.buffer, self.dimension)
-        array, d = node.array, self.dimension
-        extent = array.shape[d]
-        count = None if extent is None else constant_of(extent)
-        if self.factor < 1 or count is None or count % self.factor:
-            message = f"{self.factor} does not divide dimension {d} of `{array.name}`"
-            raise PlanishError(Diagnostic("E0606", message, help="choose a divisor of its constant extent"))
-        factor = index(self.factor)
-        shape = (*array.shape[:d], index(count // self.factor), factor, *array.shape[d + 1 :])
-
-        def split(at: Indices) -> Indices:
-            return (*at[:d], Binary("floordiv", at[d], factor), Binary("mod", at[d], factor), *at[d + 1 :])
-
-        return _reshaped(program, node, replace(array, shape=shape), split)
-
-
-@dataclass(frozen=True, slots=True)
-class ReorderDims:
-    """Put the dimensions of a buffer in another order.
-
-    >>> from planish.schedule.example import show_step
-    >>> steps = LiftAlloc("t: _", 2), ReorderDims("t: _", (1, 0))
-    >>> text = "for i in 0 .. 4 { for j in 0 .. 8 { M[i, j] = A[i] } }"
-    >>> show_step(text, BindExpr("M[_] = _", "A", "t"), *steps)
-    alloc t: f32[8, 4] stack
-    for i in 0 .. 4 {
-      for j in 0 .. 8 {
-        t[j, i] = A[i]
-        M[i, j] = t[j, i]
-      }
-    }
-    """
-
-    buffer: Target
-    order: tuple[int, ...]
-
-    def rewrite(self, program: Program) -> Change:
-        """E0606 where that is no order of its dimensions."""
-        node = _buffer(program, self.buffer, 0)
-        array = node.array
-        if sorted(self.order) != list(range(len(array.shape))):
-            message = f"{self.order} is no order of the {len(array.shape)} dimensions of `{array.name}`"
-            raise PlanishError(Diagnostic("E0606", message, help="name each dimension once, from 0 on"))
-        shape = tuple(array.shape[d] for d in self.order)
-        return _reshaped(program, node, replace(array, shape=shape), lambda at: tuple(at[d] for d in self.order))
-
-
-@dataclass(frozen=True, slots=True)
-class SetMemory:
-    """Say in which memory a buffer is.
-
-    >>> from planish.schedule.example import show_step
-    >>> show_step("alloc t: f32[4] stack t[0] = 0.0:f32", SetMemory("t: _", "register"))
-    alloc t: f32[4] register
-    t[0] = 0.0:f32
-    """
-
-    buffer: Target
-    memory: Memory
-
-    def rewrite(self, program: Program) -> Change:
-        """E0602 where there is no buffer."""
-        node = _buffer(program, self.buffer, None)
-        return _reshaped(program, node, replace(node.array, memory=self.memory), lambda at: at)
-
-
-def _buffer(program: Program, target: Target, dimension: int | None) -> Alloc:
-    node = program.path(target)[-1]
-    if not isinstance(node, Alloc):
-        raise PlanishError(Diagnostic("E0602", "the place is no buffer", help="point at one as in `b: _`"))
-    if dimension is not None and not 0 <= dimension < len(node.array.shape):
-        message = f"`{node.array.name}` has {len(node.array.shape)} dimensions, and none with number {dimension}"
-        raise PlanishError(Diagnostic("E0606", message, help="dimensions count from 0"))
-    return node
-
-
-def _reshaped(program: Program, node: Alloc, array: Array, place: Callable[[Indices], Indices]) -> Change:
-    """The kernel with another form of a buffer, its cells at other places."""
-    body = redirect(program.kernel.body, array.name, lambda at: (array.name, place(at)))
-    body = exchange(body, node.label, lambda x: (replace(node, array=array),))
-    return Change(replace(program.kernel, body=simplify_block(body, assumptions=program.kernel.assumptions)))

@@ -1,0 +1,240 @@
+"""Steps on the form of a buffer: its dimensions, its memory, its type, and which buffers share their cells.
+
+>>> from planish.schedule.example import show_step
+>>> text = "alloc s: f32[] stack s[] = 0.0:f32 for i in 0 .. n { s[] += A[i] } B[0] = s[]"
+>>> show_step(text, SetPrecision("s: _", "f64"))
+alloc s: f64[] stack
+s[] = f64(0.0:f32)
+for i in 0 .. n {
+  s[] += f64(A[i])
+}
+B[0] = f32(s[])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.expr import Binary, Cast, Expr, Load, index
+from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Memory, Reduce, Stmt
+from planish.ir.simplify import simplify_block
+from planish.ir.traverse import map_block, map_expr, map_exprs
+from planish.ir.types import BY_NAME, Type
+from planish.poly.affine import NotAffineError, constant_of
+from planish.poly.dependence import find_dependences
+from planish.poly.scop import extract_scop
+from planish.schedule.accesses import Indices, redirect
+from planish.schedule.nodes import Siblings, edit, exchange, siblings_of
+from planish.schedule.program import Change, Program, Target
+
+
+@dataclass(frozen=True, slots=True)
+class SplitDim:
+    """Make two dimensions of one of a buffer: blocks of `factor`, and the places in a block.
+
+    >>> from planish.schedule.example import show_step
+    >>> from planish.schedule.steps.buffers import BindExpr, LiftAlloc
+    >>> steps = LiftAlloc("b: _"), SplitDim("b: _", 0, 4)
+    >>> show_step("for i in 0 .. 8 { A[i] = B[i] }", BindExpr("A[_] = _", "B", "b"), *steps)
+    alloc b: f32[2, 4] stack
+    for i in 0 .. 8 {
+      b[i // 4, i % 4] = B[i]
+      A[i] = b[i // 4, i % 4]
+    }
+    """
+
+    buffer: Target
+    dimension: int
+    factor: int
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where the factor does not divide the dimension."""
+        node = _buffer(program, self.buffer, self.dimension)
+        array, d = node.array, self.dimension
+        extent = array.shape[d]
+        count = None if extent is None else constant_of(extent)
+        if self.factor < 1 or count is None or count % self.factor:
+            message = f"{self.factor} does not divide dimension {d} of `{array.name}`"
+            raise PlanishError(Diagnostic("E0606", message, help="choose a divisor of its constant extent"))
+        factor = index(self.factor)
+        shape = (*array.shape[:d], index(count // self.factor), factor, *array.shape[d + 1 :])
+
+        def split(at: Indices) -> Indices:
+            return (*at[:d], Binary("floordiv", at[d], factor), Binary("mod", at[d], factor), *at[d + 1 :])
+
+        return _reshaped(program, node, replace(array, shape=shape), split)
+
+
+@dataclass(frozen=True, slots=True)
+class ReorderDims:
+    """Put the dimensions of a buffer in another order.
+
+    >>> from planish.schedule.example import show_step
+    >>> from planish.schedule.steps.buffers import BindExpr, LiftAlloc
+    >>> steps = LiftAlloc("t: _", 2), ReorderDims("t: _", (1, 0))
+    >>> text = "for i in 0 .. 4 { for j in 0 .. 8 { M[i, j] = A[i] } }"
+    >>> show_step(text, BindExpr("M[_] = _", "A", "t"), *steps)
+    alloc t: f32[8, 4] stack
+    for i in 0 .. 4 {
+      for j in 0 .. 8 {
+        t[j, i] = A[i]
+        M[i, j] = t[j, i]
+      }
+    }
+    """
+
+    buffer: Target
+    order: tuple[int, ...]
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where that is no order of its dimensions."""
+        node = _buffer(program, self.buffer, 0)
+        array = node.array
+        if sorted(self.order) != list(range(len(array.shape))):
+            message = f"{self.order} is no order of the {len(array.shape)} dimensions of `{array.name}`"
+            raise PlanishError(Diagnostic("E0606", message, help="name each dimension once, from 0 on"))
+        shape = tuple(array.shape[d] for d in self.order)
+        return _reshaped(program, node, replace(array, shape=shape), lambda at: tuple(at[d] for d in self.order))
+
+
+@dataclass(frozen=True, slots=True)
+class SetMemory:
+    """Say in which memory a buffer is.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("alloc t: f32[4] stack t[0] = 0.0:f32", SetMemory("t: _", "register"))
+    alloc t: f32[4] register
+    t[0] = 0.0:f32
+    """
+
+    buffer: Target
+    memory: Memory
+
+    def rewrite(self, program: Program) -> Change:
+        """E0602 where there is no buffer; E0606 for registers where an extent is no constant."""
+        node = _buffer(program, self.buffer, None)
+        if self.memory == "register" and any(x is None or constant_of(x) is None for x in node.array.shape):
+            message = f"`{node.array.name}` has no constant extents, and registers are not counted at run time"
+            raise PlanishError(Diagnostic("E0606", message, help="split the loops by constants first"))
+        return _reshaped(program, node, replace(node.array, memory=self.memory), lambda at: at)
+
+
+@dataclass(frozen=True, slots=True)
+class SetPrecision:
+    """Hold a buffer of floats in a wider type: what is stored is converted, and converted back where it is used.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("alloc t: f32[4] stack t[0] = A[0] B[0] = t[0]", SetPrecision("t: _", "f64"))
+    alloc t: f64[4] stack
+    t[0] = f64(A[0])
+    B[0] = f32(t[0])
+    """
+
+    buffer: Target
+    type: str
+
+    def rewrite(self, program: Program) -> Change:
+        """E0615 where the type is none of floats, is not wider, or sums may not change."""
+        node = _buffer(program, self.buffer, None)
+        old, new = node.array.type, BY_NAME.get(self.type)
+        if new is None or not new.is_float or not old.is_float:
+            message = f"`{node.array.name}` is of {old}, which does not become `{self.type}`"
+            raise PlanishError(Diagnostic("E0615", message, help="floats become wider floats: f16, bf16, f32, f64"))
+        if new.bits <= old.bits:
+            message = f"{new} holds less than {old}, of which `{node.array.name}` is"
+            raise PlanishError(Diagnostic("E0615", message, help="choose a wider type"))
+        if not program.reassociate:
+            message = f"the sums in `{node.array.name}` would be rounded otherwise, which is not allowed"
+            raise PlanishError(Diagnostic("E0615", message, help="allow it with --fp reassociate"))
+        body = _converted(program.kernel.body, node.array.name, old, new)
+        typed = replace(node, array=replace(node.array, type=new))
+        return Change(replace(program.kernel, body=exchange(body, node.label, lambda x: (typed,))))
+
+
+def _converted(block: Block, array: str, old: Type, new: Type) -> Block:
+    """The nest with conversions around all uses of an array."""
+
+    def read(expr: Expr) -> Expr:
+        if isinstance(expr, Load) and expr.array == array:
+            return Cast(replace(expr, type=new), old)
+        return expr
+
+    def visit(stmt: Stmt) -> Stmt:
+        stmt = map_exprs(lambda x: map_expr(read, x), stmt)
+        if isinstance(stmt, Assign | Reduce) and stmt.array == array:
+            return replace(stmt, value=Cast(stmt.value, new))
+        return stmt
+
+    return map_block(visit, block)
+
+
+@dataclass(frozen=True, slots=True)
+class ReuseBuffer:
+    """Put what one buffer holds into the cells of another one of the same type and shape, which is not needed then.
+
+    >>> from planish.schedule.example import show_step
+    >>> text = "alloc s: f32[] stack alloc t: f32[] stack s[] = A[0] B[0] = s[] t[] = A[1] B[1] = t[]"
+    >>> show_step(text, ReuseBuffer("t: _", "s: _"))
+    alloc s: f32[] stack
+    s[] = A[0]
+    B[0] = s[]
+    s[] = A[1]
+    B[1] = s[]
+    """
+
+    buffer: Target
+    other: Target
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where the other one is not there for all uses or has another form; E0616 where both are needed at once;
+        E0612 where that cannot be decided."""
+        one, other = _buffer(program, self.buffer, None), _buffer(program, self.other, None)
+        kernel, a, b = program.kernel, one.array, other.array
+        if (a.type, a.shape, a.memory) != (b.type, b.shape, b.memory) or a.name == b.name:
+            message = f"`{a.name}` and `{b.name}` are not two buffers of the same type, shape and memory"
+            raise PlanishError(Diagnostic("E0606", message, help="show the program to see what they are"))
+        found = siblings_of(kernel.body, one.label)
+        assert found is not None
+        if not any(stmt is other for stmt in found[0][: found[1]]):
+            message = f"`{b.name}` is not made before `{a.name}`, in the same block"
+            raise PlanishError(Diagnostic("E0606", message, help="lift one of them with LiftAlloc"))
+
+        def without(siblings: Siblings, place: int) -> Siblings:
+            return (*siblings[:place], *siblings[place + 1 :])
+
+        body = redirect(edit(kernel.body, one.label, without), a.name, lambda at: (b.name, at))
+        if not _same_flow(kernel, replace(kernel, body=body)):
+            message = f"`{b.name}` still holds something that is needed where `{a.name}` is written, or the other way"
+            raise PlanishError(Diagnostic("E0616", message, help="both are needed at once: keep them apart"))
+        return Change(replace(kernel, body=body))
+
+
+def _same_flow(before: Kernel, after: Kernel) -> bool:
+    """Whether each statement of a nest reads what the same instances wrote as those of another nest, which differs in
+    nothing but the cells; PlanishError E0612 where that cannot be decided."""
+    try:
+        old, new = (find_dependences(extract_scop(kernel)) for kernel in (before, after))
+    except NotAffineError as error:
+        message = f"what is needed when cannot be decided: {error.reason}"
+        raise PlanishError(Diagnostic("E0612", message, help="keep the buffers apart")) from error
+    same = old.flow.is_equal(new.flow) and old.live_in.domain().is_equal(new.live_in.domain())
+    return bool(same)
+
+
+def _buffer(program: Program, target: Target, dimension: int | None) -> Alloc:
+    node = program.path(target)[-1]
+    if not isinstance(node, Alloc):
+        raise PlanishError(Diagnostic("E0602", "the place is no buffer", help="point at one as in `b: _`"))
+    if dimension is not None and not 0 <= dimension < len(node.array.shape):
+        message = f"`{node.array.name}` has {len(node.array.shape)} dimensions, and none with number {dimension}"
+        raise PlanishError(Diagnostic("E0606", message, help="dimensions count from 0"))
+    return node
+
+
+def _reshaped(program: Program, node: Alloc, array: Array, place: Callable[[Indices], Indices]) -> Change:
+    """The kernel with another form of a buffer, its cells at other places."""
+    body = redirect(program.kernel.body, array.name, lambda at: (array.name, place(at)))
+    body = exchange(body, node.label, lambda x: (replace(node, array=array),))
+    return Change(replace(program.kernel, body=simplify_block(body, assumptions=program.kernel.assumptions)))
