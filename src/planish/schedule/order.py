@@ -25,7 +25,7 @@ from planish.astgen.verify import record
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import index, type_of
 from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Let, Reduce, Stmt
-from planish.ir.printer import print_stmt
+from planish.ir.printer import print_expr, print_stmt
 from planish.ir.traverse import loads, walk
 from planish.ir.types import INDEX
 from planish.poly.affine import NotAffineError, source_name
@@ -92,17 +92,18 @@ def _statements_in(block: Block, label: int) -> list[int]:
 @contextmanager
 def _deciding() -> Iterator[None]:
     """What isl or the model cannot decide becomes a PlanishError E0612."""
-    try:
-        with budget(isl.DEFAULT_CONTEXT, OPERATIONS):
+    with budget(isl.DEFAULT_CONTEXT, OPERATIONS):
+        try:
             yield
-    except NotAffineError as error:
-        message = f"whether the step is legal cannot be decided: {error.reason}"
-        raise PlanishError(Diagnostic("E0612", message, help="such a nest cannot be put in another order")) from error
-    except (isl.Error, TypeError) as error:
-        if not is_used_up(isl.DEFAULT_CONTEXT):
-            raise
-        message = "whether the step is legal was not found out in time"
-        raise PlanishError(Diagnostic("E0612", message, help="try it on a smaller part, or fix some sizes")) from error
+        except NotAffineError as error:
+            message = f"whether the step is legal cannot be decided for `{print_expr(error.expr)}`: {error.reason}"
+            advice = "such a nest cannot be put in another order"
+            raise PlanishError(Diagnostic("E0612", message, help=advice)) from error
+        except (isl.Error, TypeError) as error:
+            if not is_used_up(isl.DEFAULT_CONTEXT):
+                raise
+            message, advice = "whether the step is legal was not found out in time", "try it on a smaller part"
+            raise PlanishError(Diagnostic("E0612", message, help=f"{advice}, or fix some sizes")) from error
 
 
 def _check(kernel: Kernel, rewrite: Rewrite, reassociate: bool) -> None:

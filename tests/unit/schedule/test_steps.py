@@ -14,6 +14,7 @@ from planish.core.span import Source
 from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Assign, Reduce
 from planish.ir.parser import parse_kernel
+from planish.schedule import order
 from planish.schedule.combine import attempt, tile, unroll_and_jam
 from planish.schedule.program import Program, Step
 from planish.schedule.script import print_script, run_script
@@ -153,6 +154,20 @@ def test_buffers() -> None:
     check("gemm", *tile, *steps, sizes=sizes)
     check("gemm", *tile, BindExpr("C[_] += _", "B", "b"), LiftAlloc("b: _", 1, expand=False), sizes=sizes)
     check("gemm", *tile, StageMem("i", "B", "b", "register"), SetMemory("b: _", "stack"), sizes=sizes)
+
+
+def test_what_takes_too_long_to_decide_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order, "OPERATIONS", 200)
+    refuse("lu", "E0612", "was not found out in time", Reverse("k"))
+    monkeypatch.undo()
+    refuse("lu", "E0610", "would no longer run before", Reverse("k"))
+
+
+def test_what_is_not_affine_is_refused() -> None:
+    gather = parse_kernel("kernel g(n; i: i32[n], A: f32[n]) { for k in 0 .. n { A[index(i[k])] = 0.0:f32 } }")
+    with pytest.raises(PlanishError) as error:
+        Program.of(gather).apply(Reverse("k"))
+    assert error.value.diagnostic.code == "E0612" and "for `index(i[k])`" in error.value.diagnostic.message
 
 
 def test_names_for_indices_are_seen_through() -> None:
