@@ -25,7 +25,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Expr, index
 from planish.ir.nest import Alloc, Block, For, If, Let, LoopFacts, Stmt
 from planish.ir.simplify import simplify
-from planish.ir.traverse import substitute_block
+from planish.ir.traverse import map_block, map_exprs, substitute_block
 from planish.poly.affine import constant_of
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import Siblings, edit, exchange, path_to
@@ -272,7 +272,7 @@ def _unit_loop(program: Program, target: Target) -> For:
 def _at(loop: For, offset: Expr) -> Block:
     """The body of a loop at the value that lies `offset` behind its first one."""
     value = simplify(Binary("add", loop.lower, offset))
-    return substitute_block(loop.body, {loop.var: value})
+    return map_block(lambda stmt: map_exprs(simplify, stmt), substitute_block(loop.body, {loop.var: value}))
 
 
 def _spliced(block: Block) -> tuple[Stmt, ...]:
