@@ -29,6 +29,7 @@ from planish.poly.affine import NotAffineError, source_name
 from planish.poly.budget import budget, is_used_up
 from planish.poly.coalesce import coalesce
 from planish.poly.listing import list_maps
+from planish.poly.points import small_point
 
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
 
@@ -274,7 +275,7 @@ class _InOrder:
 
     def _explain(self, wrong: isl.UnionMap, after: isl.UnionMap) -> _DifferenceError:
         """An instance that runs too early, and one that should have run before it."""
-        point = _small(wrong.wrap())
+        point = small_point(wrong.wrap())
         one = isl.UnionSet.from_point(point)
         time, params = one.unwrap().range(), one.params()
         sooner = self._later.intersect_range(time).domain()
@@ -285,32 +286,16 @@ class _InOrder:
         pairs = first.lex_lt_union_map(second)
         if pairs.is_empty():
             return _DifferenceError("two instances run in the wrong order", _sizes(point))
-        pair = isl.UnionSet.from_point(_small(pairs.wrap())).unwrap()
+        pair = isl.UnionSet.from_point(small_point(pairs.wrap())).unwrap()
         (a, _), (b, _) = _example(pair.domain()), _example(pair.range())
         return _DifferenceError(f"{a} runs before {b}, which is scheduled before it", _sizes(point))
 
 
 _View = _Once | _InOrder
 
-_SMALL = (3, 8, 20, 100)
-
-
-def _small(points: isl.UnionSet) -> isl.Point:
-    """A point of the set with small sizes, where there is one."""
-    space = points.get_space().params()
-    for most in _SMALL:
-        box = isl.Set.universe(space)
-        for i in range(space.dim(PARAM)):
-            box = box.lower_bound_val(PARAM, i, isl.Val(0)).upper_bound_val(PARAM, i, isl.Val(most))
-        inside = points.intersect_params(box)
-        if not inside.is_empty():
-            return inside.sample_point()
-    return points.sample_point()
-
-
 def _example(points: isl.UnionSet) -> tuple[str, dict[str, int]]:
     """A point of a set of instances, and the sizes for which it is one."""
-    point = _small(points)
+    point = small_point(points)
     at = ", ".join(str(point.get_coordinate_val(SET, i)) for i in range(point.get_space().dim(SET)))
     return f"{point.get_space().get_tuple_name(SET)}({at})", _sizes(point)
 

@@ -32,6 +32,7 @@ from planish.poly.affine import NotAffineError, source_name
 from planish.poly.budget import budget, is_used_up
 from planish.poly.dependence import find_order, reduction_chains, together
 from planish.poly.legality import find_violation
+from planish.poly.points import small_point
 from planish.poly.scop import Scop, extract_scop
 from planish.schedule.nodes import Node, blocks_of, path_to, with_blocks
 
@@ -192,7 +193,7 @@ def _lost(scop: Scop, instances: isl.UnionSet, what: str) -> PlanishError:
 
 
 def _swapped(scop: Scop, broken: isl.UnionMap) -> PlanishError:
-    pair = isl.UnionSet.from_point(_small(broken.wrap())).unwrap()
+    pair = isl.UnionSet.from_point(small_point(broken.wrap())).unwrap()
     first, second = _example(scop, pair.domain()), _example(scop, pair.range())
     cell = _shared_cell(scop, first.name, second.name, pair)
     message = (
@@ -204,7 +205,7 @@ def _swapped(scop: Scop, broken: isl.UnionMap) -> PlanishError:
 
 
 def _shared(scop: Scop, carried: isl.UnionMap) -> PlanishError:
-    pair = isl.UnionSet.from_point(_small(carried.wrap())).unwrap()
+    pair = isl.UnionSet.from_point(small_point(carried.wrap())).unwrap()
     first, second = _example(scop, pair.domain()), _example(scop, pair.range())
     cell = _shared_cell(scop, first.name, second.name, pair)
     message = f"{first.text} for {_values(first.at)} and {second.text} for {_values(second.at)} use the same {cell}"
@@ -224,7 +225,7 @@ class _Example:
 
 
 def _example(scop: Scop, instances: isl.UnionSet) -> _Example:
-    point = _small(instances)
+    point = small_point(instances)
     space = point.get_space()
     statement = scop.statement(space.get_tuple_name(SET))
     at = {name: _whole(point, SET, i) for i, name in enumerate(statement.iterators)}
@@ -234,19 +235,6 @@ def _example(scop: Scop, instances: isl.UnionSet) -> _Example:
 
 def _whole(point: isl.Point, kind: isl.dim_type, position: int) -> int:
     return int(point.get_coordinate_val(kind, position).to_python())
-
-
-def _small(points: isl.UnionSet) -> isl.Point:
-    """A point with small sizes, where there is one."""
-    space = points.get_space().params()
-    for most in (4, 10, 40, 200):
-        box = isl.Set.universe(space)
-        for i in range(space.dim(PARAM)):
-            box = box.lower_bound_val(PARAM, i, isl.Val(0)).upper_bound_val(PARAM, i, isl.Val(most))
-        inside = points.intersect_params(box)
-        if not inside.is_empty():
-            return inside.sample_point()
-    return points.sample_point()
 
 
 def _shared_cell(scop: Scop, first: str, second: str, pair: isl.UnionMap) -> str:
