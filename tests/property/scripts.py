@@ -19,12 +19,12 @@ from planish.ir.traverse import loads
 from planish.schedule.nodes import nodes
 from planish.schedule.program import Cursor, Program, Step
 from planish.schedule.script import print_script, run_script
-from planish.schedule.steps.bands import Reorder, Reverse, Shift, Skew
+from planish.schedule.steps.bands import Reorder, Skew
 from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
 from planish.schedule.steps.control import Hoist, Specialise
 from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.kernels import RenameLoop, Simplify
-from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Tail, Unroll
+from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Tail, Unroll
 from planish.schedule.steps.storage import ReorderDims, ReuseBuffer, SetMemory, SplitDim
 
 CONDITIONS = ("n > 2", "m % 2 == 0", "n >= m", "n == 3 && m < 4", "i % 2 == 0")

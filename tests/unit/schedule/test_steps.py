@@ -18,12 +18,12 @@ from planish.schedule import order
 from planish.schedule.combine import attempt, tile, unroll_and_jam
 from planish.schedule.program import Program, Step
 from planish.schedule.script import print_script, run_script
-from planish.schedule.steps.bands import Reorder, Reverse, Shift, Skew
+from planish.schedule.steps.bands import Reorder, Skew
 from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
 from planish.schedule.steps.control import Hoist, Specialise
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
-from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Tail, Unroll
+from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Tail, Unroll
 from planish.schedule.steps.storage import ReorderDims, ReuseBuffer, SetMemory, SetPrecision, SplitDim
 
 GEMM = """

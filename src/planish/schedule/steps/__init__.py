@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping
 
 from planish.schedule.program import Step
-from planish.schedule.steps.bands import Reorder, Reverse, Shift, Skew
+from planish.schedule.steps.bands import Reorder, Skew
 from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
 from planish.schedule.steps.control import Hoist, Specialise
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
-from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Unroll
+from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
 from planish.schedule.steps.storage import ReorderDims, ReuseBuffer, SetMemory, SetPrecision, SplitDim
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")

@@ -1,4 +1,4 @@
-"""Steps on a band, loops directly inside of each other: they are reordered, skewed, shifted or reversed.
+"""Steps on a band, loops directly inside of each other: they are reordered or skewed.
 
 The iterations of the loops are taken as a set, whatever its shape, and scanned in the new order by `astgen`; bounds
 that depend on outer loops follow.
@@ -86,43 +86,6 @@ class Skew:
         """E0604 where there is no loop directly inside."""
         names = _band(program, self.loop, 2)
         return _change(program, self.loop, (((1, 0), 0), ((self.factor, 1), 0)), names)
-
-
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """Let a loop's variable be larger by `distance`.
-
-    >>> from planish.schedule.example import show_step
-    >>> show_step("for i in 0 .. n { A[i] = 0.0:f32 }", Shift("i", 1))
-    for i in 1 .. n + 1 {
-      A[i - 1] = 0.0:f32
-    }
-    """
-
-    loop: Target
-    distance: int
-
-    def rewrite(self, program: Program) -> Change:
-        """The loop with other bounds."""
-        return _change(program, self.loop, (((1,), self.distance),), _band(program, self.loop, 1))
-
-
-@dataclass(frozen=True, slots=True)
-class Reverse:
-    """Run the iterations of a loop from the last to the first.
-
-    >>> from planish.schedule.example import show_step
-    >>> show_step("for i in 0 .. n { A[i] = 0.0:f32 }", Reverse("i"))
-    for i in -n + 1 .. 1 {
-      A[-i] = 0.0:f32
-    }
-    """
-
-    loop: Target
-
-    def rewrite(self, program: Program) -> Change:
-        """The loop over the negative values."""
-        return _change(program, self.loop, (((-1,), 0),), _band(program, self.loop, 1))
 
 
 def _band(program: Program, target: Target, depth: int) -> tuple[str, ...]:

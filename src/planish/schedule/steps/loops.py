@@ -1,4 +1,4 @@
-"""Steps on one loop: it is split, peeled, unrolled, fused with its neighbour, or distributed over its statements.
+"""Steps on one loop: split, peeled, unrolled, shifted, reversed, fused with the next, distributed over its statements.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.schedule.program import Program
@@ -244,6 +244,57 @@ class Fission:
         return Change(program.kernel, cut)
 
 
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Let a loop's variable be larger by `distance`.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("for i in 0 .. n { A[i] = 0.0:f32 }", Shift("i", 1))
+    for i in 1 .. n + 1 {
+      A[i - 1] = 0.0:f32
+    }
+    """
+
+    loop: Target
+    distance: int
+
+    def rewrite(self, program: Program) -> Change:
+        """The loop with other bounds."""
+
+        def shift(stmt: Stmt) -> tuple[Stmt, ...]:
+            assert isinstance(stmt, For)
+            lower, upper = (simplify(Binary("add", x, index(self.distance))) for x in (stmt.lower, stmt.upper))
+            back = Binary("sub", index(stmt.var), index(self.distance))
+            return (replace(stmt, lower=lower, upper=upper, body=_with(stmt, back)),)
+
+        return Change(program.kernel, lambda body: exchange(body, program.loop(self.loop).label, shift))
+
+
+@dataclass(frozen=True, slots=True)
+class Reverse:
+    """Run the iterations of a loop from the last to the first.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("for i in 0 .. n { A[i] = 0.0:f32 }", Reverse("i"))
+    for i in 0 .. n {
+      A[n - i - 1] = 0.0:f32
+    }
+    """
+
+    loop: Target
+
+    def rewrite(self, program: Program) -> Change:
+        """E0604 where the loop has a step."""
+        loop = _unit_loop(program, self.loop)
+
+        def reverse(stmt: Stmt) -> tuple[Stmt, ...]:
+            assert isinstance(stmt, For)
+            last = Binary("sub", Binary("add", stmt.lower, stmt.upper), index(1))
+            return (replace(stmt, body=_with(stmt, Binary("sub", last, index(stmt.var)))),)
+
+        return Change(program.kernel, lambda body: exchange(body, loop.label, reverse))
+
+
 def _cut_behind(loop: Stmt, label: int) -> tuple[Stmt, ...]:
     assert isinstance(loop, For)
     place = next(i for i, x in enumerate(loop.body.body) if path_to(Block((x,)), label))
@@ -271,8 +322,13 @@ def _unit_loop(program: Program, target: Target) -> For:
 
 def _at(loop: For, offset: Expr) -> Block:
     """The body of a loop at the value that lies `offset` behind its first one."""
-    value = simplify(Binary("add", loop.lower, offset))
-    return map_block(lambda stmt: map_exprs(simplify, stmt), substitute_block(loop.body, {loop.var: value}))
+    return _with(loop, Binary("add", loop.lower, offset))
+
+
+def _with(loop: For, value: Expr) -> Block:
+    """The body of a loop with another value for its variable."""
+    body = substitute_block(loop.body, {loop.var: simplify(value)})
+    return map_block(lambda stmt: map_exprs(simplify, stmt), body)
 
 
 def _spliced(block: Block) -> tuple[Stmt, ...]:
