@@ -68,7 +68,8 @@ class Cursor:
         if not 0 <= place + distance < len(siblings):
             raise _nowhere("there is no statement beside it")
         beside = siblings[place + distance]
-        assert isinstance(beside, Node)
+        if not isinstance(beside, Node):
+            raise _nowhere("what stands beside it is a block with names of its own")
         return Cursor(self.program, beside.label)
 
     def previous(self) -> Cursor:

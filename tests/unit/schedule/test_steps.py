@@ -163,6 +163,13 @@ def test_what_takes_too_long_to_decide_is_refused(monkeypatch: pytest.MonkeyPatc
     refuse("lu", "E0610", "would no longer run before", Reverse("k"))
 
 
+def test_a_block_beside_a_loop_is_no_place() -> None:
+    text = "kernel f(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } { alloc t: f32[] t[] = A[0] A[1] = t[] } }"
+    with pytest.raises(PlanishError) as error:
+        Program.of(parse_kernel(text)).apply(Fuse("i"))
+    assert error.value.diagnostic.code == "E0602" and "block with names" in error.value.diagnostic.message
+
+
 def test_what_is_not_affine_is_refused() -> None:
     gather = parse_kernel("kernel g(n; i: i32[n], A: f32[n]) { for k in 0 .. n { A[index(i[k])] = 0.0:f32 } }")
     with pytest.raises(PlanishError) as error:
