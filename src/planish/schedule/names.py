@@ -30,16 +30,17 @@ def used_names(kernel: Kernel) -> frozenset[str]:
     return frozenset(out)
 
 
-def check_fresh(kernel: Kernel, *names: str) -> None:
-    """That names are identifiers, different, and used for nothing; PlanishError E0603."""
-    taken = set(used_names(kernel))
+def check_fresh(kernel: Kernel, *names: str, free: str = "") -> None:
+    """That names are identifiers, different, and used for nothing, but for one that becomes `free`; PlanishError
+    E0603."""
+    taken = used_names(kernel) - {free}
     for name in names:
         if not name.isidentifier():
             raise PlanishError(Diagnostic("E0603", f"`{name}` is no name", help="use letters, digits and `_`"))
         if name in taken:
             message = f"the name `{name}` is taken in `{kernel.name}`"
             raise PlanishError(Diagnostic("E0603", message, help="choose another name"))
-        taken.add(name)
+        taken |= {name}
 
 
 def _renamed(name: str, at: Indices) -> tuple[str, Indices]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce
+from planish.ir.spelling import UPDATES
 from planish.schedule.nodes import Node, blocks_of, nodes
 
 _NAME = r"[A-Za-z_]\w*"
@@ -24,9 +25,10 @@ _FORMS = (
     ("if", re.compile(r"if\s+(_)\s*:\s*_")),
     ("alloc", re.compile(rf"({_NAME})\s*:\s*_")),
     ("assign", re.compile(rf"({_NAME})\s*(?:\[\s*_\s*\])?\s*=\s*_")),
-    ("reduce", re.compile(rf"({_NAME})\s*(?:\[\s*_\s*\])?\s*(?:\+|\*|min|max|&|\||\^)=\s*_")),
+    *((op, re.compile(rf"({_NAME})\s*(?:\[\s*_\s*\])?\s*{re.escape(text)}\s*_")) for text, op in UPDATES.items()),
 )
 _NUMBER = re.compile(r"(.*?)\s*#(\d+)\s*")
+SPELT = {op: text for text, op in UPDATES.items()}
 HELP = "write a loop's name, or one of `for i in _: _`, `C[_] = _`, `C[_] += _`, `if _: _`, `C: _`; `#2` is the second"
 
 
@@ -69,8 +71,8 @@ def _fits(node: Node, kind: str, name: str) -> bool:
             return kind == "if"
         case Assign(array=own):
             return kind == "assign" and name in (own, "_")
-        case Reduce(array=own):
-            return kind == "reduce" and name in (own, "_")
+        case Reduce(array=own, op=op):
+            return kind == op and name in (own, "_")
         case Alloc(array=array):
             return kind == "alloc" and name in (array.name, "_")
         case Let(var=own):
@@ -86,8 +88,8 @@ def pattern_of(body: Block, node: Node) -> str:
             text = "if _: _"
         case Assign(array=name):
             text = f"{name}[_] = _"
-        case Reduce(array=name):
-            text = f"{name}[_] += _"
+        case Reduce(array=name, op=op):
+            text = f"{name}[_] {SPELT[op]} _"
         case Alloc(array=array):
             text = f"{array.name}: _"
         case Let(var=name):

@@ -22,15 +22,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from html import escape
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.checker import check_kernel
 from planish.ir.nest import Block, For, If, Kernel, Stmt
 from planish.ir.printer import print_kernel, print_stmt
 from planish.schedule.names import name_buffers
-from planish.schedule.nodes import Node, blocks_of, label_kernel, path_to, siblings_of
-from planish.schedule.order import Rewrite, check_order
+from planish.schedule.nodes import Node, blocks_of, exchange, label_kernel, nodes, path_to, siblings_of
+from planish.schedule.order import Rewrite, check_order, check_parallel
 from planish.schedule.pattern import HELP, find_all, pattern_of
 
 MARK = "      # <-"
@@ -78,8 +78,7 @@ class Cursor:
 
     def find(self, pattern: str) -> Cursor:
         """The first statement inside that a pattern fits; PlanishError E0602 where there is none."""
-        labels = {label for part in blocks_of(self.node) for label in find_all(part, pattern)}
-        found = next((x for x in find_all(self.program.kernel.body, pattern) if x in labels), None)
+        found = next((label for part in blocks_of(self.node) for label in find_all(part, pattern)), None)
         if found is None:
             raise _nowhere(f"`{pattern}` fits nothing in it")
         return Cursor(self.program, found)
@@ -91,6 +90,8 @@ Target = str | Cursor
 
 class Step(Protocol):
     """One rewriting step: a dataclass whose fields are its arguments, texts and numbers besides targets."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def rewrite(self, program: Program) -> Change:
         """The program after the step, and why it computes the same; PlanishError where it does not apply."""
@@ -133,9 +134,9 @@ class Program:
         if change.order is not None:
             check_order(self.kernel, change.order, self.reassociate)
             kernel = replace(kernel, body=change.order(kernel.body))
-        kernel = name_buffers(kernel)
+        kernel = label_kernel(name_buffers(kernel))
         check_kernel(kernel, f"schedule step {type(step).__name__}")
-        return replace(self, kernel=label_kernel(kernel), steps=(*self.steps, step))
+        return replace(self, kernel=_with_true_facts(kernel), steps=(*self.steps, step))
 
     def path(self, target: Target | int) -> tuple[Node, ...]:
         """The statements around a target, outermost first, and itself; PlanishError E0601, E0602."""
@@ -175,14 +176,30 @@ class Program:
         return "\n".join(line + (MARK if i == number else "") for i, line in enumerate(lines))
 
 
+def _with_true_facts(kernel: Kernel) -> Kernel:
+    """The kernel whose loops run on threads and in lanes only where that is still right: a step may let iterations
+    share cells, as a box that is copied out does, or two buffers in the same cells."""
+    for loop in [x for x in nodes(kernel.body) if isinstance(x, For) and (x.facts.parallel or x.facts.simd)]:
+        try:
+            check_parallel(kernel, path_to(kernel.body, loop.label), {name for _, name in loop.facts.reductions})
+        except PlanishError:
+            kernel = replace(kernel, body=exchange(kernel.body, loop.label, _in_turn))
+    return kernel
+
+
+def _in_turn(loop: Node) -> tuple[Node, ...]:
+    assert isinstance(loop, For)
+    return (replace(loop, facts=replace(loop.facts, parallel=False, simd=False, reductions=())),)
+
+
 def _plain(step: Step, program: Program) -> Step:
     """The step with patterns in place of cursors, so that it can be written down."""
     values: dict[str, Any] = {}
-    for field in fields(step):  # type: ignore[arg-type]
+    for field in fields(step):
         value = getattr(step, field.name)
         if isinstance(value, Cursor):
             values[field.name] = pattern_of(program.kernel.body, program.path(value)[-1])
-    return replace(step, **values) if values else step  # type: ignore[type-var]
+    return replace(step, **values) if values else step
 
 
 def _nowhere(message: str) -> PlanishError:

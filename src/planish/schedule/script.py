@@ -52,7 +52,7 @@ def print_script(steps: Sequence[Step]) -> str:
 def print_step(step: Step) -> str:
     """A step as a script has it; arguments at their defaults are left out."""
     parts = []
-    for field in fields(step):  # type: ignore[arg-type]
+    for field in fields(step):
         value = getattr(step, field.name)
         if field.default is MISSING:
             parts.append(_literal(value))
@@ -97,7 +97,7 @@ def _read(stmt: ast.stmt, source: Source) -> Line:
         advice = f"did you mean `{near[0]}`?" if near else f"the steps: {', '.join(STEPS)}"
         raise PlanishError(Diagnostic("E0621", f"there is no step `{name}`", span, advice), source)
     values: dict[str, Any] = {}
-    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    known = [field.name for field in fields(kind)]
     for number, argument in enumerate(args):
         if number >= len(known):
             raise _misfit(f"`{name}` takes {len(known)} arguments at most", argument, name, source)
@@ -107,7 +107,7 @@ def _read(stmt: ast.stmt, source: Source) -> Line:
             what = "is given twice" if keyword.arg in values else "is no argument of it"
             raise _misfit(f"`{name}`: `{keyword.arg}` {what}", keyword.value, name, source)
         values[keyword.arg] = _value(keyword.value, kind, keyword.arg, name, source)
-    for field in fields(kind):  # type: ignore[arg-type]
+    for field in fields(kind):
         if field.default is MISSING and field.name not in values:
             raise _misfit(f"`{name}` lacks the argument `{field.name}`", stmt, name, source)
     return Line(kind(**values), span)
@@ -153,7 +153,7 @@ def _describe(hint: Any) -> str:
 
 
 def _misfit(message: str, node: ast.AST, name: str, source: Source) -> PlanishError:
-    names = ", ".join(field.name for field in fields(STEPS[name]))  # type: ignore[arg-type]
+    names = ", ".join(field.name for field in fields(STEPS[name]))
     return PlanishError(Diagnostic("E0622", message, _span(node, source), f"{name}({names})"), source)
 
 

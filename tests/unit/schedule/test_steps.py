@@ -210,6 +210,13 @@ def test_buffers_of_another_form() -> None:
     assert error.value.diagnostic.code == "E0616"
 
 
+TWO_ARRAYS = """
+kernel two_arrays(n; A: f32[n], B: f32[n])
+{
+  for i in 1 .. n { A[i] = 1.0:f32 }
+  for j in 1 .. n { B[j] = A[j - 1] }
+}
+"""
 SWAP = """
 kernel swap(n; A: f32[n], B: f32[n])
 {
@@ -228,6 +235,43 @@ kernel swap(n; A: f32[n], B: f32[n])
   }
 }
 """
+
+
+PAIRS = """
+kernel pairs(n; A: f32[n], B: f32[n])
+  assume n >= 8
+{
+  alloc s: f32[8]
+  alloc t: f32[8]
+  for a in 0 .. 8 { t[a] = A[a] }
+  for i in 0 .. 7 { s[i] = t[i + 1] }
+  for b in 0 .. 7 { B[b] = s[b] }
+}
+"""
+APART = "kernel apart(n; A: f32[n]) assume n >= 10 { for i in 0 .. 2 { for j in 0 .. 2 { A[i + 2 * j] = 1.0:f32 } } }"
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        (PAIRS, (Parallelise("i"), ReuseBuffer("t: _", "s: _"))),
+        (APART, (Parallelise("i"), StageMem("j", "A", "part"))),
+        (TWO_ARRAYS, (Vectorise("j"), Vectorise("i"), Fuse("i"))),
+    ],
+)
+def test_loops_lose_their_threads_where_a_step_lets_iterations_share(text: str, steps: tuple[Step, ...]) -> None:
+    before = Program.of(parse_kernel(text))
+    after = before.apply(*steps)
+    assert "parallel" not in after.show() and "simd" not in after.show()
+    for n in (10, 12):
+        assert run(after, {"n": n}) == run(before, {"n": n})
+
+
+def test_a_value_that_is_named_is_read_too() -> None:
+    text = "kernel f(n; A: f32[4]) { for i in 0 .. 4 { let x = A[0]  A[1] += x } }"
+    with pytest.raises(PlanishError) as error:
+        Program.of(parse_kernel(text)).apply(StageMem("i", "A", "a", accumulate=True))
+    assert error.value.diagnostic.code == "E0606" and "only added to" in error.value.diagnostic.message
 
 
 def test_lanes_and_threads() -> None:
@@ -317,6 +361,9 @@ STRUCTURE = [
     ("gemm", "E0605", "is no size", (PartialEval("x", 4),)),
     ("gemm", "E0605", "against an assumption", (Assume("n >= 8"), PartialEval("n", 4))),
     ("gemm", "E0605", "is no size", (Assume("i >= 8"),)),
+    ("gemm", "E0605", "is no condition over sizes", (Assume("n + 8"),)),
+    ("gemm", "E0603", "the name `x` is taken", (Split("i", 4, ("x", "x")),)),
+    ("gemm", "E0602", "`C[_] *= _` fits nothing", (Fission("C[_] *= _"),)),
     ("gemm", "E0606", "no constant extent", (StageMem("i", "C", "c"),)),
     ("gemm", "E0606", "is not used there", (StageMem("i", "D", "c"),)),
     ("gemm", "E0603", "the name `A` is taken", (StageMem("p", "C", "A"),)),
@@ -326,7 +373,7 @@ STRUCTURE = [
     ("gemm", "E0606", "none with number 0", (BindExpr("C[_] += _", "A", "a"), SplitDim("a: _", 0, 2))),
     ("gemm", "E0602", "no buffer", (SetMemory("i", "stack"),)),
     ("gemm", "E0605", "`p` is no size and no loop around", (Specialise("i", "p < 3"),)),
-    ("gemm", "E0605", "that is no condition", (Specialise("i", "m + 1"),)),
+    ("gemm", "E0605", "is no condition over sizes", (Specialise("i", "m + 1"),)),
     ("gemm", "E0606", "may reach outside", (Split("j", 8, ("jo", "ji"), "short"), StageMem("ji", "C", "c"))),
     ("gemm", "E0606", "registers are not counted", (*BOUND, LiftAlloc("a: _", 1), SetMemory("a: _", "register"))),
     ("gemm", "E0606", "not two buffers", (*BOUND, ReuseBuffer("a: _", "a: _"))),

@@ -21,9 +21,9 @@ import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, index, type_of
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Memory, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Memory, Reduce, Stmt
 from planish.ir.simplify import simplify, simplify_block
-from planish.ir.traverse import children, loads, map_expr, variables, walk
+from planish.ir.traverse import children, expressions, loads, map_expr, variables, walk
 from planish.ir.types import BOOL
 from planish.poly.affine import NotAffineError, isl_name
 from planish.poly.dependence import find_dependences
@@ -225,9 +225,7 @@ def _check_only_added(program: Program, body: Block, array: str) -> None:
     for stmt in walk(body):
         added = isinstance(stmt, Reduce) and stmt.array == array and stmt.op == "add"
         wrong = isinstance(stmt, Assign | Reduce) and stmt.array == array and not added
-        read = isinstance(stmt, Assign | Reduce) and any(
-            load.array == array for x in (*stmt.index, stmt.value) for load in loads(x)
-        )
+        read = any(load.array == array for x in expressions(stmt) for load in loads(x))
         if wrong or read:
             message = f"`{array}` is not only added to there"
             raise PlanishError(Diagnostic("E0606", message, help="stage it without accumulate"))
@@ -332,9 +330,6 @@ class LiftAlloc:
 
         body = edit(kernel.body, node.label, without)
         body = redirect(body, array.name, lambda own: (array.name, (*at, *own)))
-        for loop in around if not self.expand else ():
-            # Iterations that share cells depend on each other.
-            body = exchange(body, loop.label, _without_facts)
         body = exchange(body, outermost.label, lambda loop: (replace(node, array=lifted), loop))
         return Change(replace(kernel, body=body))
 
@@ -348,10 +343,6 @@ class LiftAlloc:
         if left:
             message = f"an iteration may read from `{array.name}` what another one wrote"
             raise PlanishError(Diagnostic("E0606", message, help="lift it with expand=True"))
-
-
-def _without_facts(stmt: Stmt) -> tuple[Stmt]:
-    return (replace(stmt, facts=LoopFacts()),) if isinstance(stmt, For) else (stmt,)
 
 
 def _trips(kernel: Kernel, path: Sequence[Node], loop: For) -> Expr:

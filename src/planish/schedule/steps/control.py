@@ -19,14 +19,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Compare, Expr, type_of
+from planish.ir.expr import Compare, Expr
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
-from planish.ir.parser import parse_expr
 from planish.ir.traverse import expressions, loads, variables, walk
-from planish.ir.types import BOOL
 from planish.schedule.nodes import Node, Siblings, edit, exchange
 from planish.schedule.program import Change, Program, Target
 from planish.schedule.reach import always
+from planish.schedule.steps.kernels import read_condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +57,8 @@ class Specialise:
         """E0605 where the condition is over anything but sizes and the loops around; E0604 for a buffer; E0401 for what
         is no expression."""
         path = program.path(self.at)
-        condition = parse_expr(self.condition)
-        known = {*program.kernel.sizes, *(node.var for node in path[:-1] if isinstance(node, For))}
-        stray = sorted(variables(condition) - known)
-        if type_of(condition) != BOOL or loads(condition) or stray:
-            message = f"`{stray[0]}` is no size and no loop around" if stray else "that is no condition over sizes"
-            raise PlanishError(Diagnostic("E0605", message, help=f"there are {', '.join(sorted(known)) or 'none'}"))
-
+        around = [node.var for node in path[:-1] if isinstance(node, For)]
+        condition = read_condition(self.condition, (*program.kernel.sizes, *around))
         if isinstance(path[-1], Alloc | Let):
             message = "what is made there would not reach the statements after it"
             raise PlanishError(Diagnostic("E0604", message, help="point at a loop or another statement"))

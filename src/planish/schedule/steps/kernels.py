@@ -14,14 +14,16 @@ kernel clear(A: f32[4])
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Expr, index
+from planish.ir.expr import Expr, index, type_of
 from planish.ir.nest import Alloc, Array, Block, For, Stmt
 from planish.ir.parser import parse_expr
 from planish.ir.simplify import simplify, simplify_block
-from planish.ir.traverse import map_block, substitute, substitute_block, variables
+from planish.ir.traverse import loads, map_block, substitute, substitute_block, variables
+from planish.ir.types import BOOL
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import exchange
 from planish.schedule.program import Change, Program, Target
@@ -125,10 +127,8 @@ class Assume:
     condition: str
 
     def rewrite(self, program: Program) -> Change:
-        """E0605 where it is over anything but sizes; E0401 for what is no condition."""
-        condition = parse_expr(self.condition)
-        for name in sorted(variables(condition)):
-            _check_size(program, name)
+        """E0605 where it is no condition, or over anything but sizes; E0401 for what is no expression."""
+        condition = read_condition(self.condition, program.kernel.sizes)
         return Change(replace(program.kernel, assumptions=(*program.kernel.assumptions, condition)))
 
 
@@ -151,6 +151,16 @@ class Simplify:
             return simplify_block(body, assumptions=kernel.assumptions)
 
         return Change(kernel, rewrite)
+
+
+def read_condition(text: str, names: Collection[str]) -> Expr:
+    """A condition over some names; PlanishError E0605 for another one, E0401 for what is no expression."""
+    condition = parse_expr(text)
+    stray = sorted(variables(condition) - set(names))
+    if type_of(condition) != BOOL or loads(condition) or stray:
+        message = f"`{stray[0]}` is no size and no loop around" if stray else f"`{text}` is no condition over sizes"
+        raise PlanishError(Diagnostic("E0605", message, help=f"there are {', '.join(sorted(names)) or 'none'}"))
+    return condition
 
 
 def _check_size(program: Program, name: str) -> None:

@@ -9,7 +9,7 @@ kernel z(n; A: f32[n])
   for i in 0 .. min(2, n) {
     A[i] = 0.0:f32
   }
-  for i in 2 .. n {
+  for i in min(2, n) .. n {
     A[i] = 0.0:f32
   }
 }
@@ -23,7 +23,7 @@ from typing import Literal
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Expr, index
-from planish.ir.nest import Alloc, Block, For, If, Let, LoopFacts, Stmt
+from planish.ir.nest import Alloc, Block, For, If, Let, Stmt
 from planish.ir.simplify import simplify
 from planish.ir.traverse import map_block, map_exprs, substitute_block
 from planish.poly.affine import constant_of
@@ -65,7 +65,7 @@ class Split:
         loop = _unit_loop(program, self.loop)
         if self.factor < 1:
             raise PlanishError(Diagnostic("E0604", f"a loop is not split by {self.factor}", help="use 1 or more"))
-        check_fresh(program.kernel, *(name for name in self.names if name != loop.var))
+        check_fresh(program.kernel, *self.names, free=loop.var)
         path = program.path(loop.label)
         count: Expr = simplify(Binary("sub", loop.upper, loop.lower))
         left = Compare("eq", Binary("mod", count, index(self.factor)), index(0))
@@ -126,19 +126,13 @@ class Peel:
         end = loop.lower if self.count >= 0 else loop.upper
         at: Expr = Binary("add", end, index(self.count))
         path = program.path(loop.label)
-        if self.count >= 0:
-            if not always(program.kernel, path, Compare("le", at, loop.upper)):
-                first = simplify(Binary("min", at, loop.upper))
-            else:
-                first = simplify(at)
-            cuts = (first, simplify(at))
-        else:
-            at = at if always(program.kernel, path, Compare("ge", at, loop.lower)) else Binary("max", at, loop.lower)
-            cuts = (simplify(at), simplify(at))
+        fits: Expr = Compare("le", at, loop.upper) if self.count >= 0 else Compare("ge", at, loop.lower)
+        within: Expr = Binary("min", at, loop.upper) if self.count >= 0 else Binary("max", at, loop.lower)
+        cut = simplify(at if always(program.kernel, path, fits) else within)
 
         def peel(stmt: Stmt) -> tuple[Stmt, ...]:
             assert isinstance(stmt, For)
-            return replace(stmt, upper=cuts[0]), replace(stmt, lower=cuts[1])
+            return replace(stmt, upper=cut), replace(stmt, lower=cut)
 
         return Change(program.kernel, lambda body: exchange(body, loop.label, peel))
 
@@ -178,7 +172,6 @@ class Fuse:
 
     >>> from planish.schedule.example import show_step
     >>> text = "for i in 0 .. n { A[i] = 0.0:f32 } for j in 0 .. n { B[j] = A[j] }"
-    >>> from planish.schedule.example import show_step
     >>> show_step(text, Fuse("i"))
     for i in 0 .. n {
       A[i] = 0.0:f32
@@ -201,9 +194,7 @@ class Fuse:
             first, second = siblings[place], siblings[place + 1]
             assert isinstance(first, For) and isinstance(second, For)
             inner = (*first.body.body, *substitute_block(second.body, {second.var: index(first.var)}).body)
-            # What is known of the loops apart need not hold for both together.
-            whole = replace(first, body=Block(inner), facts=LoopFacts())
-            return (*siblings[:place], whole, *siblings[place + 2 :])
+            return (*siblings[:place], replace(first, body=Block(inner)), *siblings[place + 2 :])
 
         return Change(program.kernel, lambda body: edit(body, loop.label, fuse))
 
@@ -260,6 +251,7 @@ class Shift:
 
     def rewrite(self, program: Program) -> Change:
         """The loop with other bounds."""
+        loop = program.loop(self.loop)
 
         def shift(stmt: Stmt) -> tuple[Stmt, ...]:
             assert isinstance(stmt, For)
@@ -267,7 +259,7 @@ class Shift:
             back = Binary("sub", index(stmt.var), index(self.distance))
             return (replace(stmt, lower=lower, upper=upper, body=_with(stmt, back)),)
 
-        return Change(program.kernel, lambda body: exchange(body, program.loop(self.loop).label, shift))
+        return Change(program.kernel, lambda body: exchange(body, loop.label, shift))
 
 
 @dataclass(frozen=True, slots=True)
