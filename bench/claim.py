@@ -46,6 +46,11 @@ def at_least(name: str, value: float, bar: float) -> Claim:
     return Claim(name, value, bar, value >= bar)
 
 
+def at_most(name: str, value: float, bar: float) -> Claim:
+    """A claim that holds up to the bar."""
+    return Claim(name, value, bar, value <= bar)
+
+
 def below(name: str, value: float, bar: float) -> Claim:
     """A claim that holds below the bar."""
     return Claim(name, value, bar, value < bar)

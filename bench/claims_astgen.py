@@ -12,7 +12,7 @@ from pathlib import Path
 import astgen
 from astgen import Row
 from astgen_cases import WANTED, find_inputs, name_inputs
-from claim import Claim, Note, at_least, below
+from claim import Claim, Note, at_least, at_most, below
 from claims_nests import examine_rest
 from record import geometric_mean
 
@@ -37,7 +37,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     else:
         rows = astgen.race(paths, show=lambda line: None)
         astgen.store(rows)
-    yield from judge(rows, len(rows) if quick else INPUTS, sample=quick)
+    yield from judge(rows, len(rows) if quick else INPUTS, whole=astgen.stored() if quick else rows)
     yield from examine_rest(quick)
 
 
@@ -54,9 +54,9 @@ def race_sample(paths: Sequence[Path]) -> list[Row]:
     return out
 
 
-def judge(rows: Sequence[Row], inputs: int, sample: bool = False) -> Iterator[Claim | Note]:
-    """The claims on the rows of a race, of which there should be `inputs`; the notes name who is to blame. In a
-    `sample` one input is more than a per cent, so that it makes no claims on shares."""
+def judge(rows: Sequence[Row], inputs: int, whole: Sequence[Row]) -> Iterator[Claim | Note]:
+    """The claims on the rows of a race, of which there should be `inputs`; the notes name who is to blame. Of a sample
+    one input is more than a per cent, so that shares are those of the `whole` race that is stored."""
     if not rows:
         yield Note("no race is stored: run `python bench/astgen.py`")
         return
@@ -68,12 +68,7 @@ def judge(rows: Sequence[Row], inputs: int, sample: bool = False) -> Iterator[Cl
     raced = [row for row in rows if not row.isl.failure]
     good = [row for row in raced if row.compared]
     yield at_least("astgen.verified", sum(row.verified for row in rows), inputs)
-    worse = at_most("astgen.worse_share", _share(raced, lambda row: bool(row.ours.failure) or row.overhead > 1), 0.02)
-    fewer = at_least("astgen.copies_share", _share(raced, keeps_copies), 0.95)
-    if sample:
-        yield Note(f"{len(raced)} inputs are too few for shares: worse {worse.value:.3f}, copies {fewer.value:.3f}")
-    else:
-        yield from (worse, fewer)
+    yield from judge_shares([row for row in whole if not row.isl.failure])
     yield at_most("astgen.overhead_ratio", geometric_mean([row.overhead for row in good]), 0.9)
     yield Note(
         "with isl's bounds, too, computed once an entry: "
@@ -82,6 +77,15 @@ def judge(rows: Sequence[Row], inputs: int, sample: bool = False) -> Iterator[Cl
     )
     yield at_most("astgen.seconds_ratio", geometric_mean([row.seconds for row in good]), 2)
     yield below("astgen.worst_seconds", max(find_seconds(row) for row in rows), astgen.SECONDS)
+
+
+def judge_shares(raced: Sequence[Row]) -> Iterator[Claim | Note]:
+    """How many inputs are worse than isl's, by what runs and by the copies in the text."""
+    if not raced:
+        yield Note("no race is stored, and a sample tells no shares of some per cent: run `python bench/astgen.py`")
+        return
+    yield at_most("astgen.worse_share", _share(raced, lambda row: bool(row.ours.failure) or row.overhead > 1), 0.02)
+    yield at_least("astgen.copies_share", _share(raced, keeps_copies), 0.95)
 
 
 def keeps_copies(row: Row) -> bool:
@@ -102,11 +106,6 @@ BLAME: dict[str, Callable[[Row], object]] = {
     "more executed than isl's": lambda row: row.compared and row.overhead > 1,
     "more copies than isl's": lambda row: row.compared and not keeps_copies(row),
 }
-
-
-def at_most(name: str, value: float, bar: float) -> Claim:
-    """A claim that holds up to the bar."""
-    return Claim(name, value, bar, value <= bar)
 
 
 def _share(rows: Sequence[Row], select: Callable[[Row], bool]) -> float:

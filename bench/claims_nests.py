@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import codesize
-from claim import Claim, Note, at_least
+from claim import Claim, Note, at_least, at_most
 from record import RESULTS
 
 from planish.astgen.formats import generate_input, load_input
@@ -60,21 +60,12 @@ def judge_sizes() -> Iterator[Claim | Note]:
     over = list(codesize.losses(rows))
     for text in over:
         yield Note(text)
-    yield at_most_zero("astgen.cells_above_isl", len(over))
+    yield at_most("astgen.cells_above_isl", len(over), 0)
     found = [x for x in rows if (x.case, x.tool, x.compiler) == (SIMPLE, "ours", "clang")]
     if found:
         best = min(found, key=lambda x: (x.size, x.instructions))
-        yield _at_most("astgen.modulo_bytes", best.size, UNSIGNED[0])
-        yield _at_most("astgen.modulo_instructions", best.instructions, UNSIGNED[1])
-
-
-def at_most_zero(name: str, value: float) -> Claim:
-    """A claim that something does not occur."""
-    return _at_most(name, value, 0)
-
-
-def _at_most(name: str, value: float, bar: float) -> Claim:
-    return Claim(name, value, bar, value <= bar)
+        yield at_most("astgen.modulo_bytes", best.size, UNSIGNED[0])
+        yield at_most("astgen.modulo_instructions", best.instructions, UNSIGNED[1])
 
 
 def _is_proven(path: Path) -> bool:
@@ -89,7 +80,7 @@ def judge_maps(count: int) -> Iterator[Claim | Note]:
     yield Note(f"{count} random maps: {seen['proven']} proven, {seen['given up']} too much work for isl")
     for fault in faults[:3]:
         yield Note(fault.splitlines()[0])
-    yield at_most_zero("astgen.maps_wrong", len(faults))
+    yield at_most("astgen.maps_wrong", len(faults), 0)
 
 
 def judge_tiles(quick: bool) -> Iterator[Claim | Note]:

@@ -31,7 +31,7 @@ from planish.astgen.project import Actor, pad_range
 from planish.astgen.state import Instantiate, State, start
 from planish.ir.nest import Block, LoopFacts
 from planish.ir.simplify import simplify_block
-from planish.ir.traverse import expressions, takes_work, walk
+from planish.ir.traverse import has_work
 from planish.poly.coalesce import coalesce, coalesce_function
 from planish.poly.expression import aff_expr, select_expr, set_condition
 from planish.poly.listing import list_maps, list_pieces, unite_maps
@@ -159,7 +159,7 @@ def _finish(grafts: Sequence[Graft], state: State) -> Block:
     """The nest of all that was generated, simplified with what is known of the parameters."""
     known = state.context
     nest = Block(tuple(materialise(grafts, known, ())))
-    if not any(takes_work(x) for stmt in walk(nest) for x in expressions(stmt)):
+    if not has_work(nest):
         return nest
     assumptions = () if known.plain_is_universe() else (set_condition(known, ()),)
     return simplify_block(nest, assumptions=assumptions, normal=True)

@@ -36,12 +36,11 @@ from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
 from planish.ir.sums import Ranges, Sum, atom, extreme_sum, operands, quotient_sum, quotients, reduced, size, sum_of
 from planish.ir.traverse import (
     children,
-    expressions,
+    has_work,
     loads,
     map_exprs,
     takes_work,
     variables,
-    walk,
     walk_expr,
     with_children,
 )
@@ -169,7 +168,7 @@ def simplify_block(
 
 
 def _simplify_block(block: Block, known: Known) -> Block:
-    if known.normal and not any(takes_work(x) for stmt in walk(block) for x in expressions(stmt)):
+    if known.normal and not has_work(block):
         return block
     out: list[Stmt] = []
     for stmt in block.body:

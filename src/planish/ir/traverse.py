@@ -106,6 +106,11 @@ def takes_work(expr: Expr) -> bool:
     return False
 
 
+def has_work(block: Block) -> bool:
+    """Whether there is a division, an extremum or a choice in any expression of a nest."""
+    return any(takes_work(x) for stmt in walk(block) for x in expressions(stmt))
+
+
 def loads(expr: Expr) -> tuple[Load, ...]:
     """Every load in an expression, outer ones first."""
     return tuple(x for x in walk_expr(expr) if isinstance(x, Load))

@@ -86,14 +86,14 @@ def test_rows_are_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     ],
 )
 def test_what_is_short(row: Row, short: set[str]) -> None:
-    found = [x for x in judge([row], 1) if isinstance(x, Claim)]
+    found = [x for x in judge([row], 1, [row]) if isinstance(x, Claim)]
     assert {x.name.removeprefix("astgen.") for x in found if not x.ok} == short
     assert len(found) == 6
 
 
 def test_no_answer_is_no_success() -> None:
     row = replace(ROW, ours=Side(failure="no answer in 5 s"))
-    short = {x.name.removeprefix("astgen.") for x in judge([row], 1) if isinstance(x, Claim) and not x.ok}
+    short = {x.name.removeprefix("astgen.") for x in judge([row], 1, [row]) if isinstance(x, Claim) and not x.ok}
     assert short >= {"verified", "worse_share", "copies_share", "worst_seconds"}
     endless = Side(failure="a loop of a has no bound")
     refused = replace(ROW, ours=endless, isl=Side(failure="the loop over c0 has no upper bound"))
