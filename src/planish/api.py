@@ -32,6 +32,7 @@ from planish.emit.standalone import emit_standalone
 from planish.frontend.c.unit import CFile, CFunction
 from planish.frontend.python.reader import PythonKernel, read_python, read_python_source
 from planish.ir.nest import Kernel
+from planish.ir.types import Floats
 from planish.pipeline import (
     FunctionResult,
     Options,
@@ -49,7 +50,7 @@ from planish.run.callable import NativeFunction
 from planish.run.cases import check_cases, signature_of
 from planish.run.entry import entry_text
 from planish.run.meaning import confirm_meaning
-from planish.run.selection import Floats, Workbench
+from planish.run.selection import Workbench
 from planish.run.toolchain import compile_library
 from planish.schedule.automatic.plan import prepare
 from planish.schedule.program import Program
@@ -199,7 +200,7 @@ def program(
         message = f"`{chosen.name}` has {len(chosen.regions)} nests, and one is scheduled at a time"
         raise PlanishError(Diagnostic("E0623", message, chosen.span, "make it a function of its own"), file.source)
     try:
-        return Program.of(prepare(chosen.regions[0].kernel).kernel, fp == "reassociate")
+        return Program.of(prepare(chosen.regions[0].kernel).kernel, fp)
     except NotAffineError as error:
         message = f"the nest of `{chosen.name}` cannot be scheduled: {error.reason}"
         raise PlanishError(Diagnostic("E0612", message, chosen.regions[0].span), file.source) from error

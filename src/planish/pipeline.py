@@ -26,9 +26,10 @@ from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.unit import CFile, CFunction, Region
 from planish.ir.checker import check_kernel
+from planish.ir.types import Floats
 from planish.poly.affine import NotAffineError
 from planish.run.cases import Known, check_cases, clock_case, signature_of
-from planish.run.selection import Floats, Selection, Version, Workbench, select
+from planish.run.selection import Selection, Version, Workbench, select
 from planish.run.toolchain import choose_compiler
 from planish.schedule.automatic.plan import Candidate, Prepared, plan, prepare
 from planish.schedule.follow import follow
@@ -172,7 +173,7 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
         prepared = prepare(region.kernel)
         reassociate = options.fp == "reassociate"
         if options.script is not None:
-            prepared, made = follow(prepared, options.script, reassociate)
+            prepared, made = follow(prepared, options.script, options.fp)
             candidates: tuple[Candidate, ...] = (made,)
         else:
             candidates = plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
@@ -288,7 +289,8 @@ def _place(span: Span | None) -> str:
 
 def compose(text: str, replacements: list[Replacement] | tuple[Replacement, ...], banner: str) -> str:
     """The user's text with replacements in place."""
-    prologue = emit_prologue([r.function for r in replacements], [r.patch.text for r in replacements])
+    headers = tuple(dict.fromkeys(header for r in replacements for header in r.headers))
+    prologue = emit_prologue([r.function for r in replacements], [r.patch.text for r in replacements], headers)
     return assemble(text, [r.patch for r in replacements], banner, prologue)
 
 

@@ -40,7 +40,7 @@ def make_script(seed: int, count: Counter[str] | None = None) -> Program:
     """The program of a seed after up to twelve random steps; `count` hears of the legal ones and of the others."""
     rng = random.Random(seed)
     tally: Counter[str] = Counter() if count is None else count
-    program = Program.of(make_program(seed).kernel, reassociate=False)
+    program = Program.of(make_program(seed).kernel, "contract")
     for number in range(rng.randint(1, MOST_STEPS)):
         if sum(1 for _ in nodes(program.kernel.body)) > MOST_NODES:
             break
@@ -133,5 +133,5 @@ def check_script(seed: int, names: tuple[str, ...], count: Counter[str]) -> list
     fault = compare(random_program, made.kernel, f"script {seed}:\n{script}")
     if fault is not None:
         return [fault]
-    again = run_script(Program.of(random_program.kernel, reassociate=False), Source("again.sched", script))
+    again = run_script(Program.of(random_program.kernel, "contract"), Source("again.sched", script))
     return [] if again.kernel == made.kernel else [f"script {seed} does not make the same again:\n{script}"]

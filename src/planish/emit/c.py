@@ -18,8 +18,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
+from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.context import Context
 from planish.emit.expression import (
+    POSTFIX,
     PREFIX,
     PRODUCT,
     SHIFT,
@@ -30,9 +32,26 @@ from planish.emit.expression import (
     helper_suffix,
 )
 from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, type_of
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Stmt
-from planish.ir.traverse import expressions, map_block, walk, walk_expr
+from planish.ir.nest import (
+    PLAIN_MEMORIES,
+    Alloc,
+    Array,
+    Assign,
+    Block,
+    For,
+    If,
+    Kernel,
+    Let,
+    Reduce,
+    ReduceOp,
+    Stmt,
+)
+from planish.ir.printer import print_expr, print_stmt
+from planish.ir.traverse import blocks_of, expressions, map_block, walk, walk_expr
 from planish.ir.types import BOOL, F16, I32, I64, Type
+from planish.isa.instruction import Catalogue
+from planish.isa.shipped import shipped
+from planish.poly.matching import match_nest, register_rank
 
 _WIDTH = 100
 
@@ -62,6 +81,7 @@ def emit_function(
     noalias: bool = False,
     comment: str = "",
     reserved: Collection[str] = (),
+    catalogue: Catalogue | None = None,
 ) -> str:
     """The kernel as a `static` function of its sizes, scalars and arrays, in this order.
 
@@ -69,14 +89,53 @@ def emit_function(
     there was no memory, in which case nothing was done. `threads` heeds parallel loops (OpenMP), `strict` keeps the
     order of float reductions, `noalias` promises that no two arrays overlap, `reserved` are further names to avoid
     (the user's macros). Arrays of rank 2 and more are never `const`, since C11 does not convert pointers to arrays so;
-    an argument of another but compatible type passes as `(void *)argument`. PlanishError E0710 for bf16; ValueError
-    for a `dram` array below the top level.
+    an argument of another but compatible type passes as `(void *)argument`. `catalogue` has the instructions that loops
+    are done by (those that come with Planish where None). PlanishError E0710 for bf16, E0711 where lanes of a register
+    are touched but not by an instruction; ValueError for a `dram` array below the top level.
     """
     if any(isinstance(x, Alloc) and _is_heap(x.array) for s in kernel.body.body for x in _below(s)):
         raise ValueError(f"{kernel.name}: a dram array is allocated below the top level of the kernel")
-    function = _Function(without_dead(kernel), name, threads, strict, noalias)
+    kernel = without_dead(kernel)
+    check_lanes(kernel)
+    function = _Function(kernel, name, threads, strict, noalias, catalogue or shipped())
     function.reserve(frozenset(reserved))
     return function.text(comment)
+
+
+def headers_of(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[str, ...]:
+    """The headers that the instructions of a kernel need."""
+    known = catalogue or shipped()
+    names = {x.facts.instruction for x in walk(kernel.body) if isinstance(x, For) and x.facts.instruction}
+    return tuple(sorted({known.instruction(name).header for name in names} - {""}))
+
+
+def supports_of(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[str, ...]:
+    """The C texts that the instructions of a kernel need, in the order in which they are used."""
+    known = catalogue or shipped()
+    names = [x.facts.instruction for x in walk(kernel.body) if isinstance(x, For) and x.facts.instruction]
+    return tuple(dict.fromkeys(known.instruction(name).support for name in names if known.instruction(name).support))
+
+
+def check_lanes(kernel: Kernel) -> None:
+    """That lanes of vector registers are touched by instructions only; PlanishError E0711."""
+    kinds = {x.array.name: x.array.memory for x in walk(kernel.body) if isinstance(x, Alloc)}
+    vectors = {name: kind for name, kind in kinds.items() if kind not in PLAIN_MEMORIES}
+
+    def visit(stmt: Stmt) -> None:
+        if isinstance(stmt, For) and stmt.facts.instruction:
+            return
+        used = {x.array for e in expressions(stmt) for x in walk_expr(e) if isinstance(x, Load)}
+        used |= {stmt.array} if isinstance(stmt, Assign | Reduce) else set()
+        for name in sorted(used & set(vectors)):
+            message = f"`{print_stmt(stmt)}` touches lanes of `{name}`, which is in {vectors[name]}"
+            advice = "replace the loop over its lanes by an instruction"
+            raise PlanishError(Diagnostic("E0711", message, getattr(stmt, "span", None), advice))
+        for inner in blocks_of(stmt):
+            for x in inner.body:
+                visit(x)
+
+    for stmt in kernel.body.body:
+        visit(stmt)
 
 
 def _below(stmt: Stmt) -> Iterator[Stmt]:
@@ -131,6 +190,7 @@ class _Function:
     threads: bool
     strict: bool
     noalias: bool
+    catalogue: Catalogue
     spelt: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
@@ -223,6 +283,8 @@ class _Function:
                 self.lines.append(f"{indent}{{")
                 self.block(stmt, context, indent + "  ")
                 self.lines.append(f"{indent}}}")
+            case For() if stmt.facts.instruction:
+                self.lines.append(indent + self.instruction(stmt, context))
             case For():
                 self.loop(stmt, context, indent)
             case If():
@@ -261,6 +323,11 @@ class _Function:
         context = replace(context, cells=context.cells - {array.name})
         if _is_heap(array):
             return context
+        kind = self.catalogue.memory(array.memory)
+        if kind is not None:
+            rows = array.shape[: register_rank(array, kind.bits)]
+            self.lines.append(f"{indent}{kind.types[array.type]} {self.spelt[array.name]}{_extents(rows, context)};")
+            return context
         constant = all(isinstance(x, Const) for x in array.shape)
         aligned = "_Alignas(64) " if array.shape and constant else ""
         name = self.spelt[array.name]
@@ -268,6 +335,28 @@ class _Function:
         if array.name not in self.read:
             self.lines.append(f"{indent}(void){name};")
         return context
+
+    def instruction(self, loop: For, context: Context) -> str:
+        """The C of the instruction that does a loop."""
+        instruction = self.catalogue.instruction(loop.facts.instruction)
+        found = match_nest(instruction.definition, loop, self.arrays, self.catalogue.bits)
+        operands = {name: emit_expr(x, context, POSTFIX) for name, x in (*found.sizes.items(), *found.scalars.items())}
+        for name, view in found.arrays.items():
+            place = emit_place(view.array, view.index, context)
+            in_memory = self.arrays[view.array].memory in PLAIN_MEMORIES
+            operands[name] = f"&{place}" if in_memory and not place.startswith("*") else place.removeprefix("*")
+        for name in instruction.immediate:
+            if not isinstance(found.sizes[name], Const):
+                text, advice = print_expr(found.sizes[name]), "unroll the loops that it depends on"
+                message = f"`{name}` of `{instruction.name}` has to be a constant, and is `{text}`"
+                raise PlanishError(Diagnostic("E0712", message, loop.span, advice))
+        return instruction.spell(operands)
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The arrays by name, parameters and local ones."""
+        local = [x.array for x in walk(self.kernel.body) if isinstance(x, Alloc)]
+        return {x.name: x for x in (*self.kernel.arrays, *local)}
 
     def loop(self, loop: For, context: Context, indent: str) -> None:
         """`for` with its pragmas; cells that lanes or threads reduce are held in variables meanwhile."""

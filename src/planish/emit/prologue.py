@@ -54,6 +54,26 @@ static inline int64_t planish_mod(int64_t a, int64_t b)
 }"""
 
 
+_WORD = """\
+/* Four bytes of memory as a number. */
+static inline int32_t planish_word(const void *from)
+{
+  int32_t word;
+  memcpy(&word, from, sizeof word);
+  return word;
+}"""
+
+_KEEP = """\
+/* gcc would load the value anew from memory at each use, which costs more than it saves; clang knows better. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#define planish_keep(x) __asm__("" : "+v"(x))
+#elif defined(__GNUC__) && !defined(__clang__) && defined(__aarch64__)
+#define planish_keep(x) __asm__("" : "+w"(x))
+#else
+#define planish_keep(x) ((void)0)
+#endif"""
+
+
 def _function(name: str, type: Type, result: str) -> str:
     spelt = c_type(type)
     return f"static inline {spelt} {name}({spelt} a, {spelt} b) {{ return {result}; }}"
@@ -66,6 +86,8 @@ def _helpers() -> dict[str, str]:
         "planish_mod": _MOD,
         "planish_allocate": _ALLOCATE,
         "planish_release": _RELEASE,
+        "planish_word": _WORD,
+        "planish_keep": _KEEP,
     }
     for type in ALL_TYPES:
         if type.is_int or type.kind == "float":
@@ -106,20 +128,24 @@ _LOUD = """
 """
 
 
-def emit_prologue(functions: Sequence[str], calls: Sequence[str] = ()) -> str:
+def emit_prologue(functions: Sequence[str], calls: Sequence[str] = (), headers: Sequence[str] = ()) -> str:
     """Headers, the helper functions in use, and the functions: what stands before the user's own functions.
 
-    `calls` are texts further down which use helpers as well, in the conditions under which they call the functions.
+    `calls` are texts further down which use helpers as well, in the conditions under which they call the functions;
+    `headers` are those that instructions need.
     """
     text = "\n".join(functions)
     used = {name for name in re.findall(r"\bplanish_\w+", "\n".join((text, *calls))) if name in HELPERS}
     helpers = [source for name, source in HELPERS.items() if name in used]
-    headers = ["stddef.h", "stdint.h"]
+    names = ["stddef.h", "stdint.h"]
     if _MATH.search(text):
-        headers.insert(0, "math.h")
+        names.insert(0, "math.h")
     if "planish_allocate" in used or re.search(r"\b(?:ll)?abs\(", text):
-        headers.append("stdlib.h")
-    parts = ["\n".join(f"#include <{name}>" for name in headers) + "\n"]
+        names.append("stdlib.h")
+    if "planish_word" in used:
+        names.append("string.h")
+    names += [name for name in headers if name not in names]
+    parts = ["\n".join(f"#include <{name}>" for name in names) + "\n"]
     if helpers:
         parts.append("\n".join(helpers) + "\n")
     body = "\n".join(function.rstrip("\n") + "\n" for function in functions)

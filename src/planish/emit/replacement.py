@@ -15,7 +15,7 @@ from itertools import combinations
 
 import islpy as isl
 
-from planish.emit.c import emit_function
+from planish.emit.c import emit_function, headers_of
 from planish.emit.dropin import Patch, alias_guard, emit_guard, guarded_call
 from planish.emit.expression import c_type
 from planish.frontend.c.lexer import tokenize
@@ -23,6 +23,7 @@ from planish.frontend.c.unit import Region, Update
 from planish.ir.expr import Binary, Expr, index
 from planish.ir.nest import Alloc, Array, Kernel
 from planish.ir.traverse import walk
+from planish.isa.instruction import Catalogue
 from planish.poly.expression import TRUE, normalise, set_condition
 from planish.poly.extents import byte_extent, negative_sizes
 from planish.poly.scop import Scop
@@ -35,6 +36,7 @@ class Replacement:
     function: str
     patch: Patch
     guards: tuple[str, ...]
+    headers: tuple[str, ...] = ()
 
 
 class NoExtentError(Exception):
@@ -43,13 +45,14 @@ class NoExtentError(Exception):
 
 def replace_region(
     region: Region, scop: Scop, kernel: Kernel, source_text: str, *, threads: bool, strict: bool, comment: str,
-    reserved: frozenset[str],
+    reserved: frozenset[str], catalogue: Catalogue | None = None,
 ) -> Replacement:  # fmt: skip
     """The replacement of `region` by `kernel`, which computes what `scop` describes; raises NoExtentError."""
     name = f"planish_{region.function}_{region.ordinal}"
     text = emit_function(
-        kernel, name, threads=threads, strict=strict, noalias=True, comment=comment, reserved=reserved
-    )
+        kernel, name, threads=threads, strict=strict, noalias=True, comment=comment, reserved=reserved,
+        catalogue=catalogue,
+    )  # fmt: skip
     names = dict(region.names)
     guards = [emit_guard(a, names) for a in scop.kernel.assumptions]
     negative = scop.context.subtract(negative_sizes(scop)).gist(scop.context)
@@ -69,7 +72,7 @@ def replace_region(
         after += [f"(void){v};" for v in outer_counters(original)]
     call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, heap)
     call = _with_copies(region, call, indent)
-    return Replacement(text, Patch(region.start, region.end, call), tuple(guards))
+    return Replacement(text, Patch(region.start, region.end, call), tuple(guards), headers_of(kernel, catalogue))
 
 
 def overlapping(arrays: tuple[Array, ...], written: frozenset[str]) -> tuple[tuple[Array, Array], ...]:

@@ -20,7 +20,10 @@ from planish.ir.expr import Expr
 from planish.ir.types import Type
 
 ReduceOp = Literal["add", "mul", "min", "max", "and", "or", "xor"]
-Memory = Literal["dram", "stack", "register"]
+Memory = str
+"""Where an array is: "dram", "stack", "register" (a scalar of the compiler's), or a kind of vector register that an
+instruction file declares; of such an array the last dimensions are lanes, which instructions alone may touch."""
+PLAIN_MEMORIES: tuple[Memory, ...] = ("dram", "stack", "register")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class LoopFacts:
     `parallel`: iterations may run on different threads. `simd`: iterations may run in lanes; `reductions` are the
     scalars (op, name) that lanes accumulate apart. `unroll`: copies of the body wanted (0: as it is). `coincident`: the
     schedule says that no dependence goes from one iteration to another. `isolated`: the loop runs over the part of the
-    points that a schedule sets apart.
+    points that a schedule sets apart. `instruction`: the one that does all of the loop, whose definition it equals.
     """
 
     parallel: bool = False
@@ -39,6 +42,7 @@ class LoopFacts:
     unroll: int = 0
     coincident: bool = False
     isolated: bool = field(default=False, compare=False)
+    instruction: str = ""
 
 
 @dataclass(frozen=True, slots=True)

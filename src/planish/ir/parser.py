@@ -18,6 +18,7 @@ from planish.core.span import Source, Span
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, UnaryOp, Var, type_of
 from planish.ir.lexer import Token, tokenize
 from planish.ir.nest import (
+    PLAIN_MEMORIES,
     Alloc,
     Array,
     Assign,
@@ -37,7 +38,6 @@ from planish.ir.spelling import CALLED, COMPARISON_LEVEL, COMPARISONS, INFIX, RE
 from planish.ir.types import BOOL, BY_NAME, F64, INDEX, Type
 
 _UNARY: dict[str, UnaryOp] = {"-": "neg", "!": "not", "~": "bitnot"}
-_MEMORIES: dict[str, Memory] = {"dram": "dram", "stack": "stack", "register": "register"}
 _REDUCTIONS: dict[str, ReduceOp] = {op: op for op in UPDATES.values()}
 
 
@@ -181,8 +181,10 @@ class _Parser:
         self.expect("]")
         distinct = self.takes("distinct")
         memory: Memory = "dram"
-        if self.token.kind == "word" and self.token.text in _MEMORIES:
-            memory = _MEMORIES[self.next().text]
+        if self.token.kind == "word" and self.token.text in PLAIN_MEMORIES:
+            memory = self.next().text
+        elif self.takes("@"):
+            memory = self.name("a kind of memory")
         self.scope = self.scope.with_array(name, type)
         return Array(name, type, tuple(shape), distinct, memory)
 
@@ -251,11 +253,12 @@ class _Parser:
             self.expect(")")
         unroll = self.integer() if self.takes("unroll") else 0
         coincident, isolated = self.takes("coincident"), self.takes("isolated")
+        instruction = self.name("an instruction") if self.takes("as") else ""
         outer = self.scope
         self.scope = outer.with_value(var, INDEX)
         body = self.block()
         self.scope = outer
-        facts = LoopFacts(parallel, simd, tuple(reductions), unroll, coincident, isolated)
+        facts = LoopFacts(parallel, simd, tuple(reductions), unroll, coincident, isolated, instruction)
         return For(var, lower, upper, step, body, facts, self.since(start))
 
     def condition(self, start: Token) -> If:

@@ -20,7 +20,20 @@ from __future__ import annotations
 from typing import assert_never
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
+from planish.ir.nest import (
+    PLAIN_MEMORIES,
+    Alloc,
+    Array,
+    Assign,
+    Block,
+    For,
+    If,
+    Kernel,
+    Let,
+    LoopFacts,
+    Reduce,
+    Stmt,
+)
 from planish.ir.spelling import (
     ATOM_LEVEL,
     CALLED,
@@ -139,7 +152,7 @@ def _array(array: Array, scope: Scope | None) -> str:
     if array.distinct:
         words.append("distinct")
     if array.memory != "dram":
-        words.append(array.memory)
+        words.append(array.memory if array.memory in PLAIN_MEMORIES else f"@{array.memory}")
     return " ".join(words)
 
 
@@ -195,4 +208,5 @@ def _facts(facts: LoopFacts) -> list[str]:
         words.append(f"reduce({', '.join(f'{op}: {quoted(name)}' for op, name in facts.reductions)})")
     if facts.unroll:
         words.append(f"unroll {facts.unroll}")
-    return words + ["coincident"] * facts.coincident + ["isolated"] * facts.isolated
+    words += ["coincident"] * facts.coincident + ["isolated"] * facts.isolated
+    return words + ([f"as {quoted(facts.instruction)}"] if facts.instruction else [])

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -130,6 +130,36 @@ def walk(stmt: Stmt) -> Iterator[Stmt]:
             yield from walk(otherwise)
         case Assign() | Reduce() | Alloc() | Let():
             return
+        case _:
+            assert_never(stmt)
+
+
+def blocks_of(stmt: Stmt) -> tuple[Block, ...]:
+    """The blocks that stand directly in a statement."""
+    match stmt:
+        case Block():
+            return (stmt,)
+        case For(body=body):
+            return (body,)
+        case If(then=then, otherwise=otherwise):
+            return (then, otherwise)
+        case Assign() | Reduce() | Alloc() | Let():
+            return ()
+        case _:
+            assert_never(stmt)
+
+
+def with_blocks(stmt: Stmt, blocks: Sequence[Block]) -> Stmt:
+    """The statement with other blocks in it."""
+    match stmt:
+        case Block():
+            return blocks[0]
+        case For():
+            return replace(stmt, body=blocks[0])
+        case If():
+            return replace(stmt, then=blocks[0], otherwise=blocks[1])
+        case Assign() | Reduce() | Alloc() | Let():
+            return stmt
         case _:
             assert_never(stmt)
 

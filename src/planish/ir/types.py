@@ -11,6 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+Floats = Literal["strict", "contract", "reassociate"]
+"""What may be done to floats: nothing that changes a bit, products and sums rounded once, sums in any order."""
+
 Kind = Literal["bool", "int", "uint", "float", "bfloat"]
 
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Span
+from planish.ir.types import Floats
 from planish.run.clock import ClockError, Timing, measure
 from planish.run.entry import entry_text
 from planish.run.oracle import Verdict, compare
@@ -23,7 +24,6 @@ from planish.run.signature import Case, Signature
 from planish.run.tolerance import Tolerance
 from planish.run.toolchain import Compiler, compile_library
 
-Floats = Literal["strict", "contract", "reassociate"]
 MARGIN = 0.98
 """A version must be at least this much faster than the original to take its place."""
 PATIENCE = 4.0

@@ -66,12 +66,12 @@ def uses(block: Block, array: str) -> bool:
     return False
 
 
+def arrays_of(kernel: Kernel) -> dict[str, Array]:
+    """The arrays by name, parameters and local ones."""
+    local = [node.array for node in nodes(kernel.body) if isinstance(node, Alloc)]
+    return {x.name: x for x in (*local, *kernel.arrays)}
+
+
 def find_array(kernel: Kernel, name: str) -> Array | None:
     """The array of a name, a parameter or a local one."""
-    for array in kernel.arrays:
-        if array.name == name:
-            return array
-    for node in nodes(kernel.body):
-        if isinstance(node, Alloc) and node.array.name == name:
-            return node.array
-    return None
+    return arrays_of(kernel).get(name)

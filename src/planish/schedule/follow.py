@@ -4,7 +4,7 @@
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.schedule.automatic.plan import prepare
 >>> prepared = prepare(parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }"))
->>> narrower, made = follow(prepared, Source("z.sched", 'partial_eval("n", 8)'), reassociate=True)
+>>> narrower, made = follow(prepared, Source("z.sched", 'partial_eval("n", 8)'), fp="reassociate")
 >>> made.kernel.sizes, narrower.scop.context
 (('n',), Set("[n] -> {  : n = 8 }"))
 """
@@ -17,6 +17,7 @@ from planish.core.diagnostic import Remark
 from planish.core.span import Source
 from planish.ir.expr import Compare, index
 from planish.ir.nest import Block
+from planish.ir.types import Floats
 from planish.poly.scop import extract_scop
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.schedule.program import Program
@@ -24,12 +25,12 @@ from planish.schedule.script import print_step, run_script
 from planish.schedule.steps.kernels import PartialEval
 
 
-def follow(prepared: Prepared, script: Source, reassociate: bool) -> tuple[Prepared, Candidate]:
+def follow(prepared: Prepared, script: Source, fp: Floats) -> tuple[Prepared, Candidate]:
     """The version that a script makes of a prepared kernel, and that kernel with what the script assumes of the sizes:
     the drop-in checks it at run time. A size that is fixed is assumed to have its value.
 
     Raises PlanishError for a wrong script, or a step that is not legal."""
-    program = run_script(Program.of(prepared.kernel, reassociate), script)
+    program = run_script(Program.of(prepared.kernel, fp), script)
     fixed = [step for step in program.steps if isinstance(step, PartialEval)]
     values = tuple(Compare("eq", index(step.size), index(step.value)) for step in fixed)
     assumptions = (*program.kernel.assumptions, *values)

@@ -12,8 +12,9 @@ from functools import partial
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Alloc, Block, For, Kernel, Let, Stmt
+from planish.ir.traverse import blocks_of, with_blocks
 from planish.schedule.accesses import Indices, redirect
-from planish.schedule.nodes import blocks_of, nodes, with_blocks
+from planish.schedule.nodes import nodes
 
 
 def used_names(kernel: Kernel) -> frozenset[str]:

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import assert_never
 
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
-from planish.ir.traverse import walk
+from planish.ir.traverse import blocks_of, walk, with_blocks
 
 Node = For | If | Assign | Reduce | Alloc | Let
 """A statement that has a label."""
@@ -48,36 +47,6 @@ def label_kernel(kernel: Kernel) -> Kernel:
         return Block(tuple(out))
 
     return replace(kernel, body=visit(kernel.body))
-
-
-def blocks_of(stmt: Stmt) -> tuple[Block, ...]:
-    """The blocks that stand directly in a statement."""
-    match stmt:
-        case Block():
-            return (stmt,)
-        case For(body=body):
-            return (body,)
-        case If(then=then, otherwise=otherwise):
-            return (then, otherwise)
-        case Assign() | Reduce() | Alloc() | Let():
-            return ()
-        case _:
-            assert_never(stmt)
-
-
-def with_blocks(stmt: Stmt, blocks: Sequence[Block]) -> Stmt:
-    """The statement with other blocks in it."""
-    match stmt:
-        case Block():
-            return blocks[0]
-        case For():
-            return replace(stmt, body=blocks[0])
-        case If():
-            return replace(stmt, then=blocks[0], otherwise=blocks[1])
-        case Assign() | Reduce() | Alloc() | Let():
-            return stmt
-        case _:
-            assert_never(stmt)
 
 
 def nodes(block: Block) -> Iterator[Node]:

@@ -26,7 +26,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import index, type_of
 from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Let, Reduce, Stmt
 from planish.ir.printer import print_expr, print_stmt
-from planish.ir.traverse import loads, walk
+from planish.ir.traverse import blocks_of, loads, walk, with_blocks
 from planish.ir.types import INDEX
 from planish.poly.affine import NotAffineError, source_name
 from planish.poly.budget import budget, is_used_up
@@ -34,7 +34,7 @@ from planish.poly.dependence import find_order, reduction_chains, together
 from planish.poly.legality import find_violation
 from planish.poly.points import small_point
 from planish.poly.scop import Scop, extract_scop
-from planish.schedule.nodes import Node, blocks_of, path_to, with_blocks
+from planish.schedule.nodes import Node, path_to
 
 Rewrite = Callable[[Block], Block]
 

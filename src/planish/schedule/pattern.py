@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce
 from planish.ir.spelling import UPDATES
-from planish.schedule.nodes import Node, blocks_of, nodes
+from planish.ir.traverse import blocks_of
+from planish.schedule.nodes import Node, nodes
 
 _NAME = r"[A-Za-z_]\w*"
 _FORMS = (

@@ -20,7 +20,7 @@ kernel z(n; A: f32[n])
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from typing import Any, ClassVar, Protocol
 
@@ -28,8 +28,14 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.checker import check_kernel
 from planish.ir.nest import Block, For, If, Kernel, Stmt
 from planish.ir.printer import print_kernel, print_stmt
+from planish.ir.traverse import blocks_of
+from planish.ir.types import Floats
+from planish.isa.instruction import Catalogue
+from planish.isa.shipped import shipped
+from planish.poly.matching import MismatchError, match_nest
+from planish.schedule.accesses import arrays_of
 from planish.schedule.names import name_buffers
-from planish.schedule.nodes import Node, blocks_of, exchange, label_kernel, nodes, path_to, siblings_of
+from planish.schedule.nodes import Node, exchange, label_kernel, nodes, path_to, siblings_of
 from planish.schedule.order import Rewrite, check_order, check_parallel
 from planish.schedule.pattern import HELP, find_all, pattern_of
 
@@ -109,17 +115,22 @@ class Change:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A kernel whose statements have labels, the `steps` that made it from another one, and whether sums of floats may
-    be summed in another order."""
+    """A kernel whose statements have labels, and the `steps` that made it from another one.
+
+    `reassociate`: sums of floats may be summed in another order; `contract`: a product and a sum may be rounded once.
+    `catalogue`: the instructions that there are."""
 
     kernel: Kernel
     steps: tuple[Step, ...] = ()
     reassociate: bool = True
+    contract: bool = True
+    catalogue: Catalogue = field(default_factory=shipped)
 
     @staticmethod
-    def of(kernel: Kernel, reassociate: bool = True) -> Program:
-        """The program of a kernel to which nothing has been done."""
-        return Program(label_kernel(name_buffers(kernel)), (), reassociate)
+    def of(kernel: Kernel, fp: Floats = "reassociate", catalogue: Catalogue | None = None) -> Program:
+        """The program of a kernel to which nothing has been done; `catalogue` has instructions of the user's own."""
+        known = shipped().joined(catalogue) if catalogue is not None else shipped()
+        return Program(label_kernel(name_buffers(kernel)), (), fp == "reassociate", fp != "strict", known)
 
     def apply(self, *steps: Step) -> Program:
         """The program after some steps, each of which is checked; PlanishError where one is not legal."""
@@ -136,7 +147,7 @@ class Program:
             kernel = replace(kernel, body=change.order(kernel.body))
         kernel = label_kernel(name_buffers(kernel))
         check_kernel(kernel, f"schedule step {type(step).__name__}")
-        return replace(self, kernel=_with_true_facts(kernel), steps=(*self.steps, step))
+        return replace(self, kernel=_with_true_facts(kernel, self.catalogue), steps=(*self.steps, step))
 
     def path(self, target: Target | int) -> tuple[Node, ...]:
         """The statements around a target, outermost first, and itself; PlanishError E0601, E0602."""
@@ -176,15 +187,26 @@ class Program:
         return "\n".join(line + (MARK if i == number else "") for i, line in enumerate(lines))
 
 
-def _with_true_facts(kernel: Kernel) -> Kernel:
-    """The kernel whose loops run on threads and in lanes only where that is still right: a step may let iterations
-    share cells, as a box that is copied out does, or two buffers in the same cells."""
+def _with_true_facts(kernel: Kernel, catalogue: Catalogue) -> Kernel:
+    """The kernel whose loops run on threads, in lanes or by an instruction only where that is still right: a step may
+    let iterations share cells, as a box that is copied out does, or two buffers in the same cells."""
+    for loop in [x for x in nodes(kernel.body) if isinstance(x, For) and x.facts.instruction]:
+        try:
+            definition = catalogue.instruction(loop.facts.instruction).definition
+            match_nest(definition, loop, arrays_of(kernel), catalogue.bits)
+        except MismatchError:
+            kernel = replace(kernel, body=exchange(kernel.body, loop.label, _inlined))
     for loop in [x for x in nodes(kernel.body) if isinstance(x, For) and (x.facts.parallel or x.facts.simd)]:
         try:
             check_parallel(kernel, path_to(kernel.body, loop.label), {name for _, name in loop.facts.reductions})
         except PlanishError:
             kernel = replace(kernel, body=exchange(kernel.body, loop.label, _in_turn))
     return kernel
+
+
+def _inlined(loop: Node) -> tuple[Node, ...]:
+    assert isinstance(loop, For)
+    return (replace(loop, facts=replace(loop.facts, instruction="")),)
 
 
 def _in_turn(loop: Node) -> tuple[Node, ...]:
@@ -195,10 +217,10 @@ def _in_turn(loop: Node) -> tuple[Node, ...]:
 def _plain(step: Step, program: Program) -> Step:
     """The step with patterns in place of cursors, so that it can be written down."""
     values: dict[str, Any] = {}
-    for field in fields(step):
-        value = getattr(step, field.name)
+    for argument in fields(step):
+        value = getattr(step, argument.name)
         if isinstance(value, Cursor):
-            values[field.name] = pattern_of(program.kernel.body, program.path(value)[-1])
+            values[argument.name] = pattern_of(program.kernel.body, program.path(value)[-1])
     return replace(step, **values) if values else step
 
 

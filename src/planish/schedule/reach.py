@@ -21,11 +21,11 @@ import islpy as isl
 
 from planish.ir.expr import Compare, Expr, Unary, index, type_of
 from planish.ir.nest import Block, For, If, Kernel, Let
-from planish.ir.traverse import loads, substitute, substitute_block
+from planish.ir.traverse import blocks_of, loads, substitute, substitute_block
 from planish.ir.types import INDEX
 from planish.poly.affine import NotAffineError, condition_set
 from planish.poly.scop import Scop, extract_scop
-from planish.schedule.nodes import Node, blocks_of, path_to
+from planish.schedule.nodes import Node, path_to
 
 
 def region(kernel: Kernel, path: Sequence[Node], body: Block) -> Scop:

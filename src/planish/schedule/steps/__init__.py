@@ -14,6 +14,7 @@ from planish.schedule.steps.bands import Reorder, Skew
 from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
 from planish.schedule.steps.control import Hoist, Specialise
 from planish.schedule.steps.facts import Parallelise, Vectorise
+from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
 from planish.schedule.steps.storage import ReorderDims, ReuseBuffer, SetMemory, SetPrecision, SplitDim
@@ -29,9 +30,9 @@ def script_name(step: type[Step]) -> str:
 STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
-        Assume, BindExpr, Fission, Fuse, Hoist, LiftAlloc, Parallelise, PartialEval, Peel, Rename, RenameLoop, Reorder,
-        ReorderDims, ReuseBuffer, Reverse, SetMemory, SetPrecision, Shift, Simplify, Skew, Specialise, Split, SplitDim,
-        StageMem, Unroll, Vectorise,
+        Assume, BindExpr, Fission, Fuse, Hoist, Inline, LiftAlloc, Parallelise, PartialEval, Peel, Rename, RenameLoop,
+        Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetMemory, SetPrecision, Shift, Simplify, Skew, Specialise,
+        Split, SplitDim, StageMem, Unroll, Vectorise,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

@@ -22,8 +22,10 @@ from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Memory, Reduce,
 from planish.ir.simplify import simplify_block
 from planish.ir.traverse import map_block, map_expr, map_exprs
 from planish.ir.types import BY_NAME, Type
+from planish.isa.instruction import MemoryKind
 from planish.poly.affine import NotAffineError, constant_of
 from planish.poly.dependence import find_dependences
+from planish.poly.matching import MismatchError, register_rank
 from planish.poly.scop import extract_scop
 from planish.schedule.accesses import Indices, redirect
 from planish.schedule.nodes import Siblings, edit, exchange, siblings_of
@@ -113,12 +115,30 @@ class SetMemory:
     memory: Memory
 
     def rewrite(self, program: Program) -> Change:
-        """E0602 where there is no buffer; E0606 for registers where an extent is no constant."""
+        """E0602 where there is no buffer; E0606 for registers where an extent is no constant; E0633 where there is no
+        such memory, or the last dimensions of the buffer are not the lanes of one of its registers."""
         node = _buffer(program, self.buffer, None)
-        if self.memory == "register" and any(x is None or constant_of(x) is None for x in node.array.shape):
+        kind = program.catalogue.memory(self.memory)
+        registers = self.memory == "register" or kind is not None
+        if registers and any(x is None or constant_of(x) is None for x in node.array.shape):
             message = f"`{node.array.name}` has no constant extents, and registers are not counted at run time"
             raise PlanishError(Diagnostic("E0606", message, help="split the loops by constants first"))
-        return _reshaped(program, node, replace(node.array, memory=self.memory), lambda at: at)
+        moved = replace(node.array, memory=self.memory)
+        if kind is not None:
+            _check_lanes(moved, kind)
+        return _reshaped(program, node, moved, lambda at: at)
+
+
+def _check_lanes(array: Array, kind: MemoryKind) -> None:
+    """That the last dimensions of an array are the lanes of a register; PlanishError E0633."""
+    advice = f"the last dimension has to be {kind.lanes(array.type)} elements of {array.type}"
+    if array.type not in kind.types:
+        message = f"a register of {kind.name} does not hold {array.type}"
+        raise PlanishError(Diagnostic("E0633", message, help=f"it holds {', '.join(map(str, kind.types))}"))
+    try:
+        register_rank(array, kind.bits)
+    except MismatchError as error:
+        raise PlanishError(Diagnostic("E0633", error.reason, help=advice)) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,171 @@
+"""The libraries that experts multiply matrices with, as they are found here, each with its best kernels.
+
+    python bench/blas_anchors.py              # says what is found, and why something is not
+    python bench/blas_anchors.py --install    # fetches OpenBLAS and MKL into bench/results/anchors (0.7 GB) first
+
+BLIS and libxsmm are Debian's: `apt-get install libblis4-serial libxsmm-dev`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Literal
+
+from record import RESULTS
+
+ANCHORS = RESULTS / "anchors"
+PACKAGES = ("scipy-openblas32", "mkl")
+LIBXSMM, LIBXSMM_HEADER = Path("/usr/lib/libxsmm.a"), Path("/usr/include/libxsmm_version.h")
+NOT_INSTALLED = "not installed: python bench/blas_anchors.py --install"
+
+ONE_THREAD: Mapping[str, str] = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "BLIS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
+"""The environment in which none of them starts a thread.
+
+It has to be all of the environment: settings that are inherited, such as OPENBLAS_CORETYPE, may hold a library back.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A library, its function for each element type, and the environment in which it is at its best.
+
+    `style` says how the functions are called: `cblas_sgemm` and its like (with integers of 32 bits), or libxsmm's
+    dispatchers, which return a kernel for one shape.
+    """
+
+    name: str
+    version: str
+    path: Path
+    symbols: Mapping[str, str]
+    style: Literal["cblas", "libxsmm"] = "cblas"
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        settings = "".join(f" {name}={value}" for name, value in self.environment.items())
+        return f"{self.name} {self.version}: {', '.join(self.symbols.values())}{settings}"
+
+
+def find_anchors() -> list[Anchor]:
+    """All that are here; of the others it prints why they are not."""
+    anchors = []
+    for name, found in (
+        ("openblas", find_openblas()),
+        ("mkl", find_mkl()),
+        ("blis", find_blis()),
+        ("libxsmm", find_libxsmm()),
+    ):
+        if isinstance(found, Anchor):
+            anchors.append(found)
+        else:
+            print(f"no {name}: {found}", file=sys.stderr)
+    return anchors
+
+
+def find_openblas() -> Anchor | str:
+    """SciPy's build of OpenBLAS from PyPI, or why it cannot take part."""
+    path = next(ANCHORS.rglob("libscipy_openblas.so"), None)
+    if path is None:
+        return NOT_INSTALLED
+    wanted = {"f32": "scipy_cblas_sgemm", "f64": "scipy_cblas_dgemm", "bf16": "scipy_cblas_sbgemm"}
+    return Anchor("openblas", _version("scipy-openblas32"), path, _exported(path, wanted))
+
+
+def find_mkl() -> Anchor | str:
+    """MKL from PyPI, or why it cannot take part.
+
+    On processors that are not Intel's it keeps to kernels without AVX-512, and no documented setting changes that.
+    """
+    path = next(ANCHORS.rglob("libmkl_rt.so.*"), None)
+    if path is None:
+        return NOT_INSTALLED
+    wanted = {
+        "f32": "cblas_sgemm",
+        "f64": "cblas_dgemm",
+        "bf16": "cblas_gemm_bf16bf16f32",
+        "u8s8": "cblas_gemm_s8u8s32",
+    }
+    layers = {"MKL_THREADING_LAYER": "SEQUENTIAL", "MKL_INTERFACE_LAYER": "LP64"}
+    return Anchor("mkl", _version("mkl"), path, _exported(path, wanted), environment=layers)
+
+
+def find_blis() -> Anchor | str:
+    """The system's BLIS without threads, or why it cannot take part; PyPI's has no CBLAS."""
+    path = next(Path("/usr/lib").glob("*-linux-gnu/blis-serial/libblis.so.4"), None)
+    if path is None:
+        return "not installed: apt-get install libblis4-serial"
+    wanted = {"f32": "cblas_sgemm", "f64": "cblas_dgemm"}
+    library = ctypes.CDLL(str(path))
+    library.bli_info_get_version_str.restype = ctypes.c_char_p
+    version = library.bli_info_get_version_str().decode()
+    return Anchor("blis", version, path, _exported(path, wanted), environment=_choose_blis_kernels(library))
+
+
+def find_libxsmm() -> Anchor | str:
+    """The system's libxsmm, a static library, or why it cannot take part."""
+    if not LIBXSMM.exists() or not LIBXSMM_HEADER.exists():
+        return "not installed: apt-get install libxsmm-dev"
+    found = re.search(r'LIBXSMM_CONFIG_VERSION "([^"]+)"', LIBXSMM_HEADER.read_text())
+    symbols = {"f32": "libxsmm_smmdispatch", "f64": "libxsmm_dmmdispatch"}
+    return Anchor("libxsmm", found[1] if found else "of unknown version", LIBXSMM, symbols, "libxsmm")
+
+
+def has_avx512() -> bool:
+    """Whether this processor has AVX-512, whoever made it."""
+    return "avx512f" in Path("/proc/cpuinfo").read_text().split()
+
+
+def install() -> None:
+    """Fetches the libraries that are on PyPI into `ANCHORS`, without what they need for threads."""
+    # Not --target, which leaves out a wheel's data files: they are all that MKL's consists of.
+    options = ("--quiet", "--disable-pip-version-check", "--ignore-installed", "--no-deps", "--only-binary", ":all:")
+    command = [sys.executable, "-m", "pip", "install", *options, "--prefix", str(ANCHORS), *PACKAGES]
+    subprocess.run(command, check=True)
+
+
+def _choose_blis_kernels(library: ctypes.CDLL) -> Mapping[str, str]:
+    # A processor that is newer than the library gets plain C. Kernels are asked for by their number, which differs from
+    # version to version; those for AVX-512 come before any that could be chosen instead.
+    library.bli_arch_string.restype = ctypes.c_char_p
+    library.bli_init()
+    names = [library.bli_arch_string(i) for i in range(library.bli_arch_query_id() + 1)]
+    return {"BLIS_ARCH_TYPE": str(names.index(b"skx"))} if has_avx512() and b"skx" in names else {}
+
+
+def _version(package: str) -> str:
+    folders = [str(path) for path in ANCHORS.rglob("*-packages")]
+    return next((x.version for x in distributions(name=package, path=folders)), "of unknown version")
+
+
+def _exported(path: Path, wanted: Mapping[str, str]) -> Mapping[str, str]:
+    # To look into the file is enough, and loads nothing: who calls a function that is not there hears of it.
+    names = path.read_bytes()
+    return {element: symbol for element, symbol in wanted.items() if symbol.encode() + b"\0" in names}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 where at least one library is found, 1 otherwise."""
+    parser = argparse.ArgumentParser(description="Finds the libraries that GEMM is raced against.")
+    parser.add_argument("--install", action="store_true", help="fetch those on PyPI into bench/results/anchors first")
+    if parser.parse_args(arguments).install:
+        install()
+    anchors = find_anchors()
+    for anchor in anchors:
+        print(anchor)
+    return 0 if anchors else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,473 @@
+"""Whether a nest does what a definition says, and with which operands: an instruction's, a kernel's, an operation's.
+
+The two are compared statement by statement; names do not matter, nor does the order of a sum's or a product's operands.
+Where an array's element is used, both address it as a function of the iterators, and these functions must be equal but
+for a constant: an operand with a stride is not taken for one without.
+
+>>> from planish.ir.parser import parse_kernel
+>>> axpy = parse_kernel("kernel axpy(x: f32; d: f32[4], s: f32[4]) { for l in 0 .. 4 { d[l] += x * s[l] } }")
+>>> text = "kernel k(n; A: f32[n, n], B: f32[n]) { for j in 4 .. 8 { A[n - 1, j] += B[j + 1] * 2.0:f32 } }"
+>>> kernel = parse_kernel(text)
+>>> found = match_nest(axpy, kernel.body.body[0], {x.name: x for x in kernel.arrays})
+>>> print({name: str(view) for name, view in sorted(found.arrays.items())})
+{'d': 'A[n - 1, 4]', 's': 'B[5]'}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, Const, Expr, Load, Unary, Var, index, type_of
+from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, Block, For, If, Kernel, Reduce, ReduceOp, Stmt
+from planish.ir.polynomial import build, constant, linear_in, normal, sub
+from planish.ir.printer import print_expr, print_stmt
+from planish.ir.simplify import simplify
+from planish.ir.spelling import UPDATES
+from planish.ir.traverse import children, loads, map_exprs, substitute, variables, walk
+from planish.ir.types import BOOL, INDEX
+
+_UPDATES: Mapping[str, ReduceOp] = {op: op for op in UPDATES.values()}
+_COMMUTE: frozenset[BinaryOp] = frozenset({"add", "mul", "min", "max", "and", "or", "xor"})
+_ITERATOR, _SIZE = "%", "?"
+"""What the names of a definition begin with here, so that they are no names of the nest."""
+
+
+class MismatchError(Exception):
+    """A nest is not what a definition says; the text says what differs. `memory`: only where an operand is."""
+
+    def __init__(self, reason: str, memory: bool = False) -> None:
+        super().__init__(reason)
+        self.reason, self.memory = reason, memory
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An operand: an array of the nest from an element on, or the register that the leading subscripts choose."""
+
+    array: str
+    index: tuple[Expr, ...]
+
+    def __str__(self) -> str:
+        return f"{self.array}[{', '.join(map(print_expr, self.index))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The operands: arrays, sizes and scalars of the definition, and conditions on which it all rests."""
+
+    arrays: Mapping[str, View]
+    sizes: Mapping[str, Expr]
+    scalars: Mapping[str, Expr]
+    conditions: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """An element as the definition and as the nest address it."""
+
+    own: tuple[Expr, ...]
+    other: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What is known so far: the nest's names as the definition has them, and the operands."""
+
+    values: Mapping[str, Expr] = field(default_factory=dict)
+    sizes: Mapping[str, Expr] = field(default_factory=dict)
+    scalars: Mapping[str, Expr] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    accesses: tuple[tuple[str, _Access], ...] = ()
+
+
+def match_nest(
+    definition: Kernel, nest: Stmt, arrays: Mapping[str, Array], bits: Mapping[str, int] | None = None
+) -> Match:
+    """How a nest is what a definition says; `arrays` are those in scope, `bits` the widths of kinds of registers.
+
+    Raises MismatchError."""
+    matcher = _Matcher(definition, arrays, bits or {})
+    written = {x.array for x in walk(nest) if isinstance(x, Assign | Reduce)}
+    states = matcher.statements(matcher.body, (nest,), _State(), written)
+    reason: MismatchError | None = None
+    try:
+        for state in states:
+            try:
+                return matcher.finish(state)
+            except MismatchError as error:
+                reason = reason or error
+    except MismatchError as error:
+        reason = reason or error
+    raise reason or MismatchError(matcher.deepest)
+
+
+class _Matcher:
+    """The comparison of one definition with nests over some arrays."""
+
+    def __init__(self, definition: Kernel, arrays: Mapping[str, Array], bits: Mapping[str, int]) -> None:
+        self.definition, self.arrays, self.bits = definition, arrays, bits
+        sizes: dict[str, Expr] = {x: Var(_SIZE + x, INDEX) for x in definition.sizes}
+        self.own = {x.name: _sized(x, sizes) for x in definition.arrays}
+        self.scalars = {x.name: x.type for x in definition.scalars}
+        self.body = _marked(definition.body, sizes).body
+        self.deepest = "it is another nest"
+
+    def fail(self, reason: str) -> None:
+        """What is told when nothing fits: the last thing that did not."""
+        self.deepest = reason
+
+    def statements(
+        self, own: Sequence[Stmt], other: Sequence[Stmt], state: _State, written: set[str]
+    ) -> Iterator[_State]:
+        """The ways in which statements are those of the definition, in order."""
+        own, other = _flat(own), _flat(other)
+        if len(own) != len(other):
+            self.fail(f"it has {len(other)} statements where the definition has {len(own)}")
+            return
+        if not own:
+            yield state
+            return
+        for first in self.statement(own[0], other[0], state, written):
+            yield from self.statements(own[1:], other[1:], first, written)
+
+    def statement(self, own: Stmt, other: Stmt, state: _State, written: set[str]) -> Iterator[_State]:
+        """The ways in which a statement is one of the definition."""
+        own, other = _as_update(own), _as_update(other)
+        match own, other:
+            case For(), For():
+                inner = self.loop(own, other, state)
+                if inner is not None:
+                    yield from self.statements(own.body.body, other.body.body, inner, written)
+            case If(), If():
+                for taken in self.value(own.condition, other.condition, state, written):
+                    for then in self.statements(own.then.body, other.then.body, taken, written):
+                        yield from self.statements(own.otherwise.body, other.otherwise.body, then, written)
+            case Assign(), Assign():
+                for stored in self.value(own.value, other.value, state, written):
+                    yield from self.access(own.array, own.index, other.array, other.index, stored)
+            case Reduce(op=op), Reduce(op=theirs) if op == theirs:
+                for stored in self.value(own.value, other.value, state, written):
+                    yield from self.access(own.array, own.index, other.array, other.index, stored)
+            case _:
+                self.fail(f"it has {_kind(other)} where the definition has {_kind(own)}")
+
+    def loop(self, own: For, other: For, state: _State) -> _State | None:
+        """The state within two loops that run as often as each other."""
+        if own.step != 1 or other.step != 1:
+            self.fail(f"the loop over `{other.var}` has a step")
+            return None
+        count = sub(own.upper, own.lower)
+        lower = substitute(other.lower, state.values)
+        theirs = simplify(sub(substitute(other.upper, state.values), lower))
+        solved = self.solve(count, theirs, state)
+        if solved is None:
+            text = print_expr(theirs)
+            self.fail(f"the loop over `{other.var}` runs {text} times, and the definition's {_show(count)}")
+            return None
+        here = Binary("add", lower, sub(Var(own.var, INDEX), own.lower))
+        return replace(solved, values={**solved.values, other.var: normal(here)})
+
+    def solve(self, own: Expr, other: Expr, state: _State) -> _State | None:
+        """The state in which two index expressions are equal, of which the first may be a size that is not known yet;
+        None where they are not."""
+        own = self.known(own, state)
+        unknown = sorted(x for x in variables(own) if x.startswith(_SIZE))
+        if not unknown:
+            return state if _equal(own, other) else None
+        found = linear_in(own, unknown[0])
+        if len(unknown) > 1 or found is None or set(found[0]) != {()} or abs(found[0][()]) != 1:
+            return None
+        value = simplify(sub(other, found[1]) if found[0][()] == 1 else sub(found[1], other))
+        if any(x.startswith(_ITERATOR) for x in variables(value)):
+            return None
+        return replace(state, sizes={**state.sizes, unknown[0].removeprefix(_SIZE): value})
+
+    def known(self, own: Expr, state: _State) -> Expr:
+        """An index expression of the definition with the sizes that are known."""
+        return normal(substitute(own, {_SIZE + name: x for name, x in state.sizes.items()}))
+
+    def value(self, own: Expr, other: Expr, state: _State, written: set[str]) -> Iterator[_State]:
+        """The ways in which an expression of the nest is one of the definition."""
+        match own, other:
+            case (Var(name=name), _) if name in self.scalars:
+                yield from self.scalar(name, other, state, written)
+            case (_, _) if type_of(own) != type_of(other):
+                self.fail(f"`{print_expr(other)}` is of {type_of(other)}, not {type_of(own)}")
+            case (_, _) if type_of(own) == INDEX and not loads(own):
+                there = substitute(other, state.values)
+                solved = None if loads(other) else self.solve(own, there, state)
+                if solved is None:
+                    self.fail(f"`{print_expr(other)}` differs from the definition's `{_show(own)}`")
+                else:
+                    yield solved
+            case Compare(op=op, left=a, right=b), Compare(op=theirs, left=c, right=d) if (
+                op == theirs and type_of(a) == type_of(c) == INDEX and not loads(own) and not loads(other)
+            ):
+                yield from self.value(sub(a, b), sub(c, d), state, written)
+            case Const(value=a), Const(value=b):
+                # A positive zero is no negative one.
+                if repr(a) == repr(b):
+                    yield state
+                else:
+                    self.fail(f"`{print_expr(other)}` is not the definition's `{print_expr(own)}`")
+            case Load(array=a, index=i), Load(array=b, index=j):
+                yield from self.access(a, i, b, j, state)
+            case Binary(op=op, left=a, right=b), Binary(op=theirs, left=c, right=d) if op == theirs:
+                for first in self.value(a, c, state, written):
+                    yield from self.value(b, d, first, written)
+                if op in _COMMUTE and type_of(own) != BOOL:
+                    for first in self.value(a, d, state, written):
+                        yield from self.value(b, c, first, written)
+            case _ if _head(own) == _head(other) and not isinstance(own, Binary | Load | Var | Const):
+                yield from self.operands(children(own), children(other), state, written)
+            case _:
+                self.fail(f"`{print_expr(other)}` is not the definition's `{_show(own)}`")
+
+    def operands(
+        self, own: Sequence[Expr], other: Sequence[Expr], state: _State, written: set[str]
+    ) -> Iterator[_State]:
+        """The ways in which operands are those of the definition, in order."""
+        if not own:
+            yield state
+            return
+        for first in self.value(own[0], other[0], state, written):
+            yield from self.operands(own[1:], other[1:], first, written)
+
+    def scalar(self, name: str, other: Expr, state: _State, written: set[str]) -> Iterator[_State]:
+        """A value that is the same in all lanes."""
+        value = substitute(other, state.values)
+        read = {x.array for x in loads(value)}
+        if type_of(other) != self.scalars[name]:
+            self.fail(f"`{print_expr(other)}` is of {type_of(other)}, not {self.scalars[name]}")
+        elif any(x.startswith(_ITERATOR) for x in variables(value)) or read & written:
+            self.fail(f"`{print_expr(other)}` is not the same in every iteration")
+        elif any(self.arrays[x].memory not in PLAIN_MEMORIES for x in read):
+            self.fail(f"`{print_expr(other)}` is in a vector register")
+        elif name in state.scalars and state.scalars[name] != value:
+            self.fail(f"`{print_expr(other)}` and `{print_expr(state.scalars[name])}` are to be the same")
+        else:
+            yield replace(state, scalars={**state.scalars, name: value})
+
+    def access(
+        self, own: str, at: Sequence[Expr], other: str, there: Sequence[Expr], state: _State
+    ) -> Iterator[_State]:
+        """An element of an operand, where the nest has one of that type."""
+        array = self.arrays[other]
+        if self.own[own].type != array.type:
+            self.fail(f"`{other}` holds {array.type}, not {self.own[own].type}")
+        elif state.names.get(own, other) != other:
+            self.fail(f"`{other}` and `{state.names[own]}` are to be the same operand")
+        else:
+            theirs = tuple(normal(substitute(x, state.values)) for x in there)
+            one = (own, _Access(tuple(at), theirs))
+            yield replace(state, names={**state.names, own: other}, accesses=(*state.accesses, one))
+
+    def finish(self, state: _State) -> Match:
+        """The operands, once every element's address is compared; MismatchError where one differs."""
+        views: dict[str, View] = {}
+        for name, other in state.names.items():
+            accesses = [x for own, x in state.accesses if own == name]
+            views[name], state = self.view(self.own[name], self.arrays[other], accesses, state)
+        self.check_apart(state, views)
+        unknown = [x for x in self.definition.sizes if x not in state.sizes]
+        missing = [x for x in self.own if x not in views] + [x for x in self.scalars if x not in state.scalars]
+        if unknown or missing:
+            raise MismatchError(f"nothing says what `{(unknown + missing)[0]}` of the definition is")
+        conditions = tuple(simplify(substitute(x, state.sizes)) for x in self.definition.assumptions)
+        return Match(views, state.sizes, state.scalars, conditions)
+
+    def view(
+        self, own: Array, other: Array, accesses: Sequence[_Access], state: _State
+    ) -> tuple[View, _State]:
+        """The operand that an array of the nest is."""
+        if own.memory in PLAIN_MEMORIES:
+            if other.memory not in PLAIN_MEMORIES:
+                raise MismatchError(f"`{other.name}` is in {other.memory}, not in memory", memory=True)
+            return self.address(own, other, accesses, other.shape, 0, state)
+        if other.memory != own.memory:
+            raise MismatchError(f"`{other.name}` is in {other.memory}, not in {own.memory}", memory=True)
+        kept = register_rank(other, self.bits.get(own.memory, 0))
+        view, state = self.address(own, other, accesses, other.shape[kept:], kept, state)
+        if any(constant(x) != 0 for x in view.index[kept:]):
+            raise MismatchError(f"`{view}` does not begin at the first lane of a register")
+        return View(other.name, view.index[:kept]), state
+
+    def address(
+        self, own: Array, other: Array, accesses: Sequence[_Access], extents: Sequence[Expr | None], skip: int,
+        state: _State,
+    ) -> tuple[View, _State]:  # fmt: skip
+        """Where an operand begins: `own` and `other` are addressed alike from there on. The first `skip` subscripts
+        choose a register."""
+        base: View | None = None
+        for access in accesses:
+            leading, rest = access.other[:skip], access.other[skip:]
+            if any(_has_iterator(x) for x in leading):
+                raise MismatchError(f"`{other.name}` is not in one register for all lanes")
+            theirs = _linear(rest, extents)
+            mine = _linear(access.own, own.shape)
+            state = self.same_address(own, other, mine, theirs, own.memory not in PLAIN_MEMORIES, state)
+            first = [_at_start(x) for x in rest]
+            if first:
+                first[-1] = sub(first[-1], _at_start(self.known(mine, state)))
+            found = View(other.name, (*leading, *map(simplify, first)))
+            if base is not None and any(not _equal(a, b) for a, b in zip(base.index, found.index, strict=True)):
+                raise MismatchError(f"`{base}` and `{found}` are to be the same operand")
+            base = base or found
+        assert base is not None
+        return base, state
+
+    def same_address(
+        self, own: Array, other: Array, mine: Expr, theirs: Expr, exact: bool, state: _State
+    ) -> _State:
+        """The state in which two addresses move alike with the iterators; `exact`: are equal (in a register)."""
+        for iterator in sorted(x for x in {*variables(mine), *variables(theirs)} if x.startswith(_ITERATOR)):
+            a, b = linear_in(mine, iterator), linear_in(theirs, iterator)
+            if a is None or b is None:
+                raise MismatchError(f"`{other.name}` is not addressed in even steps")
+            solved = self.solve(build(a[0]), build(b[0]), state)
+            if solved is None:
+                step, own_step = print_expr(build(b[0])), _show(build(a[0]))
+                raise MismatchError(f"`{other.name}` moves by {step} an iteration, the definition's by {own_step}")
+            state = solved
+        if exact:
+            solved = self.solve(_at_start(mine), _at_start(theirs), state)
+            if solved is None:
+                lane, own_lane = print_expr(simplify(_at_start(theirs))), _show(_at_start(mine))
+                raise MismatchError(f"`{other.name}` is used from lane {lane} on, the definition's from {own_lane}")
+            state = solved
+        return state
+
+    def check_apart(self, state: _State, views: Mapping[str, View]) -> None:
+        """That an instruction, which reads all before it writes, does the same as the nest where two operands are parts
+        of one array."""
+        written = {x.array for x in walk(self.definition.body) if isinstance(x, Assign | Reduce)}
+        for a, b in combinations(views, 2):
+            one, other = views[a], views[b]
+            if one.array != other.array or not {a, b} & written:
+                continue
+            apart = any(constant(sub(x, y)) not in (0, None) for x, y in zip(one.index, other.index, strict=False))
+            registers = self.own[a].memory not in PLAIN_MEMORIES
+            if registers and apart:
+                continue
+            uses = {tuple(x.own) for own, x in state.accesses if own in (a, b)}
+            if one == other and len(uses) == 1 and _once(self.body, next(iter(uses))):
+                continue
+            raise MismatchError(f"`{one}` and `{other}` may overlap, of which one is written")
+
+
+
+def _flat(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+    return tuple(x for stmt in body for x in (_flat(stmt.body) if isinstance(stmt, Block) else (stmt,)))
+
+
+def _as_update(stmt: Stmt) -> Stmt:
+    """`a = a + b` as an update."""
+    match stmt:
+        case Assign(array=array, index=at, value=Binary(op=op, left=left, right=right)) if op in _UPDATES:
+            for one, rest in ((left, right), (right, left)):
+                if isinstance(one, Load) and (one.array, one.index) == (array, at) and type_of(one) != BOOL:
+                    return Reduce(array, at, _UPDATES[op], rest)
+    return stmt
+
+
+def _marked(block: Block, values: Mapping[str, Expr]) -> Block:
+    """A definition with names of its own for iterators and sizes."""
+    return Block(tuple(_marked_stmt(stmt, values) for stmt in block.body))
+
+
+def _marked_stmt(stmt: Stmt, values: Mapping[str, Expr]) -> Stmt:
+    stmt = map_exprs(lambda x: substitute(x, values), stmt)
+    match stmt:
+        case For(var=var, body=body):
+            name = _ITERATOR + var
+            return replace(stmt, var=name, body=_marked(body, {**values, var: Var(name, INDEX)}))
+        case If(then=then, otherwise=otherwise):
+            return replace(stmt, then=_marked(then, values), otherwise=_marked(otherwise, values))
+        case Block():
+            return _marked(stmt, values)
+        case _:
+            return stmt
+
+
+def _sized(array: Array, values: Mapping[str, Expr]) -> Array:
+    return replace(array, shape=tuple(None if x is None else substitute(x, values) for x in array.shape))
+
+
+def _equal(a: Expr, b: Expr) -> bool:
+    return constant(sub(a, b)) == 0 or simplify(sub(a, b)) == index(0)
+
+
+def _linear(at: Sequence[Expr], shape: Sequence[Expr | None]) -> Expr:
+    """The place of an element, counted from the first one of a row-major array."""
+    out: Expr = index(0)
+    for place, extent in zip(at, shape, strict=True):
+        out = place if extent is None else Binary("add", Binary("mul", out, extent), place)
+    return normal(out)
+
+
+def _has_iterator(expr: Expr) -> bool:
+    return any(x.startswith(_ITERATOR) for x in variables(expr))
+
+
+def _at_start(expr: Expr) -> Expr:
+    """An address at the first iteration."""
+    return normal(substitute(expr, {x: index(0) for x in variables(expr) if x.startswith(_ITERATOR)}))
+
+
+def register_rank(array: Array, bits: int) -> int:
+    """How many subscripts choose a register; the others are lanes. MismatchError where no dimensions make one."""
+    lanes, rank = 1, len(array.shape)
+    while rank > 0 and lanes * array.type.bits < bits:
+        rank -= 1
+        extent = array.shape[rank]
+        known = None if extent is None else constant(extent)
+        if known is None:
+            break
+        lanes *= known
+    if lanes * array.type.bits != bits:
+        message = f"the last dimensions of `{array.name}` are not the {bits // array.type.bits} lanes of {array.memory}"
+        raise MismatchError(message, memory=True)
+    return rank
+
+
+def _once(body: Sequence[Stmt], at: tuple[Expr, ...]) -> bool:
+    """Whether each element at some subscripts is written by one iteration: all iterators stand in the subscripts."""
+    named = {x for e in at for x in variables(e)}
+    loops = {x.var for stmt in body for x in walk(stmt) if isinstance(x, For)}
+    stores = sum(isinstance(x, Assign | Reduce) for stmt in body for x in walk(stmt))
+    return loops <= named and stores == 1
+
+
+def _head(expr: Expr) -> object:
+    match expr:
+        case Unary(op=op) | Compare(op=op):
+            return type(expr), op
+        case Call(function=function):
+            return type(expr), function
+        case Cast(type=kind):
+            return type(expr), kind
+        case _:
+            return type(expr)
+
+
+def _kind(stmt: Stmt) -> str:
+    match stmt:
+        case For(var=var):
+            return f"a loop over {var.removeprefix(_ITERATOR)}"
+        case Assign() | Reduce():
+            return f"`{_plain(print_stmt(stmt))}`"
+        case If():
+            return "a test"
+        case _:
+            return "another statement"
+
+
+def _show(expr: Expr) -> str:
+    return _plain(print_expr(expr))
+
+
+def _plain(text: str) -> str:
+    """A text of the definition with the names that it has there."""
+    return text.replace(_ITERATOR, "").replace(_SIZE, "")

@@ -1,0 +1,93 @@
+"""Steps that give a loop to an instruction, or take it back: the loop stays what it means, whoever reads it.
+
+>>> from planish.schedule.example import show_step
+>>> head = "kernel f(A: f32[16])"
+>>> show_step("alloc a: f32[16] @zmm for i in 0 .. 16 { a[i] = A[i] }", Replace("i", "avx512_load_f32"), head=head)
+alloc a: f32[16] @zmm
+for i in 0 .. 16 as avx512_load_f32 {
+  a[i] = A[i]
+}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.printer import print_expr
+from planish.poly.matching import MismatchError, match_nest
+from planish.schedule.accesses import arrays_of
+from planish.schedule.nodes import exchange
+from planish.schedule.program import Change, Program, Target
+from planish.schedule.reach import always
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Let an instruction, or a kernel that was made before, do all of a loop: the loop equals its definition.
+
+    >>> from planish.schedule.example import show_step
+    >>> text = "alloc a: f32[4] @neon for i in 0 .. 4 { a[i] = A[i + 1] } for i in 0 .. 4 { a[i] += 2.0:f32 * a[i] }"
+    >>> show_step(text, Replace("i", "neon_load_f32"), head="kernel f(A: f32[8])")
+    alloc a: f32[4] @neon
+    for i in 0 .. 4 as neon_load_f32 {
+      a[i] = A[i + 1]
+    }
+    for i in 0 .. 4 {
+      a[i] += 2.0:f32 * a[i]
+    }
+    """
+
+    loop: Target
+    instruction: str
+
+    def rewrite(self, program: Program) -> Change:
+        """E0631 where there is no such instruction, E0632 where the loop is not what it does, E0633 where an operand is
+        in another memory, E0634 where it rounds otherwise and that is not allowed."""
+        loop = program.loop(self.loop)
+        instruction = program.catalogue.instruction(self.instruction)
+        if instruction.fused and not program.contract:
+            message = f"`{instruction.name}` rounds a product and a sum once, which is not allowed"
+            raise PlanishError(Diagnostic("E0634", message, help="allow it with --fp contract"))
+        try:
+            arrays = arrays_of(program.kernel)
+            found = match_nest(instruction.definition, loop, arrays, program.catalogue.bits)
+        except MismatchError as error:
+            message = f"the loop over `{loop.var}` is not what `{instruction.name}` does: {error.reason}"
+            if error.memory:
+                advice = "stage the operand there, or say with set_memory where it is"
+                raise PlanishError(Diagnostic("E0633", message, help=advice)) from error
+            raise PlanishError(Diagnostic("E0632", message, help="show the program to compare them")) from error
+        path = program.path(loop.label)
+        for condition in found.conditions:
+            if not always(program.kernel, path, condition):
+                message = f"`{instruction.name}` wants `{print_expr(condition)}`, which does not always hold here"
+                raise PlanishError(Diagnostic("E0632", message, help="split the loop so that it does, or assume it"))
+        facts = replace(loop.facts, instruction=instruction.name, simd=False, parallel=False, reductions=(), unroll=0)
+        body = exchange(program.kernel.body, loop.label, lambda x: (replace(loop, facts=facts),))
+        return Change(replace(program.kernel, body=body))
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """Take a loop back from its instruction.
+
+    >>> from planish.schedule.example import show_step
+    >>> text = "alloc a: f32[16] @zmm for i in 0 .. 16 { a[i] = A[i] }"
+    >>> show_step(text, Replace("i", "avx512_load_f32"), Inline("i"), head="kernel f(A: f32[16])")
+    alloc a: f32[16] @zmm
+    for i in 0 .. 16 {
+      a[i] = A[i]
+    }
+    """
+
+    loop: Target
+
+    def rewrite(self, program: Program) -> Change:
+        """E0602 where no instruction does it."""
+        loop = program.loop(self.loop)
+        if not loop.facts.instruction:
+            message = f"no instruction does the loop over `{loop.var}`"
+            raise PlanishError(Diagnostic("E0602", message, help="show the program to see which loops have one"))
+        plain = replace(loop, facts=replace(loop.facts, instruction=""))
+        return Change(replace(program.kernel, body=exchange(program.kernel.body, loop.label, lambda x: (plain,))))
