@@ -14,7 +14,7 @@ static void scale(ptrdiff_t n, const double *restrict x, double *restrict y)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -49,9 +49,9 @@ from planish.ir.nest import (
 from planish.ir.printer import print_expr, print_stmt
 from planish.ir.traverse import blocks_of, expressions, map_block, walk, walk_expr
 from planish.ir.types import BOOL, F16, I32, I64, Type
-from planish.isa.instruction import Catalogue
+from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
-from planish.poly.matching import match_nest, register_rank
+from planish.poly.matching import Match, match_nest, register_rank
 
 _WIDTH = 100
 
@@ -105,15 +105,22 @@ def emit_function(
 def headers_of(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[str, ...]:
     """The headers that the instructions of a kernel need."""
     known = catalogue or shipped()
-    names = {x.facts.instruction for x in walk(kernel.body) if isinstance(x, For) and x.facts.instruction}
-    return tuple(sorted({known.instruction(name).header for name in names} - {""}))
+    called = [x.implementation for x in callees(kernel, known) if x.implementation is not None]
+    loops = [x for body in (kernel, *called) for x in walk(body.body) if isinstance(x, For) and x.facts.instruction]
+    return tuple(sorted({known.instruction(x.facts.instruction).header for x in loops} - {""}))
 
 
-def supports_of(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[str, ...]:
-    """The C texts that the instructions of a kernel need, in the order in which they are used."""
+def callees(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[Instruction, ...]:
+    """The kernels that a kernel calls, and those that they call, each once, after those that it needs."""
     known = catalogue or shipped()
-    names = [x.facts.instruction for x in walk(kernel.body) if isinstance(x, For) and x.facts.instruction]
-    return tuple(dict.fromkeys(known.instruction(name).support for name in names if known.instruction(name).support))
+    out: dict[str, Instruction] = {}
+    for stmt in walk(kernel.body):
+        if isinstance(stmt, For) and stmt.facts.instruction:
+            called = known.instruction(stmt.facts.instruction)
+            if called.implementation is not None:
+                out |= {x.name: x for x in callees(called.implementation, known)}
+                out[called.name] = called
+    return tuple(out.values())
 
 
 def check_lanes(kernel: Kernel) -> None:
@@ -138,13 +145,22 @@ def check_lanes(kernel: Kernel) -> None:
         visit(stmt)
 
 
+def is_fallible(kernel: Kernel) -> bool:
+    """Whether a kernel's function says that it had no memory."""
+    return any(isinstance(x, Alloc) and _is_heap(x.array) for x in kernel.body.body)
+
+
 def _below(stmt: Stmt) -> Iterator[Stmt]:
     """The statements within a statement."""
     return (x for x in walk(stmt) if x is not stmt)
 
 
 def _is_heap(array: Array) -> bool:
-    return array.memory == "dram" and bool(array.shape)
+    return array.memory in ("dram", "scratch") and bool(array.shape)
+
+
+def _release(array: Array, spelt: Mapping[str, str]) -> str:
+    return f"planish_{'return' if array.memory == 'scratch' else 'release'}({spelt[array.name]});"
 
 
 def without_dead(kernel: Kernel) -> Kernel:
@@ -195,6 +211,7 @@ class _Function:
     taken: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
+    arrays: dict[str, Array] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
     def reserve(self, reserved: frozenset[str]) -> None:
@@ -218,6 +235,8 @@ class _Function:
                     self.read.add(name)
                 case _:
                     pass
+        local = [x.array for x in walk(self.kernel.body) if isinstance(x, Alloc)]
+        self.arrays = {x.name: x for x in (*self.kernel.arrays, *local)}
         self.written = {x.array for x in walk(self.kernel.body) if isinstance(x, Assign | Reduce)}
 
     def fresh(self, stem: str) -> str:
@@ -244,7 +263,7 @@ class _Function:
                 self.lines.append(f"  (void){self.spelt[name]};")
         self.allocate(heap, context)
         self.block(kernel.body, context, "  ")
-        self.lines += [f"  planish_release({self.spelt[x.name]});" for x in reversed(heap)]
+        self.lines += [f"  {_release(x, self.spelt)}" for x in reversed(heap)]
         self.lines += ["  return 0;"] if heap else []
         self.lines.append("}")
         return "\n".join(self.lines) + "\n"
@@ -266,9 +285,10 @@ class _Function:
             size = f"sizeof({spelt}) * " + " * ".join(f"(size_t){x}" for x in factors)
             rows = _extents(array.shape[1:], context)
             pointer = f"(*restrict {name}){rows}" if rows else f"*restrict {name}"
-            self.lines.append(f"  {spelt} {pointer} = planish_allocate({size});")
+            take = "borrow" if array.memory == "scratch" else "allocate"
+            self.lines.append(f"  {spelt} {pointer} = planish_{take}({size});")
             self.lines.append(f"  if ({name} == NULL) {{")
-            self.lines += [f"    planish_release({self.spelt[x.name]});" for x in reversed(heap[:i])]
+            self.lines += [f"    {_release(x, self.spelt)}" for x in reversed(heap[:i])]
             self.lines += ["    return 1;", "  }"]
 
     def block(self, block: Block, context: Context, indent: str) -> None:
@@ -284,7 +304,7 @@ class _Function:
                 self.block(stmt, context, indent + "  ")
                 self.lines.append(f"{indent}}}")
             case For() if stmt.facts.instruction:
-                self.lines.append(indent + self.instruction(stmt, context))
+                self.instruction(stmt, context, indent)
             case For():
                 self.loop(stmt, context, indent)
             case If():
@@ -336,27 +356,41 @@ class _Function:
             self.lines.append(f"{indent}(void){name};")
         return context
 
-    def instruction(self, loop: For, context: Context) -> str:
-        """The C of the instruction that does a loop."""
+    def instruction(self, loop: For, context: Context, indent: str) -> None:
+        """The C of the instruction that does a loop, or the call of the kernel that does it; the loop itself for when
+        that has no memory."""
         instruction = self.catalogue.instruction(loop.facts.instruction)
         found = match_nest(instruction.definition, loop, self.arrays, self.catalogue.bits)
-        operands = {name: emit_expr(x, context, POSTFIX) for name, x in (*found.sizes.items(), *found.scalars.items())}
-        for name, view in found.arrays.items():
-            place = emit_place(view.array, view.index, context)
-            in_memory = self.arrays[view.array].memory in PLAIN_MEMORIES
-            operands[name] = f"&{place}" if in_memory and not place.startswith("*") else place.removeprefix("*")
         for name in instruction.immediate:
             if not isinstance(found.sizes[name], Const):
                 text, advice = print_expr(found.sizes[name]), "unroll the loops that it depends on"
                 message = f"`{name}` of `{instruction.name}` has to be a constant, and is `{text}`"
                 raise PlanishError(Diagnostic("E0712", message, loop.span, advice))
-        return instruction.spell(operands)
+        called = instruction.implementation
+        if called is None:
+            operands = self.operands(found, context, POSTFIX)
+            self.lines.append(f"{indent}{instruction.spell(operands)}")
+            return
+        operands = self.operands(found, context, 0)
+        passed = [operands[x] for x in called.sizes] + [operands[x.name] for x in called.scalars]
+        # C's own types for arrays of rows do not convert.
+        passed += [f"(void *){operands[x.name]}" if len(x.shape) > 1 else operands[x.name] for x in called.arrays]
+        call = f"{instruction.name}({', '.join(passed)})"
+        if not is_fallible(called):
+            self.lines.append(f"{indent}{call};")
+            return
+        self.lines.append(f"{indent}if ({call} != 0) {{")
+        self.loop(replace(loop, facts=replace(loop.facts, instruction="")), context, indent + "  ")
+        self.lines.append(f"{indent}}}")
 
-    @property
-    def arrays(self) -> dict[str, Array]:
-        """The arrays by name, parameters and local ones."""
-        local = [x.array for x in walk(self.kernel.body) if isinstance(x, Alloc)]
-        return {x.name: x for x in (*self.kernel.arrays, *local)}
+    def operands(self, found: Match, context: Context, level: int) -> dict[str, str]:
+        """The operands of an instruction as C: values, registers, addresses."""
+        out = {name: emit_expr(x, context, level) for name, x in (*found.sizes.items(), *found.scalars.items())}
+        for name, view in found.arrays.items():
+            place = emit_place(view.array, view.index, context)
+            in_memory = self.arrays[view.array].memory in PLAIN_MEMORIES
+            out[name] = f"&{place}" if in_memory and not place.startswith("*") else place.removeprefix("*")
+        return out
 
     def loop(self, loop: For, context: Context, indent: str) -> None:
         """`for` with its pragmas; cells that lanes or threads reduce are held in variables meanwhile."""

@@ -39,6 +39,44 @@ static inline void *planish_allocate(size_t bytes)
 _RELEASE = """\
 static inline void planish_release(void *aligned) { free(((void **)aligned)[-1]); }"""
 
+_BORROW = """\
+/* A block like those of planish_allocate, which the thread keeps for later when it is given back. */
+static _Thread_local struct { void *block; size_t bytes; int lent; } planish_kept[4];
+
+static inline void *planish_borrow(size_t bytes)
+{
+  int free = -1;
+  for (int i = 0; i < 4; i++) {
+    if (!planish_kept[i].lent && (planish_kept[i].bytes >= bytes || free < 0 || planish_kept[free].bytes < bytes)) {
+      free = i;
+    }
+  }
+  if (free < 0) {
+    return planish_allocate(bytes);
+  }
+  if (planish_kept[free].bytes < bytes) {
+    if (planish_kept[free].block != NULL) {
+      planish_release(planish_kept[free].block);
+    }
+    planish_kept[free].block = planish_allocate(bytes);
+    planish_kept[free].bytes = planish_kept[free].block == NULL ? 0 : bytes;
+  }
+  planish_kept[free].lent = planish_kept[free].block != NULL;
+  return planish_kept[free].block;
+}"""
+
+_RETURN = """\
+static inline void planish_return(void *block)
+{
+  for (int i = 0; i < 4; i++) {
+    if (planish_kept[i].block == block) {
+      planish_kept[i].lent = 0;
+      return;
+    }
+  }
+  planish_release(block);
+}"""
+
 _FLOORDIV = """\
 /* a / b rounded down; b is not zero. */
 static inline int64_t planish_floordiv(int64_t a, int64_t b)
@@ -86,6 +124,8 @@ def _helpers() -> dict[str, str]:
         "planish_mod": _MOD,
         "planish_allocate": _ALLOCATE,
         "planish_release": _RELEASE,
+        "planish_borrow": _BORROW,
+        "planish_return": _RETURN,
         "planish_word": _WORD,
         "planish_keep": _KEEP,
     }
@@ -136,6 +176,8 @@ def emit_prologue(functions: Sequence[str], calls: Sequence[str] = (), headers: 
     """
     text = "\n".join(functions)
     used = {name for name in re.findall(r"\bplanish_\w+", "\n".join((text, *calls))) if name in HELPERS}
+    if "planish_borrow" in used:
+        used |= {"planish_allocate", "planish_release"}
     helpers = [source for name, source in HELPERS.items() if name in used]
     names = ["stddef.h", "stdint.h"]
     if _MATH.search(text):

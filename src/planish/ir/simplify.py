@@ -120,11 +120,15 @@ class Known:
             case Compare(op=op, left=left, right=right) if type_of(left) == INDEX and not loads(condition):
                 more = _sum(left, self).plus(_sum(right, self), -1)
                 less = more.times(-1)
-                facts = {
+                found = {
                     "ge": [more], "gt": [more.shifted(-1)], "le": [less], "lt": [less.shifted(-1)], "eq": [more, less],
                     "ne": [],
                 }  # fmt: skip
-                return replace(self, facts=(*self.facts, *facts[op]), residues=self._where_modulo(condition))
+                ranges = dict(self.ranges)
+                for fact in found[op]:
+                    _narrow(ranges, fact)
+                facts = (*self.facts, *found[op])
+                return replace(self, ranges=ranges, facts=facts, residues=self._where_modulo(condition))
             case _:
                 return self
 
@@ -137,6 +141,16 @@ class Known:
                 return {**self.residues, name: residue(int(n), int(over))}
             case _:
                 return self.residues
+
+
+def _narrow(ranges: dict[str, Interval], fact: Sum) -> None:
+    """Take from a sum that is not negative what it says of the only name in it."""
+    if len(fact.terms) != 1:
+        return
+    ((term, factor),) = fact.terms.items()
+    if isinstance(term, Var) and factor in (1, -1):
+        low, high = range_of(term, ranges, True)
+        ranges[term.name] = (max(low, -fact.constant), high) if factor == 1 else (low, min(high, fact.constant))
 
 
 def simplify(expr: Expr, known: Ranges | None = None, residues: Residues | None = None) -> Expr:

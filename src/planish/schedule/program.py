@@ -168,6 +168,10 @@ class Program:
             raise PlanishError(Diagnostic("E0602", f"`{pattern}` fits nothing in `{self.kernel.name}`", help=HELP))
         return Cursor(self, labels[0])
 
+    def has(self, pattern: str) -> bool:
+        """Whether a pattern fits something; PlanishError E0601 for what is no pattern."""
+        return bool(find_all(self.kernel.body, pattern))
+
     def loop(self, target: Target) -> For:
         """The loop at a target; PlanishError E0602 where it is none."""
         node = self.path(target)[-1]

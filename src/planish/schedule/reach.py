@@ -36,7 +36,8 @@ def region(kernel: Kernel, path: Sequence[Node], body: Block) -> Scop:
     known += [_taken(node, inner) for node, inner in pairwise(path) if isinstance(node, If)]
     values = names_at(kernel, path)
     sizes = (*kernel.sizes, *(loop.var for loop in loops))
-    assumptions = (*kernel.assumptions, *(substitute(x, values) for x in known if not loads(x)))
+    known = [substitute(x, values) for x in known if not loads(x)]
+    assumptions = (*kernel.assumptions, *(x for x in known if _is_affine(x, sizes)))
     body = substitute_block(body, values)
     return extract_scop(replace(kernel, sizes=sizes, assumptions=assumptions, body=body))
 
@@ -53,6 +54,16 @@ def names_at(kernel: Kernel, path: Sequence[Node]) -> dict[str, Expr]:
             if isinstance(stmt, Let) and type_of(stmt.value) == INDEX and not loads(stmt.value):
                 out[stmt.var] = substitute(stmt.value, out)
     return out
+
+
+def _is_affine(condition: Expr, sizes: Sequence[str]) -> bool:
+    """Whether the model takes a condition; what a test says of data, or of products of sizes, is not made use of."""
+    space = extract_scop(Kernel("", tuple(sizes))).context.get_space()
+    try:
+        condition_set(condition, space)
+    except (NotAffineError, KeyError):
+        return False
+    return True
 
 
 def _bounds(loop: For) -> tuple[Expr, Expr]:

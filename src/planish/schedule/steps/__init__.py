@@ -1,7 +1,7 @@
 """The steps of the scheduling language: each is a dataclass that rewrites a program, and its name in scripts follows.
 
 >>> sorted(STEPS)[:4]
-['assume', 'bind_expr', 'fission', 'fuse']
+['assume', 'bind_expr', 'fission', 'fold_factor']
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from planish.schedule.program import Step
 from planish.schedule.steps.bands import Reorder, Skew
 from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
-from planish.schedule.steps.control import Hoist, Specialise
+from planish.schedule.steps.control import Hoist, Sink, Specialise
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
-from planish.schedule.steps.storage import ReorderDims, ReuseBuffer, SetMemory, SetPrecision, SplitDim
+from planish.schedule.steps.padding import Widen
+from planish.schedule.steps.storage import FoldFactor, ReorderDims, ReuseBuffer, SetMemory, SetPrecision, SplitDim
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -30,9 +31,9 @@ def script_name(step: type[Step]) -> str:
 STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
-        Assume, BindExpr, Fission, Fuse, Hoist, Inline, LiftAlloc, Parallelise, PartialEval, Peel, Rename, RenameLoop,
-        Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetMemory, SetPrecision, Shift, Simplify, Skew, Specialise,
-        Split, SplitDim, StageMem, Unroll, Vectorise,
+        Assume, BindExpr, Fission, FoldFactor, Fuse, Hoist, Inline, LiftAlloc, Parallelise, PartialEval, Peel,
+        Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetMemory, SetPrecision, Shift,
+        Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem, Unroll, Vectorise, Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

@@ -45,7 +45,8 @@ class StageMem:
     before, if anything of it is needed, and copied out after, if anything is written.
 
     The part is the smallest box around the cells. `accumulate`: the statement only adds to the array; the buffer
-    starts with zeros and is added to the array after.
+    starts with zeros and is added to the array after. `clip`: only as much of the box is copied as there is, where
+    loops are shorter at an edge.
 
     >>> from planish.schedule.example import show_step
     >>> step = StageMem("i", "A", "a", accumulate=True)
@@ -70,6 +71,7 @@ class StageMem:
     name: str
     memory: Memory = "stack"
     accumulate: bool = False
+    clip: bool = False
 
     def rewrite(self, program: Program) -> Change:
         """E0606 where the array is not used there, its part has no constant extents or reaches further than the array,
@@ -98,13 +100,13 @@ class StageMem:
             message = f"`{self.array}` is made in there" if local else f"`{self.array}` is not used there"
             raise PlanishError(Diagnostic("E0606", message, help="name an array that the statement uses"))
         try:
-            part = _Part.of(region(kernel, path, body), array)
+            part = _Part.of(region(kernel, path, body), array, self.clip)
         except NotAffineError as error:
             message = f"which cells of `{self.array}` are used is not known: {error.reason}"
             raise PlanishError(Diagnostic("E0606", message, help="stage arrays with affine subscripts")) from error
-        if not part.is_used and not _is_inside(kernel, path, array, part):
+        if not self.clip and not part.is_used and not _is_inside(kernel, path, array, part):
             message = f"the box around what is used of `{self.array}` may reach outside of the array"
-            advice = "assume that the loops inside run, or split off what is at the edge"
+            advice = "assume that the loops inside run, split off the edge, or copy what is there with clip=True"
             raise PlanishError(Diagnostic("E0606", message, help=advice))
         return array, part
 
@@ -129,11 +131,13 @@ class StageMem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """The box of cells that a region uses: where it begins, as expressions over what is around, and its extents;
-    whether all of the box is always used, any of it is written, and what is in it is needed first."""
+    """The box of cells that a region uses: where it begins, as expressions over what is around, its extents at most,
+    and how many cells are copied; whether all of the box is always used, any of it is written, and what is in it is
+    needed first."""
 
     lowers: tuple[Expr, ...]
     extents: tuple[int, ...]
+    counts: tuple[Expr, ...]
     is_used: bool
     written: bool
     copied_in: bool
@@ -156,15 +160,19 @@ class _Part:
     def loops(self, names: Sequence[str], inner: Stmt) -> tuple[Stmt, ...]:
         """Loops over the box around a statement."""
         for name, d in zip(reversed(names), reversed(self.kept), strict=True):
-            inner = For(name, index(0), index(self.extents[d]), 1, Block((inner,)))
+            inner = For(name, index(0), self.counts[d], 1, Block((inner,)))
         return (inner,)
 
     @staticmethod
-    def of(scop: Scop, array: Array) -> _Part:
-        """The part of an array; PlanishError E0606 where its extents are not constant."""
+    def of(scop: Scop, array: Array, clip: bool) -> _Part:
+        """The part of an array; PlanishError E0606 where its extents are not constant, or none of it may be used
+        (`clip`)."""
         cells = _cells(scop, array.name, (True, False))
         stored = _cells(scop, array.name, (True,))
-        lowers, extents, box = [], [], isl.Set.universe(cells.get_space()).intersect_params(scop.context)
+        if clip and not scop.context.is_subset(cells.params()):
+            message = f"for some sizes nothing of `{array.name}` is used there"
+            raise PlanishError(Diagnostic("E0606", message, help="assume that the loops inside run"))
+        lowers, extents, counts, box = [], [], [], isl.Set.universe(cells.get_space()).intersect_params(scop.context)
         for d in range(len(array.shape)):
             low, high = cells.dim_min(d), cells.dim_max(d)
             extent = high.sub(low).floor().max_val()
@@ -174,11 +182,13 @@ class _Part:
                 raise PlanishError(Diagnostic("E0606", message, help=advice))
             lowers.append(simplify(piecewise_expr(low.gist(scop.context), ())))
             extents.append(int(extent.to_python()) + 1)
-            box = box.intersect(_between(cells, low, d, extents[-1]))
+            last = high if clip else low.add_constant_val(isl.Val(extents[-1] - 1))
+            counts.append(_count(low, last, scop) if clip else index(extents[-1]))
+            box = box.intersect(_between(cells, low, last, d))
         # There are sizes for which nothing of it is used; these have an empty box here.
         used, surely = (bool(box.is_subset(x) and scop.context.is_subset(x.params())) for x in (cells, stored))
         needed = not surely or _is_read_first(scop, array.name)
-        return _Part(tuple(lowers), tuple(extents), used, not stored.is_empty(), needed)
+        return _Part(tuple(lowers), tuple(extents), tuple(counts), used, not stored.is_empty(), needed)
 
 
 def _cells(scop: Scop, array: str, writes: Sequence[bool]) -> isl.Set:
@@ -194,14 +204,17 @@ def _cells(scop: Scop, array: str, writes: Sequence[bool]) -> isl.Set:
     return out.intersect_params(scop.context)
 
 
-def _between(cells: isl.Set, low: isl.PwAff, dimension: int, extent: int) -> isl.Set:
-    """The points whose dimension is at least `low`, a function of the parameters, by less than `extent`."""
+def _count(low: isl.PwAff, high: isl.PwAff, scop: Scop) -> Expr:
+    """The number of cells from one to another, both functions of the parameters."""
+    count = high.sub(low).add_constant_val(isl.Val(1))
+    return simplify(piecewise_expr(count.gist(scop.context), ()))
+
+
+def _between(cells: isl.Set, low: isl.PwAff, high: isl.PwAff, dimension: int) -> isl.Set:
+    """The points whose dimension lies between two functions of the parameters, both among them."""
     space = cells.get_space()
-    local = isl.LocalSpace.from_space(space)
-    start = low.insert_domain(space)
-    value = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, SET, dimension))
-    last = start.add(isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(extent - 1))))
-    return value.ge_set(start).intersect(value.le_set(last))
+    value = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), SET, dimension))
+    return value.ge_set(low.insert_domain(space)).intersect(value.le_set(high.insert_domain(space)))
 
 
 def _is_read_first(scop: Scop, array: str) -> bool:

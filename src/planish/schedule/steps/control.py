@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Compare, Expr
+from planish.ir.expr import Compare, Expr, index
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import expressions, loads, variables, walk
 from planish.schedule.nodes import Node, Siblings, edit, exchange
@@ -110,6 +110,43 @@ class Hoist:
         body = edit(program.kernel.body, node.label, without)
         body = exchange(body, loop.label, lambda x: (node, x))
         return Change(replace(program.kernel, body=body))
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Move a statement into the first iteration of the loop that comes after it.
+
+    >>> from planish.schedule.example import show_step
+    >>> text = "for i in 0 .. n { A[i] = 0.0:f32 for j in 0 .. 4 { A[i] += N[j, i] } }"
+    >>> show_step(text, Sink("A[_] = _"), head="kernel f(n; A: f32[n], N: f32[4, n])")
+    for i in 0 .. n {
+      for j in 0 .. 4 {
+        if j == 0 {
+          A[i] = 0.0:f32
+        }
+        A[i] += N[j, i]
+      }
+    }
+    """
+
+    statement: Target
+
+    def rewrite(self, program: Program) -> Change:
+        """E0604 where no loop comes after it; E0611 where that may have no iteration."""
+        node = program.cursor(self.statement)
+        after = node.next().node
+        if not isinstance(after, For) or isinstance(node.node, Alloc | Let):
+            message = "no loop comes after the statement, or it makes what is used there"
+            raise PlanishError(Diagnostic("E0604", message, help="point at a statement right before a loop"))
+        first = Compare("eq", index(after.var), after.lower)
+
+        def sink(siblings: Siblings, place: int) -> Siblings:
+            stmt, loop = siblings[place], siblings[place + 1]
+            assert isinstance(loop, For)
+            inner = replace(loop, body=Block((If(first, Block((stmt,))), *loop.body.body)))
+            return (*siblings[:place], inner, *siblings[place + 2 :])
+
+        return Change(program.kernel, lambda body: edit(body, node.label, sink))
 
 
 def _runs(kernel: Kernel, path: Sequence[Node], loop: For) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Binary, Cast, Expr, Load, index
+from planish.ir.expr import Binary, Cast, Expr, Load, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Memory, Reduce, Stmt
 from planish.ir.simplify import simplify_block
 from planish.ir.traverse import map_block, map_expr, map_exprs
@@ -188,6 +188,59 @@ def _converted(block: Block, array: str, old: Type, new: Type) -> Block:
         return stmt
 
     return map_block(visit, block)
+
+
+@dataclass(frozen=True, slots=True)
+class FoldFactor:
+    """Hold in a buffer the product with a scalar by which every use of it is multiplied.
+
+    >>> from planish.schedule.example import show_step
+    >>> text = "alloc t: f32[4] stack t[0] = A[0] for i in 0 .. n { B[i] += x * t[0] }"
+    >>> show_step(text, FoldFactor("t: _", "x"), head="kernel f(n; x: f32; A: f32[n], B: f32[n])")
+    alloc t: f32[4] stack
+    t[0] = x * A[0]
+    for i in 0 .. n {
+      B[i] += t[0]
+    }
+    """
+
+    buffer: Target
+    factor: str
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where the factor is no scalar of the kernel, or something else is done with the buffer."""
+        array, kernel = _buffer(program, self.buffer, None).array, program.kernel
+        found = next((x for x in kernel.scalars if x.name == self.factor), None)
+        if found is None or found.type != array.type:
+            message = f"`{self.factor}` is no scalar of the type of `{array.name}`"
+            raise PlanishError(Diagnostic("E0606", message, help="name a parameter that is one value"))
+        factor = Var(found.name, found.type)
+        left = 0
+
+        def visit(expr: Expr) -> Expr:
+            nonlocal left
+            left += isinstance(expr, Load) and expr.array == array.name
+            match expr:
+                case Binary(op="mul", left=a, right=b) if factor in (a, b):
+                    other = b if a == factor else a
+                    if isinstance(other, Load) and other.array == array.name:
+                        left -= 1
+                        return other
+            return expr
+
+        def fold(stmt: Stmt) -> Stmt:
+            nonlocal left
+            stmt = map_exprs(lambda x: map_expr(visit, x), stmt)
+            if isinstance(stmt, Assign) and stmt.array == array.name:
+                return replace(stmt, value=Binary("mul", factor, stmt.value))
+            left += isinstance(stmt, Reduce) and stmt.array == array.name
+            return stmt
+
+        body = map_block(fold, kernel.body)
+        if left:
+            message = f"`{array.name}` is used without the factor `{self.factor}`, or updated"
+            raise PlanishError(Diagnostic("E0606", message, help="only a product with it in every use is folded"))
+        return Change(replace(kernel, body=body))
 
 
 @dataclass(frozen=True, slots=True)

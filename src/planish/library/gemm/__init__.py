@@ -1,0 +1,1 @@
+"""Matrix products: micro-kernels in registers, and the loops around them."""

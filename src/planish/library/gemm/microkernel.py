@@ -1,0 +1,177 @@
+"""Micro-kernels: a tile of C in registers, to which the products of columns of A and rows of B are added.
+
+Each is made from the plain triple loop by the steps of a script; tiles at the edge by the same script for other sizes.
+
+>>> tile = Tile(find_vectors("avx512", F32), 14, 2)
+>>> tile.name, tile.columns
+('ukr_avx512_f32_14x32', 32)
+>>> print(print_script(make_micro(tile).steps).splitlines()[3])
+stage_mem("i", "C", "c", accumulate=True)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.nest import Kernel
+from planish.ir.parser import parse_kernel
+from planish.library.vectors import F32, Vectors, find_vectors
+from planish.schedule.program import Program
+from planish.schedule.script import print_script
+from planish.schedule.steps.bands import Reorder
+from planish.schedule.steps.buffers import StageMem
+from planish.schedule.steps.instructions import Replace
+from planish.schedule.steps.kernels import PartialEval, Rename, RenameLoop
+from planish.schedule.steps.loops import Fission, Peel, Split, Unroll
+from planish.schedule.steps.padding import Widen
+from planish.schedule.steps.storage import SetMemory, SplitDim
+
+__all__ = ["F32", "Tile", "define_micro", "find_vectors", "make_micro", "print_script"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile of `rows` by `vectors` registers of C.
+
+    `masked`: the last vector is only used in part, how much of it is known when it runs. `first`: the product is
+    stored, not added. `packed`: A and B lie in panels, columns of A and rows of B one after the other; otherwise both
+    are row-major with any distance between rows.
+    """
+
+    vectors_of: Vectors
+    rows: int
+    vectors: int
+    masked: bool = False
+    first: bool = False
+    packed: bool = True
+
+    @property
+    def columns(self) -> int:
+        """The columns of C at most."""
+        return self.vectors * self.vectors_of.lanes
+
+    @property
+    def name(self) -> str:
+        """What the kernel is called."""
+        v = self.vectors_of
+        words = ["ukr", v.extension, str(v.type), f"{self.rows}x{self.columns}"]
+        words += ["masked"] * self.masked + ["first"] * self.first + ["plain"] * (not self.packed)
+        return "_".join(words)
+
+    @property
+    def whole(self) -> int:
+        """The columns whose vectors are always used as a whole."""
+        return self.columns - self.vectors_of.lanes * self.masked
+
+    @property
+    def by_lane(self) -> bool:
+        """Whether an instruction multiplies by one lane of a register, so that columns of A are loaded as vectors."""
+        return self.packed and self.vectors_of.has("fmadd_lane")
+
+    @property
+    def registers(self) -> int:
+        """The registers that are in use at once: the tile, a row of B, an element of A."""
+        return self.rows * self.vectors + self.vectors + 1
+
+
+def define_micro(tile: Tile, panel: tuple[int, int] | None = None) -> Kernel:
+    """What a micro-kernel computes: the plain triple loop. `panel`: the rows and columns of the panels of A and B, those
+    of the tile where None; PlanishError E0641 for a tile that does not fit the registers."""
+    v = tile.vectors_of
+    if tile.rows < 1 or tile.vectors < 1 or tile.registers > v.registers:
+        message = f"a tile of {tile.rows} x {tile.columns} takes {tile.registers} registers of {v.memory}"
+        raise PlanishError(Diagnostic("E0641", message, help=f"there are {v.registers}: choose a smaller one"))
+    rows, columns = panel or (tile.rows, tile.columns)
+    t, least = v.type, (tile.vectors - 1) * v.lanes
+    if tile.packed:
+        sizes, a, b, at = "m, n, k, ldc", f"A: {t}[k, {rows}] distinct", f"B: {t}[k, {columns}] distinct", "A[p, i]"
+        known = ["k >= 1", "ldc >= n"]
+    else:
+        sizes, a, b, at = "m, n, k, lda, ldb, ldc", f"A: {t}[m, lda]", f"B: {t}[k, ldb]", "A[i, p]"
+        known = ["k >= 1", "ldc >= n", "ldb >= n", "lda >= k"]
+    known += [f"m == {tile.rows}"]
+    known += [f"n > {least}", f"n <= {tile.columns}"] if tile.masked else [f"n == {tile.columns}"]
+    clear = f"C[i, j] = 0.0:{t}" if tile.first else ""
+    nest = f"for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ C[i, j] += {at} * B[p, j] }} }} }}"
+    assumed = " ".join(f"assume {x}" for x in known)
+    return parse_kernel(f"kernel {tile.name}({sizes}; {a}, {b}, C: {t}[m, ldc] distinct) {assumed} {{ {nest} }}")
+
+
+def make_micro(tile: Tile, panel: tuple[int, int] | None = None) -> Program:
+    """A micro-kernel; PlanishError E0641 for a tile that does not fit the registers."""
+    program = Program.of(define_micro(tile, panel)).apply(PartialEval("m", tile.rows))
+    if not tile.masked:
+        program = program.apply(PartialEval("n", tile.columns))
+    for make in (_keep_tile, _fetch_operands, _fill_vectors, _give_to_instructions, _write_out):
+        program = make(program, tile)
+    return program
+
+
+def _keep_tile(program: Program, tile: Tile) -> Program:
+    """The tile of C in a buffer `c`: loops zi, zj clear it, p, i, j add to it, oi, oj bring it back."""
+    if tile.first:
+        program = program.apply(StageMem("i", "C", "c", clip=tile.masked), Fission("c[_] = _", 2))
+        names = [("i", "zi"), ("j", "zj")]
+    else:
+        program = program.apply(StageMem("i", "C", "c", accumulate=True, clip=tile.masked))
+        names = [("c_0", "zi")] * (tile.rows > 1) + [("c_1", "zj")]
+    names += [("c_0", "oi")] * (tile.rows > 1) + [("c_1", "oj")]
+    for old, new in names:
+        program = program.apply(RenameLoop(old, new))
+    return program.apply(Reorder("i", ("p", "i", "j")))
+
+
+def _fetch_operands(program: Program, tile: Tile) -> Program:
+    """The part of a row of B in a buffer `b`, and where instructions multiply by one lane of a register, the part of a
+    column of A in a buffer `a`: loops bj and ai load them."""
+    inner = "i" if tile.rows > 1 else "j"
+    program = program.apply(StageMem(inner, "B", "b", clip=tile.masked), RenameLoop("b_1", "bj"))
+    if tile.by_lane:
+        program = program.apply(StageMem("i", "A", "a"), RenameLoop("a_1", "ai"))
+    return program
+
+
+def _fill_vectors(program: Program, tile: Tile) -> Program:
+    """Loops over columns run over whole vectors, but the one that brings C back; buffers are registers."""
+    v, whole = tile.vectors_of, tile.whole
+    parts = ["zj", "j", "bj"] + ["oj"] * (whole > 0)
+    if tile.masked:
+        if whole:
+            program = program.apply(Peel("oj", whole), Peel("bj", whole), RenameLoop("bj #2", "dj"))
+            parts.append("dj")
+        # First those that write what the others would read.
+        program = program.apply(Widen("dj" if whole else "bj", tile.columns, zero=not tile.packed))
+        program = program.apply(Widen("zj", tile.columns), Widen("j", tile.columns))
+    for loop in parts:
+        program = program.apply(Split(loop, v.lanes, (f"{loop[:-1]}v", f"{loop[:-1]}l"), "perfect"))
+    dimension = int(tile.rows > 1)
+    program = program.apply(SplitDim("c: _", dimension, v.lanes), SplitDim("b: _", 0, v.lanes))
+    if tile.by_lane:
+        program = program.apply(Split("ai", v.lanes, ("av", "al"), "perfect"), SplitDim("a: _", 0, v.lanes))
+        program = program.apply(Split("i", v.lanes, ("iv", "il"), "perfect"), SetMemory("a: _", v.memory))
+    return program.apply(SetMemory("c: _", v.memory), SetMemory("b: _", v.memory))
+
+
+def _give_to_instructions(program: Program, tile: Tile) -> Program:
+    """Every loop over lanes becomes an instruction."""
+    back = "store" if tile.first else "add_to"
+    padded = "masked_load" if tile.masked and not tile.packed else "load"
+    multiply = "fmadd_lane" if tile.by_lane else "fmadd_scalar"
+    loops = {"zl": "set", "l": multiply, "bl": "load" if tile.whole else padded}
+    loops |= {"al": "load"} if tile.by_lane else {}
+    loops |= {"dl": padded} if tile.masked and tile.whole else {}
+    loops |= {"ol": back} if tile.whole else {}
+    loops |= {"oj": f"masked_{back}"} if tile.masked else {}
+    for loop, operation in loops.items():
+        program = program.apply(Replace(loop, tile.vectors_of.name(operation)))
+    return program
+
+
+def _write_out(program: Program, tile: Tile) -> Program:
+    """All loops but the one over p are written out: registers have numbers."""
+    loops = ["zv", "zi", "bv", "dv", "av", "v", "il", "iv", "i", "ov", "oi"]
+    for loop in loops:
+        while program.has(loop):
+            program = program.apply(Unroll(loop))
+    return program
