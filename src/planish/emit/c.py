@@ -343,6 +343,8 @@ class _Function:
         context = replace(context, cells=context.cells - {array.name})
         if _is_heap(array):
             return context
+        if array.memory == "nowhere":
+            return context
         kind = self.catalogue.memory(array.memory)
         if kind is not None:
             rows = array.shape[: register_rank(array, kind.bits)]

@@ -32,7 +32,7 @@ from planish.ir.expr import (
     Unary,
     Var,
 )
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Memory, Reduce, Stmt
 from planish.ir.printer import print_expr, print_stmt
 from planish.ir.traverse import walk_expr
 from planish.ir.types import ALL_TYPES, BOOL, INDEX, Type
@@ -50,6 +50,7 @@ class _Bound:
     kind: Kind
     type: Type
     rank: int = 0
+    memory: Memory = "dram"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,8 @@ def check_kernel(kernel: Kernel, stage: str) -> None:
     """Raise PlanishError unless the kernel is well-formed; `stage` is what produced it.
 
     E0410: a name is unbound, bound twice, or of the wrong kind; E0411: types; E0412: ranks and shapes; E0413: a
-    loop's step or facts; E0414: a call; E0415: a literal that is no value of its type.
+    loop's step or facts; E0414: a call; E0415: a literal that is no value of its type; E0416: what is `nowhere` is
+    read.
     """
     place = _Place(stage, kernel, {})
     for size in kernel.sizes:
@@ -124,7 +126,7 @@ def _check_stmt(stmt: Stmt, outer: _Place) -> _Place:
                 _check_operator(stmt.op, type, place)
         case Alloc(array=array):
             _check_shape(array, place, local=True)
-            bound = _Bound("array", array.type, len(array.shape))
+            bound = _Bound("array", array.type, len(array.shape), array.memory)
             return replace(outer, names=place.bind(array.name, bound).names)
         case Let(var=var, value=value):
             bound = _Bound("let", _check_expr(value, place))
@@ -212,6 +214,8 @@ def _check_expr(expr: Expr, place: _Place) -> Type:
             return type
         case Load(array=array, index=index, type=type):
             found = _check_access(array, index, place)
+            if place.names[array].memory == "nowhere":
+                place.fail("E0416", f"`{array}` is read, but what is stored there goes nowhere")
             if found != type:
                 place.fail("E0411", f"`{array}` holds {found}, but it is loaded as {type}")
             return type

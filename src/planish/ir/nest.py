@@ -21,10 +21,10 @@ from planish.ir.types import Type
 
 ReduceOp = Literal["add", "mul", "min", "max", "and", "or", "xor"]
 Memory = str
-"""Where an array is: "dram", "scratch" (the same, kept by the thread from one call to the next), "stack", "register" (a
-scalar of the compiler's), or a kind of vector register that an
+"""Where an array is: "dram", "scratch" (the same, kept by the thread from one call to the next), "stack", "nowhere"
+(what is stored there is never read), "register" (a scalar of the compiler's), or a kind of vector register that an
 instruction file declares; of such an array the last dimensions are lanes, which instructions alone may touch."""
-PLAIN_MEMORIES: tuple[Memory, ...] = ("dram", "scratch", "stack", "register")
+PLAIN_MEMORIES: tuple[Memory, ...] = ("dram", "scratch", "stack", "register", "nowhere")
 
 
 @dataclass(frozen=True, slots=True)

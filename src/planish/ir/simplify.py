@@ -124,6 +124,10 @@ class Known:
                     "ge": [more], "gt": [more.shifted(-1)], "le": [less], "lt": [less.shifted(-1)], "eq": [more, less],
                     "ne": [],
                 }  # fmt: skip
+                if op == "ne":
+                    # What is not the least of its values is more.
+                    low, high = self.range(more)
+                    found["ne"] = [more.shifted(-1)] if low == 0 else [less.shifted(-1)] if high == 0 else []
                 ranges = dict(self.ranges)
                 for fact in found[op]:
                     _narrow(ranges, fact)

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import islpy as isl
 
@@ -150,6 +151,8 @@ def _expand(terms: Terms) -> Terms:
     return [(c, x) for x, c in total.items() if c]
 
 
+_MOST_PIECES = 4
+"""A function of more pieces is not tried as their least or greatest."""
 _ONE = Const(1, INDEX)
 
 
@@ -260,6 +263,21 @@ def _defines_division(constraint: isl.Constraint) -> bool:
 def piecewise_expr(function: isl.PwAff, dims: Sequence[Expr]) -> Expr:
     """The value of a piecewise function at `dims`: nested selections, the last piece without a test."""
     return select_expr(list(coalesce_function(function).get_pieces()), dims)
+
+
+def extreme_expr(function: isl.PwAff, context: isl.Set) -> Expr:
+    """The value of a function of parameters wherever they are in `context`: the least or the greatest of its pieces,
+    where it is that."""
+    function = function.gist(context)
+    pieces = [aff for _, aff in coalesce_function(function).get_pieces()]
+    if 1 < len(pieces) <= _MOST_PIECES:
+        parts = [isl.PwAff.from_aff(aff) for aff in pieces]
+        spelt = [aff_expr(aff, ()) for aff in pieces]
+        if context.is_subset(reduce(isl.PwAff.min, parts).eq_set(function)):
+            return reduce(lambda a, b: Binary("min", a, b), spelt)
+        if context.is_subset(reduce(isl.PwAff.max, parts).eq_set(function)):
+            return reduce(lambda a, b: Binary("max", a, b), spelt)
+    return piecewise_expr(function, ())
 
 
 def select_expr(pieces: Sequence[tuple[isl.Set, isl.Aff]], dims: Sequence[Expr]) -> Expr:

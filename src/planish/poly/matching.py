@@ -283,7 +283,7 @@ class _Matcher:
     ) -> tuple[View, _State]:
         """The operand that an array of the nest is."""
         if own.memory in PLAIN_MEMORIES:
-            if other.memory not in PLAIN_MEMORIES:
+            if other.memory not in PLAIN_MEMORIES or "nowhere" in {own.memory, other.memory} != {"nowhere"}:
                 raise MismatchError(f"`{other.name}` is in {other.memory}, not in memory", memory=True)
             return self.address(own, other, accesses, other.shape, 0, state)
         if other.memory != own.memory:

@@ -5,12 +5,13 @@ Each is made from the plain triple loop by the steps of a script; tiles at the e
 >>> tile = Tile(find_vectors("avx512", F32), 14, 2)
 >>> tile.name, tile.columns
 ('ukr_avx512_f32_14x32', 32)
->>> print(print_script(make_micro(tile).steps).splitlines()[3])
+>>> print(print_script(make_micro(tile).steps).splitlines()[2])
 stage_mem("i", "C", "c", accumulate=True)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -20,9 +21,9 @@ from planish.library.vectors import F32, Vectors, find_vectors
 from planish.schedule.program import Program
 from planish.schedule.script import print_script
 from planish.schedule.steps.bands import Reorder
-from planish.schedule.steps.buffers import StageMem
+from planish.schedule.steps.buffers import Prefetch, StageMem
 from planish.schedule.steps.instructions import Replace
-from planish.schedule.steps.kernels import PartialEval, Rename, RenameLoop
+from planish.schedule.steps.kernels import PartialEval, RenameLoop
 from planish.schedule.steps.loops import Fission, Peel, Split, Unroll
 from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.storage import SetMemory, SplitDim
@@ -76,26 +77,29 @@ class Tile:
 
 
 def define_micro(tile: Tile, panel: tuple[int, int] | None = None) -> Kernel:
-    """What a micro-kernel computes: the plain triple loop. `panel`: the rows and columns of the panels of A and B, those
-    of the tile where None; PlanishError E0641 for a tile that does not fit the registers."""
+    """What a micro-kernel computes: the plain triple loop. `panel`: the rows and columns of the panels of A and B,
+    those of the tile where None; PlanishError E0641 for a tile that does not fit the registers."""
     v = tile.vectors_of
     if tile.rows < 1 or tile.vectors < 1 or tile.registers > v.registers:
         message = f"a tile of {tile.rows} x {tile.columns} takes {tile.registers} registers of {v.memory}"
         raise PlanishError(Diagnostic("E0641", message, help=f"there are {v.registers}: choose a smaller one"))
-    rows, columns = panel or (tile.rows, tile.columns)
-    t, least = v.type, (tile.vectors - 1) * v.lanes
+    columns = [f"n > {tile.columns - v.lanes}", f"n <= {tile.columns}"] if tile.masked else [f"n == {tile.columns}"]
+    return define_tile(tile, tile.name, [f"m == {tile.rows}", *columns], panel)
+
+
+def define_tile(tile: Tile, name: str, known: Sequence[str], panel: tuple[int, int] | None = None) -> Kernel:
+    """The triple loop over a tile of m rows and n columns, of which some conditions are known."""
+    t, (rows, columns) = tile.vectors_of.type, panel or (tile.rows, tile.columns)
     if tile.packed:
         sizes, a, b, at = "m, n, k, ldc", f"A: {t}[k, {rows}] distinct", f"B: {t}[k, {columns}] distinct", "A[p, i]"
-        known = ["k >= 1", "ldc >= n"]
+        known = ["k >= 1", "ldc >= n", *known]
     else:
         sizes, a, b, at = "m, n, k, lda, ldb, ldc", f"A: {t}[m, lda]", f"B: {t}[k, ldb]", "A[i, p]"
-        known = ["k >= 1", "ldc >= n", "ldb >= n", "lda >= k"]
-    known += [f"m == {tile.rows}"]
-    known += [f"n > {least}", f"n <= {tile.columns}"] if tile.masked else [f"n == {tile.columns}"]
+        known = ["k >= 1", "ldc >= n", "ldb >= n", "lda >= k", *known]
     clear = f"C[i, j] = 0.0:{t}" if tile.first else ""
     nest = f"for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ C[i, j] += {at} * B[p, j] }} }} }}"
     assumed = " ".join(f"assume {x}" for x in known)
-    return parse_kernel(f"kernel {tile.name}({sizes}; {a}, {b}, C: {t}[m, ldc] distinct) {assumed} {{ {nest} }}")
+    return parse_kernel(f"kernel {name}({sizes}; {a}, {b}, C: {t}[m, ldc] distinct) {assumed} {{ {nest} }}")
 
 
 def make_micro(tile: Tile, panel: tuple[int, int] | None = None) -> Program:
@@ -103,7 +107,7 @@ def make_micro(tile: Tile, panel: tuple[int, int] | None = None) -> Program:
     program = Program.of(define_micro(tile, panel)).apply(PartialEval("m", tile.rows))
     if not tile.masked:
         program = program.apply(PartialEval("n", tile.columns))
-    for make in (_keep_tile, _fetch_operands, _fill_vectors, _give_to_instructions, _write_out):
+    for make in (_keep_tile, _prefetch_tile, _fetch_operands, _fill_vectors, _give_to_instructions, _write_out):
         program = make(program, tile)
     return program
 
@@ -120,6 +124,17 @@ def _keep_tile(program: Program, tile: Tile) -> Program:
     for old, new in names:
         program = program.apply(RenameLoop(old, new))
     return program.apply(Reorder("i", ("p", "i", "j")))
+
+
+def _prefetch_tile(program: Program, tile: Tile) -> Program:
+    """The rows of C are on their way while the products are summed; an edge that is not whole is left to itself."""
+    columns = 64 // tile.vectors_of.type.size
+    if tile.masked or tile.columns % columns or not tile.vectors_of.has("prefetch"):
+        return program
+    program = program.apply(Prefetch("oi" if tile.rows > 1 else "oj", "C", "p", "pf", tile.vectors_of.name("prefetch")))
+    while program.has("pf_0"):
+        program = program.apply(Unroll("pf_0"))
+    return program
 
 
 def _fetch_operands(program: Program, tile: Tile) -> Program:

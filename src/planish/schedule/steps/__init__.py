@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from planish.schedule.program import Step
 from planish.schedule.steps.bands import Reorder, Skew
-from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
+from planish.schedule.steps.buffers import BindExpr, LiftAlloc, Prefetch, StageMem
 from planish.schedule.steps.control import Hoist, Sink, Specialise
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.instructions import Inline, Replace
@@ -32,8 +32,8 @@ STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
         Assume, BindExpr, Fission, FoldFactor, Fuse, Hoist, Inline, LiftAlloc, Parallelise, PartialEval, Peel,
-        Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetMemory, SetPrecision, Shift,
-        Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem, Unroll, Vectorise, Widen,
+        Prefetch, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetMemory, SetPrecision,
+        Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem, Unroll, Vectorise, Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

@@ -21,13 +21,13 @@ import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, index, type_of
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Memory, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Memory, Reduce, Stmt
 from planish.ir.simplify import simplify, simplify_block
 from planish.ir.traverse import children, expressions, loads, map_expr, variables, walk
 from planish.ir.types import BOOL
 from planish.poly.affine import NotAffineError, isl_name
 from planish.poly.dependence import find_dependences
-from planish.poly.expression import piecewise_expr
+from planish.poly.expression import extreme_expr
 from planish.poly.listing import list_sets
 from planish.poly.scop import Scop
 from planish.schedule.accesses import Indices, find_array, redirect, uses
@@ -77,7 +77,7 @@ class StageMem:
         """E0606 where the array is not used there, its part has no constant extents or reaches further than the array,
         or is not only added to (`accumulate`)."""
         kernel, path = program.kernel, program.path(self.around)
-        array, part = self._part(program, path)
+        array, part = self.part(program, path)
         names = [f"{self.name}_{d}" for d in part.kept]
         check_fresh(kernel, self.name, *names)
         if self.accumulate:
@@ -91,7 +91,7 @@ class StageMem:
         made = (*made, *self._after(array, part, names))
         return Change(replace(kernel, body=exchange(kernel.body, path[-1].label, lambda x: made)))
 
-    def _part(self, program: Program, path: Sequence[Node]) -> tuple[Array, _Part]:
+    def part(self, program: Program, path: Sequence[Node]) -> tuple[Array, _Part]:
         """The array and the part of it that is staged; PlanishError E0606."""
         kernel, body = program.kernel, Block((path[-1],))
         array = find_array(kernel, self.array)
@@ -180,7 +180,7 @@ class _Part:
                 message = f"the part of `{array.name}` that is used has no constant extent in dimension {d}"
                 advice = "split the loops by constants first, or stage inside of the loop that makes it large"
                 raise PlanishError(Diagnostic("E0606", message, help=advice))
-            lowers.append(simplify(piecewise_expr(low.gist(scop.context), ())))
+            lowers.append(simplify(extreme_expr(low, scop.context)))
             extents.append(int(extent.to_python()) + 1)
             last = high if clip else low.add_constant_val(isl.Val(extents[-1] - 1))
             counts.append(_count(low, last, scop) if clip else index(extents[-1]))
@@ -207,7 +207,7 @@ def _cells(scop: Scop, array: str, writes: Sequence[bool]) -> isl.Set:
 def _count(low: isl.PwAff, high: isl.PwAff, scop: Scop) -> Expr:
     """The number of cells from one to another, both functions of the parameters."""
     count = high.sub(low).add_constant_val(isl.Val(1))
-    return simplify(piecewise_expr(count.gist(scop.context), ()))
+    return simplify(extreme_expr(count, scop.context))
 
 
 def _between(cells: isl.Set, low: isl.PwAff, high: isl.PwAff, dimension: int) -> isl.Set:
@@ -247,6 +247,65 @@ def _check_only_added(program: Program, body: Block, array: str) -> None:
             if kind is not None and kind.type.is_float:
                 message = f"the sums in `{array}` would be made in another order, which is not allowed"
                 raise PlanishError(Diagnostic("E0606", message, help="allow it, or stage without accumulate"))
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """Bring the part of an array that a statement will use near the processor, before another statement of the same
+    block: loops whose innermost one an instruction does, over as many elements as a line of the cache holds.
+
+    Nothing is computed: what they load goes `nowhere`, a memory that cannot be read.
+
+    >>> from planish.schedule.example import show_step
+    >>> text = "alloc t: f32[16] stack for i in 0 .. 16 { t[i] = B[i] } for j in 0 .. 16 { A[j] += t[j] }"
+    >>> show_step(text, Prefetch("j", "A", "i", "pf", "avx512_prefetch_f32"), head="kernel f(A: f32[16], B: f32[16])")
+    alloc t: f32[16] stack
+    alloc pf: f32[] nowhere
+    for pf_0 in 0 .. 16 as avx512_prefetch_f32 {
+      pf[] = A[pf_0]
+    }
+    for i in 0 .. 16 {
+      t[i] = B[i]
+    }
+    for j in 0 .. 16 {
+      A[j] += t[j]
+    }
+    """
+
+    of: Target
+    array: str
+    before: Target
+    name: str
+    instruction: str
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where the array is not used there, its part has no constant extents, reaches further than the array, or
+        is not made of whole lines; E0604 where the statements are not in one block."""
+        kernel, path, place = program.kernel, program.path(self.of), program.path(self.before)
+        if path[:-1] != place[:-1]:
+            message = "the statement before which to fetch is in another block"
+            raise PlanishError(Diagnostic("E0604", message, help="point at one beside the statement that needs it"))
+        array, part = StageMem(self.of, self.array, self.name).part(program, path)
+        line = program.catalogue.instruction(self.instruction).lanes or 1
+        whole = [d for d in part.kept if d < len(part.extents) - 1]
+        if not part.kept or part.kept[-1] != len(part.extents) - 1 or part.extents[-1] % line:
+            message = f"the part of `{self.array}` has no rows of a multiple of {line} elements"
+            raise PlanishError(Diagnostic("E0606", message, help="fetch parts of whole lines"))
+        names = {d: f"{self.name}_{d}" for d in part.kept}
+        check_fresh(kernel, self.name, *names.values())
+        made: list[Stmt] = [Alloc(Array(self.name, array.type, (), memory="nowhere"))]
+        last = len(part.extents) - 1
+        for number in range(part.extents[-1] // line):
+            at = [Binary("add", low, index(names[d]) if d in names else index(0)) for d, low in enumerate(part.lowers)]
+            at[last] = Binary("add", at[last], index(number * line))
+            value = Load(self.array, tuple(map(simplify, at)), array.type)
+            facts = LoopFacts(instruction=self.instruction)
+            body = Block((Assign(self.name, (), value),))
+            inner = For(names[last], index(0), index(line), 1, body, facts)
+            for d in reversed(whole):
+                inner = For(names[d], index(0), index(part.extents[d]), 1, Block((inner,)))
+            made.append(inner)
+        return Change(replace(kernel, body=exchange(kernel.body, place[-1].label, lambda x: (*made, x))))
 
 
 @dataclass(frozen=True, slots=True)
