@@ -77,6 +77,13 @@ static inline void planish_return(void *block)
   planish_release(block);
 }"""
 
+_APART = """\
+#if defined(__GNUC__)
+#define planish_apart __attribute__((noinline))
+#else
+#define planish_apart
+#endif"""
+
 _FLOORDIV = """\
 /* a / b rounded down; b is not zero. */
 static inline int64_t planish_floordiv(int64_t a, int64_t b)
@@ -126,6 +133,7 @@ def _helpers() -> dict[str, str]:
         "planish_release": _RELEASE,
         "planish_borrow": _BORROW,
         "planish_return": _RETURN,
+        "planish_apart": _APART,
         "planish_word": _WORD,
         "planish_keep": _KEEP,
     }

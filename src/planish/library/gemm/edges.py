@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from planish.isa.instruction import Instruction
 from planish.library.calls import catalogue_of, make_callable
-from planish.library.gemm.microkernel import Tile, define_micro, define_tile, make_micro
+from planish.library.gemm.microkernel import Panel, Tile, define_micro, define_tile, make_micro
 from planish.library.vectors import F32, find_vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.instructions import Replace
 
-__all__ = ["F32", "find_vectors", "make_family"]
+__all__ = ["F32", "find_vectors", "make_family", "name_family"]
 
 Tell = Callable[[str], None]
 
@@ -27,15 +27,15 @@ def _quiet(message: str) -> None:
     pass
 
 
-def make_family(largest: Tile, tell: Tell = _quiet) -> list[Instruction]:
-    """The micro-kernels of all tiles up to the largest, and the last: the kernel that chooses one of them. `tell` hears
-    what is being made."""
-    panel = (largest.rows, largest.columns)
+def make_family(largest: Tile, depth: int = 0, tell: Tell = _quiet) -> list[Instruction]:
+    """The micro-kernels of all tiles up to the largest, and the last: the kernel that chooses one of them. `depth`: the
+    length of A's rows in the layout "rows". `tell` hears what is being made."""
+    panel = Panel(largest.rows, largest.columns, depth)
     made: list[Instruction] = []
     for tile in _tiles(largest):
         tell(tile.name)
         made.append(make_callable(define_micro(tile, panel), make_micro(tile, panel)))
-    name = largest.name.replace("ukr", "tile", 1)
+    name = name_family(largest)
     known = [f"m >= 1 && m <= {largest.rows}", f"n >= 1 && n <= {largest.columns}"]
     definition = define_tile(largest, name, known, panel)
     program = Program.of(definition, catalogue=catalogue_of(made))
@@ -45,6 +45,11 @@ def make_family(largest: Tile, tell: Tell = _quiet) -> list[Instruction]:
             program = program.apply(Specialise(f"i #{number}", _condition(tile)))
         program = program.apply(Replace(f"i #{number}", tile.name))
     return [*made, make_callable(definition, program)]
+
+
+def name_family(largest: Tile) -> str:
+    """What the kernel for a tile of any size up to the largest is called."""
+    return largest.name.replace("ukr", "tile", 1)
 
 
 def _tiles(largest: Tile) -> Iterator[Tile]:

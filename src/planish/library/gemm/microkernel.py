@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Kernel
@@ -27,8 +28,21 @@ from planish.schedule.steps.kernels import PartialEval, RenameLoop
 from planish.schedule.steps.loops import Fission, Peel, Split, Unroll
 from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.storage import SetMemory, SplitDim
+from planish.schedule.steps.values import FactorOut
 
 __all__ = ["F32", "Tile", "define_micro", "find_vectors", "make_micro", "print_script"]
+
+
+Layout = Literal["columns", "rows", "plain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """How panels are laid out: as many rows of A and columns of B, and the length of A's rows."""
+
+    rows: int
+    columns: int
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +50,9 @@ class Tile:
     """A tile of `rows` by `vectors` registers of C.
 
     `masked`: the last vector is only used in part, how much of it is known when it runs. `first`: the product is
-    stored, not added. `packed`: A and B lie in panels, columns of A and rows of B one after the other; otherwise both
-    are row-major with any distance between rows.
+    stored, not added. `layout` says how A lies: in "columns" one after the other, each of as many elements as a panel
+    has rows; in "rows" of a constant length; or "plain", row-major with any distance between rows, and then the product
+    is multiplied by alpha. B lies in rows of a panel's length, or "plain" like A.
     """
 
     vectors_of: Vectors
@@ -45,7 +60,7 @@ class Tile:
     vectors: int
     masked: bool = False
     first: bool = False
-    packed: bool = True
+    layout: Layout = "columns"
 
     @property
     def columns(self) -> int:
@@ -57,7 +72,7 @@ class Tile:
         """What the kernel is called."""
         v = self.vectors_of
         words = ["ukr", v.extension, str(v.type), f"{self.rows}x{self.columns}"]
-        words += ["masked"] * self.masked + ["first"] * self.first + ["plain"] * (not self.packed)
+        words += ["masked"] * self.masked + ["first"] * self.first + [self.layout] * (self.layout != "columns")
         return "_".join(words)
 
     @property
@@ -68,7 +83,7 @@ class Tile:
     @property
     def by_lane(self) -> bool:
         """Whether an instruction multiplies by one lane of a register, so that columns of A are loaded as vectors."""
-        return self.packed and self.vectors_of.has("fmadd_lane")
+        return self.layout == "columns" and self.vectors_of.has("fmadd_lane")
 
     @property
     def registers(self) -> int:
@@ -76,9 +91,9 @@ class Tile:
         return self.rows * self.vectors + self.vectors + 1
 
 
-def define_micro(tile: Tile, panel: tuple[int, int] | None = None) -> Kernel:
-    """What a micro-kernel computes: the plain triple loop. `panel`: the rows and columns of the panels of A and B,
-    those of the tile where None; PlanishError E0641 for a tile that does not fit the registers."""
+def define_micro(tile: Tile, panel: Panel | None = None) -> Kernel:
+    """What a micro-kernel computes: the plain triple loop. `panel`: that of the tile where None;
+    PlanishError E0641 for a tile that does not fit the registers."""
     v = tile.vectors_of
     if tile.rows < 1 or tile.vectors < 1 or tile.registers > v.registers:
         message = f"a tile of {tile.rows} x {tile.columns} takes {tile.registers} registers of {v.memory}"
@@ -87,22 +102,30 @@ def define_micro(tile: Tile, panel: tuple[int, int] | None = None) -> Kernel:
     return define_tile(tile, tile.name, [f"m == {tile.rows}", *columns], panel)
 
 
-def define_tile(tile: Tile, name: str, known: Sequence[str], panel: tuple[int, int] | None = None) -> Kernel:
+def define_tile(tile: Tile, name: str, known: Sequence[str], panel: Panel | None = None) -> Kernel:
     """The triple loop over a tile of m rows and n columns, of which some conditions are known."""
-    t, (rows, columns) = tile.vectors_of.type, panel or (tile.rows, tile.columns)
-    if tile.packed:
-        sizes, a, b, at = "m, n, k, ldc", f"A: {t}[k, {rows}] distinct", f"B: {t}[k, {columns}] distinct", "A[p, i]"
-        known = ["k >= 1", "ldc >= n", *known]
-    else:
-        sizes, a, b, at = "m, n, k, lda, ldb, ldc", f"A: {t}[m, lda]", f"B: {t}[k, ldb]", "A[i, p]"
-        known = ["k >= 1", "ldc >= n", "ldb >= n", "lda >= k", *known]
+    t, panel = tile.vectors_of.type, panel or Panel(tile.rows, tile.columns)
+    sizes, scalars, at, b = "m, n, k, ldc", "", "A[i, p]", f"B: {t}[k, {panel.columns}] distinct"
+    match tile.layout:
+        case "columns":
+            a, at = f"A: {t}[k, {panel.rows}] distinct", "A[p, i]"
+            known = ["k >= 1", "ldc >= n", *known]
+        case "rows":
+            a = f"A: {t}[m, {panel.depth}] distinct"
+            known = ["k >= 1", f"k <= {panel.depth}", "ldc >= n", *known]
+        case "plain":
+            sizes, scalars, at = "m, n, k, lda, ldb, ldc", f"alpha: {t};", "alpha * A[i, p]"
+            a, b = f"A: {t}[m, lda]", f"B: {t}[k, ldb]"
+            known = ["k >= 1", "ldc >= n", "ldb >= n", "lda >= k", *known]
+        case _:
+            assert_never(tile.layout)
     clear = f"C[i, j] = 0.0:{t}" if tile.first else ""
     nest = f"for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ C[i, j] += {at} * B[p, j] }} }} }}"
     assumed = " ".join(f"assume {x}" for x in known)
-    return parse_kernel(f"kernel {name}({sizes}; {a}, {b}, C: {t}[m, ldc] distinct) {assumed} {{ {nest} }}")
+    return parse_kernel(f"kernel {name}({sizes}; {scalars} {a}, {b}, C: {t}[m, ldc] distinct) {assumed} {{ {nest} }}")
 
 
-def make_micro(tile: Tile, panel: tuple[int, int] | None = None) -> Program:
+def make_micro(tile: Tile, panel: Panel | None = None) -> Program:
     """A micro-kernel; PlanishError E0641 for a tile that does not fit the registers."""
     program = Program.of(define_micro(tile, panel)).apply(PartialEval("m", tile.rows))
     if not tile.masked:
@@ -123,6 +146,8 @@ def _keep_tile(program: Program, tile: Tile) -> Program:
     names += [("c_0", "oi")] * (tile.rows > 1) + [("c_1", "oj")]
     for old, new in names:
         program = program.apply(RenameLoop(old, new))
+    if tile.layout == "plain":
+        program = program.apply(FactorOut("c: _", "alpha"))
     return program.apply(Reorder("i", ("p", "i", "j")))
 
 
@@ -156,7 +181,7 @@ def _fill_vectors(program: Program, tile: Tile) -> Program:
             program = program.apply(Peel("oj", whole), Peel("bj", whole), RenameLoop("bj #2", "dj"))
             parts.append("dj")
         # First those that write what the others would read.
-        program = program.apply(Widen("dj" if whole else "bj", tile.columns, zero=not tile.packed))
+        program = program.apply(Widen("dj" if whole else "bj", tile.columns, zero=tile.layout == "plain"))
         program = program.apply(Widen("zj", tile.columns), Widen("j", tile.columns))
     for loop in parts:
         program = program.apply(Split(loop, v.lanes, (f"{loop[:-1]}v", f"{loop[:-1]}l"), "perfect"))
@@ -171,7 +196,9 @@ def _fill_vectors(program: Program, tile: Tile) -> Program:
 def _give_to_instructions(program: Program, tile: Tile) -> Program:
     """Every loop over lanes becomes an instruction."""
     back = "store" if tile.first else "add_to"
-    padded = "masked_load" if tile.masked and not tile.packed else "load"
+    if tile.layout == "plain":
+        back = f"scaled_{back}"
+    padded = "masked_load" if tile.masked and tile.layout == "plain" else "load"
     multiply = "fmadd_lane" if tile.by_lane else "fmadd_scalar"
     loops = {"zl": "set", "l": multiply, "bl": "load" if tile.whole else padded}
     loops |= {"al": "load"} if tile.by_lane else {}

@@ -1,7 +1,7 @@
 """The steps of the scheduling language: each is a dataclass that rewrites a program, and its name in scripts follows.
 
 >>> sorted(STEPS)[:4]
-['assume', 'bind_expr', 'fission', 'fold_factor']
+['assume', 'bind_expr', 'factor_out', 'fission']
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
 from planish.schedule.steps.padding import Widen
-from planish.schedule.steps.storage import FoldFactor, ReorderDims, ReuseBuffer, SetMemory, SetPrecision, SplitDim
+from planish.schedule.steps.storage import PadDim, ReorderDims, ReuseBuffer, SetMemory, SplitDim
+from planish.schedule.steps.values import FactorOut, FoldFactor, SetPrecision
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -31,9 +32,10 @@ def script_name(step: type[Step]) -> str:
 STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
-        Assume, BindExpr, Fission, FoldFactor, Fuse, Hoist, Inline, LiftAlloc, Parallelise, PartialEval, Peel,
-        Prefetch, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer, Reverse, SetMemory, SetPrecision,
-        Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem, Unroll, Vectorise, Widen,
+        Assume, BindExpr, FactorOut, Fission, FoldFactor, Fuse, Hoist, Inline, LiftAlloc, PadDim, Parallelise,
+        PartialEval, Peel, Prefetch, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer, Reverse,
+        SetMemory, SetPrecision, Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem, Unroll,
+        Vectorise, Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

@@ -1,14 +1,13 @@
-"""Steps on the form of a buffer: its dimensions, its memory, its type, and which buffers share their cells.
+"""Steps on the form of a buffer: its dimensions, its memory, and which buffers share their cells.
 
 >>> from planish.schedule.example import show_step
->>> text = "alloc s: f32[] stack s[] = 0.0:f32 for i in 0 .. n { s[] += A[i] } B[0] = s[]"
->>> show_step(text, SetPrecision("s: _", "f64"))
-alloc s: f64[] stack
-s[] = f64(0.0:f32)
-for i in 0 .. n {
-  s[] += f64(A[i])
+>>> text = "alloc s: f32[8] stack for i in 0 .. 8 { s[i] = A[i] } B[0] = s[0]"
+>>> show_step(text, SplitDim("s: _", 0, 4))
+alloc s: f32[2, 4] stack
+for i in 0 .. 8 {
+  s[i // 4, i % 4] = A[i]
 }
-B[0] = f32(s[])
+B[0] = s[0, 0]
 """
 
 from __future__ import annotations
@@ -17,11 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Binary, Cast, Expr, Load, Var, index
-from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Memory, Reduce, Stmt
-from planish.ir.simplify import simplify_block
-from planish.ir.traverse import map_block, map_expr, map_exprs
-from planish.ir.types import BY_NAME, Type
+from planish.ir.expr import Binary, index
+from planish.ir.nest import Alloc, Array, Kernel, Memory
+from planish.ir.simplify import simplify, simplify_block
 from planish.isa.instruction import MemoryKind
 from planish.poly.affine import NotAffineError, constant_of
 from planish.poly.dependence import find_dependences
@@ -53,7 +50,7 @@ class SplitDim:
 
     def rewrite(self, program: Program) -> Change:
         """E0606 where the factor does not divide the dimension."""
-        node = _buffer(program, self.buffer, self.dimension)
+        node = find_buffer(program, self.buffer, self.dimension)
         array, d = node.array, self.dimension
         extent = array.shape[d]
         count = None if extent is None else constant_of(extent)
@@ -92,13 +89,39 @@ class ReorderDims:
 
     def rewrite(self, program: Program) -> Change:
         """E0606 where that is no order of its dimensions."""
-        node = _buffer(program, self.buffer, 0)
+        node = find_buffer(program, self.buffer, 0)
         array = node.array
         if sorted(self.order) != list(range(len(array.shape))):
             message = f"{self.order} is no order of the {len(array.shape)} dimensions of `{array.name}`"
             raise PlanishError(Diagnostic("E0606", message, help="name each dimension once, from 0 on"))
         shape = tuple(array.shape[d] for d in self.order)
         return _reshaped(program, node, replace(array, shape=shape), lambda at: tuple(at[d] for d in self.order))
+
+
+@dataclass(frozen=True, slots=True)
+class PadDim:
+    """Make a dimension of a buffer longer, so that rows begin elsewhere in the lines and banks of the cache.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("alloc t: f32[4, 4] stack t[0, 0] = 0.0:f32", PadDim("t: _", 1, 3))
+    alloc t: f32[4, 7] stack
+    t[0, 0] = 0.0:f32
+    """
+
+    buffer: Target
+    dimension: int
+    by: int
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where there is no such dimension, or it would be shorter."""
+        node = find_buffer(program, self.buffer, self.dimension)
+        extent = node.array.shape[self.dimension]
+        if self.by < 0 or extent is None:
+            message = f"dimension {self.dimension} of `{node.array.name}` is not made longer by {self.by}"
+            raise PlanishError(Diagnostic("E0606", message, help="use 0 or more"))
+        longer = simplify(Binary("add", extent, index(self.by)))
+        shape = (*node.array.shape[: self.dimension], longer, *node.array.shape[self.dimension + 1 :])
+        return _reshaped(program, node, replace(node.array, shape=shape), lambda at: at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +140,7 @@ class SetMemory:
     def rewrite(self, program: Program) -> Change:
         """E0602 where there is no buffer; E0606 for registers where an extent is no constant; E0633 where there is no
         such memory, or the last dimensions of the buffer are not the lanes of one of its registers."""
-        node = _buffer(program, self.buffer, None)
+        node = find_buffer(program, self.buffer, None)
         kind = program.catalogue.memory(self.memory)
         registers = self.memory == "register" or kind is not None
         if registers and any(x is None or constant_of(x) is None for x in node.array.shape):
@@ -142,108 +165,6 @@ def _check_lanes(array: Array, kind: MemoryKind) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class SetPrecision:
-    """Hold a buffer of floats in a wider type: what is stored is converted, and converted back where it is used.
-
-    >>> from planish.schedule.example import show_step
-    >>> show_step("alloc t: f32[4] stack t[0] = A[0] B[0] = t[0]", SetPrecision("t: _", "f64"))
-    alloc t: f64[4] stack
-    t[0] = f64(A[0])
-    B[0] = f32(t[0])
-    """
-
-    buffer: Target
-    type: str
-
-    def rewrite(self, program: Program) -> Change:
-        """E0615 where the type is none of floats, is not wider, or sums may not change."""
-        node = _buffer(program, self.buffer, None)
-        old, new = node.array.type, BY_NAME.get(self.type)
-        if new is None or not new.is_float or not old.is_float:
-            message = f"`{node.array.name}` is of {old}, which does not become `{self.type}`"
-            raise PlanishError(Diagnostic("E0615", message, help="floats become wider floats: f16, bf16, f32, f64"))
-        if new.bits <= old.bits:
-            message = f"{new} holds less than {old}, of which `{node.array.name}` is"
-            raise PlanishError(Diagnostic("E0615", message, help="choose a wider type"))
-        if not program.reassociate:
-            message = f"the sums in `{node.array.name}` would be rounded otherwise, which is not allowed"
-            raise PlanishError(Diagnostic("E0615", message, help="allow it with --fp reassociate"))
-        body = _converted(program.kernel.body, node.array.name, old, new)
-        typed = replace(node, array=replace(node.array, type=new))
-        return Change(replace(program.kernel, body=exchange(body, node.label, lambda x: (typed,))))
-
-
-def _converted(block: Block, array: str, old: Type, new: Type) -> Block:
-    """The nest with conversions around all uses of an array."""
-
-    def read(expr: Expr) -> Expr:
-        if isinstance(expr, Load) and expr.array == array:
-            return Cast(replace(expr, type=new), old)
-        return expr
-
-    def visit(stmt: Stmt) -> Stmt:
-        stmt = map_exprs(lambda x: map_expr(read, x), stmt)
-        if isinstance(stmt, Assign | Reduce) and stmt.array == array:
-            return replace(stmt, value=Cast(stmt.value, new))
-        return stmt
-
-    return map_block(visit, block)
-
-
-@dataclass(frozen=True, slots=True)
-class FoldFactor:
-    """Hold in a buffer the product with a scalar by which every use of it is multiplied.
-
-    >>> from planish.schedule.example import show_step
-    >>> text = "alloc t: f32[4] stack t[0] = A[0] for i in 0 .. n { B[i] += x * t[0] }"
-    >>> show_step(text, FoldFactor("t: _", "x"), head="kernel f(n; x: f32; A: f32[n], B: f32[n])")
-    alloc t: f32[4] stack
-    t[0] = x * A[0]
-    for i in 0 .. n {
-      B[i] += t[0]
-    }
-    """
-
-    buffer: Target
-    factor: str
-
-    def rewrite(self, program: Program) -> Change:
-        """E0606 where the factor is no scalar of the kernel, or something else is done with the buffer."""
-        array, kernel = _buffer(program, self.buffer, None).array, program.kernel
-        found = next((x for x in kernel.scalars if x.name == self.factor), None)
-        if found is None or found.type != array.type:
-            message = f"`{self.factor}` is no scalar of the type of `{array.name}`"
-            raise PlanishError(Diagnostic("E0606", message, help="name a parameter that is one value"))
-        factor = Var(found.name, found.type)
-        left = 0
-
-        def visit(expr: Expr) -> Expr:
-            nonlocal left
-            left += isinstance(expr, Load) and expr.array == array.name
-            match expr:
-                case Binary(op="mul", left=a, right=b) if factor in (a, b):
-                    other = b if a == factor else a
-                    if isinstance(other, Load) and other.array == array.name:
-                        left -= 1
-                        return other
-            return expr
-
-        def fold(stmt: Stmt) -> Stmt:
-            nonlocal left
-            stmt = map_exprs(lambda x: map_expr(visit, x), stmt)
-            if isinstance(stmt, Assign) and stmt.array == array.name:
-                return replace(stmt, value=Binary("mul", factor, stmt.value))
-            left += isinstance(stmt, Reduce) and stmt.array == array.name
-            return stmt
-
-        body = map_block(fold, kernel.body)
-        if left:
-            message = f"`{array.name}` is used without the factor `{self.factor}`, or updated"
-            raise PlanishError(Diagnostic("E0606", message, help="only a product with it in every use is folded"))
-        return Change(replace(kernel, body=body))
-
-
-@dataclass(frozen=True, slots=True)
 class ReuseBuffer:
     """Put what one buffer holds into the cells of another one of the same type and shape, which is not needed then.
 
@@ -263,7 +184,7 @@ class ReuseBuffer:
     def rewrite(self, program: Program) -> Change:
         """E0606 where the other one is not there for all uses or has another form; E0616 where both are needed at once;
         E0612 where that cannot be decided."""
-        one, other = _buffer(program, self.buffer, None), _buffer(program, self.other, None)
+        one, other = find_buffer(program, self.buffer, None), find_buffer(program, self.other, None)
         kernel, a, b = program.kernel, one.array, other.array
         if (a.type, a.shape, a.memory) != (b.type, b.shape, b.memory) or a.name == b.name:
             message = f"`{a.name}` and `{b.name}` are not two buffers of the same type, shape and memory"
@@ -296,7 +217,7 @@ def _same_flow(before: Kernel, after: Kernel) -> bool:
     return bool(same)
 
 
-def _buffer(program: Program, target: Target, dimension: int | None) -> Alloc:
+def find_buffer(program: Program, target: Target, dimension: int | None) -> Alloc:
     node = program.path(target)[-1]
     if not isinstance(node, Alloc):
         raise PlanishError(Diagnostic("E0602", "the place is no buffer", help="point at one as in `b: _`"))

@@ -1,0 +1,123 @@
+"""The loops around a tile: blocks that fit the caches, copied to where they are read in order, or used where they lie.
+
+>>> v = find_vectors("avx512", F32)
+>>> choose_blocking(v, 14, 2, level1=48 << 10, level2=1 << 20)
+Blocking(rows=14, vectors=2, depth=384, columns=512, height=2016)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planish.ir.nest import Kernel
+from planish.ir.parser import parse_kernel
+from planish.isa.instruction import Catalogue
+from planish.library.gemm.edges import name_family
+from planish.library.gemm.microkernel import Layout, Tile
+from planish.library.vectors import F32, Vectors, find_vectors
+from planish.schedule.program import Program
+from planish.schedule.steps.bands import Reorder
+from planish.schedule.steps.buffers import LiftAlloc, StageMem
+from planish.schedule.steps.control import Sink, Specialise
+from planish.schedule.steps.facts import Vectorise
+from planish.schedule.steps.instructions import Replace
+from planish.schedule.steps.kernels import Simplify
+from planish.schedule.steps.loops import Split
+from planish.schedule.steps.storage import PadDim, ReorderDims, SplitDim
+from planish.schedule.steps.values import FoldFactor
+
+__all__ = ["F32", "Blocking", "choose_blocking", "define_product", "find_vectors", "make_packed", "make_plain"]
+
+HEIGHT = 2016
+"""The rows of A in a block, at most: a block has its place in the last cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """The tile (`rows` by `vectors` registers), and the block around it: `depth` products are summed in a tile before C
+    is touched, for `columns` of B and `height` rows of A."""
+
+    rows: int
+    vectors: int
+    depth: int
+    columns: int
+    height: int
+
+    def tile(self, vectors: Vectors, layout: Layout, first: bool) -> Tile:
+        """The largest tile."""
+        return Tile(vectors, self.rows, self.vectors, first=first, layout=layout)
+
+    @property
+    def stride(self) -> int:
+        """The distance of two rows of a block of A in elements: not a power of two, which would map all to one set."""
+        return self.depth + 4
+
+
+def choose_blocking(vectors: Vectors, rows: int, count: int, level1: int, level2: int) -> Blocking:
+    """The blocking for a tile of `rows` by `count` registers and caches of so many bytes: the tile's rows of A take a
+    bit less than half of the first one, where they stay while B's rows pass by; a block of B takes three quarters of
+    the second one (the analytical model of BLIS, with the two matrices exchanged)."""
+    size, width = vectors.type.size, count * vectors.lanes
+    depth = max(64, int(0.45 * level1) // (rows * size) // 64 * 64)
+    columns = max(width, int(0.75 * level2) // (depth * size) // width * width)
+    return Blocking(rows, count, depth, columns, HEIGHT // rows * rows)
+
+
+def define_product(name: str, vectors: Vectors, first: bool) -> Kernel:
+    """The plain triple loop: C += alpha A B, or C = alpha A B (`first`), row-major with any distance between rows."""
+    t = vectors.type
+    clear = f"C[i, j] = 0.0:{t}" if first else ""
+    return parse_kernel(
+        f"kernel {name}(m, n, k, lda, ldb, ldc; alpha: {t};"
+        f" A: {t}[m, lda], B: {t}[k, ldb], C: {t}[m, ldc] distinct)"
+        " assume m >= 1 assume n >= 1 assume k >= 1 assume lda >= k assume ldb >= n assume ldc >= n"
+        " { for i in 0 .. m { for j in 0 .. n {"
+        f" {clear} for p in 0 .. k {{ C[i, j] += alpha * A[i, p] * B[p, j] }} }} }} }}"
+    )
+
+
+def _cut(program: Program, blocking: Blocking, width: int, first: bool) -> Program:
+    """Blocks and tiles of all three loops: pb, pi over k; ib, ir, ii over rows; jb, jr, jj over columns."""
+    program = program.apply(Split("p", blocking.depth, ("pb", "pi"), "short"))
+    if first:
+        program = program.apply(Sink("C[_] = _"))
+    for loop, size in (("i", blocking.height), ("j", blocking.columns)):
+        program = program.apply(Split(loop, size, (f"{loop}b", f"{loop}c"), "short"))
+        step = blocking.rows if loop == "i" else width
+        program = program.apply(Split(f"{loop}c", step, (f"{loop}r", f"{loop}{loop}"), "short"))
+    order = ("pb", "ib", "jb", "ir", "jr", "ii", "jj")
+    return program.apply(Reorder("ib", order if first else (*order, "pi")))
+
+
+def make_packed(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool) -> Program:
+    """The product by blocks that are copied: rows of A one after the other, multiplied by alpha, and rows of B in
+    panels as wide as a tile. `tiles`: the kernels that do a tile."""
+    width, lanes = blocking.vectors * vectors.lanes, vectors.lanes
+    program = _cut(Program.of(definition, catalogue=tiles), blocking, width, first).apply(
+        StageMem("ir", "B", "b", "scratch", clip=True), SplitDim("b: _", 1, width), ReorderDims("b: _", (1, 0, 2)),
+        Split("b_1", width, ("bq", "br"), "short"),
+        Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
+        Split("br", lanes, ("bv", "bl"), "perfect"), Vectorise("bl"), Vectorise("br"),
+        StageMem("jb", "A", "a", "scratch", clip=True), FoldFactor("a: _", "alpha"),
+        PadDim("a: _", 1, blocking.stride - blocking.depth), Vectorise("a_1"),
+    )  # fmt: skip
+    for buffer in ("a: _", "b: _"):
+        while len(program.path(buffer)) > 1:
+            program = program.apply(LiftAlloc(buffer, 1, expand=False))
+    return _give_to_tiles(program, vectors, blocking, "rows", first)
+
+
+def make_plain(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool) -> Program:
+    """The product where A and B lie: nothing is copied. `tiles`: the kernels that do a tile."""
+    width = blocking.vectors * vectors.lanes
+    program = _cut(Program.of(definition, catalogue=tiles), blocking, width, first)
+    return _give_to_tiles(program, vectors, blocking, "plain", first)
+
+
+def _give_to_tiles(program: Program, vectors: Vectors, blocking: Blocking, layout: Layout, first: bool) -> Program:
+    """The loops of a tile become calls; in the first block of k, of the kernel that stores."""
+    add = name_family(blocking.tile(vectors, layout, False))
+    if not first:
+        return program.apply(Replace("ii", add))
+    program = program.apply(Specialise("ii", "pb == 0"), Simplify())
+    return program.apply(Replace("ii", name_family(blocking.tile(vectors, layout, True))), Replace("ii #2", add))

@@ -1,0 +1,105 @@
+"""The whole product C = alpha A B + beta C for sizes that are known when it runs: which loops are run for which sizes.
+
+    program, catalogue = make_gemm("sgemm", find_vectors("avx512", F32), 14, 2, level1=48 << 10, level2=1 << 20)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from planish.ir.nest import Kernel
+from planish.ir.parser import parse_kernel
+from planish.isa.instruction import Catalogue, Instruction
+from planish.library.calls import catalogue_of, make_callable
+from planish.library.gemm.blocked import Blocking, choose_blocking, define_product, make_packed, make_plain
+from planish.library.gemm.edges import make_family
+from planish.library.vectors import Vectors
+from planish.schedule.program import Program
+from planish.schedule.steps.control import Specialise
+from planish.schedule.steps.instructions import Replace
+
+Tell = Callable[[str], None]
+
+SMALL = 1 << 24
+"""So many products at most are summed where A and B lie: copying them would take longer than it saves."""
+LARGE = 1 << 18
+"""A matrix of more elements does not stay in the second cache."""
+THIN_DEPTH = 16
+"""A product of one tile's rows reads so many rows of B at a time, each to its end: memory is what it waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A way to run the loops, and the condition on the sizes under which it is taken ("": otherwise)."""
+
+    name: str
+    condition: str
+    blocking: Blocking
+    packed: bool
+
+
+def define_gemm(name: str, vectors: Vectors) -> Kernel:
+    """What the whole product computes; C is not read where beta is zero."""
+    t = vectors.type
+    clear, add = f"C[i, j] = 0.0:{t}", "for p in 0 .. k { C[i, j] += alpha * A[i, p] * B[p, j] }"
+    nest = "for i in 0 .. m {{ for j in 0 .. n {{ {} }} }}"
+    return parse_kernel(
+        f"kernel {name}(m, n, k, lda, ldb, ldc; alpha: {t}, beta: {t};"
+        f" A: {t}[m, lda], B: {t}[k, ldb], C: {t}[m, ldc] distinct)"
+        " assume lda >= k assume ldb >= n assume ldc >= n {"
+        f" if beta == 0.0:{t} {{ {nest.format(f'{clear} {add}')} }} else {{"
+        f" if beta != 1.0:{t} {{ {nest.format('C[i, j] *= beta').replace(' i ', ' r ').replace('[i', '[r')} }}"
+        f" {nest.format(add)} }} }}"
+    )
+
+
+def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
+    """The ways to run the loops, in the order in which their conditions are asked."""
+    wide = replace(blocking, columns=1 << 14)
+    return (
+        Variant("thin", f"m <= {blocking.rows} && n * k > {LARGE}", replace(wide, depth=THIN_DEPTH), False),
+        Variant("plain", f"m * n * k <= {SMALL}", wide, False),
+        Variant("packed", "", blocking, True),
+    )
+
+
+def make_gemm(
+    name: str, vectors: Vectors, rows: int, count: int, level1: int, level2: int, tell: Tell = lambda message: None
+) -> tuple[Program, Catalogue]:
+    """The product with tiles of `rows` by `count` registers, and all kernels that it calls. `tell` hears what is being
+    made."""
+    blocking = choose_blocking(vectors, rows, count, level1, level2)
+    made: list[Instruction] = []
+    for layout in ("rows", "plain"):
+        for first in (True, False):
+            made += make_family(blocking.tile(vectors, layout, first), blocking.stride, tell)
+    tiles = catalogue_of(made)
+    variants = list_variants(vectors, blocking)
+    for variant, first in ((v, f) for v in variants for f in (True, False)):
+        called = _name(name, variant, first)
+        tell(called)
+        definition = define_product(called, vectors, first)
+        make = make_packed if variant.packed else make_plain
+        made.append(make_callable(definition, make(definition, vectors, variant.blocking, tiles, first)))
+    catalogue = catalogue_of(made)
+    program = Program.of(define_gemm(name, vectors), catalogue=catalogue)
+    for first in (False, True):
+        program = _choose(program, name, variants, first)
+    return program, catalogue
+
+
+def _name(name: str, variant: Variant, first: bool) -> str:
+    return f"{name}_{variant.name}{'_first' if first else ''}"
+
+
+def _choose(program: Program, name: str, variants: tuple[Variant, ...], first: bool) -> Program:
+    """The product's loops, the first ones in the text or the second ones, given to the kernels that do them."""
+    loop = program.find("i" if first else "i #2")
+    program = program.apply(Specialise(loop, "m >= 1 && n >= 1 && k >= 1"))
+    for variant in variants:
+        if variant.condition:
+            program = program.apply(Specialise(loop, variant.condition))
+        program = program.apply(Replace(loop, _name(name, variant, first)))
+        loop = program.cursor(loop).parent().body()[-1]
+    return program
