@@ -31,6 +31,7 @@ COMMANDS = (
     Command("explain", "planish.cli.explain", "Say what is done to each loop nest, and why."),
     Command("bench", "planish.cli.bench", "Compare with what the compilers here make of the same file."),
     Command("astgen", "planish.cli.astgen", "Print the loops that run a schedule (isl's .st and .in files)."),
+    Command("kernel", "planish.cli.kernel", "Generate a kernel of the library: gemm, its micro-kernels."),
     Command("targets", "planish.cli.targets", "List the machines that --target takes."),
     Command("cache", "planish.cli.cache", "Show or empty the store of earlier builds."),
 )

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.types import F32, Type
 from planish.isa.shipped import extension, extensions
+from planish.target.machine import Target
 
-__all__ = ["F32", "Vectors", "find_vectors"]
+__all__ = ["F32", "Vectors", "choose_vectors", "find_vectors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,16 @@ class Vectors:
     def has(self, operation: str) -> bool:
         """Whether there is such an instruction."""
         return self.name(operation) in extension(self.extension).instructions
+
+
+def choose_vectors(target: Target, type: Type) -> Vectors:
+    """The vectors that a machine has for a type; PlanishError E0640 where there are no instructions for it."""
+    arm = target.isa.startswith("arm")
+    name = "neon" if arm else {256: "avx2", 512: "avx512"}.get(target.vector_bits if target.fma else 0)
+    if name is None:
+        message = f"there are no instructions for the target `{target.name}`"
+        raise PlanishError(Diagnostic("E0640", message, help=f"there are some for {', '.join(extensions())}"))
+    return find_vectors(name, type)
 
 
 def find_vectors(name: str, type: Type) -> Vectors:

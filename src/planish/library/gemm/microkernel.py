@@ -30,7 +30,7 @@ from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.storage import SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut
 
-__all__ = ["F32", "Tile", "define_micro", "find_vectors", "make_micro", "print_script"]
+__all__ = ["F32", "Tile", "choose_tile", "define_micro", "find_vectors", "make_micro", "print_script"]
 
 
 Layout = Literal["columns", "rows", "plain"]
@@ -83,12 +83,36 @@ class Tile:
     @property
     def by_lane(self) -> bool:
         """Whether an instruction multiplies by one lane of a register, so that columns of A are loaded as vectors."""
-        return self.layout == "columns" and self.vectors_of.has("fmadd_lane")
+        whole = self.layout == "columns" and self.rows % self.vectors_of.lanes == 0
+        return whole and self.vectors_of.has("fmadd_lane")
+
+    @property
+    def by_stack(self) -> bool:
+        """Whether a part of a vector leaves by way of the stack, since no instruction stores one."""
+        return self.masked and not self.vectors_of.has("masked_store")
+
+    @property
+    def loads(self) -> int:
+        """The registers that are loaded for each step of k."""
+        return self.vectors + (self.rows // self.vectors_of.lanes if self.by_lane else self.rows)
 
     @property
     def registers(self) -> int:
-        """The registers that are in use at once: the tile, a row of B, an element of A."""
-        return self.rows * self.vectors + self.vectors + 1
+        """The registers that are in use at once: the tile, a row of B, an element of A or a column."""
+        return self.rows * self.vectors + self.vectors + (self.rows // self.vectors_of.lanes if self.by_lane else 1)
+
+
+def choose_tile(vectors: Vectors) -> tuple[int, int]:
+    """The rows and registers of the largest tile that fits and does more products than it loads registers; of alike
+    ones that with the fewest loads, then the widest, for which B is read in order."""
+    tiles = [Tile(vectors, rows, count) for count in range(1, 5) for rows in range(1, vectors.registers)]
+    by_lane = any(x.by_lane for x in tiles)
+    fitting = [
+        x for x in tiles
+        if x.registers <= vectors.registers and x.loads < x.rows * x.vectors and x.by_lane == by_lane
+    ]  # fmt: skip
+    best = max(fitting, key=lambda x: (x.rows * x.vectors, -x.loads, x.vectors))
+    return best.rows, best.vectors
 
 
 def define_micro(tile: Tile, panel: Panel | None = None) -> Kernel:
@@ -98,6 +122,9 @@ def define_micro(tile: Tile, panel: Panel | None = None) -> Kernel:
     if tile.rows < 1 or tile.vectors < 1 or tile.registers > v.registers:
         message = f"a tile of {tile.rows} x {tile.columns} takes {tile.registers} registers of {v.memory}"
         raise PlanishError(Diagnostic("E0641", message, help=f"there are {v.registers}: choose a smaller one"))
+    if tile.by_stack and tile.layout == "plain":
+        message = f"`{v.extension}` has no instruction that loads a part of a vector"
+        raise PlanishError(Diagnostic("E0640", message, help='choose whole vectors, or the layout "columns"'))
     columns = [f"n > {tile.columns - v.lanes}", f"n <= {tile.columns}"] if tile.masked else [f"n == {tile.columns}"]
     return define_tile(tile, tile.name, [f"m == {tile.rows}", *columns], panel)
 
@@ -174,18 +201,23 @@ def _fetch_operands(program: Program, tile: Tile) -> Program:
 
 def _fill_vectors(program: Program, tile: Tile) -> Program:
     """Loops over columns run over whole vectors, but the one that brings C back; buffers are registers."""
-    v, whole = tile.vectors_of, tile.whole
-    parts = ["zj", "j", "bj"] + ["oj"] * (whole > 0)
+    v, whole, dimension = tile.vectors_of, tile.whole, int(tile.rows > 1)
+    parts = ["zj", "j", "bj"]
     if tile.masked:
         if whole:
-            program = program.apply(Peel("oj", whole), Peel("bj", whole), RenameLoop("bj #2", "dj"))
+            program = program.apply(Peel("bj", whole), RenameLoop("bj #2", "dj"))
             parts.append("dj")
         # First those that write what the others would read.
         program = program.apply(Widen("dj" if whole else "bj", tile.columns, zero=tile.layout == "plain"))
         program = program.apply(Widen("zj", tile.columns), Widen("j", tile.columns))
+    if tile.by_stack:
+        program = program.apply(StageMem("oi" if dimension else "oj", "c", "s"), RenameLoop(f"s_{dimension}", "sj"))
+        parts.append("sj")
+    elif whole:
+        program = program.apply(Peel("oj", whole)) if tile.masked else program
+        parts.append("oj")
     for loop in parts:
         program = program.apply(Split(loop, v.lanes, (f"{loop[:-1]}v", f"{loop[:-1]}l"), "perfect"))
-    dimension = int(tile.rows > 1)
     program = program.apply(SplitDim("c: _", dimension, v.lanes), SplitDim("b: _", 0, v.lanes))
     if tile.by_lane:
         program = program.apply(Split("ai", v.lanes, ("av", "al"), "perfect"), SplitDim("a: _", 0, v.lanes))
@@ -195,16 +227,17 @@ def _fill_vectors(program: Program, tile: Tile) -> Program:
 
 def _give_to_instructions(program: Program, tile: Tile) -> Program:
     """Every loop over lanes becomes an instruction."""
-    back = "store" if tile.first else "add_to"
-    if tile.layout == "plain":
-        back = f"scaled_{back}"
+    back = "scaled_" * (tile.layout == "plain") + ("store" if tile.first else "add_to")
     padded = "masked_load" if tile.masked and tile.layout == "plain" else "load"
     multiply = "fmadd_lane" if tile.by_lane else "fmadd_scalar"
     loops = {"zl": "set", "l": multiply, "bl": "load" if tile.whole else padded}
     loops |= {"al": "load"} if tile.by_lane else {}
     loops |= {"dl": padded} if tile.masked and tile.whole else {}
-    loops |= {"ol": back} if tile.whole else {}
-    loops |= {"oj": f"masked_{back}"} if tile.masked else {}
+    if tile.by_stack:
+        loops |= {"sl": "store"}
+    else:
+        loops |= {"ol": back} if tile.whole else {}
+        loops |= {"oj": f"masked_{back}"} if tile.masked else {}
     for loop, operation in loops.items():
         program = program.apply(Replace(loop, tile.vectors_of.name(operation)))
     return program
@@ -212,7 +245,7 @@ def _give_to_instructions(program: Program, tile: Tile) -> Program:
 
 def _write_out(program: Program, tile: Tile) -> Program:
     """All loops but the one over p are written out: registers have numbers."""
-    loops = ["zv", "zi", "bv", "dv", "av", "v", "il", "iv", "i", "ov", "oi"]
+    loops = ["zv", "zi", "bv", "dv", "av", "v", "il", "iv", "i", "sv", "s_0", "ov"] + ["oi"] * (not tile.by_stack)
     for loop in loops:
         while program.has(loop):
             program = program.apply(Unroll(loop))

@@ -64,6 +64,11 @@ def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
     )
 
 
+def count_kernels(rows: int, count: int) -> int:
+    """How many kernels `make_gemm` makes for tiles of `rows` by `count` registers, and tells of."""
+    return 4 * (rows * count + 2) + 6
+
+
 def make_gemm(
     name: str, vectors: Vectors, rows: int, count: int, level1: int, level2: int, tell: Tell = lambda message: None
 ) -> tuple[Program, Catalogue]:

@@ -1,0 +1,141 @@
+"""`planish kernel gemm`: a kernel of the library as C, made by its schedule for a machine.
+
+$ planish kernel gemm --mr 14 --nr 32 --dtype f32 --target x86-avx512 -o ukr.c
+$ planish kernel gemm --header -o sgemm.h
+"""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planish.cli.exits import OK, guarded
+from planish.cli.files import MADE_BY, check_writable, write_files
+from planish.cli.options import Target
+from planish.cli.progress import show_progress
+from planish.emit.blis import emit_blis
+from planish.emit.kernel_file import emit_file
+from planish.ir.types import BY_NAME
+from planish.isa.shipped import shipped
+from planish.library.gemm.microkernel import Layout, Tile, choose_tile, make_micro
+from planish.library.gemm.whole import count_kernels, make_gemm
+from planish.library.vectors import Vectors, choose_vectors
+from planish.schedule.script import print_script
+from planish.target.load import load_target
+from planish.target.machine import Target as Machine
+from planish.version import VERSION
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+class Name(StrEnum):
+    """A kernel of the library."""
+
+    gemm = "gemm"
+
+
+class ElementType(StrEnum):
+    """A type of elements."""
+
+    f16 = "f16"
+    f32 = "f32"
+    f64 = "f64"
+
+
+class Form(StrEnum):
+    """How A lies."""
+
+    columns = "columns"
+    rows = "rows"
+    plain = "plain"
+
+
+class Convention(StrEnum):
+    """How a micro-kernel is called."""
+
+    planish = "planish"
+    blis = "blis"
+
+
+@app.command()
+@guarded
+def kernel(
+    name: Annotated[Name, typer.Argument(help="The kernel.", show_default=False)],
+    output: Annotated[
+        Path | None, typer.Option("-o", metavar="FILE", help="Where the C goes.", show_default="stdout")
+    ] = None,
+    target: Target = "native",
+    dtype: Annotated[ElementType, typer.Option("--dtype", help="The type of the elements.")] = ElementType.f32,
+    mr: Annotated[
+        int | None, typer.Option("--mr", min=1, help="Rows of the micro-kernel's tile.", show_default="the best")
+    ] = None,
+    nr: Annotated[
+        int | None, typer.Option("--nr", min=1, help="Columns of the micro-kernel's tile.", show_default="the best")
+    ] = None,
+    layout: Annotated[Form, typer.Option("--layout", help="How A lies for the micro-kernel.")] = Form.columns,
+    first: Annotated[bool, typer.Option("--first", help="Store the products, do not add them to C.")] = False,
+    convention: Annotated[
+        Convention, typer.Option("--convention", help="How the micro-kernel is called.")
+    ] = Convention.planish,
+    header: Annotated[bool, typer.Option("--header", help="The whole product as a header of its own.")] = False,
+    script: Annotated[bool, typer.Option("--script", help="Print the micro-kernel's schedule instead.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
+) -> int:
+    """Generate C for a kernel of the library: a micro-kernel, or the whole product as a header.
+
+    A micro-kernel adds to a tile of C what columns of A and rows of B give; tiles whose columns are no multiple of a
+    vector's lanes are for any number of columns up to that. The header has one function,
+    NAME(m, n, k, lda, ldb, ldc, alpha, beta, A, B, C), for row-major matrices.
+    """
+    machine = load_target(target)
+    vectors = choose_vectors(machine, BY_NAME[dtype.value])
+    banner = f"{MADE_BY} {VERSION}: {name.value} of {dtype.value} for {machine.name}; it belongs to you. */\n"
+    if header:
+        text = banner + _whole(vectors, machine, mr, nr, quiet)
+    else:
+        tile = _tile(vectors, mr, nr, layout.value, first)
+        made = make_micro(tile)
+        if script:
+            text = print_script(made.steps)
+        elif convention is Convention.blis:
+            text = banner + emit_blis(tile)
+        else:
+            text = banner + emit_file(made.kernel)
+    if output is None:
+        sys.stdout.write(text)
+        return OK
+    folder = output.parent
+    if folder.exists():
+        check_writable(folder)
+    write_files(folder, {output.name: text}, "utf-8")
+    if not quiet:
+        print(f"wrote {output}")
+    return OK
+
+
+def _tile(vectors: Vectors, rows: int | None, columns: int | None, layout: Layout, first: bool) -> Tile:
+    """The tile that is asked for; the best one where nothing is said."""
+    best = choose_tile(vectors)
+    count = best[1] if columns is None else -(-columns // vectors.lanes)
+    masked = columns is not None and columns % vectors.lanes != 0
+    return Tile(vectors, rows or best[0], count, masked, first, layout)
+
+
+def _whole(vectors: Vectors, machine: Machine, rows: int | None, columns: int | None, quiet: bool) -> str:
+    best = choose_tile(vectors)
+    count = best[1] if columns is None else max(1, columns // vectors.lanes)
+    name = {16: "hgemm", 32: "sgemm", 64: "dgemm"}[vectors.type.bits]
+    with show_progress(count_kernels(rows or best[0], count), quiet) as progress:
+        progress.start(name)
+
+        def step(message: str) -> None:
+            progress.tell(message)
+            progress.finish()
+
+        caches = (machine.cache(1).share, machine.cache(2).share)
+        program, made = make_gemm(f"planish_{name}", vectors, rows or best[0], count, *caches, step)
+        return emit_file(program.kernel, shipped().joined(made), header=True)
