@@ -13,10 +13,15 @@ import sys
 from collections.abc import Mapping, Sequence
 
 import claims_astgen
+import claims_schedule
 import claims_spine
 from claim import Claim, Examine
 
-ISSUES: Mapping[str, Examine] = {"spine": claims_spine.examine, "astgen": claims_astgen.examine}
+ISSUES: Mapping[str, Examine] = {
+    "spine": claims_spine.examine,
+    "astgen": claims_astgen.examine,
+    "schedule": claims_schedule.examine,
+}
 """Each issue's claims by its name; a new one is a module with an `examine` and a line here."""
 
 

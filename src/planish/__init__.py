@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 from planish.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from planish.api import CompiledFunction, KernelFunction, Program, Report, compile, kernel, program
+    from planish.api import (
+        CompiledFunction,
+        Instruction,
+        KernelFunction,
+        Program,
+        Report,
+        compile,
+        instr,
+        instructions,
+        kernel,
+        program,
+    )
     from planish.core.cache import Cache
     from planish.core.diagnostic import PlanishError
     from planish.frontend.python.annotations import (
@@ -32,14 +43,18 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Cache", "CompiledFunction", "KernelFunction", "PlanishError", "Program", "Report", "__version__", "boolean",
-    "compile", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "kernel", "program", "size", "sizes", "u8", "u16", "u32",
-    "u64",
+    "Cache", "CompiledFunction", "Instruction", "KernelFunction", "PlanishError", "Program", "Report", "__version__",
+    "boolean", "compile", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "instr", "instructions", "kernel", "program",
+    "size", "sizes", "u8", "u16", "u32", "u64",
 ]  # fmt: skip
 
 _HOMES = {
     **dict.fromkeys(
-        ("CompiledFunction", "KernelFunction", "Program", "Report", "compile", "kernel", "program"), "planish.api"
+        (
+            "CompiledFunction", "Instruction", "KernelFunction", "Program", "Report", "compile", "instr",
+            "instructions", "kernel", "program",
+        ),
+        "planish.api",
     ),
     "Cache": "planish.core.cache",
     "PlanishError": "planish.core.diagnostic",

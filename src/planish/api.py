@@ -33,6 +33,8 @@ from planish.frontend.c.unit import CFile, CFunction
 from planish.frontend.python.reader import PythonKernel, read_python, read_python_source
 from planish.ir.nest import Kernel
 from planish.ir.types import Floats
+from planish.isa.instruction import Catalogue, Instruction, make_instruction
+from planish.isa.shipped import shipped
 from planish.pipeline import (
     FunctionResult,
     Options,
@@ -58,7 +60,10 @@ from planish.schedule.script import print_script
 from planish.stages import STAGES, stage_text
 from planish.target.load import load_target
 
-__all__ = ["CompiledFunction", "KernelFunction", "Program", "Report", "compile", "kernel", "program"]
+__all__ = [
+    "CompiledFunction", "Instruction", "KernelFunction", "Program", "Report", "compile", "instr", "instructions",
+    "kernel", "program",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +173,8 @@ def compile(
     Raises PlanishError for input that cannot be read or compiled.
     """
     options = _options(target, fp, threads, measure, sizes, defines, include_dirs, compiler)
+    if isinstance(script, Program):
+        options = replace(options, catalogue=script.catalogue)
     if script is not None:
         steps = print_script(script.steps) if isinstance(script, Program) else script
         options = replace(options, script=Source("<script>", steps))
@@ -183,8 +190,10 @@ def compile(
 def program(
     source: str | os.PathLike[str], function: str | None = None, *, fp: Floats = "reassociate",
     defines: Sequence[str] = (), include_dirs: Sequence[str | os.PathLike[str]] = (),
+    instructions: Sequence[Instruction] = (),
 ) -> Program:  # fmt: skip
     """The one nest of a function, to be scheduled by hand: steps are applied to it, and `compile` takes the result.
+    `instructions` are those that steps may use besides the ones that come with planish (see `instr`).
 
     Raises PlanishError for input that cannot be read, E0623 where there are several nests, E0612 where bounds or
     subscripts are not affine.
@@ -200,10 +209,42 @@ def program(
         message = f"`{chosen.name}` has {len(chosen.regions)} nests, and one is scheduled at a time"
         raise PlanishError(Diagnostic("E0623", message, chosen.span, "make it a function of its own"), file.source)
     try:
-        return Program.of(prepare(chosen.regions[0].kernel).kernel, fp)
+        own = Catalogue({x.name: x for x in instructions})
+        return Program.of(prepare(chosen.regions[0].kernel).kernel, fp, own)
     except NotAffineError as error:
         message = f"the nest of `{chosen.name}` cannot be scheduled: {error.reason}"
         raise PlanishError(Diagnostic("E0612", message, chosen.regions[0].span), file.source) from error
+
+
+def instr(
+    template: str, *, memory: Mapping[str, str] | None = None, fused: bool = False, immediate: Sequence[str] = (),
+    header: str = "",
+) -> Callable[[Callable[..., Any]], Instruction]:  # fmt: skip
+    """A decorator: the function, a loop over lanes with annotated parameters, says what an instruction does, and
+    `template` how it is written in C: `{x}` stands for the parameter x (an address in memory, a register, a value).
+
+    `memory` says which arrays are in registers, and of which kind; `fused`: a product and a sum are rounded once;
+    `immediate`: sizes that have to be constants. Raises PlanishError E0630 for what is no instruction, E0633 for an
+    unknown kind of memory, and what `kernel` raises.
+    """
+
+    def declare(function: Callable[..., Any]) -> Instruction:
+        read = read_python(function).kernel
+        kinds = dict(memory or {})
+        for kind in kinds.values():
+            shipped().memory(kind)
+        arrays = tuple(replace(x, memory=kinds.get(x.name, x.memory)) for x in read.arrays)
+        definition = replace(read, arrays=arrays)
+        return make_instruction(
+            read.name, definition, template, fused=fused, immediate=tuple(immediate), header=header
+        )
+
+    return declare
+
+
+def instructions(extension: str | None = None) -> tuple[str, ...]:
+    """The names of the instructions that come with planish, or of one vector extension ("avx512")."""
+    return tuple(name for name in shipped().instructions if extension is None or name.startswith(f"{extension}_"))
 
 
 def _options(

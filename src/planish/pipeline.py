@@ -27,6 +27,8 @@ from planish.frontend.c.reader import read_c
 from planish.frontend.c.unit import CFile, CFunction, Region
 from planish.ir.checker import check_kernel
 from planish.ir.types import Floats
+from planish.isa.instruction import Catalogue
+from planish.isa.shipped import shipped
 from planish.poly.affine import NotAffineError
 from planish.run.cases import Known, check_cases, clock_case, signature_of
 from planish.run.selection import Selection, Version, Workbench, select
@@ -43,7 +45,8 @@ class Options:
     """What the user asks for; every field has the command line's default.
 
     `sizes` (name to value) and `budget` (seconds a function) are for checking and timing; `function` limits the work.
-    `script`: the schedule of the one nest there is, in place of those that planish finds.
+    `script`: the schedule of the one nest there is, in place of those that planish finds; `catalogue`: instructions
+    that it may use besides those that come with planish.
     """
 
     target: str = "native"
@@ -57,6 +60,7 @@ class Options:
     compiler: str | None = None
     budget: float = 2.0
     script: Source | None = None
+    catalogue: Catalogue = Catalogue()
 
     def describe(self) -> str:
         """The options as the command line would spell them."""
@@ -173,7 +177,7 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
         prepared = prepare(region.kernel)
         reassociate = options.fp == "reassociate"
         if options.script is not None:
-            prepared, made = follow(prepared, options.script, options.fp)
+            prepared, made = follow(prepared, options.script, options.fp, options.catalogue)
             candidates: tuple[Candidate, ...] = (made,)
         else:
             candidates = plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
@@ -280,6 +284,7 @@ def make_replacement(
         region, prepared.scop, candidate.kernel, source.text,
         threads=options.threads > 1, strict=options.fp != "reassociate",
         comment=f"{_place(region.span)}: {candidate.name}", reserved=defined_macros(source.text),
+        catalogue=shipped().joined(options.catalogue),
     )  # fmt: skip
 
 

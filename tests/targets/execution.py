@@ -68,7 +68,7 @@ static int64_t take_number(void)
 
 static void give_number(int64_t number) { fwrite(&number, sizeof number, 1, stdout); }
 
-/* One request: a function, sizes, scalars of 8 bytes each, arrays with their places; the reply has what became of it. */
+/* One request: a function, sizes, scalars of 8 bytes each, arrays with their places; then what became of it. */
 static void serve(int64_t function)
 {
   int64_t size[MANY], length[MANY];

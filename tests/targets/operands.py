@@ -41,7 +41,7 @@ def inputs(instruction: Instruction, sizes: Mapping[str, int]) -> Iterator[Value
         yield _each(definition, lambda type, count: _random(random, type, count))
     for _ in range(4):
         yield _each(definition, lambda type, count: random.choice(corners(type), count))
-    if any(sizes[x] < 3 for x in sizes if x in instruction.immediate) or not sizes:
+    if not sizes:
         has_floats = any(x.type.is_float for x in visible(definition))
         yield from _pairs(definition) if has_floats else _combinations(instruction)
 
@@ -55,7 +55,8 @@ def _pairs(definition: Kernel) -> Iterator[Values]:
     """Floats such that in some lane each corner of an operand meets each corner of each other one. There is a prime
     number of them: operands that are shifted against each other by different steps come to stand at all distances."""
     lanes = min(extent(x) for x in visible(definition))
-    names = [*((x.name, x.type, 1) for x in definition.scalars), *((x.name, x.type, extent(x)) for x in visible(definition))]
+    names = [(x.name, x.type, 1) for x in definition.scalars]
+    names += [(x.name, x.type, extent(x)) for x in visible(definition)]
     most = max(len(corners(type)) for _, type, _ in names)
     for step in range(most):
         for start in range(0, most, lanes):
@@ -105,8 +106,8 @@ def corners(type: Type) -> npt.NDArray[Any]:
         return np.array(numbers, np.float32)
     info = np.finfo(type.numpy)
     least = info.smallest_subnormal
-    numbers = [0.0, -0.0, 1.0, -1.0, 1 + info.eps, np.inf, -np.inf, np.nan, info.max, info.min, info.tiny, least, -least]
-    return np.array(numbers, type.numpy)
+    numbers = [0.0, -0.0, 1.0, -1.0, 1 + info.eps, np.inf, -np.inf, np.nan]
+    return np.array([*numbers, info.max, info.min, info.tiny, least, -least], type.numpy)
 
 
 def rounded(values: npt.NDArray[Any], type: Type) -> npt.NDArray[Any]:

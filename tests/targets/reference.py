@@ -87,8 +87,8 @@ def canonical(values: npt.NDArray[Any]) -> bytes:
 
 
 def near(instruction: Instruction, sizes: Mapping[str, int], values: Values, found: Values, room: float = 4) -> str:
-    """Which float operand is further from the definition than `room` units in the last place of what the absolute values
-    add up to, or empty. That is what one rounding more or less can do."""
+    """Which float operand is further from the definition than one rounding more or less can do, empty where none is:
+    further than `room` units in the last place of what the absolute values add up to."""
     definition = instruction.definition
     wanted = results(definition, sizes, values)
     scale = results(definition, sizes, {name: np.abs(x) for name, x in values.items()})

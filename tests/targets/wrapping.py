@@ -14,9 +14,9 @@ from planish.ir.checker import check_kernel
 from planish.ir.expr import Binary, Const, Expr, Load, Var, index
 from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, Block, For, Kernel, LoopFacts, Reduce, Stmt
 from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_expr, print_kernel, print_stmt
+from planish.ir.printer import print_kernel, print_stmt
 from planish.ir.traverse import map_block, map_expr, map_exprs
-from planish.ir.types import BF16, I16, INDEX, Type
+from planish.ir.types import I16, INDEX, Type
 from planish.isa.instruction import Catalogue, Instruction, MemoryKind, make_instruction
 
 OFFSET = "offset"
@@ -69,8 +69,9 @@ def _copies(kind: MemoryKind, type: Type) -> Iterator[Instruction]:
 
 
 def wrap(instruction: Instruction, immediates: Mapping[str, int]) -> Kernel:
-    """The kernel around an instruction whose definition is `in_c`; `immediates` are the values of the sizes that have to
-    be constants. Its parameters are those of the definition, and the sizes count from `offset` on."""
+    """The kernel around an instruction whose definition is `in_c`; `immediates` are sizes that are constants.
+
+    Its parameters are those of the definition; operands in memory begin at `offset`, and sizes count from there."""
     definition = instruction.definition
     sizes = [OFFSET, *(x for x in definition.sizes if x not in immediates)]
     scalars = [f"{x.name}: {x.type}" for x in definition.scalars]
@@ -131,14 +132,3 @@ def _placed(instruction: Instruction, immediates: Mapping[str, int]) -> Stmt:
     (loop,) = map_block(placed, Block((instruction.loop,))).body
     assert isinstance(loop, For)
     return replace(loop, facts=LoopFacts(instruction=instruction.name))
-
-
-def signature(kernel: Kernel) -> str:
-    """The parameters of a kernel as text, for messages."""
-    arrays = [f"{x.name}: {x.type}[{', '.join(print_expr(e) for e in x.shape if e)}]" for x in kernel.arrays]
-    return ", ".join([*kernel.sizes, *(x.name for x in kernel.scalars), *arrays])
-
-
-def holds_bf16(instruction: Instruction) -> bool:
-    """Whether an operand is of bf16."""
-    return any(x.type == BF16 for x in instruction.definition.arrays)

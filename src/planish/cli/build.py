@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -33,6 +34,8 @@ from planish.cli.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
 from planish.core.files import Input, read_input
+from planish.isa.instruction import Catalogue
+from planish.isa.reader import read_instructions
 from planish.pipeline import Options
 from planish.report.account import FileAccount
 from planish.report.store import build_cached
@@ -77,6 +80,10 @@ def build(
         str | None,
         typer.Option("--script", metavar="FILE.sched", help="Schedule the nest by these steps.", show_default=False),
     ] = None,
+    instructions: Annotated[
+        list[str] | None,
+        typer.Option("--instructions", metavar="FILE.isa", help="Instructions for the script.", show_default=False),
+    ] = None,
     dump: Annotated[
         list[StageName] | None,
         typer.Option("--dump", help="Print a stage on stdout; the table goes to stderr.", show_default=False),
@@ -100,6 +107,7 @@ def build(
         target=target, function=function, threads=threads, fp=read_floats(fp), measure=measure,
         sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()),
         compiler=cc, script=read_input(script).source if script is not None else None,
+        catalogue=_read_instructions(instructions or ()),
     )  # fmt: skip
     names = list(dict.fromkeys(files))
     if stop_after is not None:
@@ -112,6 +120,13 @@ def build(
         if shown != OK:
             return shown
     return _build(names, output, options, force, quiet, to_stderr=bool(dump))
+
+
+def _read_instructions(names: Sequence[str]) -> Catalogue:
+    catalogue = Catalogue()
+    for name in names:
+        catalogue = catalogue.joined(read_instructions(read_input(name).source))
+    return catalogue
 
 
 def _show(names: list[str], options: Options, wanted: tuple[StageName, ...]) -> int:

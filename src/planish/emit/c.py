@@ -123,6 +123,18 @@ def callees(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[Instruc
     return tuple(out.values())
 
 
+def emit_callees(kernel: Kernel, catalogue: Catalogue | None = None, threads: bool = False) -> list[str]:
+    """The functions of the kernels that a kernel calls; PlanishError as of `emit_function`."""
+    texts = []
+    for called in callees(kernel, catalogue):
+        assert called.implementation is not None
+        text = emit_function(called.implementation, called.name, threads=threads, noalias=True, catalogue=catalogue)
+        # Within another function, gcc runs out of registers for what has just enough of them.
+        innermost = not callees(called.implementation, catalogue)
+        texts.append(text.replace("static ", "planish_apart static ", 1) if innermost else text)
+    return texts
+
+
 def check_lanes(kernel: Kernel) -> None:
     """That lanes of vector registers are touched by instructions only; PlanishError E0711."""
     kinds = {x.array.name: x.array.memory for x in walk(kernel.body) if isinstance(x, Alloc)}

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 
-from planish.emit.c import callees, emit_function, headers_of
+from planish.emit.c import emit_callees, emit_function, headers_of
 from planish.emit.prologue import emit_prologue
 from planish.ir.nest import Kernel
 from planish.isa.instruction import Catalogue
@@ -28,13 +28,8 @@ def emit_file(
 ) -> str:
     """The text: helpers, the kernels that are called, the kernel. `header`: all functions are static, and the file may
     be included many times. PlanishError as of `emit_function`."""
-    made = [(x.name, x.implementation) for x in callees(kernel, catalogue) if x.implementation is not None]
-    texts = []
-    for name, body in (*made, (kernel.name, kernel)):
-        text = emit_function(body, name, threads=threads, noalias=True, catalogue=catalogue)
-        # Within another function, gcc runs out of registers for what has just enough of them.
-        innermost = body is not kernel and not callees(body, catalogue)
-        texts.append(text.replace("static ", "planish_apart static ", 1) if innermost else text)
+    texts = emit_callees(kernel, catalogue, threads)
+    texts.append(emit_function(kernel, kernel.name, threads=threads, noalias=True, catalogue=catalogue))
     if not header:
         texts[-1] = texts[-1].removeprefix("static ")
     headers = list(headers_of(kernel, catalogue))

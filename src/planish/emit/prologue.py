@@ -40,29 +40,38 @@ _RELEASE = """\
 static inline void planish_release(void *aligned) { free(((void **)aligned)[-1]); }"""
 
 _BORROW = """\
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 /* A block like those of planish_allocate, which the thread keeps for later when it is given back. */
 static _Thread_local struct { void *block; size_t bytes; int lent; } planish_kept[4];
 
 static inline void *planish_borrow(size_t bytes)
 {
-  int free = -1;
+  const size_t page = (size_t)1 << 21;
+  int slot = -1;
   for (int i = 0; i < 4; i++) {
-    if (!planish_kept[i].lent && (planish_kept[i].bytes >= bytes || free < 0 || planish_kept[free].bytes < bytes)) {
-      free = i;
+    if (!planish_kept[i].lent && (planish_kept[i].bytes >= bytes || slot < 0 || planish_kept[slot].bytes < bytes)) {
+      slot = i;
     }
   }
-  if (free < 0) {
+  if (slot < 0 || bytes > SIZE_MAX / 2) {
     return planish_allocate(bytes);
   }
-  if (planish_kept[free].bytes < bytes) {
-    if (planish_kept[free].block != NULL) {
-      planish_release(planish_kept[free].block);
+  if (planish_kept[slot].bytes < bytes) {
+    free(planish_kept[slot].block);
+    const size_t whole = (bytes + page - 1) / page * page;
+    planish_kept[slot].block = aligned_alloc(page, whole);
+    planish_kept[slot].bytes = planish_kept[slot].block == NULL ? 0 : whole;
+#ifdef MADV_HUGEPAGE
+    if (planish_kept[slot].block != NULL) {
+      madvise(planish_kept[slot].block, whole, MADV_HUGEPAGE); /* Only a wish: large pages are found in less time. */
     }
-    planish_kept[free].block = planish_allocate(bytes);
-    planish_kept[free].bytes = planish_kept[free].block == NULL ? 0 : bytes;
+#endif
   }
-  planish_kept[free].lent = planish_kept[free].block != NULL;
-  return planish_kept[free].block;
+  planish_kept[slot].lent = planish_kept[slot].block != NULL;
+  return planish_kept[slot].block;
 }"""
 
 _RETURN = """\

@@ -15,7 +15,7 @@ from itertools import combinations
 
 import islpy as isl
 
-from planish.emit.c import emit_function, headers_of
+from planish.emit.c import emit_callees, emit_function, headers_of
 from planish.emit.dropin import Patch, alias_guard, emit_guard, guarded_call
 from planish.emit.expression import c_type
 from planish.frontend.c.lexer import tokenize
@@ -53,6 +53,7 @@ def replace_region(
         kernel, name, threads=threads, strict=strict, noalias=True, comment=comment, reserved=reserved,
         catalogue=catalogue,
     )  # fmt: skip
+    text = "\n".join([*emit_callees(kernel, catalogue, threads), text])
     names = dict(region.names)
     guards = [emit_guard(a, names) for a in scop.kernel.assumptions]
     negative = scop.context.subtract(negative_sizes(scop)).gist(scop.context)

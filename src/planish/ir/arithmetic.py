@@ -86,7 +86,9 @@ def divide(a: float, b: float) -> float:
 def fused(a: float, b: float, c: float) -> float:
     """a * b + c rounded once to double."""
     plain = a * b + c
-    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+    if math.isfinite(a) and math.isfinite(b) and not math.isfinite(c):
+        return c  # also where the product alone would be infinite
+    if not (math.isfinite(a) and math.isfinite(b)):
         return plain
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
@@ -99,7 +101,7 @@ def nearest(exact: Fraction) -> float:
     try:
         return float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
 
 
 def fused_narrow(a: float, b: float, c: float) -> float:

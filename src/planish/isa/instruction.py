@@ -52,7 +52,7 @@ class Instruction:
     fused: bool = False
     immediate: tuple[str, ...] = ()
     header: str = ""
-    implementation: Kernel | None = field(default=None, repr=False)
+    implementation: Kernel | None = None
 
     @property
     def loop(self) -> For:

@@ -21,7 +21,7 @@ from itertools import combinations
 
 from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, Const, Expr, Load, Unary, Var, index, type_of
 from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, Block, For, If, Kernel, Reduce, ReduceOp, Stmt
-from planish.ir.polynomial import build, constant, linear_in, normal, sub
+from planish.ir.polynomial import build, constant, floordiv, linear_in, mod, normal, sub
 from planish.ir.printer import print_expr, print_stmt
 from planish.ir.simplify import simplify
 from planish.ir.spelling import UPDATES
@@ -177,9 +177,12 @@ class _Matcher:
         if not unknown:
             return state if _equal(own, other) else None
         found = linear_in(own, unknown[0])
-        if len(unknown) > 1 or found is None or set(found[0]) != {()} or abs(found[0][()]) != 1:
+        if len(unknown) > 1 or found is None or set(found[0]) != {()}:
             return None
-        value = simplify(sub(other, found[1]) if found[0][()] == 1 else sub(found[1], other))
+        factor, rest = index(found[0][()]), sub(other, found[1])
+        if mod(rest, factor) != index(0):
+            return None
+        value = simplify(floordiv(rest, factor))
         if any(x.startswith(_ITERATOR) for x in variables(value)):
             return None
         return replace(state, sizes={**state.sizes, unknown[0].removeprefix(_SIZE): value})

@@ -61,6 +61,6 @@ def build_address(source: Source, options: Options) -> str:
 @lru_cache(maxsize=1)
 def _program() -> str:
     """The stamp of this program: its version, that of the polyhedral library, and its own files."""
-    files = sorted(p for p in _PACKAGE.rglob("*") if p.suffix in (".py", ".toml", ".h"))
+    files = sorted(p for p in _PACKAGE.rglob("*") if p.suffix in (".py", ".toml", ".h", ".isa"))
     stamps = [(str(p.relative_to(_PACKAGE)), p.stat().st_size, p.stat().st_mtime_ns) for p in files]
     return key(VERSION, islpy.version.VERSION_TEXT, stamps)

@@ -18,6 +18,7 @@ from planish.core.span import Source
 from planish.ir.expr import Compare, index
 from planish.ir.nest import Block
 from planish.ir.types import Floats
+from planish.isa.instruction import Catalogue
 from planish.poly.scop import extract_scop
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.schedule.program import Program
@@ -25,12 +26,14 @@ from planish.schedule.script import print_step, run_script
 from planish.schedule.steps.kernels import PartialEval
 
 
-def follow(prepared: Prepared, script: Source, fp: Floats) -> tuple[Prepared, Candidate]:
+def follow(
+    prepared: Prepared, script: Source, fp: Floats, catalogue: Catalogue | None = None
+) -> tuple[Prepared, Candidate]:
     """The version that a script makes of a prepared kernel, and that kernel with what the script assumes of the sizes:
     the drop-in checks it at run time. A size that is fixed is assumed to have its value.
 
     Raises PlanishError for a wrong script, or a step that is not legal."""
-    program = run_script(Program.of(prepared.kernel, fp), script)
+    program = run_script(Program.of(prepared.kernel, fp, catalogue), script)
     fixed = [step for step in program.steps if isinstance(step, PartialEval)]
     values = tuple(Compare("eq", index(step.size), index(step.value)) for step in fixed)
     assumptions = (*program.kernel.assumptions, *values)

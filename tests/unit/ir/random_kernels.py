@@ -40,7 +40,7 @@ def _larger(inner: st.SearchStrategy[e.Expr]) -> st.SearchStrategy[e.Expr]:
 exprs = st.recursive(leaves, _larger, max_leaves=8)
 small = st.recursive(leaves, _larger, max_leaves=3)
 operators = st.sampled_from(get_args(n.ReduceOp))
-memories = st.sampled_from(get_args(n.Memory))
+memories = st.sampled_from(n.PLAIN_MEMORIES)
 indexes = st.lists(small, max_size=3).map(tuple)
 facts = st.builds(
     n.LoopFacts, st.booleans(), st.booleans(), st.lists(st.tuples(operators, names), max_size=2).map(tuple),

@@ -24,7 +24,8 @@ from planish.schedule.steps.control import Hoist, Specialise
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Tail, Unroll
-from planish.schedule.steps.storage import ReorderDims, ReuseBuffer, SetMemory, SetPrecision, SplitDim
+from planish.schedule.steps.storage import ReorderDims, ReuseBuffer, SetMemory, SplitDim
+from planish.schedule.steps.values import SetPrecision
 
 GEMM = """
 kernel gemm(m, n, k; A: f32[m, k], B: f32[k, n], C: f32[m, n]) {

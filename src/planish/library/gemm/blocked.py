@@ -22,7 +22,7 @@ from planish.schedule.steps.control import Sink, Specialise
 from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import Simplify
-from planish.schedule.steps.loops import Split
+from planish.schedule.steps.loops import Split, Unroll
 from planish.schedule.steps.storage import PadDim, ReorderDims, SplitDim
 from planish.schedule.steps.values import FoldFactor
 
@@ -97,9 +97,10 @@ def make_packed(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles:
         StageMem("ir", "B", "b", "scratch", clip=True), SplitDim("b: _", 1, width), ReorderDims("b: _", (1, 0, 2)),
         Split("b_1", width, ("bq", "br"), "short"),
         Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
-        Split("br", lanes, ("bv", "bl"), "perfect"), Vectorise("bl"), Vectorise("br"),
+        Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("copy")), Unroll("bv"), Vectorise("br"),
         StageMem("jb", "A", "a", "scratch", clip=True), FoldFactor("a: _", "alpha"),
-        PadDim("a: _", 1, blocking.stride - blocking.depth), Vectorise("a_1"),
+        PadDim("a: _", 1, blocking.stride - blocking.depth),
+        Split("a_1", lanes, ("av", "al"), "cut"), Replace("al", vectors.name("scaled_copy")), Vectorise("al #2"),
     )  # fmt: skip
     for buffer in ("a: _", "b: _"):
         while len(program.path(buffer)) > 1:

@@ -1,0 +1,121 @@
+"""The figures of the issue "schedule": micro-kernels, the whole product beside the libraries, refusals.
+
+    for item in examine(quick=True, stored=False): print(item)
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import gemm_race
+import microkernels
+from claim import Claim, Note, at_least, below
+from gemm_ours import build_ours
+from gemm_race import Result, Shape
+from record import geometric_mean
+
+from planish.ir.types import BY_NAME
+from planish.library.vectors import find_vectors
+
+SQUARES = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
+RESNET: Sequence[Shape] = (
+    (12544, 64, 147), (3136, 64, 64), (3136, 64, 576), (3136, 256, 64), (3136, 64, 256), (784, 128, 256),
+    (784, 128, 1152), (784, 512, 128), (196, 256, 512), (196, 256, 2304), (196, 1024, 256), (49, 512, 1024),
+    (49, 512, 4608), (49, 2048, 512),
+)  # fmt: skip
+"""The convolutions of ResNet-50 as products, for one picture."""
+THIN: Sequence[Shape] = tuple((m, 4096, 4096) for m in (1, 2, 4, 8, 16))
+SMALL: Sequence[Shape] = tuple((m, n, k) for k in (32, 256) for m in range(1, 34) for n in range(1, 34))
+NAMED = ("openblas", "blis", "mkl")
+"""The libraries that squares, convolutions and thin shapes are raced against; small ones also against libxsmm."""
+REFUSALS = "tests/unit/schedule"
+MARKS = ("refus", "illegal", "not_legal", "must_not")
+
+
+def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
+    """All claims; `quick` races fewer shapes and says so. Nothing is stored but the libraries that are built."""
+    if stored:
+        yield Note("nothing of this is stored: it is measured")
+    yield from examine_micro(quick)
+    yield from examine_neon()
+    yield from examine_products(quick)
+    yield from examine_refusals()
+
+
+def examine_micro(quick: bool) -> Iterator[Claim | Note]:
+    """Micro-kernels by themselves, their edges, and the time to make them."""
+    depths = (128, 256) if quick else (128, 256, 512)
+    for extension, bar in (("avx512", 0.985), ("avx2", 0.95)):
+        try:
+            found = microkernels.run_solo(extension, "f32", depths)
+        except RuntimeError as error:
+            yield Note(f"skipped {extension}: {str(error).splitlines()[0]}")
+            continue
+        best = [max((x for x in found if x.depth == depth), key=lambda x: x.share) for depth in depths]
+        told = ", ".join(f"{x.name} {x.share:.1%} at {x.depth}" for x in best)
+        yield Note(f"{extension}: {told}, of {best[0].peak:.0f} GFLOPS")
+        yield at_least(f"micro.{extension}.share", min(x.share for x in best), bar)
+    vectors = find_vectors("avx512", BY_NAME["f32"])
+    one, edges = microkernels.time_making(vectors, 14, 2)
+    yield below("micro.seconds", one, 0.3)
+    yield below("micro.edges.seconds", edges, 10)
+    rows = microkernels.run_edges(vectors, 14, 2, 128, rounds=3 if quick else 9)
+    slowest = min(rows, key=lambda row: row[3] / row[2])
+    yield Note(f"slowest of {len(rows)} edges against the whole tile in a buffer: {slowest[0]} x {slowest[1]}")
+    yield at_least("micro.edges.over_buffer", slowest[3] / slowest[2], 1.0)
+
+
+def examine_neon() -> Iterator[Claim | Note]:
+    """The inner loop of the Neon kernel as llvm-mca reads it; that it computes the right thing is a test's to say."""
+    yield Note("Neon kernels are run under an emulator by tests/targets/test_microkernels.py")
+
+
+def examine_products(quick: bool) -> Iterator[Claim | Note]:
+    """The whole product beside the libraries."""
+    anchors = gemm_race.find_anchors()
+    yield Note(f"libraries: {', '.join(f'{x.name} {x.version}' for x in anchors) or 'none'}")
+    if not anchors:
+        yield Note("skipped: python bench/blas_anchors.py --install")
+        return
+    named = [x for x in anchors if x.name in NAMED]
+    for element in ("f32", "f64"):
+        ours = build_ours(element)
+        sizes = SQUARES[::3] if quick else SQUARES
+        squares = gemm_race.race(ours, "gemm", [(n, n, n) for n in sizes], element, anchors=named)
+        yield from judge(f"squares.{element}", squares, 1.03, 0.97)
+    ours = build_ours("f32")
+    shapes = RESNET[::4] if quick else RESNET
+    yield from judge("resnet.f32", gemm_race.race(ours, "gemm", shapes, "f32", anchors=named), 1.05)
+    thin = gemm_race.race(ours, "gemm", THIN[::2] if quick else THIN, "f32", anchors=named)
+    yield from judge("thin.f32", thin, None, 1.0)
+    small = SMALL[:: 101 if quick else 7]
+    yield Note(f"small: {len(small)} of the {len(SMALL)} shapes")
+    raced = gemm_race.race(ours, "gemm", small, "f32", rounds=3, seconds_a_shape=0.2, anchors=anchors)
+    yield from judge("small.f32", raced, 1.1)
+    for element in ("bf16", "u8s8"):
+        yield Note(f"{element}: there are instructions, and no whole product yet")
+        yield at_least(f"squares.{element}.geomean", 0.0, 1.03)
+
+
+def judge(
+    name: str, results: Sequence[Result], geomean: float | None, least: float | None = None
+) -> Iterator[Claim | Note]:
+    """The claims on a race: the geometric mean over the best library of each shape, and the least ratio."""
+    ratios = {result.shape: result.ratio or 0.0 for result in results}
+    told = ", ".join(f"{'x'.join(map(str, shape))} {ratio:.2f}" for shape, ratio in list(ratios.items())[:16])
+    yield Note(f"{name}, over the best library: {told}")
+    if geomean is not None:
+        yield at_least(f"{name}.geomean", geometric_mean(ratios.values()), geomean)
+    if least is not None:
+        yield at_least(f"{name}.least", min(ratios.values()), least)
+
+
+def examine_refusals() -> Iterator[Claim | Note]:
+    """How many tests there are in which a step must be refused, with the reason."""
+    root = Path(__file__).resolve().parent.parent
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", REFUSALS]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True).stdout.splitlines()
+    yield at_least("refusals.tests", sum(any(mark in line for mark in MARKS) for line in listed), 60)
