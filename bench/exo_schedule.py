@@ -2,7 +2,7 @@
 # ruff: noqa: F821
 """The schedules that Exo makes its micro-kernels by, run by its own environment: see bench/exo_anchor.py.
 
-    EXO'S PYTHON bench/exo_schedule.py neon 8 12        # prints a line of JSON: name, C, seconds
+    bench/results/exo/bin/python bench/exo_schedule.py neon 8 12    # prints a line of JSON: name, C, seconds
 
 The steps are those of "Tackling the Matrix Multiplication Micro-kernel Generation with Exo" (arXiv:2310.17408).
 """
@@ -59,8 +59,19 @@ def make_neon(rows, columns):
         p = replace(p, f"for {inner} in _: {name}_reg[_] = _", neon_vld_4xf32)
         p = set_memory(p, f"{name}_reg", Neon)
     p = reorder_loops(p, p.find("C_reg[_] += _").parent().parent().parent())
-    p = replace(p, "for itt in _: C_reg[_] += _", neon_vfmla_4xf32_4xf32)
-    return unroll_all(p, ("it", "jtt", "jt"))
+    return unroll_all(multiply_by_lanes(p), ("it", "jtt", "jt"))
+
+
+def multiply_by_lanes(p):
+    """With Neon's multiply-add; tried again until its lane is one of the vector's, RuntimeError if it never is.
+
+    `replace` takes any window and lane whose sum is the index, by chance: half of them lie outside of the register.
+    """
+    for _ in range(100):
+        tried = replace(p, "for itt in _: C_reg[_] += _", neon_vfmla_4xf32_4xf32)
+        if "B_reg[jt+0,0:4],jtt+0)" in "".join(str(tried).split()):
+            return tried
+    raise RuntimeError("Exo finds no lane of a vector")
 
 
 def make_avx512(rows, columns):
@@ -113,6 +124,7 @@ def unroll_all(p, names):
 
 
 def main(extension, rows, columns):
+    """Prints what bench/exo_anchor.py reads."""
     start = time.perf_counter()
     made = {"neon": make_neon, "avx512": make_avx512}[extension](int(rows), int(columns))
     text = made.c_code_str()
