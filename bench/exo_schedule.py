@@ -65,7 +65,7 @@ def make_neon(rows, columns):
 def multiply_by_lanes(p):
     """With Neon's multiply-add; tried again until its lane is one of the vector's, RuntimeError if it never is.
 
-    `replace` takes any window and lane whose sum is the index, by chance: half of them lie outside of the register.
+    `replace` takes any window and lane that fit its equations, by chance; half of them are no register's: wrong C.
     """
     for _ in range(100):
         tried = replace(p, "for itt in _: C_reg[_] += _", neon_vfmla_4xf32_4xf32)

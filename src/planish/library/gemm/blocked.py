@@ -2,7 +2,7 @@
 
 >>> v = find_vectors("avx512", F32)
 >>> choose_blocking(v, 14, 2, level1=48 << 10, level2=1 << 20)
-Blocking(rows=14, vectors=2, depth=384, columns=512, height=2016)
+Blocking(rows=14, vectors=2, depth=384, columns=512, height=2016, step=0)
 """
 
 from __future__ import annotations
@@ -34,14 +34,21 @@ HEIGHT = 2016
 
 @dataclass(frozen=True, slots=True)
 class Blocking:
-    """The tile (`rows` by `vectors` registers), and the block around it: `depth` products are summed in a tile before C
-    is touched, for `columns` of B and `height` rows of A."""
+    """The largest tile (`rows` by `vectors` registers), and the block around it: `depth` products are summed in a tile
+    before C is touched, for `columns` of B and `height` rows of A. `step`: the rows of the tiles in use, where they are
+    fewer."""
 
     rows: int
     vectors: int
     depth: int
     columns: int
     height: int
+    step: int = 0
+
+    @property
+    def tile_rows(self) -> int:
+        """The rows of the tiles in use, at most those of the largest."""
+        return self.step or self.rows
 
     def tile(self, vectors: Vectors, layout: Layout, first: bool) -> Tile:
         """The largest tile."""
@@ -81,9 +88,9 @@ def _cut(program: Program, blocking: Blocking, width: int, first: bool) -> Progr
     program = program.apply(Split("p", blocking.depth, ("pb", "pi"), "short"))
     if first:
         program = program.apply(Sink("C[_] = _"))
-    for loop, size in (("i", blocking.height), ("j", blocking.columns)):
+    height = blocking.height // blocking.tile_rows * blocking.tile_rows
+    for loop, size, step in (("i", height, blocking.tile_rows), ("j", blocking.columns, width)):
         program = program.apply(Split(loop, size, (f"{loop}b", f"{loop}c"), "short"))
-        step = blocking.rows if loop == "i" else width
         program = program.apply(Split(f"{loop}c", step, (f"{loop}r", f"{loop}{loop}"), "short"))
     order = ("pb", "ib", "jb", "ir", "jr", "ii", "jj")
     return program.apply(Reorder("ib", order if first else (*order, "pi")))

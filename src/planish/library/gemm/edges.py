@@ -1,20 +1,20 @@
 """A tile of any size up to the largest: a kernel that calls the micro-kernel for the rows and vectors that there are.
 
 >>> family = make_family(Tile(find_vectors("avx512", F32), 2, 1))
->>> [x.name for x in family]
-['ukr_avx512_f32_2x16', 'ukr_avx512_f32_2x16_masked', 'ukr_avx512_f32_1x16_masked', 'tile_avx512_f32_2x16']
+>>> [x.name for x in family[2:]]
+['ukr_avx512_f32_1x16_masked', 'ukr_avx512_f32_2x16_masked', 'tile_avx512_f32_2x16']
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from planish.isa.instruction import Instruction
 from planish.library.calls import catalogue_of, make_callable
 from planish.library.gemm.microkernel import Panel, Tile, define_micro, define_tile, make_micro
 from planish.library.vectors import F32, find_vectors
-from planish.schedule.program import Program
+from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.instructions import Replace
 
@@ -32,7 +32,7 @@ def make_family(largest: Tile, depth: int = 0, tell: Tell = _quiet) -> list[Inst
     length of A's rows in the layout "rows". `tell` hears what is being made."""
     panel = Panel(largest.rows, largest.columns, depth)
     made: list[Instruction] = []
-    for tile in _tiles(largest):
+    for tile in (x for tiles in _rows_of_tiles(largest) for x in tiles):
         tell(tile.name)
         made.append(make_callable(define_micro(tile, panel), make_micro(tile, panel)))
     name = name_family(largest)
@@ -40,11 +40,26 @@ def make_family(largest: Tile, depth: int = 0, tell: Tell = _quiet) -> list[Inst
     definition = define_tile(largest, name, known, panel)
     program = Program.of(definition, catalogue=catalogue_of(made))
     tell(name)
-    for number, tile in enumerate(_tiles(largest), 1):
-        if number < len(made):
-            program = program.apply(Specialise(f"i #{number}", _condition(tile)))
-        program = program.apply(Replace(f"i #{number}", tile.name))
+    loop = program.find("i")
+    for tiles in _rows_of_tiles(largest):
+        rest = loop
+        condition = f"n > {tiles[0].whole}" if tiles[0].masked else f"n == {largest.columns}"
+        if condition != "n > 0":
+            program = program.apply(Specialise(loop, condition))
+            rest = program.cursor(loop).parent().body()[-1]
+        program = _choose(program, loop, tiles)
+        loop = rest
     return [*made, make_callable(definition, program)]
+
+
+def _choose(program: Program, loop: Cursor, tiles: Sequence[Tile]) -> Program:
+    """Give a loop to the kernel of the tile with as many rows as there are, found by halves."""
+    if len(tiles) == 1:
+        return program.apply(Replace(loop, tiles[0].name))
+    middle = len(tiles) // 2
+    program = program.apply(Specialise(loop, f"m <= {tiles[middle - 1].rows}"))
+    rest = program.cursor(loop).parent().body()[-1]
+    return _choose(_choose(program, loop, tiles[:middle]), rest, tiles[middle:])
 
 
 def name_family(largest: Tile) -> str:
@@ -52,16 +67,13 @@ def name_family(largest: Tile) -> str:
     return largest.name.replace("ukr", "tile", 1)
 
 
-def _tiles(largest: Tile) -> Iterator[Tile]:
-    """The whole tile first, then those of fewer rows and vectors, the largest first."""
-    yield largest
-    for vectors in range(largest.vectors, 0, -1):
-        for rows in range(largest.rows, 0, -1):
-            yield replace(largest, rows=rows, vectors=vectors, masked=True)
+def _rows_of_tiles(largest: Tile) -> Iterator[list[Tile]]:
+    """The tiles of one to all rows: of whole vectors, then with a part of the last vector, the widest first."""
+    yield [replace(largest, rows=rows) for rows in range(1, largest.rows + 1)]
+    for count in range(largest.vectors, 0, -1):
+        yield [replace(largest, rows=rows, vectors=count, masked=True) for rows in range(1, largest.rows + 1)]
 
 
-def _condition(tile: Tile) -> str:
-    """When a tile is the one, given that those before it are not."""
-    if not tile.masked:
-        return f"m == {tile.rows} && n == {tile.columns}"
-    return f"m == {tile.rows} && n > {tile.whole}" if tile.whole else f"m == {tile.rows}"
+def count_family(rows: int, vectors: int) -> int:
+    """How many kernels a family has, with the one that chooses."""
+    return rows * (vectors + 1) + 1

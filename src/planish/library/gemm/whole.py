@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planish.ir.nest import Kernel
@@ -13,7 +13,7 @@ from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import catalogue_of, make_callable
 from planish.library.gemm.blocked import Blocking, choose_blocking, define_product, make_packed, make_plain
-from planish.library.gemm.edges import make_family
+from planish.library.gemm.edges import count_family, make_family, name_family
 from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
@@ -31,12 +31,13 @@ THIN_DEPTH = 16
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A way to run the loops, and the condition on the sizes under which it is taken ("": otherwise)."""
+    """A way to run the loops, and the condition on the sizes under which it is taken ("": otherwise). Without a
+    blocking it is one tile."""
 
     name: str
     condition: str
-    blocking: Blocking
-    packed: bool
+    blocking: Blocking | None
+    packed: bool = False
 
 
 def define_gemm(name: str, vectors: Vectors) -> Kernel:
@@ -57,16 +58,22 @@ def define_gemm(name: str, vectors: Vectors) -> Kernel:
 def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
     """The ways to run the loops, in the order in which their conditions are asked."""
     wide = replace(blocking, columns=1 << 14)
-    return (
-        Variant("thin", f"m <= {blocking.rows} && n * k > {LARGE}", replace(wide, depth=THIN_DEPTH), False),
-        Variant("plain", f"m * n * k <= {SMALL}", wide, False),
-        Variant("packed", "", blocking, True),
-    )
+    rows, width = blocking.rows, blocking.vectors * vectors.lanes
+    small = f"m * n * k <= {SMALL}"
+    out = [
+        Variant("tile", f"m <= {rows} && n <= {width}", None),
+        Variant("thin", f"m <= {rows} && n * k > {LARGE}", replace(wide, depth=THIN_DEPTH)),
+    ]
+    # What is left over is a tile as well, which should not be much lower than the others.
+    for step in range(rows, rows // 2, -2 if rows > 8 else -1):
+        condition = f"{small} && (m + {step - 1}) % {step} >= {step // 2}"
+        out.append(Variant(f"plain{step}", condition, replace(wide, step=step)))
+    return (*out, Variant("plain", small, wide), Variant("packed", "", blocking, True))
 
 
 def count_kernels(rows: int, count: int) -> int:
     """How many kernels `make_gemm` makes for tiles of `rows` by `count` registers, and tells of."""
-    return 4 * (rows * count + 2) + 6
+    return 4 * count_family(rows, count)
 
 
 def make_gemm(
@@ -82,15 +89,16 @@ def make_gemm(
     tiles = catalogue_of(made)
     variants = list_variants(vectors, blocking)
     for variant, first in ((v, f) for v in variants for f in (True, False)):
-        called = _name(name, variant, first)
-        tell(called)
-        definition = define_product(called, vectors, first)
-        make = make_packed if variant.packed else make_plain
-        made.append(make_callable(definition, make(definition, vectors, variant.blocking, tiles, first)))
+        if variant.blocking is not None:
+            definition = define_product(_name(name, variant, first), vectors, first)
+            make = make_packed if variant.packed else make_plain
+            made.append(make_callable(definition, make(definition, vectors, variant.blocking, tiles, first)))
     catalogue = catalogue_of(made)
     program = Program.of(define_gemm(name, vectors), catalogue=catalogue)
     for first in (False, True):
-        program = _choose(program, name, variants, first)
+        called: dict[str, str] = {x.name: _name(name, x, first) for x in variants}
+        called["tile"] = name_family(blocking.tile(vectors, "plain", first))
+        program = _choose(program, variants, called, first)
     return program, catalogue
 
 
@@ -98,13 +106,14 @@ def _name(name: str, variant: Variant, first: bool) -> str:
     return f"{name}_{variant.name}{'_first' if first else ''}"
 
 
-def _choose(program: Program, name: str, variants: tuple[Variant, ...], first: bool) -> Program:
-    """The product's loops, the first ones in the text or the second ones, given to the kernels that do them."""
+def _choose(program: Program, variants: Sequence[Variant], called: Mapping[str, str], first: bool) -> Program:
+    """The product's loops, the first ones in the text or the second ones, given to the kernels that do them; `called`:
+    the kernel of each variant."""
     loop = program.find("i" if first else "i #2")
     program = program.apply(Specialise(loop, "m >= 1 && n >= 1 && k >= 1"))
     for variant in variants:
         if variant.condition:
             program = program.apply(Specialise(loop, variant.condition))
-        program = program.apply(Replace(loop, _name(name, variant, first)))
+        program = program.apply(Replace(loop, called[variant.name]))
         loop = program.cursor(loop).parent().body()[-1]
     return program
