@@ -17,7 +17,7 @@ from planish.library.gemm.microkernel import Layout, Tile
 from planish.library.vectors import F32, Vectors, find_vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
-from planish.schedule.steps.buffers import LiftAlloc, StageMem
+from planish.schedule.steps.buffers import LiftAlloc, Prefetch, StageMem
 from planish.schedule.steps.control import Sink, Specialise
 from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.instructions import Replace
@@ -28,6 +28,8 @@ from planish.schedule.steps.values import FoldFactor
 
 __all__ = ["F32", "Blocking", "choose_blocking", "define_product", "find_vectors", "make_packed", "make_plain"]
 
+AHEAD = 4
+"""So many rows ahead of what is copied are fetched: they begin in other pages, which no processor foresees."""
 HEIGHT = 2016
 """The rows of A in a block, at most: a block has its place in the last cache."""
 
@@ -104,10 +106,12 @@ def make_packed(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles:
         StageMem("ir", "B", "b", "scratch", clip=True), SplitDim("b: _", 1, width), ReorderDims("b: _", (1, 0, 2)),
         Split("b_1", width, ("bq", "br"), "short"),
         Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
-        Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("copy")), Unroll("bv"), Vectorise("br"),
+        Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("copy")),
+        Prefetch("bl", "B", "bl", "pb_", vectors.name("prefetch"), AHEAD, "b_0"), Unroll("bv"), Vectorise("br"),
         StageMem("jb", "A", "a", "scratch", clip=True), FoldFactor("a: _", "alpha"),
         PadDim("a: _", 1, blocking.stride - blocking.depth),
         Split("a_1", lanes, ("av", "al"), "cut"), Replace("al", vectors.name("scaled_copy")), Vectorise("al #2"),
+        Prefetch("al", "A", "al", "pa_", vectors.name("prefetch"), AHEAD, "a_0"),
     )  # fmt: skip
     for buffer in ("a: _", "b: _"):
         while len(program.path(buffer)) > 1:

@@ -25,8 +25,8 @@ SMALL = 1 << 24
 """So many products at most are summed where A and B lie: copying them would take longer than it saves."""
 LARGE = 1 << 18
 """A matrix of more elements does not stay in the second cache."""
-THIN_DEPTH = 16
-"""A product of one tile's rows reads so many rows of B at a time, each to its end: memory is what it waits for."""
+THIN_DEPTH = 8
+"""A product of few rows reads so many rows of B at a time, each to its end: memory is what it waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,14 @@ def define_gemm(name: str, vectors: Vectors) -> Kernel:
 def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
     """The ways to run the loops, in the order in which their conditions are asked."""
     wide = replace(blocking, columns=1 << 14)
+    thin = replace(wide, depth=THIN_DEPTH)
     rows, width = blocking.rows, blocking.vectors * vectors.lanes
     small = f"m * n * k <= {SMALL}"
     out = [
         Variant("tile", f"m <= {rows} && n <= {width}", None),
-        Variant("thin", f"m <= {rows} && n * k > {LARGE}", replace(wide, depth=THIN_DEPTH)),
+        Variant("thin", f"m <= {rows} && n * k > {LARGE}", thin),
+        Variant("thin_halves", f"m <= {rows + 2} && n * k > {LARGE}", replace(thin, step=rows // 2 + 1)),
+        Variant("thin_two", f"m <= {2 * rows} && n * k > {LARGE}", thin),
     ]
     # What is left over is a tile as well, which should not be much lower than the others.
     for step in range(rows, rows // 2, -2 if rows > 8 else -1):

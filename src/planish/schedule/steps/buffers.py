@@ -23,7 +23,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Memory, Reduce, Stmt
 from planish.ir.simplify import simplify, simplify_block
-from planish.ir.traverse import children, expressions, loads, map_expr, variables, walk
+from planish.ir.traverse import children, expressions, loads, map_expr, substitute, variables, walk
 from planish.ir.types import BOOL
 from planish.poly.affine import NotAffineError, isl_name
 from planish.poly.dependence import find_dependences
@@ -254,7 +254,8 @@ class Prefetch:
     """Bring the part of an array that a statement will use near the processor, before another statement of the same
     block: loops whose innermost one an instruction does, over as many elements as a line of the cache holds.
 
-    Nothing is computed: what they load goes `nowhere`, a memory that cannot be read.
+    Nothing is computed: what they load goes `nowhere`, a memory that cannot be read. `ahead`: what the iteration of a
+    loop so many later will use (or the last one) is fetched.
 
     >>> from planish.schedule.example import show_step
     >>> text = "alloc t: f32[16] stack for i in 0 .. 16 { t[i] = B[i] } for j in 0 .. 16 { A[j] += t[j] }"
@@ -277,10 +278,12 @@ class Prefetch:
     before: Target
     name: str
     instruction: str
+    ahead: int = 0
+    loop: str = ""
 
     def rewrite(self, program: Program) -> Change:
         """E0606 where the array is not used there, its part has no constant extents, reaches further than the array, or
-        is not made of whole lines; E0604 where the statements are not in one block."""
+        is not made of whole lines; E0604 where the statements are not in one block, or not in the loop."""
         kernel, path, place = program.kernel, program.path(self.of), program.path(self.before)
         if path[:-1] != place[:-1]:
             message = "the statement before which to fetch is in another block"
@@ -293,12 +296,13 @@ class Prefetch:
             raise PlanishError(Diagnostic("E0606", message, help="fetch parts of whole lines"))
         names = {d: f"{self.name}_{d}" for d in part.kept}
         check_fresh(kernel, self.name, *names.values())
+        later = self._later(path)
         made: list[Stmt] = [Alloc(Array(self.name, array.type, (), memory="nowhere"))]
         last = len(part.extents) - 1
         for number in range(part.extents[-1] // line):
-            at = [Binary("add", low, index(names[d]) if d in names else index(0)) for d, low in enumerate(part.lowers)]
+            at: list[Expr] = [Binary("add", low, index(names.get(d, 0))) for d, low in enumerate(part.lowers)]
             at[last] = Binary("add", at[last], index(number * line))
-            value = Load(self.array, tuple(map(simplify, at)), array.type)
+            value = Load(self.array, tuple(simplify(substitute(x, later)) for x in at), array.type)
             facts = LoopFacts(instruction=self.instruction)
             body = Block((Assign(self.name, (), value),))
             inner = For(names[last], index(0), index(line), 1, body, facts)
@@ -306,6 +310,18 @@ class Prefetch:
                 inner = For(names[d], index(0), index(part.extents[d]), 1, Block((inner,)))
             made.append(inner)
         return Change(replace(kernel, body=exchange(kernel.body, place[-1].label, lambda x: (*made, x))))
+
+
+    def _later(self, path: Sequence[Node]) -> dict[str, Expr]:
+        """The value of the loop's variable in the iteration for which to fetch: the last one where there is none."""
+        if not self.ahead and not self.loop:
+            return {}
+        loop = next((x for x in path[:-1] if isinstance(x, For) and x.var == self.loop), None)
+        if loop is None or self.ahead < 1 or loop.step != 1:
+            message = f"the statement is in no loop over `{self.loop}` whose iterations follow each other"
+            raise PlanishError(Diagnostic("E0604", message, help="name a loop around it, and fetch 1 or more ahead"))
+        last = Binary("sub", loop.upper, index(1))
+        return {loop.var: simplify(Binary("min", Binary("add", index(loop.var), index(self.ahead)), last))}
 
 
 @dataclass(frozen=True, slots=True)
