@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planish.emit.c import emit_function, headers_of
+from planish.emit.c import emit_function
+from planish.emit.calls import headers_of
 from planish.emit.prologue import emit_prologue
 from planish.ir.types import BY_NAME
 from planish.library.gemm.microkernel import Panel, Tile, make_micro

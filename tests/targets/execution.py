@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from planish.emit.c import emit_function, headers_of
+from planish.emit.c import emit_function
+from planish.emit.calls import headers_of
 from planish.emit.expression import c_type
 from planish.emit.prologue import emit_prologue
 from planish.ir.nest import Kernel

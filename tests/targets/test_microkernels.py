@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from planish.emit.blis import emit_blis
-from planish.emit.c import emit_function, headers_of
+from planish.emit.c import emit_function
+from planish.emit.calls import headers_of
 from planish.emit.prologue import emit_prologue
 from planish.ir.types import BY_NAME
 from planish.library.gemm.microkernel import Panel, Tile, make_micro

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planish.emit.c import emit_function, headers_of
+from planish.emit.c import emit_function
+from planish.emit.calls import headers_of
 from planish.emit.expression import c_type
 from planish.emit.prologue import emit_prologue
 from planish.library.gemm.microkernel import Tile, make_micro

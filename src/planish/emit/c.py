@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.emit.calls import callees, check_lanes
 from planish.emit.context import Context
 from planish.emit.expression import (
     POSTFIX,
@@ -46,10 +47,10 @@ from planish.ir.nest import (
     ReduceOp,
     Stmt,
 )
-from planish.ir.printer import print_expr, print_stmt
-from planish.ir.traverse import blocks_of, expressions, map_block, walk, walk_expr
+from planish.ir.printer import print_expr
+from planish.ir.traverse import expressions, map_block, walk, walk_expr
 from planish.ir.types import BOOL, F16, I32, I64, Type
-from planish.isa.instruction import Catalogue, Instruction
+from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.poly.matching import Match, match_nest, register_rank
 
@@ -102,27 +103,6 @@ def emit_function(
     return function.text(comment)
 
 
-def headers_of(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[str, ...]:
-    """The headers that the instructions of a kernel need."""
-    known = catalogue or shipped()
-    called = [x.implementation for x in callees(kernel, known) if x.implementation is not None]
-    loops = [x for body in (kernel, *called) for x in walk(body.body) if isinstance(x, For) and x.facts.instruction]
-    return tuple(sorted({known.instruction(x.facts.instruction).header for x in loops} - {""}))
-
-
-def callees(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[Instruction, ...]:
-    """The kernels that a kernel calls, and those that they call, each once, after those that it needs."""
-    known = catalogue or shipped()
-    out: dict[str, Instruction] = {}
-    for stmt in walk(kernel.body):
-        if isinstance(stmt, For) and stmt.facts.instruction:
-            called = known.instruction(stmt.facts.instruction)
-            if called.implementation is not None:
-                out |= {x.name: x for x in callees(called.implementation, known)}
-                out[called.name] = called
-    return tuple(out.values())
-
-
 def emit_callees(kernel: Kernel, catalogue: Catalogue | None = None, threads: bool = False) -> list[str]:
     """The functions of the kernels that a kernel calls; PlanishError as of `emit_function`."""
     texts = []
@@ -133,28 +113,6 @@ def emit_callees(kernel: Kernel, catalogue: Catalogue | None = None, threads: bo
         innermost = not callees(called.implementation, catalogue)
         texts.append(text.replace("static ", "planish_apart static ", 1) if innermost else text)
     return texts
-
-
-def check_lanes(kernel: Kernel) -> None:
-    """That lanes of vector registers are touched by instructions only; PlanishError E0711."""
-    kinds = {x.array.name: x.array.memory for x in walk(kernel.body) if isinstance(x, Alloc)}
-    vectors = {name: kind for name, kind in kinds.items() if kind not in PLAIN_MEMORIES}
-
-    def visit(stmt: Stmt) -> None:
-        if isinstance(stmt, For) and stmt.facts.instruction:
-            return
-        used = {x.array for e in expressions(stmt) for x in walk_expr(e) if isinstance(x, Load)}
-        used |= {stmt.array} if isinstance(stmt, Assign | Reduce) else set()
-        for name in sorted(used & set(vectors)):
-            message = f"`{print_stmt(stmt)}` touches lanes of `{name}`, which is in {vectors[name]}"
-            advice = "replace the loop over its lanes by an instruction"
-            raise PlanishError(Diagnostic("E0711", message, getattr(stmt, "span", None), advice))
-        for inner in blocks_of(stmt):
-            for x in inner.body:
-                visit(x)
-
-    for stmt in kernel.body.body:
-        visit(stmt)
 
 
 def is_fallible(kernel: Kernel) -> bool:

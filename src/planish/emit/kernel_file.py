@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import re
 
-from planish.emit.c import emit_callees, emit_function, headers_of
+from planish.emit.c import emit_callees, emit_function
+from planish.emit.calls import headers_of
 from planish.emit.prologue import emit_prologue
 from planish.ir.nest import Kernel
 from planish.isa.instruction import Catalogue

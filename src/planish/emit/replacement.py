@@ -15,7 +15,8 @@ from itertools import combinations
 
 import islpy as isl
 
-from planish.emit.c import emit_callees, emit_function, headers_of
+from planish.emit.c import emit_callees, emit_function
+from planish.emit.calls import headers_of
 from planish.emit.dropin import Patch, alias_guard, emit_guard, guarded_call
 from planish.emit.expression import c_type
 from planish.frontend.c.lexer import tokenize

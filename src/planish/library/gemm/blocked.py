@@ -15,6 +15,7 @@ from planish.isa.instruction import Catalogue
 from planish.library.gemm.edges import name_family
 from planish.library.gemm.microkernel import Layout, Tile
 from planish.library.vectors import F32, Vectors, find_vectors
+from planish.schedule.combine import pack
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.buffers import LiftAlloc, Prefetch, StageMem
@@ -23,7 +24,7 @@ from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import Simplify
 from planish.schedule.steps.loops import Split, Unroll
-from planish.schedule.steps.storage import PadDim, ReorderDims, SplitDim
+from planish.schedule.steps.storage import PadDim
 from planish.schedule.steps.values import FoldFactor
 
 __all__ = ["F32", "Blocking", "choose_blocking", "define_product", "find_vectors", "make_packed", "make_plain"]
@@ -102,8 +103,8 @@ def make_packed(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles:
     """The product by blocks that are copied: rows of A one after the other, multiplied by alpha, and rows of B in
     panels as wide as a tile. `tiles`: the kernels that do a tile."""
     width, lanes = blocking.vectors * vectors.lanes, vectors.lanes
-    program = _cut(Program.of(definition, catalogue=tiles), blocking, width, first).apply(
-        StageMem("ir", "B", "b", "scratch", clip=True), SplitDim("b: _", 1, width), ReorderDims("b: _", (1, 0, 2)),
+    program = pack(_cut(Program.of(definition, catalogue=tiles), blocking, width, first), "ir", "B", "b", width)
+    program = program.apply(
         Split("b_1", width, ("bq", "br"), "short"),
         Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
         Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("copy")),

@@ -18,7 +18,7 @@ from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
 from planish.schedule.steps.padding import Widen
-from planish.schedule.steps.storage import PadDim, ReorderDims, ReuseBuffer, SetMemory, SplitDim
+from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut, FoldFactor, SetPrecision
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
@@ -32,10 +32,10 @@ def script_name(step: type[Step]) -> str:
 STEPS: Mapping[str, type[Step]] = {
     script_name(step): step
     for step in (
-        Assume, BindExpr, FactorOut, Fission, FoldFactor, Fuse, Hoist, Inline, LiftAlloc, PadDim, Parallelise,
-        PartialEval, Peel, Prefetch, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer, Reverse,
-        SetMemory, SetPrecision, Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem, Unroll,
-        Vectorise, Widen,
+        Assume, BindExpr, FactorOut, Fission, FoldDim, FoldFactor, Fuse, Hoist, Inline, LiftAlloc, PadDim,
+        Parallelise, PartialEval, Peel, Prefetch, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer,
+        Reverse, SetMemory, SetPrecision, Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem,
+        Unroll, Vectorise, Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

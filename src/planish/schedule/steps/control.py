@@ -132,12 +132,16 @@ class Sink:
     statement: Target
 
     def rewrite(self, program: Program) -> Change:
-        """E0604 where no loop comes after it; E0611 where that may have no iteration."""
+        """E0604 where no loop comes after it; E0603 where both have a loop of one name; E0611 where the loop may have
+        no iteration."""
         node = program.cursor(self.statement)
         after = node.next().node
         if not isinstance(after, For) or isinstance(node.node, Alloc | Let):
             message = "no loop comes after the statement, or it makes what is used there"
             raise PlanishError(Diagnostic("E0604", message, help="point at a statement right before a loop"))
+        if any(isinstance(x, For) and x.var == after.var for x in walk(node.node)):
+            message = f"the statement has a loop over `{after.var}` itself"
+            raise PlanishError(Diagnostic("E0603", message, help="rename one of them with RenameLoop"))
         first = Compare("eq", index(after.var), after.lower)
 
         def sink(siblings: Siblings, place: int) -> Siblings:

@@ -125,6 +125,44 @@ class PadDim:
 
 
 @dataclass(frozen=True, slots=True)
+class FoldDim:
+    """Keep only so many places of a buffer's dimension, used in turn: two of them are a double buffer.
+
+    >>> from planish.schedule.example import show_step
+    >>> text = "alloc t: f32[n] stack for i in 0 .. n { t[i] = A[i] B[i] = t[i] }"
+    >>> show_step(text, FoldDim("t: _", 0, 2))
+    alloc t: f32[2] stack
+    for i in 0 .. n {
+      t[i % 2] = A[i]
+      B[i] = t[i % 2]
+    }
+    """
+
+    buffer: Target
+    dimension: int
+    size: int
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where the size is not positive; E0616 where a place would be written again while what is in it is
+        needed; E0612 where that cannot be decided."""
+        node, d = find_buffer(program, self.buffer, self.dimension), self.dimension
+        if self.size < 1:
+            message = f"`{node.array.name}` does not keep {self.size} places"
+            raise PlanishError(Diagnostic("E0606", message, help="keep one or more"))
+        size = index(self.size)
+        folded = replace(node.array, shape=(*node.array.shape[:d], size, *node.array.shape[d + 1 :]))
+
+        def fold(at: Indices) -> Indices:
+            return (*at[:d], Binary("mod", at[d], size), *at[d + 1 :])
+
+        change = _reshaped(program, node, folded, fold)
+        if not _same_flow(program.kernel, change.kernel):
+            message = f"with {self.size} places in dimension {d}, `{node.array.name}` would lose what is still needed"
+            raise PlanishError(Diagnostic("E0616", message, help="keep more places"))
+        return change
+
+
+@dataclass(frozen=True, slots=True)
 class SetMemory:
     """Say in which memory a buffer is.
 
