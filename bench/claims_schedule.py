@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import gemm_race
+import mca
 import microkernels
 from claim import Claim, Note, at_least, below
 from gemm_ours import build_ours
@@ -18,6 +19,7 @@ from gemm_race import Result, Shape
 from record import geometric_mean
 
 from planish.ir.types import BY_NAME
+from planish.library.gemm.microkernel import Tile
 from planish.library.vectors import find_vectors
 
 SQUARES = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
@@ -71,6 +73,17 @@ def examine_micro(quick: bool) -> Iterator[Claim | Note]:
 def examine_neon() -> Iterator[Claim | Note]:
     """The inner loop of the Neon kernel as llvm-mca reads it; that it computes the right thing is a test's to say."""
     yield Note("Neon kernels are run under an emulator by tests/targets/test_microkernels.py")
+    text = microkernels.make_text([Tile(find_vectors("neon", BY_NAME["f32"]), 8, 3)])
+    try:
+        if mca.find_exo() is not None:
+            theirs = [mca.read_loop(mca.make_neon(8, 12).text, cpu).share for cpu in mca.CPUS]
+            yield Note(f"Exo's kernel: {', '.join(f'{share:.1%}' for share in theirs)} of the bound")
+        for cpu in mca.CPUS:
+            yield at_least(f"micro.neon.{cpu}.share", mca.read_loop(text, cpu).share, 0.95)
+    except RuntimeError as error:
+        yield Note(f"skipped: {str(error).splitlines()[0]}")
+        return
+    yield Note("cortex-a76: LLVM 19 models it as cortex-a57, and the bound is that model's")
 
 
 def examine_products(quick: bool) -> Iterator[Claim | Note]:

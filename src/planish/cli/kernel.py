@@ -129,7 +129,7 @@ def _whole(vectors: Vectors, machine: Machine, rows: int | None, columns: int | 
     best = choose_tile(vectors)
     count = best[1] if columns is None else max(1, columns // vectors.lanes)
     name = {16: "hgemm", 32: "sgemm", 64: "dgemm"}[vectors.type.bits]
-    with show_progress(count_kernels(rows or best[0], count), quiet) as progress:
+    with show_progress(count_kernels(vectors, rows or best[0], count), quiet) as progress:
         progress.start(name)
 
         def step(message: str) -> None:

@@ -29,6 +29,8 @@ from planish.schedule.steps.values import FoldFactor
 
 __all__ = ["F32", "Blocking", "choose_blocking", "define_product", "find_vectors", "make_packed", "make_plain"]
 
+LINE = 64
+"""Bytes of a line of the caches."""
 AHEAD = 4
 """So many rows ahead of what is copied are fetched: they begin in other pages, which no processor foresees."""
 HEIGHT = 2016
@@ -108,16 +110,25 @@ def make_packed(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles:
         Split("b_1", width, ("bq", "br"), "short"),
         Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
         Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("copy")),
-        Prefetch("bl", "B", "bl", "pb_", vectors.name("prefetch"), AHEAD, "b_0"), Unroll("bv"), Vectorise("br"),
+    )  # fmt: skip
+    program = _fetch_ahead(program, vectors, "bl", "B", "b_0").apply(Unroll("bv"), Vectorise("br"))
+    program = program.apply(
         StageMem("jb", "A", "a", "scratch", clip=True), FoldFactor("a: _", "alpha"),
         PadDim("a: _", 1, blocking.stride - blocking.depth),
         Split("a_1", lanes, ("av", "al"), "cut"), Replace("al", vectors.name("scaled_copy")), Vectorise("al #2"),
-        Prefetch("al", "A", "al", "pa_", vectors.name("prefetch"), AHEAD, "a_0"),
     )  # fmt: skip
+    program = _fetch_ahead(program, vectors, "al", "A", "a_0")
     for buffer in ("a: _", "b: _"):
         while len(program.path(buffer)) > 1:
             program = program.apply(LiftAlloc(buffer, 1, expand=False))
     return _give_to_tiles(program, vectors, blocking, "rows", first)
+
+
+def _fetch_ahead(program: Program, vectors: Vectors, copy: str, array: str, rows: str) -> Program:
+    """Fetch what a loop over rows will copy later, where a vector is a line of the cache."""
+    if vectors.lanes * vectors.type.size < LINE:
+        return program
+    return program.apply(Prefetch(copy, array, copy, f"{array}_later", vectors.name("prefetch"), AHEAD, rows))
 
 
 def make_plain(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool) -> Program:

@@ -14,6 +14,7 @@ from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import catalogue_of, make_callable
 from planish.library.gemm.blocked import Blocking, choose_blocking, define_product, make_packed, make_plain
 from planish.library.gemm.edges import count_family, make_family, name_family
+from planish.library.gemm.microkernel import Layout
 from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
@@ -57,6 +58,9 @@ def define_gemm(name: str, vectors: Vectors) -> Kernel:
 
 def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
     """The ways to run the loops, in the order in which their conditions are asked."""
+    packed = Variant("packed", "", blocking, True)
+    if "plain" not in list_layouts(vectors):
+        return (packed,)
     wide = replace(blocking, columns=1 << 14)
     thin = replace(wide, depth=THIN_DEPTH)
     rows, width = blocking.rows, blocking.vectors * vectors.lanes
@@ -71,12 +75,17 @@ def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
     for step in range(rows, rows // 2, -2 if rows > 8 else -1):
         condition = f"{small} && (m + {step - 1}) % {step} >= {step // 2}"
         out.append(Variant(f"plain{step}", condition, replace(wide, step=step)))
-    return (*out, Variant("plain", small, wide), Variant("packed", "", blocking, True))
+    return (*out, Variant("plain", small, wide), packed)
 
 
-def count_kernels(rows: int, count: int) -> int:
+def list_layouts(vectors: Vectors) -> tuple[Layout, ...]:
+    """How A may lie for a tile: where it is, only if a part of a vector can be loaded."""
+    return ("rows", "plain") if vectors.has("masked_load") else ("rows",)
+
+
+def count_kernels(vectors: Vectors, rows: int, count: int) -> int:
     """How many kernels `make_gemm` makes for tiles of `rows` by `count` registers, and tells of."""
-    return 4 * count_family(rows, count)
+    return 2 * len(list_layouts(vectors)) * count_family(rows, count)
 
 
 def make_gemm(
@@ -86,7 +95,7 @@ def make_gemm(
     made."""
     blocking = choose_blocking(vectors, rows, count, level1, level2)
     made: list[Instruction] = []
-    for layout in ("rows", "plain"):
+    for layout in list_layouts(vectors):
         for first in (True, False):
             made += make_family(blocking.tile(vectors, layout, first), blocking.stride, tell)
     tiles = catalogue_of(made)
