@@ -14,7 +14,7 @@ from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import catalogue_of, make_callable
 from planish.library.gemm.blocked import Blocking, choose_blocking, define_product, make_packed, make_plain
 from planish.library.gemm.edges import count_family, make_family, name_family
-from planish.library.gemm.microkernel import Layout
+from planish.library.gemm.microkernel import Layout, Tile
 from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
@@ -26,6 +26,9 @@ SMALL = 1 << 24
 """So many products at most are summed where A and B lie: copying them would take longer than it saves."""
 LARGE = 1 << 18
 """A matrix of more elements does not stay in the second cache."""
+MOST_COLUMNS = 1 << 14
+SLIM_ROWS = 4
+"""Rows of C so few that wide tiles read B's rows in long pieces."""
 THIN_DEPTH = 8
 """A product of few rows reads so many rows of B at a time, each to its end: memory is what it waits for."""
 
@@ -61,12 +64,14 @@ def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
     packed = Variant("packed", "", blocking, True)
     if "plain" not in list_layouts(vectors):
         return (packed,)
-    wide = replace(blocking, columns=1 << 14)
+    wide = _wide(vectors, blocking)
     thin = replace(wide, depth=THIN_DEPTH)
     rows, width = blocking.rows, blocking.vectors * vectors.lanes
     small = f"m * n * k <= {SMALL}"
+    slim = replace(_wide(vectors, _slim(vectors, blocking)), depth=THIN_DEPTH)
     out = [
         Variant("tile", f"m <= {rows} && n <= {width}", None),
+        Variant("slim", f"m <= {slim.rows} && n * k > {LARGE}", slim),
         Variant("thin", f"m <= {rows} && n * k > {LARGE}", thin),
         Variant("thin_halves", f"m <= {rows + 2} && n * k > {LARGE}", replace(thin, step=rows // 2 + 1)),
         Variant("thin_two", f"m <= {2 * rows} && n * k > {LARGE}", thin),
@@ -78,6 +83,24 @@ def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
     return (*out, Variant("plain", small, wide), packed)
 
 
+def _wide(vectors: Vectors, blocking: Blocking) -> Blocking:
+    """A blocking whose columns hardly ever end: nothing is copied that would have to fit a cache."""
+    width = blocking.vectors * vectors.lanes
+    return replace(blocking, columns=MOST_COLUMNS // width * width)
+
+
+def _slim(vectors: Vectors, blocking: Blocking) -> Blocking:
+    """Tiles of few rows and as many vectors as there are registers for."""
+    return replace(blocking, rows=SLIM_ROWS, vectors=(vectors.registers - 1) // (SLIM_ROWS + 1))
+
+
+def list_tiles(vectors: Vectors, blocking: Blocking) -> list[Tile]:
+    """The largest tile of each family of micro-kernels that there has to be."""
+    tiles = [blocking.tile(vectors, layout, first) for layout in list_layouts(vectors) for first in (True, False)]
+    slim = _slim(vectors, blocking)
+    return tiles + [slim.tile(vectors, "plain", first) for first in (True, False) if len(tiles) > 2]
+
+
 def list_layouts(vectors: Vectors) -> tuple[Layout, ...]:
     """How A may lie for a tile: where it is, only if a part of a vector can be loaded."""
     return ("rows", "plain") if vectors.has("masked_load") else ("rows",)
@@ -85,7 +108,8 @@ def list_layouts(vectors: Vectors) -> tuple[Layout, ...]:
 
 def count_kernels(vectors: Vectors, rows: int, count: int) -> int:
     """How many kernels `make_gemm` makes for tiles of `rows` by `count` registers, and tells of."""
-    return 2 * len(list_layouts(vectors)) * count_family(rows, count)
+    tiles = list_tiles(vectors, Blocking(rows, count, 0, 0, 0))
+    return sum(count_family(tile.rows, tile.vectors) for tile in tiles)
 
 
 def make_gemm(
@@ -95,9 +119,8 @@ def make_gemm(
     made."""
     blocking = choose_blocking(vectors, rows, count, level1, level2)
     made: list[Instruction] = []
-    for layout in list_layouts(vectors):
-        for first in (True, False):
-            made += make_family(blocking.tile(vectors, layout, first), blocking.stride, tell)
+    for tile in list_tiles(vectors, blocking):
+        made += make_family(tile, blocking.stride, tell)
     tiles = catalogue_of(made)
     variants = list_variants(vectors, blocking)
     for variant, first in ((v, f) for v in variants for f in (True, False)):
