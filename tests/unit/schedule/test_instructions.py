@@ -25,7 +25,7 @@ from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, Simplify
 from planish.schedule.steps.loops import Fission, Peel, Reverse, Split, Unroll
 from planish.schedule.steps.padding import Widen
-from planish.schedule.steps.storage import PadDim, ReorderDims, ReuseBuffer, SetMemory, SplitDim
+from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut, FoldFactor, SetPrecision
 
 Case = tuple[str, str, str, tuple[Step, ...]]
@@ -129,6 +129,7 @@ STAGED = "assume n <= 16 assume m >= 16 assume n >= 1 ! alloc r: f32[16] stack f
 STAGED += "for o in 0 .. n { B[o] = r[o] }"
 SUM = "for i in 0 .. n { alloc s: f32[] stack s[] = 0.0:f32 for j in 0 .. m { s[] += x * M[i, j] } B[i] += s[] }"
 FOLD = "alloc t: f32[8] stack for i in 0 .. 8 { t[i] = A[i] } for o in 0 .. 8 { B[o] += x * t[o] }"
+WINDOW = "alloc t: f32[n + 1] stack t[0] = x for i in 0 .. n { t[i + 1] = A[i] B[i] = t[i] + t[i + 1] }"
 DOT = """alloc d: i32[4] @neon alloc p: i8[16] @neon alloc q: i8[16] @neon
 for i in 0 .. 4 { d[i] = 7:i32 } for a in 0 .. 16 { p[a] = Q[a] } for b in 0 .. 16 { q[b] = Q[b + 16] }
 for l in 0 .. 4 { for k in 0 .. 4 { d[l] += i32(p[4 * l + k]) * i32(q[LANE]) } } for o in 0 .. 4 { I[o] = d[o] }"""
@@ -215,6 +216,7 @@ WORKS: list[tuple[str, str, tuple[Step, ...]]] = [
     (SUM.replace("x * M[i, j]", "M[i, j] * (x * A[j])"), "s[] += M[i, j] * A[j]", (FactorOut("s: _", "x"),)),
     (SUM.replace("B[i] += s[]", "B[i] = s[] * s[]"), "x * s[] * (x * s[])", (FactorOut("s: _", "x"),)),
     (FOLD, "alloc t: f32[11]", (PadDim("t: _", 0, 3),)),
+    (WINDOW, "B[i] = t[i % 2] + t[(i + 1) % 2]", (FoldDim("t: _", 0, 2),)),
     (FOLD, "alloc t: f32[2, 5]", (SplitDim("t: _", 0, 4), PadDim("t: _", 1, 1), SetMemory("t: _", "scratch"))),
     (f"assume n >= 1 assume m >= n ! {TILED}", "for a_1 in 0 .. min(4, n - 4 * jo)", (
         Split("j", 4, ("jo", "ji"), "short"), StageMem("ji", "M", "a", clip=True))),
@@ -385,6 +387,7 @@ ALIASES: list[Case] = [
         LiftAlloc("t: _", 1, expand=False),)),
     ("alloc s: f32[4] stack alloc t: f32[4] stack for i in 0 .. 4 { s[i] = A[i] t[i] = B[i] } for o in 0 .. 4 { "
      "B[o] = s[o] * t[o] }", "E0616", "still holds something that is needed", (ReuseBuffer("t: _", "s: _"),)),
+    (WINDOW, "E0616", "would lose what is still needed", (FoldDim("t: _", 0, 1),)),
     ("for i in 0 .. 4 { A[i] += A[i + 1] }", "E0606", "`A` is not only added to there", (
         StageMem("i", "A", "a", accumulate=True, clip=True),)),
     ("for i in 0 .. 4 { B[0] = A[i] }", "E0613", "use the same cell of `B`", (Parallelise("i"),)),
@@ -439,6 +442,7 @@ OTHERS: list[Case] = [
         Sink("t: _"),)),
     ("for i in 0 .. n { B[i] = x for j in 0 .. m { B[i] += M[i, j] } }", "E0611", "does not run any more", (
         Sink("B[_] = _"),)),
+    ("for i in 0 .. n { B[i] = x } for i in 0 .. 4 { A[i] = y }", "E0603", "has a loop over `i` itself", (Sink("i"),)),
     (FOLD, "E0602", "the place is no buffer", (FoldFactor("i", "x"),)),
     (FOLD, "E0606", "`n` is no scalar of the type", (FoldFactor("t: _", "n"),)),
     (FOLD, "E0606", "used without the factor `y`", (FoldFactor("t: _", "y"),)),
