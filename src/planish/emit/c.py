@@ -92,10 +92,12 @@ def emit_function(
     (the user's macros). Arrays of rank 2 and more are never `const`, since C11 does not convert pointers to arrays so;
     an argument of another but compatible type passes as `(void *)argument`. `catalogue` has the instructions that loops
     are done by (those that come with Planish where None). PlanishError E0710 for bf16, E0711 where lanes of a register
-    are touched but not by an instruction; ValueError for a `dram` array below the top level.
+    are touched but not by an instruction, E0713 for a `dram` array below the top level.
     """
     if any(isinstance(x, Alloc) and _is_heap(x.array) for s in kernel.body.body for x in _below(s)):
-        raise ValueError(f"{kernel.name}: a dram array is allocated below the top level of the kernel")
+        message = f"`{kernel.name}` takes a block of memory inside of a loop"
+        advice = "lift the buffer out of all loops with lift_alloc"
+        raise PlanishError(Diagnostic("E0713", message, kernel.span, advice))
     kernel = without_dead(kernel)
     check_lanes(kernel)
     function = _Function(kernel, name, threads, strict, noalias, catalogue or shipped())
@@ -279,6 +281,8 @@ class _Function:
                 self.loop(stmt, context, indent)
             case If():
                 self.condition(stmt, context, indent, "if")
+            case Assign(array=array) | Reduce(array=array) if self.arrays[array].memory == "nowhere":
+                pass
             case Assign(array=array, index=index, value=value):
                 self.lines.append(f"{indent}{emit_place(array, index, context)} = {emit_expr(value, context)};")
             case Reduce():

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var
+from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
 
 
@@ -88,6 +88,20 @@ WORK = frozenset({"min", "max", "floordiv", "mod", "quo", "rem"})
 def count_work(*exprs: Expr) -> int:
     """The divisions and extrema in some expressions."""
     return sum(isinstance(x, Binary) and x.op in WORK for expr in exprs for x in walk_expr(expr))
+
+
+def may_fail(expr: Expr) -> bool:
+    """Whether an expression does what C leaves undefined for some values: a division, a shift, a float made whole."""
+    for x in walk_expr(expr):
+        match x:
+            case Binary(op="quo" | "rem" | "floordiv" | "mod" | "shl" | "shr", right=right):
+                if not isinstance(right, Const) or right.value <= 0:
+                    return True
+            case Cast(operand=operand, type=kind) if type_of(operand).is_float and not kind.is_float:
+                return True
+            case _:
+                pass
+    return False
 
 
 def takes_work(expr: Expr) -> bool:

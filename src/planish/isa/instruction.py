@@ -41,7 +41,8 @@ class Instruction:
 
     `definition` is a kernel whose body is one loop over lanes; its arrays are in memory, or in a kind of vector
     register. In `template`, `{name}` stands for an operand: the address of the first element in memory, a register, or
-    the value of a size or scalar. `fused`: a product and a sum are rounded once, which the definition does not say.
+    the value of a size or scalar. `fused`: a product and a sum are rounded once, which the definition does not say;
+    `reassociates`: sums of floats are made in another order.
     `immediate`: the sizes that have to be constants. `header`: the one that it needs. `implementation`: a kernel that
     does it, made from the definition by steps; it is called then, and there is no template.
     """
@@ -50,6 +51,7 @@ class Instruction:
     definition: Kernel
     template: str
     fused: bool = False
+    reassociates: bool = False
     immediate: tuple[str, ...] = ()
     header: str = ""
     implementation: Kernel | None = None
@@ -73,8 +75,8 @@ class Instruction:
 
 
 def make_instruction(
-    name: str, definition: Kernel, template: str, *, fused: bool = False, immediate: tuple[str, ...] = (),
-    header: str = "", implementation: Kernel | None = None,
+    name: str, definition: Kernel, template: str, *, fused: bool = False, reassociates: bool = False,
+    immediate: tuple[str, ...] = (), header: str = "", implementation: Kernel | None = None,
 ) -> Instruction:  # fmt: skip
     """A checked instruction; PlanishError E0630 where its definition is not one loop, or its template names an operand
     that it has not."""
@@ -83,7 +85,7 @@ def make_instruction(
     if problem:
         advice = "an instruction is one loop over lanes, and `{x}` in its text is an operand of that name"
         raise PlanishError(Diagnostic("E0630", f"instruction `{name}`: {problem}", definition.span, advice))
-    return Instruction(name, definition, template, fused, immediate, header, implementation)
+    return Instruction(name, definition, template, fused, reassociates, immediate, header, implementation)
 
 
 def _problem(definition: Kernel, template: str, immediate: tuple[str, ...]) -> str:

@@ -8,7 +8,8 @@
     (d: f32[4] @xmm, a: f32[4] @xmm, b: f32[4] @xmm) { for l in 0 .. 4 { d[l] = a[l] + b[l] } }
 
 A `text` stands in the C of the instructions after it, as `{mask}`; `fused` after a name says that a product and a sum
-are rounded once, `immediate k` that the size k has to be a constant.
+are rounded once, `reassociates` that sums are made in another order, `immediate k` that the size k has to be a
+constant.
 
 >>> text = '''
 ... memory xmm 128 bits 16 registers: f32 __m128
@@ -35,7 +36,7 @@ from planish.isa.instruction import Catalogue, Instruction, MemoryKind, make_ins
 _HEADER = re.compile(r"header\s+(\S+)\s*")
 _MEMORY = re.compile(r"memory\s+(\w+)\s+(\d+)\s+bits\s+(\d+)\s+registers\s*:\s*(.+)")
 _TEXT = re.compile(r"text\s+(\w+)\s+(.+)")
-_INSTR = re.compile(r"instr\s+(\w+)((?:\s+(?:fused|immediate\s+\w+))*)\s+\{\s(.*)\s\}\s*")
+_INSTR = re.compile(r"instr\s+(\w+)((?:\s+(?:fused|reassociates|immediate\s+\w+))*)\s+\{\s(.*)\s\}\s*")
 
 
 def read_instructions(source: Source) -> Catalogue:
@@ -83,8 +84,9 @@ def _instruction(found: re.Match[str], body: list[str], place: int, header: str,
     immediate = tuple(after for word, after in zip(words, words[1:], strict=False) if word == "immediate")
     try:
         return make_instruction(
-            name, definition, template, fused="fused" in words, immediate=immediate, header=header
-        )
+            name, definition, template, fused="fused" in words, reassociates="reassociates" in words,
+            immediate=immediate, header=header,
+        )  # fmt: skip
     except PlanishError as error:
         diagnostic = replace(error.diagnostic, span=error.diagnostic.span or source.point(place))
         raise PlanishError(diagnostic, source) from error

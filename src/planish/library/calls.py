@@ -11,16 +11,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from planish.ir.nest import Kernel
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.expr import Compare, Expr, index
+from planish.ir.nest import PLAIN_MEMORIES, Kernel
 from planish.isa.instruction import Catalogue, Instruction, make_instruction
 from planish.schedule.program import Program
+from planish.schedule.steps.kernels import PartialEval
 
 
 def make_callable(definition: Kernel, program: Program) -> Instruction:
-    """A program made from a definition, to be called by the definition's name; the definition's assumptions are proven
-    where it is called. PlanishError E0630 where the definition is not one loop."""
-    return make_instruction(definition.name, definition, "", implementation=program.kernel)
+    """A program made from a definition, to be called by the definition's name. What the definition assumes, and what
+    steps have assumed besides, is proven where it is called; so is that floats may be treated as the program did.
+
+    PlanishError E0630 where the definition is not one loop, or has operands in registers."""
+    if any(x.memory not in PLAIN_MEMORIES for x in definition.arrays):
+        message = f"kernel `{definition.name}` takes an operand in registers"
+        raise PlanishError(Diagnostic("E0630", message, definition.span, "kernels are called with arrays in memory"))
+    fixed = [Compare("eq", index(x.size), index(x.value)) for x in program.steps if isinstance(x, PartialEval)]
+    assumed: tuple[Expr, ...] = (*definition.assumptions, *program.kernel.assumptions, *fixed)
+    return make_instruction(
+        definition.name, replace(definition, assumptions=tuple(dict.fromkeys(assumed))), "",
+        fused=program.contract, reassociates=program.reassociate, implementation=program.kernel,
+    )  # fmt: skip
 
 
 def catalogue_of(made: Iterable[Instruction]) -> Catalogue:

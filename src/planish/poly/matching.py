@@ -19,18 +19,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, Const, Expr, Load, Unary, Var, index, type_of
+from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
 from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, Block, For, If, Kernel, Reduce, ReduceOp, Stmt
 from planish.ir.polynomial import build, constant, floordiv, linear_in, mod, normal, sub
 from planish.ir.printer import print_expr, print_stmt
 from planish.ir.simplify import simplify
 from planish.ir.spelling import UPDATES
-from planish.ir.traverse import children, loads, map_exprs, substitute, variables, walk
+from planish.ir.traverse import (
+    children,
+    expressions,
+    loads,
+    map_exprs,
+    may_fail,
+    substitute,
+    variables,
+    walk,
+    walk_expr,
+)
 from planish.ir.types import BOOL, INDEX
 
 _UPDATES: Mapping[str, ReduceOp] = {op: op for op in UPDATES.values()}
 _COMMUTE: frozenset[BinaryOp] = frozenset({"add", "mul", "min", "max", "and", "or", "xor"})
-_ITERATOR, _SIZE = "%", "?"
+_ITERATOR, _SIZE, _SCALAR = "°", "?", "$"
 """What the names of a definition begin with here, so that they are no names of the nest."""
 
 
@@ -38,8 +48,8 @@ class MismatchError(Exception):
     """A nest is not what a definition says; the text says what differs. `memory`: only where an operand is."""
 
     def __init__(self, reason: str, memory: bool = False) -> None:
-        super().__init__(reason)
-        self.reason, self.memory = reason, memory
+        super().__init__(_plain(reason))
+        self.reason, self.memory = _plain(reason), memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +83,15 @@ class _Access:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What is known so far: the nest's names as the definition has them, and the operands."""
+    """What is known so far: the nest's names as the definition has them, the operands, how often loops run that do not
+    run a constant number of times."""
 
     values: Mapping[str, Expr] = field(default_factory=dict)
     sizes: Mapping[str, Expr] = field(default_factory=dict)
     scalars: Mapping[str, Expr] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     accesses: tuple[tuple[str, _Access], ...] = ()
+    counts: tuple[Expr, ...] = ()
 
 
 def match_nest(
@@ -88,9 +100,9 @@ def match_nest(
     """How a nest is what a definition says; `arrays` are those in scope, `bits` the widths of kinds of registers.
 
     Raises MismatchError."""
-    matcher = _Matcher(definition, arrays, bits or {})
-    written = {x.array for x in walk(nest) if isinstance(x, Assign | Reduce)}
-    states = matcher.statements(matcher.body, (nest,), _State(), written)
+    written = frozenset(x.array for x in walk(nest) if isinstance(x, Assign | Reduce))
+    matcher = _Matcher(definition, arrays, bits or {}, written)
+    states = matcher.statements(matcher.body, (nest,), _State())
     reason: MismatchError | None = None
     try:
         for state in states:
@@ -106,9 +118,12 @@ def match_nest(
 class _Matcher:
     """The comparison of one definition with nests over some arrays."""
 
-    def __init__(self, definition: Kernel, arrays: Mapping[str, Array], bits: Mapping[str, int]) -> None:
-        self.definition, self.arrays, self.bits = definition, arrays, bits
+    def __init__(
+        self, definition: Kernel, arrays: Mapping[str, Array], bits: Mapping[str, int], written: frozenset[str]
+    ) -> None:
+        self.definition, self.arrays, self.bits, self.written = definition, arrays, bits, written
         sizes: dict[str, Expr] = {x: Var(_SIZE + x, INDEX) for x in definition.sizes}
+        sizes |= {x.name: Var(_SCALAR + x.name, x.type) for x in definition.scalars}
         self.own = {x.name: _sized(x, sizes) for x in definition.arrays}
         self.scalars = {x.name: x.type for x in definition.scalars}
         self.body = _marked(definition.body, sizes).body
@@ -116,10 +131,10 @@ class _Matcher:
 
     def fail(self, reason: str) -> None:
         """What is told when nothing fits: the last thing that did not."""
-        self.deepest = reason
+        self.deepest = _plain(reason)
 
     def statements(
-        self, own: Sequence[Stmt], other: Sequence[Stmt], state: _State, written: set[str]
+        self, own: Sequence[Stmt], other: Sequence[Stmt], state: _State
     ) -> Iterator[_State]:
         """The ways in which statements are those of the definition, in order."""
         own, other = _flat(own), _flat(other)
@@ -129,26 +144,26 @@ class _Matcher:
         if not own:
             yield state
             return
-        for first in self.statement(own[0], other[0], state, written):
-            yield from self.statements(own[1:], other[1:], first, written)
+        for first in self.statement(own[0], other[0], state):
+            yield from self.statements(own[1:], other[1:], first)
 
-    def statement(self, own: Stmt, other: Stmt, state: _State, written: set[str]) -> Iterator[_State]:
+    def statement(self, own: Stmt, other: Stmt, state: _State) -> Iterator[_State]:
         """The ways in which a statement is one of the definition."""
         own, other = _as_update(own), _as_update(other)
         match own, other:
             case For(), For():
                 inner = self.loop(own, other, state)
                 if inner is not None:
-                    yield from self.statements(own.body.body, other.body.body, inner, written)
+                    yield from self.statements(own.body.body, other.body.body, inner)
             case If(), If():
-                for taken in self.value(own.condition, other.condition, state, written):
-                    for then in self.statements(own.then.body, other.then.body, taken, written):
-                        yield from self.statements(own.otherwise.body, other.otherwise.body, then, written)
+                for taken in self.value(own.condition, other.condition, state):
+                    for then in self.statements(own.then.body, other.then.body, taken):
+                        yield from self.statements(own.otherwise.body, other.otherwise.body, then)
             case Assign(), Assign():
-                for stored in self.value(own.value, other.value, state, written):
+                for stored in self.value(own.value, other.value, state):
                     yield from self.access(own.array, own.index, other.array, other.index, stored)
             case Reduce(op=op), Reduce(op=theirs) if op == theirs:
-                for stored in self.value(own.value, other.value, state, written):
+                for stored in self.value(own.value, other.value, state):
                     yield from self.access(own.array, own.index, other.array, other.index, stored)
             case _:
                 self.fail(f"it has {_kind(other)} where the definition has {_kind(own)}")
@@ -158,6 +173,9 @@ class _Matcher:
         if own.step != 1 or other.step != 1:
             self.fail(f"the loop over `{other.var}` has a step")
             return None
+        if self.moves(other.lower, other.upper):
+            self.fail(f"the bounds of the loop over `{other.var}` change while it runs")
+            return None
         count = sub(own.upper, own.lower)
         lower = substitute(other.lower, state.values)
         theirs = simplify(sub(substitute(other.upper, state.values), lower))
@@ -166,8 +184,17 @@ class _Matcher:
             text = print_expr(theirs)
             self.fail(f"the loop over `{other.var}` runs {text} times, and the definition's {_show(count)}")
             return None
-        here = Binary("add", lower, sub(Var(own.var, INDEX), own.lower))
-        return replace(solved, values={**solved.values, other.var: normal(here)})
+        start = self.known(own.lower, solved)
+        if any(x.startswith(_SIZE) for x in variables(start)):
+            self.fail(f"nothing says where the definition's loop over `{_plain(own.var)}` begins")
+            return None
+        here = Binary("add", lower, sub(Var(own.var, INDEX), start))
+        counts = solved.counts if isinstance(theirs, Const) else (*solved.counts, theirs)
+        return replace(solved, values={**solved.values, other.var: normal(here)}, counts=counts)
+
+    def moves(self, *exprs: Expr) -> bool:
+        """Whether what some expressions read is written by the nest."""
+        return any(load.array in self.written for x in exprs for load in loads(x))
 
     def solve(self, own: Expr, other: Expr, state: _State) -> _State | None:
         """The state in which two index expressions are equal, of which the first may be a size that is not known yet;
@@ -191,11 +218,11 @@ class _Matcher:
         """An index expression of the definition with the sizes that are known."""
         return normal(substitute(own, {_SIZE + name: x for name, x in state.sizes.items()}))
 
-    def value(self, own: Expr, other: Expr, state: _State, written: set[str]) -> Iterator[_State]:
+    def value(self, own: Expr, other: Expr, state: _State) -> Iterator[_State]:
         """The ways in which an expression of the nest is one of the definition."""
         match own, other:
-            case (Var(name=name), _) if name in self.scalars:
-                yield from self.scalar(name, other, state, written)
+            case (Var(name=name), _) if name.startswith(_SCALAR):
+                yield from self.scalar(name.removeprefix(_SCALAR), other, state)
             case (_, _) if type_of(own) != type_of(other):
                 self.fail(f"`{print_expr(other)}` is of {type_of(other)}, not {type_of(own)}")
             case (_, _) if type_of(own) == INDEX and not loads(own):
@@ -208,7 +235,7 @@ class _Matcher:
             case Compare(op=op, left=a, right=b), Compare(op=theirs, left=c, right=d) if (
                 op == theirs and type_of(a) == type_of(c) == INDEX and not loads(own) and not loads(other)
             ):
-                yield from self.value(sub(a, b), sub(c, d), state, written)
+                yield from self.value(sub(a, b), sub(c, d), state)
             case Const(value=a), Const(value=b):
                 # A positive zero is no negative one.
                 if repr(a) == repr(b):
@@ -218,33 +245,33 @@ class _Matcher:
             case Load(array=a, index=i), Load(array=b, index=j):
                 yield from self.access(a, i, b, j, state)
             case Binary(op=op, left=a, right=b), Binary(op=theirs, left=c, right=d) if op == theirs:
-                for first in self.value(a, c, state, written):
-                    yield from self.value(b, d, first, written)
+                for first in self.value(a, c, state):
+                    yield from self.value(b, d, first)
                 if op in _COMMUTE and type_of(own) != BOOL:
-                    for first in self.value(a, d, state, written):
-                        yield from self.value(b, c, first, written)
+                    for first in self.value(a, d, state):
+                        yield from self.value(b, c, first)
             case _ if _head(own) == _head(other) and not isinstance(own, Binary | Load | Var | Const):
-                yield from self.operands(children(own), children(other), state, written)
+                yield from self.operands(children(own), children(other), state)
             case _:
                 self.fail(f"`{print_expr(other)}` is not the definition's `{_show(own)}`")
 
     def operands(
-        self, own: Sequence[Expr], other: Sequence[Expr], state: _State, written: set[str]
+        self, own: Sequence[Expr], other: Sequence[Expr], state: _State
     ) -> Iterator[_State]:
         """The ways in which operands are those of the definition, in order."""
         if not own:
             yield state
             return
-        for first in self.value(own[0], other[0], state, written):
-            yield from self.operands(own[1:], other[1:], first, written)
+        for first in self.value(own[0], other[0], state):
+            yield from self.operands(own[1:], other[1:], first)
 
-    def scalar(self, name: str, other: Expr, state: _State, written: set[str]) -> Iterator[_State]:
+    def scalar(self, name: str, other: Expr, state: _State) -> Iterator[_State]:
         """A value that is the same in all lanes."""
         value = substitute(other, state.values)
         read = {x.array for x in loads(value)}
         if type_of(other) != self.scalars[name]:
             self.fail(f"`{print_expr(other)}` is of {type_of(other)}, not {self.scalars[name]}")
-        elif any(x.startswith(_ITERATOR) for x in variables(value)) or read & written:
+        elif any(x.startswith(_ITERATOR) for x in variables(value)) or read & self.written:
             self.fail(f"`{print_expr(other)}` is not the same in every iteration")
         elif any(self.arrays[x].memory not in PLAIN_MEMORIES for x in read):
             self.fail(f"`{print_expr(other)}` is in a vector register")
@@ -260,6 +287,8 @@ class _Matcher:
         array = self.arrays[other]
         if self.own[own].type != array.type:
             self.fail(f"`{other}` holds {array.type}, not {self.own[own].type}")
+        elif self.moves(*there):
+            self.fail(f"where `{other}` is used changes in between")
         elif state.names.get(own, other) != other:
             self.fail(f"`{other}` and `{state.names[own]}` are to be the same operand")
         else:
@@ -273,20 +302,41 @@ class _Matcher:
         for name, other in state.names.items():
             accesses = [x for own, x in state.accesses if own == name]
             views[name], state = self.view(self.own[name], self.arrays[other], accesses, state)
+        views = {name: View(x.array, tuple(self.known(e, state) for e in x.index)) for name, x in views.items()}
         self.check_apart(state, views)
         unknown = [x for x in self.definition.sizes if x not in state.sizes]
         missing = [x for x in self.own if x not in views] + [x for x in self.scalars if x not in state.scalars]
         if unknown or missing:
             raise MismatchError(f"nothing says what `{(unknown + missing)[0]}` of the definition is")
-        conditions = tuple(simplify(substitute(x, state.sizes)) for x in self.definition.assumptions)
-        return Match(views, state.sizes, state.scalars, conditions)
+        given = [*state.sizes.values(), *state.scalars.values(), *(e for x in views.values() for e in x.index)]
+        if any(x[0] in (_SIZE, _ITERATOR, _SCALAR) for e in given for x in variables(e)):
+            raise MismatchError("what an operand is depends on the iteration")
+        conditions = [simplify(substitute(x, state.sizes)) for x in self.definition.assumptions]
+        # A name is an extent of the nest's own arrays, or a size, which no array has less of than nothing.
+        rows = {substitute(e, state.sizes) for x in self.definition.arrays for e in x.shape[1:] if e is not None}
+        conditions += [simplify(Compare("ge", e, index(0))) for e in rows if not isinstance(e, Var)]
+        if any(loads(x) or may_fail(x) for x in given):
+            # An operand is evaluated once, also where no iteration would.
+            if self.is_guarded():
+                raise MismatchError("an operand that reads memory, or divides, is not evaluated in every iteration")
+            conditions += [Compare("ge", simplify(x), index(1)) for x in state.counts]
+        return Match(views, state.sizes, state.scalars, tuple(conditions))
+
+    def is_guarded(self) -> bool:
+        """Whether the definition computes something only under a condition."""
+        tested = any(isinstance(x, If) for stmt in self.body for x in walk(stmt))
+        parts = (x for stmt in self.body for s in walk(stmt) for e in expressions(s) for x in walk_expr(e))
+        return tested or any(isinstance(x, Select) for x in parts)
 
     def view(
         self, own: Array, other: Array, accesses: Sequence[_Access], state: _State
     ) -> tuple[View, _State]:
         """The operand that an array of the nest is."""
         if own.memory in PLAIN_MEMORIES:
-            if other.memory not in PLAIN_MEMORIES or "nowhere" in {own.memory, other.memory} != {"nowhere"}:
+            if "nowhere" in {own.memory, other.memory} != {"nowhere"}:
+                wanted = "nowhere" if own.memory == "nowhere" else "in memory"
+                raise MismatchError(f"`{other.name}` is in {other.memory}, not {wanted}", memory=True)
+            if other.memory not in PLAIN_MEMORIES:
                 raise MismatchError(f"`{other.name}` is in {other.memory}, not in memory", memory=True)
             return self.address(own, other, accesses, other.shape, 0, state)
         if other.memory != own.memory:
@@ -354,8 +404,9 @@ class _Matcher:
             registers = self.own[a].memory not in PLAIN_MEMORIES
             if registers and apart:
                 continue
-            uses = {tuple(x.own) for own, x in state.accesses if own in (a, b)}
-            if one == other and len(uses) == 1 and _once(self.body, next(iter(uses))):
+            uses = [(own, x.own) for own, x in state.accesses if own in (a, b)]
+            places = [self.known(_linear(at, self.own[own].shape), state) for own, at in uses]
+            if one == other and all(_equal(x, places[0]) for x in places) and _once(self.body, uses[0][1]):
                 continue
             raise MismatchError(f"`{one}` and `{other}` may overlap, of which one is written")
 
@@ -473,4 +524,4 @@ def _show(expr: Expr) -> str:
 
 def _plain(text: str) -> str:
     """A text of the definition with the names that it has there."""
-    return text.replace(_ITERATOR, "").replace(_SIZE, "")
+    return text.replace(_ITERATOR, "").replace(_SIZE, "").replace(_SCALAR, "")

@@ -26,11 +26,12 @@ from typing import Any, ClassVar, Protocol
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.checker import check_kernel
+from planish.ir.expr import Const, Expr
 from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Stmt
 from planish.ir.printer import print_kernel, print_stmt
 from planish.ir.traverse import blocks_of
-from planish.ir.types import Floats
-from planish.isa.instruction import Catalogue
+from planish.ir.types import BOOL, Floats
+from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
 from planish.poly.matching import MismatchError, match_nest
 from planish.schedule.accesses import arrays_of
@@ -38,7 +39,9 @@ from planish.schedule.names import name_buffers
 from planish.schedule.nodes import Node, exchange, label_kernel, nodes, path_to, siblings_of
 from planish.schedule.order import Rewrite, check_order, check_parallel
 from planish.schedule.pattern import HELP, find_all, pattern_of
+from planish.schedule.reach import always
 
+TRUE = Const(True, BOOL)
 MARK = "      # <-"
 
 
@@ -130,7 +133,8 @@ class Program:
     def of(kernel: Kernel, fp: Floats = "reassociate", catalogue: Catalogue | None = None) -> Program:
         """The program of a kernel to which nothing has been done; `catalogue` has instructions of the user's own."""
         known = shipped().joined(catalogue) if catalogue is not None else shipped()
-        return Program(label_kernel(name_buffers(kernel)), (), fp == "reassociate", fp != "strict", known)
+        program = Program(label_kernel(name_buffers(kernel)), (), fp == "reassociate", fp != "strict", known)
+        return replace(program, kernel=_with_true_facts(program))
 
     def apply(self, *steps: Step) -> Program:
         """The program after some steps, each of which is checked; PlanishError where one is not legal."""
@@ -147,7 +151,12 @@ class Program:
             kernel = replace(kernel, body=change.order(kernel.body))
         kernel = label_kernel(name_buffers(kernel))
         check_kernel(kernel, f"schedule step {type(step).__name__}")
-        return replace(self, kernel=_with_true_facts(kernel, self.catalogue), steps=(*self.steps, step))
+        made = replace(self, kernel=kernel, steps=(*self.steps, step))
+        return replace(made, kernel=_with_true_facts(made))
+
+    def allows(self, instruction: Instruction) -> bool:
+        """Whether floats may be rounded as an instruction does."""
+        return (self.contract or not instruction.fused) and (self.reassociate or not instruction.reassociates)
 
     def path(self, target: Target | int) -> tuple[Node, ...]:
         """The statements around a target, outermost first, and itself; PlanishError E0601, E0602."""
@@ -198,14 +207,19 @@ class Program:
         return "\n".join(line + (MARK if i == number else "") for i, line in enumerate(lines))
 
 
-def _with_true_facts(kernel: Kernel, catalogue: Catalogue) -> Kernel:
+def _with_true_facts(program: Program) -> Kernel:
     """The kernel whose loops run on threads, in lanes or by an instruction only where that is still right: a step may
     let iterations share cells, as a box that is copied out does, or two buffers in the same cells."""
+    kernel, catalogue = program.kernel, program.catalogue
+    arrays = arrays_of(kernel)
     for loop in [x for x in nodes(kernel.body) if isinstance(x, For) and x.facts.instruction]:
+        instruction = catalogue.instruction(loop.facts.instruction)
         try:
-            definition = catalogue.instruction(loop.facts.instruction).definition
-            match_nest(definition, loop, arrays_of(kernel), catalogue.bits)
+            conditions = match_nest(instruction.definition, loop, arrays, catalogue.bits).conditions
+            right = program.allows(instruction) and all(holds(kernel, loop, x) for x in conditions)
         except MismatchError:
+            right = False
+        if not right:
             kernel = replace(kernel, body=exchange(kernel.body, loop.label, _inlined))
     for loop in [x for x in nodes(kernel.body) if isinstance(x, For) and (x.facts.parallel or x.facts.simd)]:
         try:
@@ -213,6 +227,11 @@ def _with_true_facts(kernel: Kernel, catalogue: Catalogue) -> Kernel:
         except PlanishError:
             kernel = replace(kernel, body=exchange(kernel.body, loop.label, _in_turn))
     return kernel
+
+
+def holds(kernel: Kernel, loop: For, condition: Expr) -> bool:
+    """Whether a condition holds wherever a loop is reached."""
+    return condition == TRUE or always(kernel, path_to(kernel.body, loop.label), condition)
 
 
 def _inlined(loop: Node) -> tuple[Node, ...]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 
 import islpy as isl
@@ -31,6 +32,11 @@ from planish.schedule.nodes import Node, path_to
 def region(kernel: Kernel, path: Sequence[Node], body: Block) -> Scop:
     """The polyhedral view of a nest in place of the statement at the end of a path: the iterators of the loops around
     are sizes of it, and what bounds and conditions say of them is assumed. Raises NotAffineError."""
+    return extract_scop(replace(_place(kernel, path), body=substitute_block(body, names_at(kernel, path))))
+
+
+def _place(kernel: Kernel, path: Sequence[Node]) -> Kernel:
+    """A kernel for what stands at the end of a path: with the iterators around as sizes, and what is known of them."""
     loops = [node for node in path[:-1] if isinstance(node, For)]
     known = [bound for loop in loops for bound in _bounds(loop)]
     known += [_taken(node, inner) for node, inner in pairwise(path) if isinstance(node, If)]
@@ -38,8 +44,7 @@ def region(kernel: Kernel, path: Sequence[Node], body: Block) -> Scop:
     sizes = (*kernel.sizes, *(loop.var for loop in loops))
     known = [substitute(x, values) for x in known if not loads(x)]
     assumptions = (*kernel.assumptions, *(x for x in known if _is_affine(x, sizes)))
-    body = substitute_block(body, values)
-    return extract_scop(replace(kernel, sizes=sizes, assumptions=assumptions, body=body))
+    return replace(kernel, sizes=sizes, assumptions=assumptions, body=Block(()))
 
 
 def names_at(kernel: Kernel, path: Sequence[Node]) -> dict[str, Expr]:
@@ -58,7 +63,7 @@ def names_at(kernel: Kernel, path: Sequence[Node]) -> dict[str, Expr]:
 
 def _is_affine(condition: Expr, sizes: Sequence[str]) -> bool:
     """Whether the model takes a condition; what a test says of data, or of products of sizes, is not made use of."""
-    space = extract_scop(Kernel("", tuple(sizes))).context.get_space()
+    space = _context(tuple(sizes), ()).get_space()
     try:
         condition_set(condition, space)
     except (NotAffineError, KeyError):
@@ -78,9 +83,19 @@ def _taken(test: If, inner: Node) -> Expr:
 def always(kernel: Kernel, path: Sequence[Node], condition: Expr) -> bool:
     """Whether a condition over sizes and iterators of loops around holds wherever the statement at the end of a path is
     reached; False where that is not affine."""
+    here = _place(kernel, path)
+    return _follows(here.sizes, here.assumptions, substitute(condition, names_at(kernel, path)))
+
+
+@lru_cache(maxsize=4096)
+def _follows(sizes: tuple[str, ...], assumptions: tuple[Expr, ...], condition: Expr) -> bool:
     try:
-        known = isl.Set.from_params(region(kernel, path, Block(())).context)
-        condition = substitute(condition, names_at(kernel, path))
+        known = isl.Set.from_params(_context(sizes, assumptions))
         return bool(known.is_subset(condition_set(condition, known.get_space())))
     except (NotAffineError, KeyError):
         return False
+
+
+@lru_cache(maxsize=1024)
+def _context(sizes: tuple[str, ...], assumptions: tuple[Expr, ...]) -> isl.Set:
+    return extract_scop(Kernel("", sizes, assumptions=assumptions)).context

@@ -122,7 +122,7 @@ def test_strict_keeps_the_order_of_float_sums() -> None:
 
 
 def test_heap_arrays_stand_at_the_top_only() -> None:
-    with pytest.raises(ValueError, match="below the top level"):
+    with pytest.raises(PlanishError, match="E0713.*inside of a loop"):
         emit("kernel k(n) { for i in 0 .. n { alloc t: f64[n] t[0] = 1.0 } }")
 
 

@@ -448,7 +448,7 @@ OTHERS: list[Case] = [
     (FOLD, "E0606", "used without the factor `y`", (FoldFactor("t: _", "y"),)),
     (FOLD.replace("x * t[o]", "x + t[o]"), "E0606", "used without the factor `x`", (FoldFactor("t: _", "x"),)),
     (FOLD.replace("x * t[o]", "x * t[o] * t[o]"), "E0606", "used without the factor `x`", (FoldFactor("t: _", "x"),)),
-    (FOLD.replace("t[i] = A[i]", "t[i] = A[i] t[i] += x"), "E0606", "or updated", (FoldFactor("t: _", "x"),)),
+    (FOLD.replace("t[i] = A[i]", "t[i] = A[i] t[i] += x"), "E0606", "is updated", (FoldFactor("t: _", "x"),)),
     (SUM, "E0606", "is a product with `y`", (FactorOut("s: _", "y"),)),
     (SUM.replace("= 0.0:f32", "= A[i]"), "E0606", "is a product with `x`", (FactorOut("s: _", "x"),)),
     (SUM.replace("+= x *", "max= x *"), "E0606", "is a product with `x`", (FactorOut("s: _", "x"),)),

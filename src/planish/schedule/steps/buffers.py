@@ -21,7 +21,7 @@ import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, index, type_of
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Memory, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, LoopFacts, Memory, Reduce, Stmt
 from planish.ir.simplify import simplify, simplify_block
 from planish.ir.traverse import children, expressions, loads, map_expr, substitute, variables, walk
 from planish.ir.types import BOOL
@@ -29,10 +29,11 @@ from planish.poly.affine import NotAffineError, isl_name
 from planish.poly.dependence import find_dependences
 from planish.poly.expression import extreme_expr
 from planish.poly.listing import list_sets
+from planish.poly.matching import MismatchError, match_nest
 from planish.poly.scop import Scop
-from planish.schedule.accesses import Indices, find_array, redirect, uses
+from planish.schedule.accesses import Indices, arrays_of, find_array, redirect, uses
 from planish.schedule.names import check_fresh
-from planish.schedule.nodes import Node, Siblings, edit, exchange
+from planish.schedule.nodes import Node, Siblings, edit, exchange, siblings_of
 from planish.schedule.program import Change, Program, Target
 from planish.schedule.reach import always, region
 
@@ -75,8 +76,9 @@ class StageMem:
 
     def rewrite(self, program: Program) -> Change:
         """E0606 where the array is not used there, its part has no constant extents or reaches further than the array,
-        or is not only added to (`accumulate`)."""
+        or is not only added to (`accumulate`); E0633 for an unknown memory."""
         kernel, path = program.kernel, program.path(self.around)
+        program.catalogue.memory(self.memory)
         array, part = self.part(program, path)
         names = [f"{self.name}_{d}" for d in part.kept]
         check_fresh(kernel, self.name, *names)
@@ -104,7 +106,9 @@ class StageMem:
         except NotAffineError as error:
             message = f"which cells of `{self.array}` are used is not known: {error.reason}"
             raise PlanishError(Diagnostic("E0606", message, help="stage arrays with affine subscripts")) from error
-        if not self.clip and not part.is_used and not _is_inside(kernel, path, array, part):
+        unsure = _is_chosen(body, self.array)
+        outside = not _is_inside(kernel, path, array, part) if unsure or not part.is_used else False
+        if outside and (unsure or not self.clip):
             message = f"the box around what is used of `{self.array}` may reach outside of the array"
             advice = "assume that the loops inside run, split off the edge, or copy what is there with clip=True"
             raise PlanishError(Diagnostic("E0606", message, help=advice))
@@ -200,8 +204,20 @@ def _cells(scop: Scop, array: str, writes: Sequence[bool]) -> isl.Set:
                 cells = access.relation.range()
                 cells = cells if access.write in writes else isl.Set.empty(cells.get_space())
                 out = cells if out is None else out.union(cells)
-    assert out is not None
+    if out is None:
+        message = f"no statement uses `{array}` there"
+        raise PlanishError(Diagnostic("E0606", message, help="name an array that the statement uses"))
     return out.intersect_params(scop.context)
+
+
+def _is_chosen(block: Block, array: str) -> bool:
+    """Whether an array is read in a branch of a choice, and so not always."""
+    for stmt in walk(block):
+        if isinstance(stmt, Assign | Reduce | Let):
+            sure = _certain_loads(stmt.value)
+            if any(load.array == array and load not in sure for load in loads(stmt.value)):
+                return True
+    return False
 
 
 def _count(low: isl.PwAff, high: isl.PwAff, scop: Scop) -> Expr:
@@ -285,7 +301,8 @@ class Prefetch:
         """E0606 where the array is not used there, its part has no constant extents, reaches further than the array, or
         is not made of whole lines; E0604 where the statements are not in one block, or not in the loop."""
         kernel, path, place = program.kernel, program.path(self.of), program.path(self.before)
-        if path[:-1] != place[:-1]:
+        here, there = (siblings_of(kernel.body, x[-1].label) for x in (path, place))
+        if here is None or there is None or here[0] is not there[0]:
             message = "the statement before which to fetch is in another block"
             raise PlanishError(Diagnostic("E0604", message, help="point at one beside the statement that needs it"))
         array, part = StageMem(self.of, self.array, self.name).part(program, path)
@@ -297,6 +314,10 @@ class Prefetch:
         names = {d: f"{self.name}_{d}" for d in part.kept}
         check_fresh(kernel, self.name, *names.values())
         later = self._later(path)
+        ahead = replace(part, lowers=tuple(simplify(substitute(x, later)) for x in part.lowers))
+        if later and not _is_inside(kernel, path, array, ahead):
+            message = f"what a later iteration uses of `{self.array}` may lie outside of the array"
+            raise PlanishError(Diagnostic("E0606", message, help="fetch for a loop whose last iteration uses it"))
         made: list[Stmt] = [Alloc(Array(self.name, array.type, (), memory="nowhere"))]
         last = len(part.extents) - 1
         for number in range(part.extents[-1] // line):
@@ -309,7 +330,9 @@ class Prefetch:
             for d in reversed(whole):
                 inner = For(names[d], index(0), index(part.extents[d]), 1, Block((inner,)))
             made.append(inner)
-        return Change(replace(kernel, body=exchange(kernel.body, place[-1].label, lambda x: (*made, x))))
+        change = replace(kernel, body=exchange(kernel.body, place[-1].label, lambda x: (*made, x)))
+        _check_instruction(program, change, [x for stmt in made for x in walk(stmt) if isinstance(x, For)])
+        return Change(change)
 
 
     def _later(self, path: Sequence[Node]) -> dict[str, Expr]:
@@ -322,6 +345,17 @@ class Prefetch:
             raise PlanishError(Diagnostic("E0604", message, help="name a loop around it, and fetch 1 or more ahead"))
         last = Binary("sub", loop.upper, index(1))
         return {loop.var: simplify(Binary("min", Binary("add", index(loop.var), index(self.ahead)), last))}
+
+
+def _check_instruction(program: Program, kernel: Kernel, loops: Sequence[For]) -> None:
+    """That the instruction that is to do a loop does that; PlanishError E0632."""
+    for loop in (x for x in loops if x.facts.instruction):
+        definition = program.catalogue.instruction(loop.facts.instruction).definition
+        try:
+            match_nest(definition, loop, arrays_of(kernel), program.catalogue.bits)
+        except MismatchError as error:
+            message = f"`{loop.facts.instruction}` does not fetch that: {error.reason}"
+            raise PlanishError(Diagnostic("E0632", message, help="choose an instruction for the type")) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,8 +444,13 @@ class LiftAlloc:
                 new.append(_trips(kernel, path[: path.index(loop) + 1], loop))
                 at.append(_trip(loop))
         memory = array.memory if not new or array.memory != "register" else "stack"
-        lifted = replace(array, shape=(*new, *array.shape), memory=memory)
         outermost = around[0]
+        place = path[: path.index(outermost) + 1]
+        own = [_extent(kernel, place, x) for x in array.shape if x is not None]
+        lifted = replace(array, shape=(*new, *own), memory=memory)
+        if program.catalogue.memory(memory) is not None and any(not isinstance(x, Const) for x in new):
+            message = f"`{array.name}` is in registers, whose number would not be a constant"
+            raise PlanishError(Diagnostic("E0606", message, help="split the loops by constants first"))
 
         def without(siblings: Siblings, place: int) -> Siblings:
             return (*siblings[:place], *siblings[place + 1 :])
@@ -433,13 +472,19 @@ class LiftAlloc:
             raise PlanishError(Diagnostic("E0606", message, help="lift it with expand=True"))
 
 
+def _extent(kernel: Kernel, path: Sequence[Node], extent: Expr) -> Expr:
+    """An extent where a statement stands; at least nothing."""
+    sure = isinstance(extent, Const) or always(kernel, path, Compare("ge", extent, index(0)))
+    return extent if sure else Binary("max", extent, index(0))
+
+
 def _trips(kernel: Kernel, path: Sequence[Node], loop: For) -> Expr:
     count = simplify(Binary("sub", loop.upper, loop.lower))
     steps = simplify(Binary("floordiv", Binary("add", count, index(loop.step - 1)), index(loop.step)))
     if not variables(steps) <= set(kernel.sizes):
         message = f"the number of iterations of `{loop.var}` is not known outside of the loops"
         raise PlanishError(Diagnostic("E0606", message, help="split the loop by a constant first"))
-    return steps if always(kernel, path, Compare("ge", steps, index(0))) else Binary("max", steps, index(0))
+    return _extent(kernel, path, steps)
 
 
 def _trip(loop: For) -> Expr:

@@ -18,8 +18,7 @@ from planish.ir.printer import print_expr
 from planish.poly.matching import MismatchError, match_nest
 from planish.schedule.accesses import arrays_of
 from planish.schedule.nodes import exchange
-from planish.schedule.program import Change, Program, Target
-from planish.schedule.reach import always
+from planish.schedule.program import Change, Program, Target, holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +45,10 @@ class Replace:
         in another memory, E0634 where it rounds otherwise and that is not allowed."""
         loop = program.loop(self.loop)
         instruction = program.catalogue.instruction(self.instruction)
-        if instruction.fused and not program.contract:
-            message = f"`{instruction.name}` rounds a product and a sum once, which is not allowed"
-            raise PlanishError(Diagnostic("E0634", message, help="allow it with --fp contract"))
+        if not program.allows(instruction):
+            what = "sums in another order" if instruction.reassociates else "rounds a product and a sum once"
+            message = f"`{instruction.name}` {what}, which is not allowed"
+            raise PlanishError(Diagnostic("E0634", message, help="allow it with --fp contract, or reassociate"))
         try:
             arrays = arrays_of(program.kernel)
             found = match_nest(instruction.definition, loop, arrays, program.catalogue.bits)
@@ -58,9 +58,8 @@ class Replace:
                 advice = "stage the operand there, or say with set_memory where it is"
                 raise PlanishError(Diagnostic("E0633", message, help=advice)) from error
             raise PlanishError(Diagnostic("E0632", message, help="show the program to compare them")) from error
-        path = program.path(loop.label)
         for condition in found.conditions:
-            if not always(program.kernel, path, condition):
+            if not holds(program.kernel, loop, condition):
                 message = f"`{instruction.name}` wants `{print_expr(condition)}`, which does not always hold here"
                 raise PlanishError(Diagnostic("E0632", message, help="split the loop so that it does, or assume it"))
         facts = replace(loop.facts, instruction=instruction.name, simd=False, parallel=False, reductions=(), unroll=0)

@@ -22,7 +22,7 @@ from planish.ir.expr import Expr, index, type_of
 from planish.ir.nest import Alloc, Array, Block, For, Stmt
 from planish.ir.parser import parse_expr
 from planish.ir.simplify import simplify, simplify_block
-from planish.ir.traverse import loads, map_block, substitute, substitute_block, variables
+from planish.ir.traverse import loads, map_block, may_fail, substitute, substitute_block, variables
 from planish.ir.types import BOOL
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import exchange
@@ -156,6 +156,9 @@ class Simplify:
 def read_condition(text: str, names: Collection[str]) -> Expr:
     """A condition over some names; PlanishError E0605 for another one, E0401 for what is no expression."""
     condition = parse_expr(text)
+    if may_fail(condition):
+        message = f"`{text}` has no value for some sizes"
+        raise PlanishError(Diagnostic("E0605", message, help="divide by positive constants only"))
     stray = sorted(variables(condition) - set(names))
     if type_of(condition) != BOOL or loads(condition) or stray:
         message = f"`{stray[0]}` is no size and no loop around" if stray else f"`{text}` is no condition over sizes"

@@ -25,7 +25,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Expr, index
 from planish.ir.nest import Alloc, Block, For, If, Let, Stmt
 from planish.ir.simplify import simplify
-from planish.ir.traverse import map_block, map_exprs, substitute_block
+from planish.ir.traverse import loads, map_block, map_exprs, substitute_block
 from planish.poly.affine import constant_of
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import Siblings, edit, exchange, path_to
@@ -153,7 +153,7 @@ class Unroll:
         """E0604 where the number of iterations is no constant, or large."""
         loop = program.loop(self.loop)
         count = constant_of(simplify(Binary("sub", loop.upper, loop.lower)))
-        if count is None or count > MOST_COPIES * loop.step:
+        if count is None or count > MOST_COPIES * loop.step or loads(loop.lower):
             message = f"the number of iterations of `{loop.var}` is not a constant of at most {MOST_COPIES}"
             raise PlanishError(Diagnostic("E0604", message, help="split the loop by a constant first"))
         steps = range(0, count, loop.step)

@@ -23,7 +23,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Compare, Const, Expr, Select, index, type_of
 from planish.ir.nest import Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.printer import print_stmt
-from planish.ir.traverse import expressions, loads, map_block, walk
+from planish.ir.traverse import expressions, loads, map_block, may_fail, walk
 from planish.poly.affine import NotAffineError, affine_function
 from planish.poly.dependence import find_dependences
 from planish.poly.scop import Scop, Statement, extract_scop
@@ -104,6 +104,8 @@ def _problem(kernel: Kernel, wider: Kernel, loop: For) -> str:
     """Why more iterations of a loop would be of account; nothing where they would not."""
     own = {array.name for array in kernel.arrays}
     for stmt in walk(loop):
+        if isinstance(stmt, Let) or any(map(may_fail, expressions(stmt))):
+            return f"`{print_stmt(stmt)}` may have no value in more iterations"
         if isinstance(stmt, Assign | Reduce) and stmt.array in own:
             return f"`{print_stmt(stmt)}` would write more of `{stmt.array}`"
     old, new = extract_scop(kernel), extract_scop(wider)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, Var
 from planish.ir.nest import Array, Assign, Block, Kernel, Reduce, Stmt
-from planish.ir.traverse import map_block, map_expr, map_exprs
+from planish.ir.traverse import children, map_block, map_expr, map_exprs, with_children
 from planish.ir.types import BY_NAME, Type
 from planish.schedule.nodes import exchange
 from planish.schedule.program import Change, Program, Target
@@ -95,31 +95,26 @@ class FoldFactor:
         """E0606 where the factor is no scalar of the kernel, or something else is done with the buffer."""
         array, kernel = find_buffer(program, self.buffer, None).array, program.kernel
         factor = _factor(kernel, self.factor, array)
-        left = 0
-
         def visit(expr: Expr) -> Expr:
-            nonlocal left
-            left += isinstance(expr, Load) and expr.array == array.name
-            match expr:
-                case Binary(op="mul", left=a, right=b) if factor in (a, b):
-                    other = b if a == factor else a
-                    if isinstance(other, Load) and other.array == array.name:
-                        left -= 1
-                        return other
-            return expr
+            if isinstance(expr, Binary) and expr.op == "mul" and factor in (expr.left, expr.right):
+                other = expr.right if expr.left == factor else expr.left
+                if isinstance(other, Load) and other.array == array.name:
+                    return replace(other, index=tuple(map(visit, other.index)))
+            if isinstance(expr, Load) and expr.array == array.name:
+                message = f"`{array.name}` is used without the factor `{self.factor}`"
+                raise PlanishError(Diagnostic("E0606", message, help="only a product with it in every use is folded"))
+            return with_children(expr, tuple(map(visit, children(expr))))
 
         def fold(stmt: Stmt) -> Stmt:
-            nonlocal left
-            stmt = map_exprs(lambda x: map_expr(visit, x), stmt)
+            if isinstance(stmt, Reduce) and stmt.array == array.name:
+                message = f"`{array.name}` is updated, so that its factor is not the same in all of it"
+                raise PlanishError(Diagnostic("E0606", message, help="only a product with it in every use is folded"))
+            stmt = map_exprs(visit, stmt)
             if isinstance(stmt, Assign) and stmt.array == array.name:
                 return replace(stmt, value=Binary("mul", factor, stmt.value))
-            left += isinstance(stmt, Reduce) and stmt.array == array.name
             return stmt
 
         body = map_block(fold, kernel.body)
-        if left:
-            message = f"`{array.name}` is used without the factor `{self.factor}`, or updated"
-            raise PlanishError(Diagnostic("E0606", message, help="only a product with it in every use is folded"))
         return Change(replace(kernel, body=body))
 
 
