@@ -80,11 +80,11 @@ def _taken(test: If, inner: Node) -> Expr:
     return test.condition if path_to(test.then, inner.label) else Unary("not", test.condition)
 
 
-def always(kernel: Kernel, path: Sequence[Node], condition: Expr) -> bool:
-    """Whether a condition over sizes and iterators of loops around holds wherever the statement at the end of a path is
-    reached; False where that is not affine."""
-    here = _place(kernel, path)
-    return _follows(here.sizes, here.assumptions, substitute(condition, names_at(kernel, path)))
+def always(kernel: Kernel, path: Sequence[Node], *conditions: Expr) -> bool:
+    """Whether conditions over sizes and iterators of loops around hold wherever the statement at the end of a path is
+    reached; False where one is not affine."""
+    here, names = _place(kernel, path), names_at(kernel, path)
+    return all(_follows(here.sizes, here.assumptions, substitute(x, names)) for x in conditions)
 
 
 @lru_cache(maxsize=4096)

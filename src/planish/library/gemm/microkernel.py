@@ -157,7 +157,7 @@ def make_micro(tile: Tile, panel: Panel | None = None) -> Program:
     program = Program.of(define_micro(tile, panel)).apply(PartialEval("m", tile.rows))
     if not tile.masked:
         program = program.apply(PartialEval("n", tile.columns))
-    for make in (_keep_tile, _prefetch_tile, _fetch_operands, _fill_vectors, _give_to_instructions, _write_out):
+    for make in (_keep_tile, _fetch_operands, _fill_vectors, _give_to_instructions, _prefetch_tile, _write_out):
         program = make(program, tile)
     return program
 
@@ -176,17 +176,6 @@ def _keep_tile(program: Program, tile: Tile) -> Program:
     if tile.layout == "plain":
         program = program.apply(FactorOut("c: _", "alpha"))
     return program.apply(Reorder("i", ("p", "i", "j")))
-
-
-def _prefetch_tile(program: Program, tile: Tile) -> Program:
-    """The rows of C are on their way while the products are summed; an edge that is not whole is left to itself."""
-    columns = 64 // tile.vectors_of.type.size
-    if tile.masked or tile.columns % columns or not tile.vectors_of.has("prefetch"):
-        return program
-    program = program.apply(Prefetch("oi" if tile.rows > 1 else "oj", "C", "p", "pf", tile.vectors_of.name("prefetch")))
-    while program.has("pf_0"):
-        program = program.apply(Unroll("pf_0"))
-    return program
 
 
 def _fetch_operands(program: Program, tile: Tile) -> Program:
@@ -243,9 +232,19 @@ def _give_to_instructions(program: Program, tile: Tile) -> Program:
     return program
 
 
+def _prefetch_tile(program: Program, tile: Tile) -> Program:
+    """The rows of C are on their way while the products are summed; an edge that is not whole is left to itself."""
+    columns = 64 // tile.vectors_of.type.size
+    if tile.masked or tile.columns % columns or not tile.vectors_of.has("prefetch"):
+        return program
+    back = "oi" if tile.rows > 1 else "ov"
+    return program.apply(Prefetch(back, "C", "p", "pf", tile.vectors_of.name("prefetch")))
+
+
 def _write_out(program: Program, tile: Tile) -> Program:
     """All loops but the one over p are written out: registers have numbers."""
-    loops = ["zv", "zi", "bv", "dv", "av", "v", "il", "iv", "i", "sv", "s_0", "ov"] + ["oi"] * (not tile.by_stack)
+    loops = ["zv", "zi", "pf_0", "bv", "dv", "av", "v", "il", "iv", "i", "sv", "s_0", "ov"]
+    loops += ["oi"] * (not tile.by_stack)
     for loop in loops:
         while program.has(loop):
             program = program.apply(Unroll(loop))
