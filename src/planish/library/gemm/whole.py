@@ -27,21 +27,22 @@ SMALL = 1 << 24
 LARGE = 1 << 18
 """A matrix of more elements does not stay in the second cache."""
 MOST_COLUMNS = 1 << 14
-SLIM_ROWS = 4
-"""Rows of C so few that wide tiles read B's rows in long pieces."""
+FLAT_ROWS, LINE_ROWS = 6, 2
+"""The rows of tiles that are as wide as registers allow."""
 THIN_DEPTH = 8
 """A product of few rows reads so many rows of B at a time, each to its end: memory is what it waits for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A way to run the loops, and the condition on the sizes under which it is taken ("": otherwise). Without a
-    blocking it is one tile."""
+    """A way to run the loops, and the condition on the sizes under which it is taken ("": otherwise). `single`: it is
+    one tile; `packed`: blocks are copied."""
 
     name: str
     condition: str
-    blocking: Blocking | None
+    blocking: Blocking
     packed: bool = False
+    single: bool = False
 
 
 def define_gemm(name: str, vectors: Vectors) -> Kernel:
@@ -65,21 +66,27 @@ def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
     if "plain" not in list_layouts(vectors):
         return (packed,)
     wide = _wide(vectors, blocking)
-    thin = replace(wide, depth=THIN_DEPTH)
+    thin, small = replace(wide, depth=THIN_DEPTH), f"m * n * k <= {SMALL}"
     rows, width = blocking.rows, blocking.vectors * vectors.lanes
-    small = f"m * n * k <= {SMALL}"
-    slim = replace(_wide(vectors, _slim(vectors, blocking)), depth=THIN_DEPTH)
+    flat, line = (_wide(vectors, _flat(vectors, blocking, most)) for most in (FLAT_ROWS, LINE_ROWS))
+    flat_width = flat.vectors * vectors.lanes
+    large = f"n * k > {LARGE}"
     out = [
-        Variant("tile", f"m <= {rows} && n <= {width}", None),
-        Variant("slim", f"m <= {slim.rows} && n * k > {LARGE}", slim),
-        Variant("thin", f"m <= {rows} && n * k > {LARGE}", thin),
-        Variant("thin_halves", f"m <= {rows + 2} && n * k > {LARGE}", replace(thin, step=rows // 2 + 1)),
-        Variant("thin_two", f"m <= {2 * rows} && n * k > {LARGE}", thin),
+        Variant("tile", f"m <= {rows} && n <= {width}", wide, single=True),
+        Variant("flat_tile", f"m <= {flat.rows} && n <= {flat_width}", flat, single=True),
+        Variant("line", f"m <= {line.rows} && {large}", replace(line, depth=2 * THIN_DEPTH)),
+        Variant("flat_thin", f"m <= {flat.rows} && {large}", replace(flat, depth=THIN_DEPTH)),
+        Variant("thin", f"m <= {rows} && {large}", thin),
+        Variant("thin_halves", f"m <= {rows + 2} && {large}", replace(thin, step=rows // 2 + 1)),
+        Variant("thin_two", f"m <= {2 * rows} && {large}", thin),
     ]
-    # What is left over is a tile as well, which should not be much lower than the others.
-    for step in range(rows, rows // 2, -2 if rows > 8 else -1):
-        condition = f"{small} && (m + {step - 1}) % {step} >= {step // 2}"
-        out.append(Variant(f"plain{step}", condition, replace(wide, step=step)))
+    # A part of a vector's width should not be left over for a flat tile: one register in a row keeps few sums.
+    fits = f"{small} && n > {width} && (n + {flat_width - 1}) % {flat_width} >= {vectors.lanes}"
+    for chosen, name, fewest, known in ((flat, "flat", flat.rows // 2, fits), (wide, "plain", rows // 2, small)):
+        # What is left over is a tile as well, which should not be much lower than the others.
+        for step in range(chosen.rows, fewest, -2 if chosen.rows > 8 else -1):
+            condition = f"{known} && (m + {step - 1}) % {step} >= {step // 2}"
+            out.append(Variant(f"{name}{step}", condition, replace(chosen, step=step)))
     return (*out, Variant("plain", small, wide), packed)
 
 
@@ -89,16 +96,18 @@ def _wide(vectors: Vectors, blocking: Blocking) -> Blocking:
     return replace(blocking, columns=MOST_COLUMNS // width * width)
 
 
-def _slim(vectors: Vectors, blocking: Blocking) -> Blocking:
-    """Tiles of few rows and as many vectors as there are registers for."""
-    return replace(blocking, rows=SLIM_ROWS, vectors=(vectors.registers - 1) // (SLIM_ROWS + 1))
+def _flat(vectors: Vectors, blocking: Blocking, most: int) -> Blocking:
+    """Tiles of few rows and as many vectors as there are registers for: B is read in long pieces, and less often."""
+    rows = min(most, blocking.rows)
+    return replace(blocking, rows=rows, vectors=max(1, (vectors.registers - 1) // (rows + 1)))
 
 
 def list_tiles(vectors: Vectors, blocking: Blocking) -> list[Tile]:
     """The largest tile of each family of micro-kernels that there has to be."""
-    tiles = [blocking.tile(vectors, layout, first) for layout in list_layouts(vectors) for first in (True, False)]
-    slim = _slim(vectors, blocking)
-    return tiles + [slim.tile(vectors, "plain", first) for first in (True, False) if len(tiles) > 2]
+    kinds = [(layout, blocking) for layout in list_layouts(vectors)]
+    if len(kinds) > 1:
+        kinds += [("plain", _flat(vectors, blocking, rows)) for rows in (FLAT_ROWS, LINE_ROWS)]
+    return list(dict.fromkeys(x.tile(vectors, layout, first) for layout, x in kinds for first in (True, False)))
 
 
 def list_layouts(vectors: Vectors) -> tuple[Layout, ...]:
@@ -124,15 +133,15 @@ def make_gemm(
     tiles = catalogue_of(made)
     variants = list_variants(vectors, blocking)
     for variant, first in ((v, f) for v in variants for f in (True, False)):
-        if variant.blocking is not None:
+        if not variant.single:
             definition = define_product(_name(name, variant, first), vectors, first)
             make = make_packed if variant.packed else make_plain
             made.append(make_callable(definition, make(definition, vectors, variant.blocking, tiles, first)))
     catalogue = catalogue_of(made)
     program = Program.of(define_gemm(name, vectors), catalogue=catalogue)
     for first in (False, True):
-        called: dict[str, str] = {x.name: _name(name, x, first) for x in variants}
-        called["tile"] = name_family(blocking.tile(vectors, "plain", first))
+        called = {x.name: _name(name, x, first) for x in variants if not x.single}
+        called |= {x.name: name_family(x.blocking.tile(vectors, "plain", first)) for x in variants if x.single}
         program = _choose(program, variants, called, first)
     return program, catalogue
 
