@@ -33,6 +33,8 @@ THIN: Sequence[Shape] = tuple((m, 4096, 4096) for m in (1, 2, 4, 8, 16))
 SMALL: Sequence[Shape] = tuple((m, n, k) for k in (32, 256) for m in range(1, 34) for n in range(1, 34))
 NAMED = ("openblas", "blis", "mkl")
 """The libraries that squares, convolutions and thin shapes are raced against; small ones also against libxsmm."""
+ROUNDS = 15
+"""Of the races over squares, where a percent counts."""
 REFUSALS = "tests/unit/schedule"
 MARKS = ("refus", "illegal", "not_legal", "must_not")
 
@@ -97,7 +99,7 @@ def examine_products(quick: bool) -> Iterator[Claim | Note]:
     for element in ("f32", "f64"):
         ours = build_ours(element)
         sizes = SQUARES[::3] if quick else SQUARES
-        squares = gemm_race.race(ours, "gemm", [(n, n, n) for n in sizes], element, anchors=named)
+        squares = gemm_race.race(ours, "gemm", [(n, n, n) for n in sizes], element, rounds=ROUNDS, anchors=named)
         yield from judge(f"squares.{element}", squares, 1.03, 0.97)
     ours = build_ours("f32")
     shapes = RESNET[::4] if quick else RESNET

@@ -33,7 +33,7 @@ TILES = {
     ("avx2", "f32"): ((6, 2), (4, 3), (4, 2)),
     ("avx2", "f64"): ((6, 2), (4, 3)),
 }
-ROUNDS = 9
+ROUNDS = 25
 
 
 @dataclass(frozen=True, slots=True)
