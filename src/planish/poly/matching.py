@@ -29,7 +29,6 @@ from planish.ir.traverse import (
     children,
     expressions,
     loads,
-    map_exprs,
     may_fail,
     substitute,
     variables,
@@ -37,19 +36,18 @@ from planish.ir.traverse import (
     walk_expr,
 )
 from planish.ir.types import BOOL, INDEX
+from planish.poly.definition import ITERATOR, SCALAR, SIZE, at_start, has_iterator, mark, plain, show
 
 _UPDATES: Mapping[str, ReduceOp] = {op: op for op in UPDATES.values()}
 _COMMUTE: frozenset[BinaryOp] = frozenset({"add", "mul", "min", "max", "and", "or", "xor"})
-_ITERATOR, _SIZE, _SCALAR = "°", "?", "$"
-"""What the names of a definition begin with here, so that they are no names of the nest."""
 
 
 class MismatchError(Exception):
     """A nest is not what a definition says; the text says what differs. `memory`: only where an operand is."""
 
     def __init__(self, reason: str, memory: bool = False) -> None:
-        super().__init__(_plain(reason))
-        self.reason, self.memory = _plain(reason), memory
+        super().__init__(plain(reason))
+        self.reason, self.memory = plain(reason), memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +120,14 @@ class _Matcher:
         self, definition: Kernel, arrays: Mapping[str, Array], bits: Mapping[str, int], written: frozenset[str]
     ) -> None:
         self.definition, self.arrays, self.bits, self.written = definition, arrays, bits, written
-        sizes: dict[str, Expr] = {x: Var(_SIZE + x, INDEX) for x in definition.sizes}
-        sizes |= {x.name: Var(_SCALAR + x.name, x.type) for x in definition.scalars}
-        self.own = {x.name: _sized(x, sizes) for x in definition.arrays}
+        marked = mark(definition)
+        self.own, self.body = marked.arrays, marked.body.body
         self.scalars = {x.name: x.type for x in definition.scalars}
-        self.body = _marked(definition.body, sizes).body
         self.deepest = "it is another nest"
 
     def fail(self, reason: str) -> None:
         """What is told when nothing fits: the last thing that did not."""
-        self.deepest = _plain(reason)
+        self.deepest = plain(reason)
 
     def statements(
         self, own: Sequence[Stmt], other: Sequence[Stmt], state: _State
@@ -182,11 +178,11 @@ class _Matcher:
         solved = self.solve(count, theirs, state)
         if solved is None:
             text = print_expr(theirs)
-            self.fail(f"the loop over `{other.var}` runs {text} times, and the definition's {_show(count)}")
+            self.fail(f"the loop over `{other.var}` runs {text} times, and the definition's {show(count)}")
             return None
         start = self.known(own.lower, solved)
-        if any(x.startswith(_SIZE) for x in variables(start)):
-            self.fail(f"nothing says where the definition's loop over `{_plain(own.var)}` begins")
+        if any(x.startswith(SIZE) for x in variables(start)):
+            self.fail(f"nothing says where the definition's loop over `{plain(own.var)}` begins")
             return None
         here = Binary("add", lower, sub(Var(own.var, INDEX), start))
         counts = solved.counts if isinstance(theirs, Const) else (*solved.counts, theirs)
@@ -200,7 +196,7 @@ class _Matcher:
         """The state in which two index expressions are equal, of which the first may be a size that is not known yet;
         None where they are not."""
         own = self.known(own, state)
-        unknown = sorted(x for x in variables(own) if x.startswith(_SIZE))
+        unknown = sorted(x for x in variables(own) if x.startswith(SIZE))
         if not unknown:
             return state if _equal(own, other) else None
         found = linear_in(own, unknown[0])
@@ -210,26 +206,26 @@ class _Matcher:
         if mod(rest, factor) != index(0):
             return None
         value = simplify(floordiv(rest, factor))
-        if any(x.startswith(_ITERATOR) for x in variables(value)):
+        if any(x.startswith(ITERATOR) for x in variables(value)):
             return None
-        return replace(state, sizes={**state.sizes, unknown[0].removeprefix(_SIZE): value})
+        return replace(state, sizes={**state.sizes, unknown[0].removeprefix(SIZE): value})
 
     def known(self, own: Expr, state: _State) -> Expr:
         """An index expression of the definition with the sizes that are known."""
-        return normal(substitute(own, {_SIZE + name: x for name, x in state.sizes.items()}))
+        return normal(substitute(own, {SIZE + name: x for name, x in state.sizes.items()}))
 
     def value(self, own: Expr, other: Expr, state: _State) -> Iterator[_State]:
         """The ways in which an expression of the nest is one of the definition."""
         match own, other:
-            case (Var(name=name), _) if name.startswith(_SCALAR):
-                yield from self.scalar(name.removeprefix(_SCALAR), other, state)
+            case (Var(name=name), _) if name.startswith(SCALAR):
+                yield from self.scalar(name.removeprefix(SCALAR), other, state)
             case (_, _) if type_of(own) != type_of(other):
                 self.fail(f"`{print_expr(other)}` is of {type_of(other)}, not {type_of(own)}")
             case (_, _) if type_of(own) == INDEX and not loads(own):
                 there = substitute(other, state.values)
                 solved = None if loads(other) else self.solve(own, there, state)
                 if solved is None:
-                    self.fail(f"`{print_expr(other)}` differs from the definition's `{_show(own)}`")
+                    self.fail(f"`{print_expr(other)}` differs from the definition's `{show(own)}`")
                 else:
                     yield solved
             case Compare(op=op, left=a, right=b), Compare(op=theirs, left=c, right=d) if (
@@ -253,7 +249,7 @@ class _Matcher:
             case _ if _head(own) == _head(other) and not isinstance(own, Binary | Load | Var | Const):
                 yield from self.operands(children(own), children(other), state)
             case _:
-                self.fail(f"`{print_expr(other)}` is not the definition's `{_show(own)}`")
+                self.fail(f"`{print_expr(other)}` is not the definition's `{show(own)}`")
 
     def operands(
         self, own: Sequence[Expr], other: Sequence[Expr], state: _State
@@ -271,7 +267,7 @@ class _Matcher:
         read = {x.array for x in loads(value)}
         if type_of(other) != self.scalars[name]:
             self.fail(f"`{print_expr(other)}` is of {type_of(other)}, not {self.scalars[name]}")
-        elif any(x.startswith(_ITERATOR) for x in variables(value)) or read & self.written:
+        elif any(x.startswith(ITERATOR) for x in variables(value)) or read & self.written:
             self.fail(f"`{print_expr(other)}` is not the same in every iteration")
         elif any(self.arrays[x].memory not in PLAIN_MEMORIES for x in read):
             self.fail(f"`{print_expr(other)}` is in a vector register")
@@ -309,7 +305,7 @@ class _Matcher:
         if unknown or missing:
             raise MismatchError(f"nothing says what `{(unknown + missing)[0]}` of the definition is")
         given = [*state.sizes.values(), *state.scalars.values(), *(e for x in views.values() for e in x.index)]
-        if any(x[0] in (_SIZE, _ITERATOR, _SCALAR) for e in given for x in variables(e)):
+        if any(x[0] in (SIZE, ITERATOR, SCALAR) for e in given for x in variables(e)):
             raise MismatchError("what an operand is depends on the iteration")
         conditions = [simplify(substitute(x, state.sizes)) for x in self.definition.assumptions]
         # A name is an extent of the nest's own arrays, or a size, which no array has less of than nothing.
@@ -356,14 +352,14 @@ class _Matcher:
         base: View | None = None
         for access in accesses:
             leading, rest = access.other[:skip], access.other[skip:]
-            if any(_has_iterator(x) for x in leading):
+            if any(has_iterator(x) for x in leading):
                 raise MismatchError(f"`{other.name}` is not in one register for all lanes")
             theirs = _linear(rest, extents)
             mine = _linear(access.own, own.shape)
             state = self.same_address(own, other, mine, theirs, own.memory not in PLAIN_MEMORIES, state)
-            first = [_at_start(x) for x in rest]
+            first = [at_start(x) for x in rest]
             if first:
-                first[-1] = sub(first[-1], _at_start(self.known(mine, state)))
+                first[-1] = sub(first[-1], at_start(self.known(mine, state)))
             found = View(other.name, (*leading, *map(simplify, first)))
             if base is not None and any(not _equal(a, b) for a, b in zip(base.index, found.index, strict=True)):
                 raise MismatchError(f"`{base}` and `{found}` are to be the same operand")
@@ -375,19 +371,19 @@ class _Matcher:
         self, own: Array, other: Array, mine: Expr, theirs: Expr, exact: bool, state: _State
     ) -> _State:
         """The state in which two addresses move alike with the iterators; `exact`: are equal (in a register)."""
-        for iterator in sorted(x for x in {*variables(mine), *variables(theirs)} if x.startswith(_ITERATOR)):
+        for iterator in sorted(x for x in {*variables(mine), *variables(theirs)} if x.startswith(ITERATOR)):
             a, b = linear_in(mine, iterator), linear_in(theirs, iterator)
             if a is None or b is None:
                 raise MismatchError(f"`{other.name}` is not addressed in even steps")
             solved = self.solve(build(a[0]), build(b[0]), state)
             if solved is None:
-                step, own_step = print_expr(build(b[0])), _show(build(a[0]))
+                step, own_step = print_expr(build(b[0])), show(build(a[0]))
                 raise MismatchError(f"`{other.name}` moves by {step} an iteration, the definition's by {own_step}")
             state = solved
         if exact:
-            solved = self.solve(_at_start(mine), _at_start(theirs), state)
+            solved = self.solve(at_start(mine), at_start(theirs), state)
             if solved is None:
-                lane, own_lane = print_expr(simplify(_at_start(theirs))), _show(_at_start(mine))
+                lane, own_lane = print_expr(simplify(at_start(theirs))), show(at_start(mine))
                 raise MismatchError(f"`{other.name}` is used from lane {lane} on, the definition's from {own_lane}")
             state = solved
         return state
@@ -426,29 +422,6 @@ def _as_update(stmt: Stmt) -> Stmt:
     return stmt
 
 
-def _marked(block: Block, values: Mapping[str, Expr]) -> Block:
-    """A definition with names of its own for iterators and sizes."""
-    return Block(tuple(_marked_stmt(stmt, values) for stmt in block.body))
-
-
-def _marked_stmt(stmt: Stmt, values: Mapping[str, Expr]) -> Stmt:
-    stmt = map_exprs(lambda x: substitute(x, values), stmt)
-    match stmt:
-        case For(var=var, body=body):
-            name = _ITERATOR + var
-            return replace(stmt, var=name, body=_marked(body, {**values, var: Var(name, INDEX)}))
-        case If(then=then, otherwise=otherwise):
-            return replace(stmt, then=_marked(then, values), otherwise=_marked(otherwise, values))
-        case Block():
-            return _marked(stmt, values)
-        case _:
-            return stmt
-
-
-def _sized(array: Array, values: Mapping[str, Expr]) -> Array:
-    return replace(array, shape=tuple(None if x is None else substitute(x, values) for x in array.shape))
-
-
 def _equal(a: Expr, b: Expr) -> bool:
     return constant(sub(a, b)) == 0 or simplify(sub(a, b)) == index(0)
 
@@ -459,15 +432,6 @@ def _linear(at: Sequence[Expr], shape: Sequence[Expr | None]) -> Expr:
     for place, extent in zip(at, shape, strict=True):
         out = place if extent is None else Binary("add", Binary("mul", out, extent), place)
     return normal(out)
-
-
-def _has_iterator(expr: Expr) -> bool:
-    return any(x.startswith(_ITERATOR) for x in variables(expr))
-
-
-def _at_start(expr: Expr) -> Expr:
-    """An address at the first iteration."""
-    return normal(substitute(expr, {x: index(0) for x in variables(expr) if x.startswith(_ITERATOR)}))
 
 
 def register_rank(array: Array, bits: int) -> int:
@@ -509,19 +473,10 @@ def _head(expr: Expr) -> object:
 def _kind(stmt: Stmt) -> str:
     match stmt:
         case For(var=var):
-            return f"a loop over {var.removeprefix(_ITERATOR)}"
+            return f"a loop over {var.removeprefix(ITERATOR)}"
         case Assign() | Reduce():
-            return f"`{_plain(print_stmt(stmt))}`"
+            return f"`{plain(print_stmt(stmt))}`"
         case If():
             return "a test"
         case _:
             return "another statement"
-
-
-def _show(expr: Expr) -> str:
-    return _plain(print_expr(expr))
-
-
-def _plain(text: str) -> str:
-    """A text of the definition with the names that it has there."""
-    return text.replace(_ITERATOR, "").replace(_SIZE, "").replace(_SCALAR, "")
