@@ -69,7 +69,8 @@ def test_the_whole_product(target: str, element: str, tile: tuple[int, int], tmp
     for program in (compiler[0], *emulator):
         if shutil.which(program) is None:
             pytest.skip(f"no {program} here")
-    if not features <= set(Path("/proc/cpuinfo").read_text().split()):
+    known = Path("/proc/cpuinfo")
+    if not features <= set(known.read_text().split() if known.exists() else ()):
         pytest.skip(f"this processor has not all of {', '.join(sorted(features))}")
     rows, columns = map(str, tile)
     given = ["kernel", "gemm", "--header", "--target", target, "--dtype", element, "--mr", rows, "--nr", columns, "-q"]

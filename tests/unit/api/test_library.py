@@ -1,0 +1,51 @@
+"""The library's product in place of the plain triple loop of a C file: found by the matcher, checked beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import planish
+from planish.ir.types import F32
+from planish.library.calls import catalogue_of, make_callable
+from planish.library.gemm.blocked import Blocking, define_product, make_packed
+from planish.library.gemm.edges import make_family
+from planish.library.vectors import find_vectors
+from planish.schedule.steps.instructions import Replace
+from planish.schedule.steps.kernels import Assume
+
+GEMM = """
+void gemm(int m, int n, int k, float alpha, const float *A, int lda, const float *B, int ldb, float *C, int ldc) {
+  for (int r = 0; r < m; r++)
+    for (int s = 0; s < n; s++)
+      for (int t = 0; t < k; t++)
+        C[r * ldc + s] += B[t * ldb + s] * (A[r * lda + t] * alpha);
+}
+"""
+
+
+def test_the_triple_loop_of_a_c_file_is_done_by_the_library(tmp_path: Path) -> None:
+    known = Path("/proc/cpuinfo")
+    if not known.exists() or "avx512f" not in known.read_text().split():
+        pytest.skip("this processor has no avx512f")
+    vectors, blocking = find_vectors("avx512", F32), Blocking(2, 1, 64, 32, 8)
+    made = make_family(blocking.tile(vectors, "rows", False), blocking.stride)
+    definition = define_product("product", vectors, False)
+    tiles = catalogue_of(made)
+    made.append(make_callable(definition, make_packed(definition, vectors, blocking, tiles, False)))
+    program = planish.program(GEMM, instructions=made)
+    with pytest.raises(planish.PlanishError, match="E0632.*wants"):
+        program.apply(Replace("r", "product"))
+    program = program.apply(Assume("m >= 1 && n >= 1 && k >= 1"), Replace("r", "product"))
+    run = planish.compile(GEMM, script=program, cache=planish.Cache(tmp_path))
+    assert run.report.transformed and "_mm512_fmadd_ps" in run.source
+    rng = np.random.default_rng(1)
+    for m, n, k in ((1, 1, 1), (5, 17, 70), (9, 33, 129), (0, 4, 4)):
+        a, b = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((m, k + 1), (k, n + 2)))
+        c = rng.integers(-4, 5, (m, n + 3)).astype(np.float32)
+        expected = c.copy()
+        expected[:, :n] += 2 * (a[:, :k] @ b[:, :n])
+        run(m, n, k, 2.0, a, k + 1, b, n + 2, c, n + 3)
+        assert (c == expected).all()
