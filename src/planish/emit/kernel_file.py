@@ -3,7 +3,7 @@
 >>> from planish.ir.parser import parse_kernel
 >>> text = emit_file(parse_kernel("kernel clear(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }"), header=True)
 >>> print(text[text.index("static"):], end="")
-static void clear(ptrdiff_t n, float *A)
+static void clear(ptrdiff_t n, float *restrict A)
 {
   for (ptrdiff_t i = 0; i < n; i++) {
     A[i] = 0.0f;
