@@ -38,19 +38,16 @@ ROUNDS = 25
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A kernel: what it reached at a depth, what multiply-adds alone reached in the same run, seconds a call."""
+    """A kernel: what it reached at a depth, its share of what multiply-adds alone reached beside it (the median of the
+    rounds), that peak, seconds a call."""
 
     name: str
     columns: int
     depth: int
     gflops: float
+    share: float
     peak: float
     seconds: float
-
-    @property
-    def share(self) -> float:
-        """Of the peak."""
-        return self.gflops / self.peak
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,7 @@ def _check(command: Sequence[str], given: str = "") -> str:
 
 def _parse(line: str) -> Timed:
     said = json.loads(line)
-    return Timed(said["name"], said["columns"], said["depth"], said["gflops"], said["peak"], said["seconds"])
+    return Timed(**said)
 
 
 def run_solo(extension: str, element: str, depths: Sequence[int] = DEPTHS, rounds: int = ROUNDS) -> list[Timed]:

@@ -21,7 +21,7 @@ typedef struct {
   void *function;
   double work; /* floating operations for each step of k */
   long columns, depth, masked, times;
-  double *seconds; /* of a call, one for each round */
+  double *seconds, *peaks; /* of a call, and what multiply-adds reached right before: one for each round */
 } Kernel;
 
 /* BYTES: of the vectors that the kernels use, of which there are 16 or, with AVX-512, 32. */
@@ -56,15 +56,13 @@ static double measure_peak(void) {
   return 2.0 * STEPS * STREAMS * (BYTES / sizeof(REAL)) / seconds;
 }
 
-/* C is another tile each time, as it is in a product: what was just stored is not loaded again at once. */
-static double run(const Kernel *x, void *a, void *b, char *c) {
+static double run(const Kernel *x, void *a, void *b, void *c) {
   double start = now();
   for (long i = 0; i < x->times; i++) {
-    void *tile = c + (i & 3) * 8256;
     if (x->masked)
-      ((Part)x->function)(x->columns, x->depth, ROW, a, b, tile);
+      ((Part)x->function)(x->columns, x->depth, ROW, a, b, c);
     else
-      ((Whole)x->function)(x->depth, ROW, a, b, tile);
+      ((Whole)x->function)(x->depth, ROW, a, b, c);
   }
   return (now() - start) / (double)x->times;
 }
@@ -80,42 +78,45 @@ static double median(double *values, int count) {
 }
 
 int main(int count, char **given) {
-  if (count != 3) return 2;
+  int rounds = count == 3 ? atoi(given[2]) : 0;
+  if (rounds < 1) return 2;
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(sched_getcpu(), &one);
   sched_setaffinity(0, sizeof one, &one);
   void *library = dlopen(given[1], RTLD_NOW);
   if (!library) return fprintf(stderr, "%s\n", dlerror()), 2;
-  int rounds = atoi(given[2]), kernels = 0;
+  int kernels = 0;
   static Kernel all[4096];
   while (kernels < 4096 && scanf("%127s %lf %ld %ld %ld", all[kernels].name, &all[kernels].work, &all[kernels].columns,
                                  &all[kernels].depth, &all[kernels].masked) == 5) {
     Kernel *x = &all[kernels++];
     if (!(x->function = dlsym(library, x->name))) return fprintf(stderr, "no %s\n", x->name), 2;
     x->seconds = calloc((size_t)rounds, sizeof(double));
+    x->peaks = calloc((size_t)rounds, sizeof(double));
   }
   enum { ROOM = 1 << 22 };
   REAL *a = aligned_alloc(4096, ROOM), *b = aligned_alloc(4096, ROOM), *c = aligned_alloc(4096, ROOM);
   for (size_t i = 0; i < ROOM / sizeof(REAL); i++) a[i] = b[i] = (REAL)0.001, c[i] = 0;
   for (Kernel *x = all; x < all + kernels; x++) {
     x->times = 1;
-    while (run(x, a, b, (char *)c) * (double)x->times < SAMPLE) x->times *= 2;
+    while (run(x, a, b, c) * (double)x->times < SAMPLE) x->times *= 2;
   }
-  double *peaks = calloc((size_t)rounds, sizeof *peaks);
   for (int round = 0; round < rounds; round++) {
-    peaks[round] = measure_peak();
     for (int i = 0; i < kernels; i++) {
       Kernel *x = &all[(i + round) % kernels];
-      x->seconds[round] = run(x, a, b, (char *)c);
+      x->peaks[round] = measure_peak();
+      x->seconds[round] = run(x, a, b, c);
     }
   }
-  double peak = median(peaks, rounds);
+  double *shares = calloc((size_t)rounds, sizeof *shares);
   for (Kernel *x = all; x < all + kernels; x++) {
-    double typical = median(x->seconds, rounds), work = x->work * (double)x->depth;
-    printf("{\"name\": \"%s\", \"columns\": %ld, \"depth\": %ld, \"gflops\": %.4g, \"best\": %.4g, \"peak\": %.4g, "
-           "\"highest\": %.4g, \"seconds\": %.4g}\n",
-           x->name, x->columns, x->depth, work / typical / 1e9, work / x->seconds[0] / 1e9, peak / 1e9,
-           peaks[rounds - 1] / 1e9, typical);
+    double work = x->work * (double)x->depth;
+    /* The clock's frequency drifts: each call is compared with the peak beside it. */
+    for (int round = 0; round < rounds; round++) shares[round] = work / x->seconds[round] / x->peaks[round];
+    double share = median(shares, rounds), typical = median(x->seconds, rounds), peak = median(x->peaks, rounds);
+    printf("{\"name\": \"%s\", \"columns\": %ld, \"depth\": %ld, \"gflops\": %.4g, \"share\": %.5g, "
+           "\"peak\": %.4g, \"seconds\": %.4g}\n",
+           x->name, x->columns, x->depth, work / typical / 1e9, share, peak / 1e9, typical);
   }
 }
