@@ -209,7 +209,7 @@ def program(
         message = f"`{chosen.name}` has {len(chosen.regions)} nests, and one is scheduled at a time"
         raise PlanishError(Diagnostic("E0623", message, chosen.span, "make it a function of its own"), file.source)
     try:
-        own = Catalogue({x.name: x for x in instructions})
+        own = Catalogue().with_instructions(instructions)
         return Program.of(prepare(chosen.regions[0].kernel).kernel, fp, own)
     except NotAffineError as error:
         message = f"the nest of `{chosen.name}` cannot be scheduled: {error.reason}"

@@ -10,7 +10,7 @@ read -> prepare (rows and columns, private locals, dependences) -> plan (version
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -19,6 +19,7 @@ import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.span import Source, Span
+from planish.core.telling import Tell, keep_quiet
 from planish.emit.dropin import assemble, defined_macros, emit_banner, emit_header
 from planish.emit.prologue import emit_prologue
 from planish.emit.replacement import NoExtentError, Replacement, replace_region
@@ -46,7 +47,7 @@ class Options:
 
     `sizes` (name to value) and `budget` (seconds a function) are for checking and timing; `function` limits the work.
     `script`: the schedule of the one nest there is, in place of those that planish finds; `catalogue`: instructions
-    that it may use besides those that come with planish.
+    that it may use besides those that come with planish, from the files `instructions`.
     """
 
     target: str = "native"
@@ -61,6 +62,7 @@ class Options:
     budget: float = 2.0
     script: Source | None = None
     catalogue: Catalogue = Catalogue()
+    instructions: tuple[str, ...] = ()
 
     def describe(self) -> str:
         """The options as the command line would spell them."""
@@ -68,7 +70,8 @@ class Options:
         defines = "".join(f" -D{d}" for d in self.defines)
         threads = f" --threads {self.threads}" if self.threads > 1 else ""
         script = f" --script {self.script.name}" if self.script is not None else ""
-        return f"--target {self.target} --fp {self.fp}{threads}{sizes}{defines}{script}"
+        files = "".join(f" --instructions {x}" for x in self.instructions)
+        return f"--target {self.target} --fp {self.fp}{threads}{sizes}{defines}{script}{files}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,14 +105,6 @@ class FileResult:
     header: str
     functions: tuple[FunctionResult, ...]
     remarks: tuple[Remark, ...]
-
-
-Tell = Callable[[str], None]
-"""Hears what is being done now, for a progress bar; what it raises ends the build."""
-
-
-def keep_quiet(message: str) -> None:
-    """Tells nobody."""
 
 
 def build_file(source: Source, options: Options, tell: Tell = keep_quiet) -> FileResult:

@@ -107,7 +107,7 @@ def build(
         target=target, function=function, threads=threads, fp=read_floats(fp), measure=measure,
         sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()),
         compiler=cc, script=read_input(script).source if script is not None else None,
-        catalogue=_read_instructions(instructions or ()),
+        catalogue=_read_instructions(instructions or ()), instructions=tuple(instructions or ()),
     )  # fmt: skip
     names = list(dict.fromkeys(files))
     if stop_after is not None:

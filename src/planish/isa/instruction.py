@@ -113,7 +113,7 @@ class Catalogue:
         return Catalogue({**self.instructions, **other.instructions}, {**self.memories, **other.memories})
 
     def with_instructions(self, made: Iterable[Instruction]) -> Catalogue:
-        """The catalogue with some more instructions."""
+        """The catalogue with some more instructions, or others of their names."""
         return Catalogue({**self.instructions, **{x.name: x for x in made}}, self.memories)
 
     @property

@@ -10,13 +10,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Compare, Expr, index
 from planish.ir.nest import PLAIN_MEMORIES, Kernel
-from planish.isa.instruction import Catalogue, Instruction, make_instruction
+from planish.isa.instruction import Instruction, make_instruction
 from planish.schedule.program import Program
 from planish.schedule.steps.kernels import PartialEval
 
@@ -35,8 +34,3 @@ def make_callable(definition: Kernel, program: Program) -> Instruction:
         definition.name, replace(definition, assumptions=tuple(dict.fromkeys(assumed))), "",
         fused=program.contract, reassociates=program.reassociate, implementation=program.kernel,
     )  # fmt: skip
-
-
-def catalogue_of(made: Iterable[Instruction]) -> Catalogue:
-    """Some instructions as a catalogue."""
-    return Catalogue({x.name: x for x in made})

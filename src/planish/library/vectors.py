@@ -1,5 +1,6 @@
 """What a schedule has to know of a vector extension: its registers, and what its instructions are called.
 
+>>> from planish.ir.types import F32
 >>> find_vectors("avx512", F32)
 Vectors(extension='avx512', memory='zmm', lanes=16, registers=32, type=Type(kind='float', bits=32))
 """
@@ -9,11 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.types import F32, Type
+from planish.ir.types import Type
 from planish.isa.shipped import extension, extensions
 from planish.target.machine import Target
-
-__all__ = ["F32", "Vectors", "choose_vectors", "find_vectors"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """A definition with names of its own: its iterators, sizes and scalars are none of the nest that it is compared with.
 
 >>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.printer import print_stmt
 >>> own = mark(parse_kernel("kernel fill(n; x: f32; d: f32[n]) { for l in 0 .. n { d[l] = x } }"))
 >>> plain(print_stmt(own.body))
 '{\\n  for l in 0 .. n {\\n    d[l] = x\\n  }\\n}'
@@ -14,13 +15,9 @@ from dataclasses import dataclass, replace
 from planish.ir.expr import Expr, Var, index
 from planish.ir.nest import Array, Block, For, If, Kernel, Stmt
 from planish.ir.polynomial import normal
-from planish.ir.printer import print_expr, print_stmt
+from planish.ir.printer import print_expr
 from planish.ir.traverse import map_exprs, substitute, variables
 from planish.ir.types import INDEX
-
-__all__ = [
-    "ITERATOR", "SCALAR", "SIZE", "Definition", "at_start", "has_iterator", "mark", "plain", "print_stmt", "show",
-]  # fmt: skip
 
 ITERATOR, SIZE, SCALAR = "°", "?", "$"
 """What the names of a definition begin with."""

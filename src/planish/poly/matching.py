@@ -100,16 +100,12 @@ def match_nest(
     Raises MismatchError."""
     written = frozenset(x.array for x in walk(nest) if isinstance(x, Assign | Reduce))
     matcher = _Matcher(definition, arrays, bits or {}, written)
-    states = matcher.statements(matcher.body, (nest,), _State())
     reason: MismatchError | None = None
-    try:
-        for state in states:
-            try:
-                return matcher.finish(state)
-            except MismatchError as error:
-                reason = reason or error
-    except MismatchError as error:
-        reason = reason or error
+    for state in matcher.statements(matcher.body, (nest,), _State()):
+        try:
+            return matcher.finish(state)
+        except MismatchError as error:
+            reason = reason or error
     raise reason or MismatchError(matcher.deepest)
 
 
@@ -129,9 +125,7 @@ class _Matcher:
         """What is told when nothing fits: the last thing that did not."""
         self.deepest = plain(reason)
 
-    def statements(
-        self, own: Sequence[Stmt], other: Sequence[Stmt], state: _State
-    ) -> Iterator[_State]:
+    def statements(self, own: Sequence[Stmt], other: Sequence[Stmt], state: _State) -> Iterator[_State]:
         """The ways in which statements are those of the definition, in order."""
         own, other = _flat(own), _flat(other)
         if len(own) != len(other):
@@ -251,9 +245,7 @@ class _Matcher:
             case _:
                 self.fail(f"`{print_expr(other)}` is not the definition's `{show(own)}`")
 
-    def operands(
-        self, own: Sequence[Expr], other: Sequence[Expr], state: _State
-    ) -> Iterator[_State]:
+    def operands(self, own: Sequence[Expr], other: Sequence[Expr], state: _State) -> Iterator[_State]:
         """The ways in which operands are those of the definition, in order."""
         if not own:
             yield state
@@ -324,9 +316,7 @@ class _Matcher:
         parts = (x for stmt in self.body for s in walk(stmt) for e in expressions(s) for x in walk_expr(e))
         return tested or any(isinstance(x, Select) for x in parts)
 
-    def view(
-        self, own: Array, other: Array, accesses: Sequence[_Access], state: _State
-    ) -> tuple[View, _State]:
+    def view(self, own: Array, other: Array, accesses: Sequence[_Access], state: _State) -> tuple[View, _State]:
         """The operand that an array of the nest is."""
         if own.memory in PLAIN_MEMORIES:
             if "nowhere" in {own.memory, other.memory} != {"nowhere"}:
@@ -367,9 +357,7 @@ class _Matcher:
         assert base is not None
         return base, state
 
-    def same_address(
-        self, own: Array, other: Array, mine: Expr, theirs: Expr, exact: bool, state: _State
-    ) -> _State:
+    def same_address(self, own: Array, other: Array, mine: Expr, theirs: Expr, exact: bool, state: _State) -> _State:
         """The state in which two addresses move alike with the iterators; `exact`: are equal (in a register)."""
         for iterator in sorted(x for x in {*variables(mine), *variables(theirs)} if x.startswith(ITERATOR)):
             a, b = linear_in(mine, iterator), linear_in(theirs, iterator)
@@ -405,7 +393,6 @@ class _Matcher:
             if one == other and all(_equal(x, places[0]) for x in places) and _once(self.body, uses[0][1]):
                 continue
             raise MismatchError(f"`{one}` and `{other}` may overlap, of which one is written")
-
 
 
 def _flat(body: Sequence[Stmt]) -> tuple[Stmt, ...]:

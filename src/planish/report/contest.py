@@ -14,8 +14,9 @@ from typing import Literal
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
+from planish.core.telling import Tell
 from planish.frontend.c.unit import CFunction
-from planish.pipeline import Options, RegionPlan, Tell, known_arguments, read_file
+from planish.pipeline import Options, RegionPlan, known_arguments, read_file
 from planish.poly.affine import NotAffineError
 from planish.report.account import FileAccount
 from planish.run.cases import check_cases, clock_case, signature_of

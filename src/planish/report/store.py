@@ -13,8 +13,9 @@ import islpy
 
 from planish.core.cache import Cache, key
 from planish.core.span import Source
+from planish.core.telling import Tell, keep_quiet
 from planish.frontend.c.preprocess import preprocess
-from planish.pipeline import Options, Tell, build_file, keep_quiet
+from planish.pipeline import Options, build_file
 from planish.report.account import FileAccount, account_for, parse_account, print_account
 from planish.run.toolchain import choose_compiler
 from planish.target.load import load_target

@@ -20,7 +20,6 @@ kernel z(n; A: f32[n])
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from html import escape
 from typing import Any, ClassVar, Protocol
@@ -28,14 +27,14 @@ from typing import Any, ClassVar, Protocol
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.checker import check_kernel
 from planish.ir.expr import Const, Expr
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Stmt
 from planish.ir.printer import print_kernel, print_stmt
-from planish.ir.traverse import blocks_of, expressions, loads, walk
+from planish.ir.traverse import blocks_of
 from planish.ir.types import BOOL, Floats
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
-from planish.poly.matching import MismatchError, match_nest
 from planish.schedule.accesses import arrays_of
+from planish.schedule.given import conditions_of
 from planish.schedule.names import name_buffers
 from planish.schedule.nodes import Node, exchange, label_kernel, nodes, path_to, siblings_of
 from planish.schedule.order import Rewrite, check_order, check_parallel
@@ -215,7 +214,7 @@ def _with_true_facts(program: Program) -> Kernel:
     arrays = arrays_of(kernel)
     for loop in [x for x in nodes(kernel.body) if isinstance(x, For) and x.facts.instruction]:
         instruction = catalogue.instruction(loop.facts.instruction)
-        conditions = _conditions(instruction, loop, arrays, catalogue)
+        conditions = conditions_of(instruction, loop, arrays, catalogue.bits)
         if conditions is None or not program.allows(instruction) or not holds(kernel, loop, *conditions):
             kernel = replace(kernel, body=exchange(kernel.body, loop.label, _inlined))
     for loop in [x for x in nodes(kernel.body) if isinstance(x, For) and (x.facts.parallel or x.facts.simd)]:
@@ -224,31 +223,6 @@ def _with_true_facts(program: Program) -> Kernel:
         except PlanishError:
             kernel = replace(kernel, body=exchange(kernel.body, loop.label, _in_turn))
     return kernel
-
-
-_MATCHED: dict[tuple[object, ...], tuple[Instruction, tuple[Expr, ...] | None]] = {}
-MOST_MATCHED = 20_000
-"""So many answers are kept: micro-kernels have hundreds of loops, of which a step changes a few."""
-
-
-def _conditions(
-    instruction: Instruction, loop: For, arrays: Mapping[str, Array], catalogue: Catalogue
-) -> tuple[Expr, ...] | None:
-    """What has to hold so that an instruction does a loop; None where it does something else."""
-    used = {x.array for s in walk(loop) for e in expressions(s) for x in loads(e)}
-    used |= {x.array for x in walk(loop) if isinstance(x, Assign | Reduce)}
-    key = (id(instruction), loop, *(arrays[name] for name in sorted(used)))
-    known = _MATCHED.get(key)
-    # An address may be that of an instruction which is no more.
-    if known is None or known[0] is not instruction:
-        try:
-            found = match_nest(instruction.definition, loop, arrays, catalogue.bits).conditions
-        except MismatchError:
-            found = None
-        if len(_MATCHED) >= MOST_MATCHED:
-            _MATCHED.clear()
-        known = _MATCHED[key] = (instruction, found)
-    return known[1]
 
 
 def holds(kernel: Kernel, loop: For, *conditions: Expr) -> bool:

@@ -9,7 +9,8 @@ import pytest
 
 import planish
 from planish.ir.types import F32
-from planish.library.calls import catalogue_of, make_callable
+from planish.isa.instruction import Catalogue
+from planish.library.calls import make_callable
 from planish.library.gemm.blocked import Blocking, define_product, make_packed
 from planish.library.gemm.edges import make_family
 from planish.library.vectors import find_vectors
@@ -33,7 +34,7 @@ def test_the_triple_loop_of_a_c_file_is_done_by_the_library(tmp_path: Path) -> N
     vectors, blocking = find_vectors("avx512", F32), Blocking(2, 1, 64, 32, 8)
     made = make_family(blocking.tile(vectors, "rows", False), blocking.stride)
     definition = define_product("product", vectors, False)
-    tiles = catalogue_of(made)
+    tiles = Catalogue().with_instructions(made)
     made.append(make_callable(definition, make_packed(definition, vectors, blocking, tiles, False)))
     program = planish.program(GEMM, instructions=made)
     with pytest.raises(planish.PlanishError, match="E0632.*wants"):

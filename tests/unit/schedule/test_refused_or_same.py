@@ -207,3 +207,16 @@ def test_a_large_buffer_in_a_loop_is_refused(memory: str) -> None:
     with pytest.raises(PlanishError):
         made = program("for k in 0 .. n { for i in 0 .. 8 { B[i] += x } }").apply(StageMem("i", "B", "b", memory))
         emit_function(made.kernel, "f")
+
+
+NEGATE = parse_kernel("kernel negate(n; P: f32[n], Q: f32[n]) { for i in 0 .. n { P[i] = -Q[i] } }")
+
+
+def test_a_kernel_called_with_one_array_twice_is_refused() -> None:
+    made = make_callable(NEGATE, Program.of(NEGATE))
+    catalogue = Catalogue({made.name: made})
+    apart = Program.of(parse_kernel(f"{HEAD} {{ for j in 0 .. 8 {{ B[j] = -A[j] }} }}"), catalogue=catalogue)
+    assert "as negate" in apart.apply(Replace("j", "negate")).show()
+    same = Program.of(parse_kernel(f"{HEAD} {{ for j in 0 .. 8 {{ B[j] = -B[j] }} }}"), catalogue=catalogue)
+    with pytest.raises(PlanishError, match="E0632.*operands of a call"):
+        same.apply(Replace("j", "negate"))

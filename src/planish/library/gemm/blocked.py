@@ -1,5 +1,7 @@
 """The loops around a tile: blocks that fit the caches, copied to where they are read in order, or used where they lie.
 
+>>> from planish.ir.types import F32
+>>> from planish.library.vectors import find_vectors
 >>> v = find_vectors("avx512", F32)
 >>> choose_blocking(v, 14, 2, level1=48 << 10, level2=1 << 20)
 Blocking(rows=14, vectors=2, depth=384, columns=512, height=2016, step=0)
@@ -14,7 +16,7 @@ from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue
 from planish.library.gemm.edges import name_family
 from planish.library.gemm.microkernel import Layout, Tile
-from planish.library.vectors import F32, Vectors, find_vectors
+from planish.library.vectors import Vectors
 from planish.schedule.combine import pack
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
@@ -26,8 +28,6 @@ from planish.schedule.steps.kernels import Simplify
 from planish.schedule.steps.loops import Split, Unroll
 from planish.schedule.steps.storage import PadDim
 from planish.schedule.steps.values import FoldFactor
-
-__all__ = ["F32", "Blocking", "choose_blocking", "define_product", "find_vectors", "make_packed", "make_plain"]
 
 LINE = 64
 """Bytes of a line of the caches."""

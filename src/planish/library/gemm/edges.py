@@ -1,5 +1,7 @@
 """A tile of any size up to the largest: a kernel that calls the micro-kernel for the rows and vectors that there are.
 
+>>> from planish.ir.types import F32
+>>> from planish.library.vectors import find_vectors
 >>> family = make_family(Tile(find_vectors("avx512", F32), 2, 1))
 >>> [x.name for x in family[2:]]
 ['ukr_avx512_f32_1x16_masked', 'ukr_avx512_f32_2x16_masked', 'tile_avx512_f32_2x16']
@@ -7,27 +9,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from planish.isa.instruction import Instruction
-from planish.library.calls import catalogue_of, make_callable
+from planish.core.telling import Tell, keep_quiet
+from planish.isa.instruction import Catalogue, Instruction
+from planish.library.calls import make_callable
 from planish.library.gemm.microkernel import Panel, Tile, define_micro, define_tile, make_micro
-from planish.library.vectors import F32, find_vectors
 from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.instructions import Replace
 
-__all__ = ["F32", "find_vectors", "make_family", "name_family"]
 
-Tell = Callable[[str], None]
-
-
-def _quiet(message: str) -> None:
-    pass
-
-
-def make_family(largest: Tile, depth: int = 0, tell: Tell = _quiet) -> list[Instruction]:
+def make_family(largest: Tile, depth: int = 0, tell: Tell = keep_quiet) -> list[Instruction]:
     """The micro-kernels of all tiles up to the largest, and the last: the kernel that chooses one of them. `depth`: the
     length of A's rows in the layout "rows". `tell` hears what is being made."""
     panel = Panel(largest.rows, largest.columns, depth)
@@ -38,7 +32,7 @@ def make_family(largest: Tile, depth: int = 0, tell: Tell = _quiet) -> list[Inst
     name = name_family(largest)
     known = [f"m >= 1 && m <= {largest.rows}", f"n >= 1 && n <= {largest.columns}"]
     definition = define_tile(largest, name, known, panel)
-    program = Program.of(definition, catalogue=catalogue_of(made))
+    program = Program.of(definition, catalogue=Catalogue().with_instructions(made))
     tell(name)
     loop = program.find("i")
     for tiles in _rows_of_tiles(largest):

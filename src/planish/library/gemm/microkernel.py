@@ -2,6 +2,9 @@
 
 Each is made from the plain triple loop by the steps of a script; tiles at the edge by the same script for other sizes.
 
+>>> from planish.ir.types import F32
+>>> from planish.library.vectors import find_vectors
+>>> from planish.schedule.script import print_script
 >>> tile = Tile(find_vectors("avx512", F32), 14, 2)
 >>> tile.name, tile.columns
 ('ukr_avx512_f32_14x32', 32)
@@ -18,9 +21,8 @@ from typing import Literal, assert_never
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
-from planish.library.vectors import F32, Vectors, find_vectors
+from planish.library.vectors import Vectors
 from planish.schedule.program import Program
-from planish.schedule.script import print_script
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.buffers import Prefetch, StageMem
 from planish.schedule.steps.instructions import Replace
@@ -29,9 +31,6 @@ from planish.schedule.steps.loops import Fission, Peel, Split, Unroll
 from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.storage import SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut
-
-__all__ = ["F32", "Tile", "choose_tile", "define_micro", "find_vectors", "make_micro", "print_script"]
-
 
 Layout = Literal["columns", "rows", "plain"]
 

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from planish.core.telling import Tell, keep_quiet
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue, Instruction
-from planish.library.calls import catalogue_of, make_callable
+from planish.library.calls import make_callable
 from planish.library.gemm.blocked import Blocking, choose_blocking, define_product, make_packed, make_plain
 from planish.library.gemm.edges import count_family, make_family, name_family
 from planish.library.gemm.microkernel import Layout, Tile
@@ -19,8 +20,6 @@ from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.instructions import Replace
-
-Tell = Callable[[str], None]
 
 SMALL = 1 << 24
 """So many products at most are summed where A and B lie: copying them would take longer than it saves."""
@@ -48,15 +47,18 @@ class Variant:
 def define_gemm(name: str, vectors: Vectors) -> Kernel:
     """What the whole product computes; C is not read where beta is zero."""
     t = vectors.type
-    clear, add = f"C[i, j] = 0.0:{t}", "for p in 0 .. k { C[i, j] += alpha * A[i, p] * B[p, j] }"
-    nest = "for i in 0 .. m {{ for j in 0 .. n {{ {} }} }}"
+    add = "for p in 0 .. k { C[i, j] += alpha * A[i, p] * B[p, j] }"
+
+    def nest(row: str, body: str) -> str:
+        return f"for {row} in 0 .. m {{ for j in 0 .. n {{ {body} }} }}"
+
     return parse_kernel(
         f"kernel {name}(m, n, k, lda, ldb, ldc; alpha: {t}, beta: {t};"
         f" A: {t}[m, lda], B: {t}[k, ldb], C: {t}[m, ldc] distinct)"
         " assume lda >= k assume ldb >= n assume ldc >= n {"
-        f" if beta == 0.0:{t} {{ {nest.format(f'{clear} {add}')} }} else {{"
-        f" if beta != 1.0:{t} {{ {nest.format('C[i, j] *= beta').replace(' i ', ' r ').replace('[i', '[r')} }}"
-        f" {nest.format(add)} }} }}"
+        f" if beta == 0.0:{t} {{ {nest('i', f'C[i, j] = 0.0:{t} {add}')} }} else {{"
+        f" if beta != 1.0:{t} {{ {nest('r', 'C[r, j] *= beta')} }}"
+        f" {nest('i', add)} }} }}"
     )
 
 
@@ -122,7 +124,7 @@ def count_kernels(vectors: Vectors, rows: int, count: int) -> int:
 
 
 def make_gemm(
-    name: str, vectors: Vectors, rows: int, count: int, level1: int, level2: int, tell: Tell = lambda message: None
+    name: str, vectors: Vectors, rows: int, count: int, level1: int, level2: int, tell: Tell = keep_quiet
 ) -> tuple[Program, Catalogue]:
     """The product with tiles of `rows` by `count` registers, and all kernels that it calls. `tell` hears what is being
     made."""
@@ -130,14 +132,14 @@ def make_gemm(
     made: list[Instruction] = []
     for tile in list_tiles(vectors, blocking):
         made += make_family(tile, blocking.stride, tell)
-    tiles = catalogue_of(made)
+    tiles = Catalogue().with_instructions(made)
     variants = list_variants(vectors, blocking)
     for variant, first in ((v, f) for v in variants for f in (True, False)):
         if not variant.single:
             definition = define_product(_name(name, variant, first), vectors, first)
             make = make_packed if variant.packed else make_plain
             made.append(make_callable(definition, make(definition, vectors, variant.blocking, tiles, first)))
-    catalogue = catalogue_of(made)
+    catalogue = Catalogue().with_instructions(made)
     program = Program.of(define_gemm(name, vectors), catalogue=catalogue)
     for first in (False, True):
         called = {x.name: _name(name, x, first) for x in variants if not x.single}

@@ -29,9 +29,10 @@ from planish.poly.affine import NotAffineError, isl_name
 from planish.poly.dependence import find_dependences
 from planish.poly.expression import extreme_expr
 from planish.poly.listing import list_sets
-from planish.poly.matching import MismatchError, match_nest
+from planish.poly.matching import MismatchError
 from planish.poly.scop import Scop
 from planish.schedule.accesses import Indices, arrays_of, find_array, redirect, uses
+from planish.schedule.given import match_instruction
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import Node, Siblings, edit, exchange, siblings_of
 from planish.schedule.program import Change, Program, Target
@@ -350,9 +351,9 @@ class Prefetch:
 def _check_instruction(program: Program, kernel: Kernel, loops: Sequence[For]) -> None:
     """That the instruction that is to do a loop does that; PlanishError E0632."""
     for loop in (x for x in loops if x.facts.instruction):
-        definition = program.catalogue.instruction(loop.facts.instruction).definition
+        instruction = program.catalogue.instruction(loop.facts.instruction)
         try:
-            match_nest(definition, loop, arrays_of(kernel), program.catalogue.bits)
+            match_instruction(instruction, loop, arrays_of(kernel), program.catalogue.bits)
         except MismatchError as error:
             message = f"`{loop.facts.instruction}` does not fetch that: {error.reason}"
             raise PlanishError(Diagnostic("E0632", message, help="choose an instruction for the type")) from error

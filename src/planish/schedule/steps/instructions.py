@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.printer import print_expr
-from planish.poly.matching import MismatchError, match_nest
+from planish.poly.matching import MismatchError
 from planish.schedule.accesses import arrays_of
+from planish.schedule.given import match_instruction
 from planish.schedule.nodes import exchange
 from planish.schedule.program import Change, Program, Target, holds
 
@@ -50,8 +51,7 @@ class Replace:
             message = f"`{instruction.name}` {what}, which is not allowed"
             raise PlanishError(Diagnostic("E0634", message, help="allow it with --fp contract, or reassociate"))
         try:
-            arrays = arrays_of(program.kernel)
-            found = match_nest(instruction.definition, loop, arrays, program.catalogue.bits)
+            found = match_instruction(instruction, loop, arrays_of(program.kernel), program.catalogue.bits)
         except MismatchError as error:
             message = f"the loop over `{loop.var}` is not what `{instruction.name}` does: {error.reason}"
             if error.memory:

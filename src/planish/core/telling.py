@@ -1,0 +1,15 @@
+"""What is being done now, told to whoever shows it: a progress bar, or nobody.
+
+>>> keep_quiet("reading")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Tell = Callable[[str], None]
+"""Hears what is being done now, for a progress bar; what it raises ends the work."""
+
+
+def keep_quiet(message: str) -> None:
+    """Tells nobody."""
