@@ -3,7 +3,7 @@
     python bench/blas_anchors.py              # says what is found, and why something is not
     python bench/blas_anchors.py --install    # fetches OpenBLAS and MKL into bench/results/anchors (0.7 GB) first
 
-BLIS and libxsmm are Debian's: `apt-get install libblis4-serial libxsmm-dev`.
+BLIS, libxsmm and oneDNN are Debian's: `apt-get install libblis4-serial libxsmm-dev libdnnl-dev`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Literal
@@ -24,6 +24,7 @@ from record import RESULTS
 ANCHORS = RESULTS / "anchors"
 PACKAGES = ("scipy-openblas32", "mkl")
 LIBXSMM, LIBXSMM_HEADER = Path("/usr/lib/libxsmm.a"), Path("/usr/include/libxsmm_version.h")
+ONEDNN_HEADER = Path("/usr/include/oneapi/dnnl/dnnl_version.h")
 NOT_INSTALLED = "not installed: python bench/blas_anchors.py --install"
 
 ONE_THREAD: Mapping[str, str] = {
@@ -42,20 +43,20 @@ It has to be all of the environment: settings that are inherited, such as OPENBL
 class Anchor:
     """A library, its function for each element type, and the environment in which it is at its best.
 
-    `style` says how the functions are called: `cblas_sgemm` and its like (with integers of 32 bits), or libxsmm's
-    dispatchers, which return a kernel for one shape.
+    `style` says how the functions are called: `cblas_sgemm` and its like (with sizes of 32 bits), `dnnl_sgemm` and its
+    like, libxsmm's dispatchers, which return a kernel for one shape, or oneDNN's primitives, also made for one shape.
     """
 
     name: str
     version: str
     path: Path
     symbols: Mapping[str, str]
-    style: Literal["cblas", "libxsmm"] = "cblas"
+    style: Literal["cblas", "onednn", "libxsmm", "onednn-matmul"] = "cblas"
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         settings = "".join(f" {name}={value}" for name, value in self.environment.items())
-        return f"{self.name} {self.version}: {', '.join(self.symbols.values())}{settings}"
+        return f"{self.name} {self.version}: {', '.join(dict.fromkeys(self.symbols.values()))}{settings}"
 
 
 def find_anchors() -> list[Anchor]:
@@ -66,6 +67,8 @@ def find_anchors() -> list[Anchor]:
         ("mkl", find_mkl()),
         ("blis", find_blis()),
         ("libxsmm", find_libxsmm()),
+        ("onednn", find_onednn()),
+        ("onednn-matmul", find_onednn_matmul()),
     ):
         if isinstance(found, Anchor):
             anchors.append(found)
@@ -75,7 +78,7 @@ def find_anchors() -> list[Anchor]:
 
 
 def find_openblas() -> Anchor | str:
-    """SciPy's build of OpenBLAS from PyPI, or why it cannot take part."""
+    """SciPy's build of OpenBLAS from PyPI, or why it cannot take part; built without bf16, and it knows no integers."""
     path = next(ANCHORS.rglob("libscipy_openblas.so"), None)
     if path is None:
         return NOT_INSTALLED
@@ -87,6 +90,7 @@ def find_mkl() -> Anchor | str:
     """MKL from PyPI, or why it cannot take part.
 
     On processors that are not Intel's it keeps to kernels without AVX-512, and no documented setting changes that.
+    There bf16 is as fast as f32, and integers are half as fast: a twentieth (u8s8) and a tenth (i16) of the peak.
     """
     path = next(ANCHORS.rglob("libmkl_rt.so.*"), None)
     if path is None:
@@ -95,7 +99,8 @@ def find_mkl() -> Anchor | str:
         "f32": "cblas_sgemm",
         "f64": "cblas_dgemm",
         "bf16": "cblas_gemm_bf16bf16f32",
-        "u8s8": "cblas_gemm_s8u8s32",
+        "u8s8": "cblas_gemm_s8u8s32",  # of rows, A is the unsigned one
+        "i16": "cblas_gemm_s16s16s32",
     }
     layers = {"MKL_THREADING_LAYER": "SEQUENTIAL", "MKL_INTERFACE_LAYER": "LP64"}
     return Anchor("mkl", _version("mkl"), path, _exported(path, wanted), environment=layers)
@@ -114,12 +119,39 @@ def find_blis() -> Anchor | str:
 
 
 def find_libxsmm() -> Anchor | str:
-    """The system's libxsmm, a static library, or why it cannot take part."""
+    """The system's libxsmm, a static library, or why it cannot take part.
+
+    Its kernels for narrower types want one operand interleaved beforehand, which is another product than ours.
+    """
     if not LIBXSMM.exists() or not LIBXSMM_HEADER.exists():
         return "not installed: apt-get install libxsmm-dev"
     found = re.search(r'LIBXSMM_CONFIG_VERSION "([^"]+)"', LIBXSMM_HEADER.read_text())
     symbols = {"f32": "libxsmm_smmdispatch", "f64": "libxsmm_dmmdispatch"}
     return Anchor("libxsmm", found[1] if found else "of unknown version", LIBXSMM, symbols, "libxsmm")
+
+
+def find_onednn() -> Anchor | str:
+    """The system's oneDNN by its functions for products, or why it cannot take part.
+
+    It chooses by what the processor can do, whoever made it: `DNNL_VERBOSE=1` says so.
+    """
+    path = next(Path("/usr/lib").glob("*-linux-gnu/libdnnl.so"), None)
+    if path is None or not ONEDNN_HEADER.exists():
+        return "not installed: apt-get install libdnnl-dev"
+    numbers = re.findall(r"DNNL_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", ONEDNN_HEADER.read_text())
+    wanted = {"f32": "dnnl_sgemm", "bf16": "dnnl_gemm_bf16bf16f32", "u8s8": "dnnl_gemm_u8s8s32"}
+    return Anchor("onednn", ".".join(numbers), path, _exported(path, wanted), "onednn")
+
+
+def find_onednn_matmul() -> Anchor | str:
+    """The same library by its primitives, which know the shape beforehand, or why it cannot take part."""
+    found = find_onednn()
+    if isinstance(found, str):
+        return found
+    if not found.version.startswith("2."):
+        return f"its version is {found.version}, and primitives are made as version 2 does"
+    symbols = dict.fromkeys(found.symbols, "dnnl_matmul")
+    return replace(found, name="onednn-matmul", symbols=symbols, style="onednn-matmul")
 
 
 def has_avx512() -> bool:

@@ -1,9 +1,10 @@
 /* Races GEMM contestants in turns on one core: reads shapes `m n k`, prints a line of JSON for each.
  *
- *     printf '64 64 64\n' | gemm_race ROUNDS SECONDS BETA PAD  openblas cblas lib.so cblas_sgemm  ours plain own.so gemm
+ *     echo 64 64 64 | gemm_race ROUNDS SECONDS BETA PAD  openblas cblas lib.so cblas_sgemm  ours plain own.so gemm
  *
- * Built for one type, REAL; with LIBXSMM_DISPATCH also "libxsmm" takes part, which is linked. The first contestant's
- * results are those of the reference. Exit code 1: a result is wrong; 2: the race cannot be held.
+ * Built for the elements of ELEMENT_F32, _F64, _BF16, _U8S8 or _I16; with LIBXSMM_DISPATCH also "libxsmm" takes part,
+ * with ONEDNN_MATMUL "onednn-matmul", which are linked. Results are compared with those of plain loops. Exit code 1: a
+ * result is wrong; 2: the race cannot be held.
  */
 
 #define _GNU_SOURCE
@@ -12,29 +13,19 @@
 #include <float.h>
 #include <math.h>
 #include <sched.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#ifdef LIBXSMM_DISPATCH
-#include <libxsmm.h>
-#endif
 
-enum { ALIGNMENT = 64, GUARD = 64, LEAST_ROUNDS = 3, MOST_CONTESTANTS = 16, ROW_MAJOR = 101, AS_STORED = 111 };
+#include "gemm_types.h"
+
+#include "gemm_contestants.h"
+
+enum { ALIGNMENT = 64, GUARD = 64, LEAST_ROUNDS = 3, MOST_CONTESTANTS = 16 };
 
 static const double SAMPLE_SECONDS = 2e-3;
-static const double LARGEST_SMALL = 256.0 * 256.0 * 256.0; /* libxsmm does not block for the caches */
-
-typedef struct {
-  int m, n, k, lda, ldb, ldc;
-  REAL beta;
-  const REAL *a, *b;
-  REAL *c;
-} Problem;
-
-typedef void (*Repeat)(void *function, const Problem *problem, long times);
 
 typedef struct {
   double cpu, wall;
@@ -44,106 +35,77 @@ typedef struct {
   const char *name;
   void *function;
   Repeat repeat;
-  double error; /* the largest distance from the reference */
-  long times;   /* calls in a sample */
+  void *(*make)(const Problem *problem); /* the function for a shape, NULL where there is none; otherwise NULL */
+  void (*destroy)(void *function);       /* what was made; NULL where it may stay */
+  double error;                          /* the largest distance from the reference */
+  long times;                            /* calls in a sample */
   Seconds *samples;
 } Contestant;
 
-typedef void (*Plain)(ptrdiff_t, ptrdiff_t, ptrdiff_t, REAL, const REAL *, ptrdiff_t, const REAL *, ptrdiff_t, REAL,
-                      REAL *, ptrdiff_t);
-typedef void (*Cblas)(int, int, int, int, int, int, REAL, const REAL *, int, const REAL *, int, REAL, REAL *, int);
-
-static void fail(const char *what, const char *detail) {
-  fprintf(stderr, "%s: %s\n", what, detail);
-  exit(2);
-}
-
-/* The contestants' ways of calling. */
-
-static void repeat_plain(void *function, const Problem *p, long times) {
-  Plain gemm = (Plain)function;
-  for (long i = 0; i < times; i++) gemm(p->m, p->n, p->k, 1, p->a, p->lda, p->b, p->ldb, p->beta, p->c, p->ldc);
-}
-
-static void repeat_cblas(void *function, const Problem *p, long times) {
-  Cblas gemm = (Cblas)function;
-  for (long i = 0; i < times; i++)
-    gemm(ROW_MAJOR, AS_STORED, AS_STORED, p->m, p->n, p->k, 1, p->a, p->lda, p->b, p->ldb, p->beta, p->c, p->ldc);
-}
-
-#ifdef LIBXSMM_DISPATCH
-typedef __typeof__(LIBXSMM_DISPATCH(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) Small;
-
-static void repeat_libxsmm(void *function, const Problem *p, long times) {
-  Small gemm = (Small)function;
-  for (long i = 0; i < times; i++) gemm(p->b, p->a, p->c);
-}
-
-/* It is used with a kernel that is kept for a shape, so that making one is not timed; its matrices are column-major. */
-static void *dispatch_libxsmm(const Problem *p) {
-  const REAL alpha = 1;
-  if ((double)p->m * p->n * p->k > LARGEST_SMALL) return NULL;
-  return (void *)LIBXSMM_DISPATCH(p->n, p->m, p->k, &p->ldb, &p->lda, &p->ldc, &alpha, &p->beta, NULL, NULL);
-}
-#endif
-
-/* The peak: multiply-adds that wait for nothing. Two of them a cycle with a latency of four need eight streams; more
- * than these only have to fit the registers, 32 with AVX-512 and else 16. */
-#ifdef __AVX512F__
-enum { VECTOR_BYTES = 64, STREAMS = 24 };
-#else
-enum { VECTOR_BYTES = 32, STREAMS = 12 };
-#endif
-enum { STEPS = 1000 };
-
-typedef REAL Vector __attribute__((vector_size(VECTOR_BYTES)));
-
-static const double PEAK_FLOPS = 2.0 * STEPS * STREAMS * (VECTOR_BYTES / sizeof(REAL));
-
-static volatile REAL half = 0.5, sink; /* so that nothing is computed beforehand or dropped */
-
-static void repeat_peak(void *function, const Problem *problem, long times) {
-  (void)function, (void)problem;
-  Vector factor = {0}, sums[STREAMS], total = {0};
-  factor += half;
-#pragma GCC unroll 24
-  for (int i = 0; i < STREAMS; i++) sums[i] = factor * (REAL)i; /* equal streams would be computed once */
-  for (long step = 0; step < times * STEPS; step++)
-#pragma GCC unroll 24
-    for (int i = 0; i < STREAMS; i++) sums[i] = sums[i] * factor + factor;
-#pragma GCC unroll 24
-  for (int i = 0; i < STREAMS; i++) total += sums[i];
-  for (size_t i = 0; i < VECTOR_BYTES / sizeof(REAL); i++) sink = total[i];
-}
-
 /* Data and checking. */
 
-static REAL *allocate(size_t count) {
-  size_t bytes = (count * sizeof(REAL) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-  REAL *array = aligned_alloc(ALIGNMENT, bytes);
+static void *allocate(size_t count, size_t size) {
+  void *array = aligned_alloc(ALIGNMENT, (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
   if (!array) fail("out of memory", "a smaller shape is needed");
   return array;
 }
 
-static REAL *make_random(size_t count) {
+static double draw(void) {
   static uint64_t state = 1;
-  REAL *array = allocate(count);
-  for (size_t i = 0; i < count; i++) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    array[i] = (REAL)((double)(state >> 11) / (1ull << 52) - 1);
-  }
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (double)(state >> 11) / (1ull << 52) - 1;
+}
+
+static Left *draw_left(size_t count) {
+  Left *array = allocate(count, sizeof *array);
+  for (size_t i = 0; i < count; i++) array[i] = make_left(draw());
+  return array;
+}
+
+static Right *draw_right(size_t count) {
+  Right *array = allocate(count, sizeof *array);
+  for (size_t i = 0; i < count; i++) array[i] = make_right(draw());
+  return array;
+}
+
+static Sum *draw_sums(size_t count) {
+  Sum *array = allocate(count, sizeof *array);
+  for (size_t i = 0; i < count; i++) array[i] = make_sum(draw());
   return array;
 }
 
 /* C as a contestant finds it: where beta is zero it must not be read, and the padding must stay as it is. */
-static void fill_result(const Problem *p, const REAL *initial, size_t count) {
-  memcpy(p->c, initial, count * sizeof(REAL));
+static void fill_result(const Problem *p, const Sum *initial, size_t count) {
+  memcpy(p->c, initial, count * sizeof *initial);
   if (p->beta != 0) return;
   for (int i = 0; i < p->m; i++)
-    for (int j = 0; j < p->n; j++) p->c[(size_t)i * p->ldc + j] = NAN;
+    for (int j = 0; j < p->n; j++) p->c[(size_t)i * p->ldc + j] = UNTOUCHED;
 }
 
-static double find_error(const REAL *expected, const REAL *found, size_t count) {
+static void add_scaled(int count, Sum factor, const Sum *restrict from, Sum *restrict to) {
+  for (int i = 0; i < count; i++) to[i] += factor * from[i];
+}
+
+/* C as it has to be, where it is as it was: by plain loops, a few rows of B at a time, which stay in a cache. */
+static void multiply_plainly(const Problem *p, Sum *c) {
+  enum { BLOCK = 64 };
+  Sum *b = allocate((size_t)BLOCK * p->n, sizeof *b);
+  for (int i = 0; i < p->m; i++)
+    for (int j = 0; j < p->n; j++) c[(size_t)i * p->ldc + j] *= p->beta;
+  for (int first = 0; first < p->k; first += BLOCK) {
+    int depth = p->k - first < BLOCK ? p->k - first : BLOCK;
+    for (int k = 0; k < depth; k++)
+      for (int j = 0; j < p->n; j++) b[(size_t)k * p->n + j] = widen_right(p->b[(size_t)(first + k) * p->ldb + j]);
+    for (int i = 0; i < p->m; i++)
+      for (int k = 0; k < depth; k++) {
+        Sum factor = widen_left(p->a[(size_t)i * p->lda + first + k]);
+        add_scaled(p->n, factor, b + (size_t)k * p->n, c + (size_t)i * p->ldc);
+      }
+  }
+  free(b);
+}
+
+static double find_error(const Sum *expected, const Sum *found, size_t count) {
   double worst = 0;
   for (size_t i = 0; i < count; i++) {
     double error = fabs((double)expected[i] - (double)found[i]);
@@ -153,10 +115,8 @@ static double find_error(const REAL *expected, const REAL *found, size_t count) 
   return worst;
 }
 
-/* Many times what rounding does to sums of products in [-1, 1], and far less than one lost product. */
-static double tolerance(const Problem *p) {
-  return 16 * (sizeof(REAL) == sizeof(float) ? FLT_EPSILON : DBL_EPSILON) * (p->k + 4);
-}
+/* Many times what rounding does to sums of products in [-1, 1], and far less than a lost product; 0 for integers. */
+static double tolerance(const Problem *p) { return 16 * EPSILON * (p->k + 4); }
 
 /* The clock. */
 
@@ -180,15 +140,16 @@ static long choose_times(const Contestant *contestant, const Problem *problem) {
   return times;
 }
 
-/* The first contestant's result is what is expected of the others; whether all computed that. */
-static int check(Contestant *contestants, int count, const Problem *p, const REAL *initial, size_t size) {
-  REAL *expected = allocate(size);
+/* Whether all have computed what plain loops compute. */
+static int check(Contestant *contestants, int count, const Problem *p, const Sum *initial, size_t size) {
+  Sum *expected = allocate(size, sizeof *expected);
+  memcpy(expected, initial, size * sizeof *expected);
+  multiply_plainly(p, expected);
   int right = 1;
   for (Contestant *x = contestants; x < contestants + count; x++) {
     if (x->repeat == repeat_peak) continue;
     fill_result(p, initial, size);
     x->repeat(x->function, p, 1);
-    if (x == contestants) memcpy(expected, p->c, size * sizeof(REAL));
     x->error = find_error(expected, p->c, size);
     if (x->error <= tolerance(p)) continue;
     fprintf(stderr, "wrong: %s at %d %d %d: error %g\n", x->name, p->m, p->n, p->k, x->error);
@@ -224,7 +185,7 @@ static void print_scores(Contestant *contestants, int count, const Problem *p, i
     Contestant *x = &contestants[i];
     qsort(x->samples, (size_t)rounds, sizeof *x->samples, compare_samples);
     Seconds median = x->samples[rounds / 2];
-    double work = 1e-9 * (x->repeat == repeat_peak ? PEAK_FLOPS : 2.0 * p->m * p->n * p->k);
+    double work = 1e-9 * (x->repeat == repeat_peak ? PEAK_WORK : 2.0 * p->m * p->n * p->k);
     printf("%s\"%s\": {\"gflops\": %.6g, \"best\": %.6g, \"seconds\": %.6g, \"wall\": %.6g, \"error\": %.3g}",
            i ? ", " : "", x->name, work / median.cpu, work / x->samples[0].cpu, median.cpu, median.wall, x->error);
   }
@@ -233,24 +194,35 @@ static void print_scores(Contestant *contestants, int count, const Problem *p, i
 }
 
 /* One shape from its data to its line; whether all results were right. */
-static int race(Contestant *contestants, int count, Problem p, int rounds, double seconds) {
+static int race(const Contestant *contestants, int count, Problem p, int rounds, double seconds) {
   size_t size = (size_t)p.m * (size_t)p.ldc + GUARD;
-  REAL *a = make_random((size_t)p.m * (size_t)p.lda), *b = make_random((size_t)p.k * (size_t)p.ldb);
-  REAL *initial = make_random(size);
-  p.a = a, p.b = b, p.c = allocate(size);
-  int right = check(contestants, count, &p, initial, size);
-  memcpy(p.c, initial, size * sizeof(REAL));
-  print_scores(contestants, count, &p, take_turns(contestants, count, &p, rounds, seconds));
+  Left *a = draw_left((size_t)p.m * (size_t)p.lda);
+  Right *b = draw_right((size_t)p.k * (size_t)p.ldb);
+  Sum *initial = draw_sums(size);
+  p.a = a, p.b = b, p.c = allocate(size, sizeof *p.c);
+  Contestant racing[MOST_CONTESTANTS];
+  int here = 0;
+  for (const Contestant *x = contestants; x < contestants + count; x++) {
+    racing[here] = *x;
+    if (x->make) racing[here].function = x->make(&p);
+    if (!x->make || racing[here].function) here++;
+  }
+  int right = check(racing, here, &p, initial, size);
+  memcpy(p.c, initial, size * sizeof *initial);
+  print_scores(racing, here, &p, take_turns(racing, here, &p, rounds, seconds));
+  for (Contestant *x = racing; x < racing + here; x++)
+    if (x->destroy) x->destroy(x->function);
   free(a), free(b), free(initial), free(p.c);
   return right;
 }
 
 /* Setting up. */
 
-static void enter(Contestant *entry, const char *name, void *function, Repeat repeat, int rounds) {
+static Contestant *enter(Contestant *entry, const char *name, void *function, Repeat repeat, int rounds) {
   *entry = (Contestant){.name = name, .function = function, .repeat = repeat};
   entry->samples = calloc((size_t)rounds, sizeof *entry->samples);
   if (!entry->samples) fail("out of memory", "fewer rounds are needed");
+  return entry;
 }
 
 static void *load(const char *name, const char *path, const char *symbol) {
@@ -260,7 +232,7 @@ static void *load(const char *name, const char *path, const char *symbol) {
   return function;
 }
 
-/* Before any library is loaded, so that none of them sees another core. */
+/* Before any library is used, so that none of them sees another core. */
 static void pin(void) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -279,28 +251,26 @@ static void check_alone(void) {
 }
 
 int main(int argc, char **argv) {
-  if (argc < 9 || (argc - 5) % 4) fail("usage", "ROUNDS SECONDS BETA PAD (NAME cblas|plain LIBRARY SYMBOL)...");
+  if (argc < 5 || (argc - 5) % 4) fail("usage", "ROUNDS SECONDS BETA PAD (NAME cblas|onednn|plain LIBRARY SYMBOL)...");
   int rounds = atoi(argv[1]), pad = atoi(argv[4]), count = 0, right = 1;
   double seconds = atof(argv[2]);
-  if (rounds < 1 || (argc - 5) / 4 > MOST_CONTESTANTS - 2) fail("usage", "no rounds, or too many contestants");
+  if (rounds < 1 || (argc - 5) / 4 > MOST_CONTESTANTS - 3) fail("usage", "no rounds, or too many contestants");
   pin();
   Contestant contestants[MOST_CONTESTANTS];
-  for (char **given = argv + 5; *given; given += 4) {
-    Repeat repeat = strcmp(given[1], "cblas") ? repeat_plain : repeat_cblas;
-    enter(&contestants[count++], given[0], load(given[0], given[2], given[3]), repeat, rounds);
-  }
+  for (char **given = argv + 5; *given; given += 4)
+    enter(&contestants[count++], given[0], load(given[0], given[2], given[3]), find_style(given[1]), rounds);
   enter(&contestants[count++], "peak", NULL, repeat_peak, rounds);
 #ifdef LIBXSMM_DISPATCH
-  enter(&contestants[count], "libxsmm", NULL, repeat_libxsmm, rounds);
+  enter(&contestants[count++], "libxsmm", NULL, repeat_libxsmm, rounds)->make = make_libxsmm;
 #endif
-  Problem p = {.beta = (REAL)atof(argv[3])};
+#ifdef ONEDNN_MATMUL
+  Contestant *matmul = enter(&contestants[count++], "onednn-matmul", NULL, repeat_matmul, rounds);
+  matmul->make = make_matmul, matmul->destroy = destroy_matmul;
+#endif
+  Problem p = {.beta = (Sum)atof(argv[3])};
   while (scanf("%d %d %d", &p.m, &p.n, &p.k) == 3) {
-    int racing = count;
     p.lda = p.k + pad, p.ldb = p.n + pad, p.ldc = p.n + pad;
-#ifdef LIBXSMM_DISPATCH
-    if ((contestants[count].function = dispatch_libxsmm(&p))) racing++;
-#endif
-    right &= race(contestants, racing, p, rounds, seconds);
+    right &= race(contestants, count, p, rounds, seconds);
     check_alone();
   }
   return right ? 0 : 1;

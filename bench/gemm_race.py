@@ -3,13 +3,14 @@
     python bench/gemm_race.py                                           # the libraries among themselves
     python bench/gemm_race.py --ours own.so --symbol gemm 64 256x48x9   # squares, or m x n x k
 
-Ours is a function on row-major arrays, with T float or double:
+Ours is a function on row-major arrays, with TA, TB and TC as `gemm_types.h` says for f32, f64, bf16, u8s8 and i16:
 
-    void gemm(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, T alpha, const T *A, ptrdiff_t lda, const T *B, ptrdiff_t ldb,
-              T beta, T *C, ptrdiff_t ldc);
+    void gemm(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, TC alpha, const TA *A, ptrdiff_t lda, const TB *B, ptrdiff_t ldb,
+              TC beta, TC *C, ptrdiff_t ldc);
 
-All take turns in one process with the same data; GFLOPS are by this thread's processor time, the median of the rounds.
-`peak` is what multiply-adds alone reach in the same rounds. Every result is compared with the first library's.
+All take turns in one process with the same data; GFLOPS (of integers: GOPS) are by this thread's processor time, the
+median of the rounds. `peak` is what multiply-adds alone reach in the same rounds, or the instruction for such products.
+Every result is compared with that of plain loops, integers exactly.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ from blas_anchors import ONE_THREAD, Anchor, find_anchors
 from record import geometric_mean
 
 Shape = tuple[int, int, int]
-ElementType = Literal["f32", "f64"]
+ElementType = Literal["f32", "f64", "bf16", "u8s8", "i16"]
 
 DRIVER = Path(__file__).with_suffix(".c")
-FLAGS = ("-O2", "-march=native", "-std=gnu11", "-Wall", "-Wextra")
-C_TYPES: Mapping[str, str] = {"f32": "float", "f64": "double"}
+FLAGS = ("-O3", "-march=native", "-std=gnu11", "-Wall", "-Wextra")
+FLOATS: Sequence[ElementType] = ("f32", "f64")
+LINKED = ("libxsmm", "onednn-matmul")
+"""The styles that are called through headers, and are part of the driver."""
 OURS, PEAK = "ours", "peak"
 SCORE = ("gflops", "best", "seconds", "wall", "error")
 SQUARES = ("16", "32", "64", "128", "256", "512", "1024")
@@ -49,7 +52,7 @@ class Result:
     """One shape: what each contestant reached, by its name.
 
     `gflops` are of the median round and `best` of the fastest; `seconds` is a call's processor time in the median
-    round, `wall` what passed meanwhile. `errors` are the largest distances from the first library's result.
+    round, `wall` what passed meanwhile. `errors` are the largest distances from plain loops' result.
     """
 
     shape: Shape
@@ -90,8 +93,8 @@ def race(
     what is no number. `pad` elements lie between two rows of every array. Raises RaceError.
     """
     found = [x for x in (find_anchors() if anchors is None else anchors) if dtype in x.symbols]
-    entered = [f for x in found if x.style == "cblas" for f in (x.name, "cblas", str(x.path), x.symbols[dtype])]
-    if not entered:
+    entered = [f for x in found if x.style not in LINKED for f in (x.name, x.style, str(x.path), x.symbols[dtype])]
+    if all(x.style == "libxsmm" for x in found):  # which does not take every shape
         raise RaceError("there is no library to race against: python bench/blas_anchors.py --install")
     if ours is not None:
         entered += [OURS, "plain", str(ours.resolve()), symbol]
@@ -99,7 +102,7 @@ def race(
     for anchor in found:
         environment |= anchor.environment
     with tempfile.TemporaryDirectory(prefix="planish-race-") as folder:
-        driver = build_driver(Path(folder), dtype, next((x for x in found if x.style == "libxsmm"), None))
+        driver = build_driver(Path(folder), dtype, found)
         command = [str(driver), str(rounds), str(seconds_a_shape), str(beta), str(pad), *entered]
         lines = "".join(f"{m} {n} {k}\n" for m, n, k in shapes)
         finished = subprocess.run(command, input=lines, capture_output=True, text=True, env=environment)
@@ -109,14 +112,17 @@ def race(
     return [parse_result(line, dtype) for line in finished.stdout.splitlines()]
 
 
-def build_driver(folder: Path, dtype: ElementType, libxsmm: Anchor | None) -> Path:
-    """The program that runs the race for one element type, with libxsmm in it where that is here."""
+def build_driver(folder: Path, dtype: ElementType, anchors: Sequence[Anchor]) -> Path:
+    """The program that runs the race for one element type, with those anchors in it that are not loaded."""
     driver = folder / "gemm_race"
-    command = ["gcc", *FLAGS, f"-DREAL={C_TYPES[dtype]}", str(DRIVER), "-o", str(driver)]
-    if libxsmm is not None:
-        # libxsmm wants a BLAS to fall back to; this substitute is none, so that it cannot call another contestant.
-        archives = (str(libxsmm.path), str(libxsmm.path.with_name("libxsmmnoblas.a")))
-        command += [f"-DLIBXSMM_DISPATCH={libxsmm.symbols[dtype]}", *archives, "-lpthread", "-lrt"]
+    command = ["gcc", *FLAGS, f"-DELEMENT_{dtype.upper()}", str(DRIVER), "-o", str(driver)]
+    for anchor in anchors:
+        if anchor.style == "libxsmm":
+            # It wants a BLAS to fall back to; this substitute is none, so that it cannot call another contestant.
+            archives = (str(anchor.path), str(anchor.path.with_name("libxsmmnoblas.a")))
+            command += [f"-DLIBXSMM_DISPATCH={anchor.symbols[dtype]}", *archives, "-lpthread", "-lrt"]
+        elif anchor.style == "onednn-matmul":
+            command += ["-DONEDNN_MATMUL", str(anchor.path)]
     finished = subprocess.run([*command, "-ldl", "-lm"], capture_output=True, text=True)
     if finished.returncode:
         raise RaceError(f"the driver cannot be built\n{finished.stderr.strip()}")
@@ -148,7 +154,7 @@ def format_table(results: Sequence[Result]) -> str:
 
 
 def format_summary(results: Sequence[Result]) -> str:
-    """How far results lie from the first library's, and the geometric mean of ours over each shape's best library."""
+    """How far results lie from plain loops', and the geometric mean of ours over each shape's best library."""
     lines = [f"largest error: {max(max(result.errors.values()) for result in results):.2g}"]
     ratios = [result.ratio for result in results if result.ratio is not None]
     if ratios:
@@ -170,7 +176,7 @@ def parse_shape(text: str) -> Shape:
 def main(arguments: Sequence[str]) -> int:
     """0 where all computed the same, 1 otherwise."""
     asked = _parser().parse_args(arguments)
-    types: Sequence[ElementType] = [asked.dtype] if asked.dtype else get_args(ElementType)
+    types: Sequence[ElementType] = [asked.dtype] if asked.dtype else FLOATS
     shapes = asked.shapes or [parse_shape(text) for text in SQUARES]
     anchors = find_anchors()
     for anchor in anchors:
@@ -193,7 +199,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("shapes", nargs="*", type=parse_shape, metavar="SHAPE", help=f"N or MxNxK; default: {default}")
     parser.add_argument("--ours", type=Path, metavar="LIB", help="our shared library; default: we take no part")
     parser.add_argument("--symbol", default="gemm", metavar="NAME", help="our function in it (gemm)")
-    parser.add_argument("--dtype", choices=get_args(ElementType), help="default: both")
+    parser.add_argument("--dtype", choices=get_args(ElementType), help=f"default: {' and '.join(FLOATS)}")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"samples of everyone ({ROUNDS})")
     parser.add_argument("--seconds", type=float, default=SECONDS_A_SHAPE, metavar="S", help="most for a shape (3)")
     parser.add_argument("--beta", type=float, default=0.0, choices=(0.0, 1.0), help="what C is multiplied by first (0)")
