@@ -12,14 +12,19 @@ from pathlib import Path
 from contest import compiler_state
 from record import RESULTS
 
+HERE = Path(__file__).resolve().parent
 FOLDER = RESULTS / "gemm"
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-std=gnu11", "-shared", "-fPIC")
-C_TYPES = {"f32": ("float", "sgemm"), "f64": ("double", "dgemm")}
+NAMES = {"f32": "sgemm", "f64": "dgemm", "bf16": "bgemm", "u8s8": "u8gemm", "i16": "i16gemm"}
+"""What follows `planish_` in the header of each element type."""
 
 SHIM = """
+#include <stddef.h>
+#define ELEMENT_{element}
+#include "gemm_types.h"
 #include "{header}"
-void gemm(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, {type} alpha, const {type} *A, ptrdiff_t lda, const {type} *B,
-          ptrdiff_t ldb, {type} beta, {type} *C, ptrdiff_t ldc)
+void gemm(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, Sum alpha, const Left *A, ptrdiff_t lda, const Right *B, ptrdiff_t ldb,
+          Sum beta, Sum *C, ptrdiff_t ldc)
 {{
   planish_{name}(m, n, k, lda, ldb, ldc, alpha, beta, (void *)A, (void *)B, (void *)C);
 }}
@@ -28,7 +33,7 @@ void gemm(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, {type} alpha, const {type} *A, 
 
 def build_ours(element: str, compiler: str = "gcc") -> Path:
     """The library with the function `gemm` of the race; RuntimeError where it cannot be made."""
-    kind, name = C_TYPES[element]
+    name = NAMES[element]
     folder = FOLDER / compiler_state()
     library = folder / f"{name}-{compiler}.so"
     if library.exists():
@@ -39,8 +44,8 @@ def build_ours(element: str, compiler: str = "gcc") -> Path:
         command = [sys.executable, "-m", "planish", "kernel", "gemm", "--header", "--dtype", element, "-o", str(header)]
         _check(command)
     source = folder / f"{name}.c"
-    source.write_text(SHIM.format(header=header.name, type=kind, name=name))
-    _check([compiler, *FLAGS, str(source), "-o", str(library)])
+    source.write_text(SHIM.format(element=element.upper(), header=header.name, name=name))
+    _check([compiler, *FLAGS, f"-I{HERE}", str(source), "-o", str(library)])
     return library
 
 
