@@ -16,28 +16,59 @@ TARGETS = {
     "aarch64-neon": (["aarch64-linux-gnu-gcc", "-march=armv8.2-a", "-static"], ["qemu-aarch64"], set()),
 }
 
+TYPES = {
+    "f32": ("sgemm", "float", "float", "float"), "f64": ("dgemm", "double", "double", "double"),
+    "bf16": ("bgemm", "uint16_t", "uint16_t", "float"), "i16": ("i16gemm", "int16_t", "int16_t", "int32_t"),
+    "u8s8": ("u8gemm", "uint8_t", "int8_t", "int32_t"),
+}  # fmt: skip
+FEATURES = {"bf16": {"avx512_bf16"}, "i16": {"avx512_vnni"}, "u8s8": {"avx512_vnni", "avx512bw"}}
+"""What a processor needs besides, by the type."""
+
 CHECK = """
 #include "gemm.h"
 #include "gemm.h"
 #include <stdio.h>
+#include <stdint.h>
 #include <string.h>
-enum { MOST = 400 * 760 };
-static REAL A[MOST], B[MOST], C[MOST], D[MOST];
+enum { MOST = 400 * 760, BF16 = IS_BF16, WHOLE = (SUM)1 / 2 == 0 };
+static LEFT A[MOST];
+static RIGHT B[MOST];
+static SUM C[MOST], D[MOST];
 static unsigned state = 1;
-/* Small numbers, so that sums are exact in whatever order. */
-static REAL any(void) { return (REAL)((int)((state = state * 1103515245u + 12345u) >> 16) % 9 - 4) / 4; }
-static int check(int m, int n, int k, int more, REAL alpha, REAL beta)
+/* Small numbers, so that sums are exact in whatever order; integers of any size, whose sums wrap around. */
+static double any(void)
+{
+  const int bits = (int)((state = state * 1103515245u + 12345u) >> 16);
+  return WHOLE ? bits - (1 << 15) : (bits % 9 - 4) / 4.0;
+}
+static uint16_t to_bf16(float value)
+{
+  uint32_t word;
+  memcpy(&word, &value, sizeof word);
+  return (uint16_t)(word >> 16);
+}
+static double from_bf16(uint16_t bits)
+{
+  const uint32_t word = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &word, sizeof value);
+  return value;
+}
+#define MADE(type) (BF16 ? (type)to_bf16((float)any()) : (type)(WHOLE ? (long)any() : any()))
+#define READ(x) (BF16 ? from_bf16((uint16_t)(x)) : (double)(x))
+static int check(int m, int n, int k, int more, SUM alpha, SUM beta)
 {
   const int lda = k + more, ldb = n + 2 * more, ldc = n + more, size = m * ldc + 8;
-  for (int i = 0; i < m * lda; i++) A[i] = any();
-  for (int i = 0; i < k * ldb; i++) B[i] = any();
-  for (int i = 0; i < size; i++) C[i] = D[i] = any();
+  for (int i = 0; i < m * lda; i++) A[i] = MADE(LEFT);
+  for (int i = 0; i < k * ldb; i++) B[i] = MADE(RIGHT);
+  for (int i = 0; i < size; i++) C[i] = D[i] = (SUM)any();
   for (int i = 0; i < m; i++)
     for (int j = 0; j < n; j++) {
-      REAL sum = 0;
-      for (int p = 0; p < k; p++) sum += A[i * lda + p] * B[p * ldb + j];
-      D[i * ldc + j] = beta * D[i * ldc + j] + alpha * sum;
-      if (beta == 0) C[i * ldc + j] = __builtin_nan("");
+      double sum = 0;
+      for (int p = 0; p < k; p++) sum += READ(A[i * lda + p]) * READ(B[p * ldb + j]);
+      sum = (double)beta * (double)D[i * ldc + j] + (double)alpha * sum;
+      D[i * ldc + j] = WHOLE ? (SUM)(uint32_t)(int64_t)sum : (SUM)sum;
+      if (beta == 0) C[i * ldc + j] = WHOLE ? (SUM)12345 : (SUM)__builtin_nan("");
     }
   NAME(m, n, k, lda, ldb, ldc, alpha, beta, (void *)A, (void *)B, (void *)C);
   for (int i = 0; i < size; i++)
@@ -53,7 +84,7 @@ int main(void)
   for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int more = 0; more < 6; more += 5)
       for (int kind = 0; kind < 3; kind++)
-        wrong += check(sizes[s][0], sizes[s][1], sizes[s][2], more, kind == 1 ? 1 : 2, (REAL)kind);
+        wrong += check(sizes[s][0], sizes[s][1], sizes[s][2], more, kind == 1 ? 1 : 2, (SUM)kind);
   return wrong > 0;
 }
 """
@@ -62,6 +93,7 @@ int main(void)
 @pytest.mark.parametrize(
     ("target", "element", "tile"),
     [("x86-avx512", "f32", (3, 32)), ("x86-avx512", "f64", (2, 8)), ("x86-avx2", "f32", (3, 16)),
+     ("x86-avx512", "bf16", (3, 32)), ("x86-avx512", "i16", (4, 16)), ("x86-avx512", "u8s8", (3, 32)),
      ("aarch64-neon", "f32", (4, 8)), ("aarch64-neon", "f64", (2, 4))],
 )  # fmt: skip
 def test_the_whole_product(target: str, element: str, tile: tuple[int, int], tmp_path: Path) -> None:
@@ -70,16 +102,18 @@ def test_the_whole_product(target: str, element: str, tile: tuple[int, int], tmp
         if shutil.which(program) is None:
             pytest.skip(f"no {program} here")
     known = Path("/proc/cpuinfo")
+    features = features | FEATURES.get(element, set())
     if not features <= set(known.read_text().split() if known.exists() else ()):
         pytest.skip(f"this processor has not all of {', '.join(sorted(features))}")
     rows, columns = map(str, tile)
     given = ["kernel", "gemm", "--header", "--target", target, "--dtype", element, "--mr", rows, "--nr", columns, "-q"]
     assert main([*given, "-o", str(tmp_path / "gemm.h")]) == 0
-    kind, name = {"f32": ("float", "sgemm"), "f64": ("double", "dgemm")}[element]
-    text = CHECK.replace("REAL", kind).replace("NAME", f"planish_{name}")
-    (tmp_path / "check.c").write_text(text)
+    name, *types = TYPES[element]
+    values = (f"planish_{name}", *types, int(element == "bf16"))
+    defined = zip(("NAME", "LEFT", "RIGHT", "SUM", "IS_BF16"), values, strict=True)
+    (tmp_path / "check.c").write_text(CHECK)
     flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fopenmp-simd", "-Wno-unused-function"]
-    command = [*compiler, *flags, str(tmp_path / "check.c"), "-o", str(tmp_path / "check")]
+    command = [*compiler, *flags, *(f"-D{name}={value}" for name, value in defined), str(tmp_path / "check.c"), "-o", str(tmp_path / "check")]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr[:2000]
     done = subprocess.run([*emulator, str(tmp_path / "check")], capture_output=True, text=True, timeout=300)

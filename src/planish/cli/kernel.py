@@ -19,11 +19,10 @@ from planish.cli.options import Target
 from planish.cli.progress import show_progress
 from planish.emit.blis import emit_blis
 from planish.emit.kernel_file import emit_file
-from planish.ir.types import BY_NAME
 from planish.isa.shipped import shipped
 from planish.library.gemm.microkernel import Layout, Tile, choose_tile, make_micro
 from planish.library.gemm.whole import count_kernels, make_gemm
-from planish.library.vectors import Vectors, choose_vectors
+from planish.library.vectors import PRODUCTS, Vectors, choose_vectors
 from planish.schedule.script import print_script
 from planish.target.load import load_target
 from planish.target.machine import Target as Machine
@@ -39,11 +38,18 @@ class Name(StrEnum):
 
 
 class ElementType(StrEnum):
-    """A type of elements."""
+    """A type of elements, or those of both factors."""
 
     f16 = "f16"
     f32 = "f32"
     f64 = "f64"
+    bf16 = "bf16"
+    i16 = "i16"
+    u8s8 = "u8s8"
+
+
+PREFIXES = {"f16": "h", "f32": "s", "f64": "d", "bf16": "b", "i16": "i16", "u8s8": "u8"}
+"""How the whole product's name begins, by the type."""
 
 
 class Form(StrEnum):
@@ -69,7 +75,9 @@ def kernel(
         Path | None, typer.Option("-o", metavar="FILE", help="Where the C goes.", show_default="stdout")
     ] = None,
     target: Target = "native",
-    dtype: Annotated[ElementType, typer.Option("--dtype", help="The type of the elements.")] = ElementType.f32,
+    dtype: Annotated[
+        ElementType, typer.Option("--dtype", help="The type of A and B; sums of bf16 are f32, sums of integers i32.")
+    ] = ElementType.f32,
     mr: Annotated[
         int | None, typer.Option("--mr", min=1, help="Rows of the micro-kernel's tile.", show_default="the best")
     ] = None,
@@ -92,7 +100,7 @@ def kernel(
     NAME(m, n, k, lda, ldb, ldc, alpha, beta, A, B, C), for row-major matrices.
     """
     machine = load_target(target)
-    vectors = choose_vectors(machine, BY_NAME[dtype.value])
+    vectors = choose_vectors(machine, PRODUCTS[dtype.value])
     banner = f"{MADE_BY} {VERSION}: {name.value} of {dtype.value} for {machine.name}; it belongs to you. */\n"
     if header:
         text = banner + _whole(vectors, machine, mr, nr, quiet)
@@ -128,7 +136,7 @@ def _tile(vectors: Vectors, rows: int | None, columns: int | None, layout: Layou
 def _whole(vectors: Vectors, machine: Machine, rows: int | None, columns: int | None, quiet: bool) -> str:
     best = choose_tile(vectors)
     count = best[1] if columns is None else max(1, columns // vectors.lanes)
-    name = {16: "hgemm", 32: "sgemm", 64: "dgemm"}[vectors.type.bits]
+    name = f"{PREFIXES[vectors.product.name]}gemm"
     with show_progress(count_kernels(vectors, rows or best[0], count), quiet) as progress:
         progress.start(name)
 

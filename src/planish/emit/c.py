@@ -31,6 +31,7 @@ from planish.emit.expression import (
     emit_expr,
     emit_place,
     helper_suffix,
+    refuse_bf16,
 )
 from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, type_of
 from planish.ir.nest import (
@@ -91,8 +92,8 @@ def emit_function(
     order of float reductions, `noalias` promises that no two arrays overlap, `reserved` are further names to avoid
     (the user's macros). Arrays of rank 2 and more are never `const`, since C11 does not convert pointers to arrays so;
     an argument of another but compatible type passes as `(void *)argument`. `catalogue` has the instructions that loops
-    are done by (those that come with Planish where None). PlanishError E0710 for bf16, E0711 where lanes of a register
-    are touched but not by an instruction, E0713 for a `dram` array below the top level.
+    are done by (those that come with Planish where None). PlanishError E0710 for arithmetic in bf16, E0711
+    where lanes of a register are touched but not by an instruction, E0713 for a `dram` array below the top level.
     """
     if any(isinstance(x, Alloc) and _is_heap(x.array) for s in kernel.body.body for x in _below(s)):
         message = f"`{kernel.name}` takes a block of memory inside of a loop"
@@ -459,6 +460,7 @@ def _clause(op: ReduceOp, type: Type) -> str:
 def _update(stmt: Reduce, context: Context) -> str:
     """`place op= value`, spelt so that it wraps around at the width of the place."""
     type = type_of(stmt.value)
+    refuse_bf16(type)
     place = emit_place(stmt.array, stmt.index, context)
     if stmt.op in ("min", "max"):
         return f"{place} = planish_{stmt.op}{helper_suffix(type)}({place}, {emit_expr(stmt.value, context)})"

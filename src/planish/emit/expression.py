@@ -47,7 +47,7 @@ _COMPARISONS = {
 
 
 def c_type(type: Type) -> str:
-    """C's name of a type; PlanishError E0710 for bf16, which C cannot spell."""
+    """C's name of a type; bf16 values are held as their bits, since C has no name for them."""
     match type.kind:
         case "bool":
             return "_Bool"
@@ -56,10 +56,16 @@ def c_type(type: Type) -> str:
         case "float":
             return {16: "_Float16", 32: "float", 64: "double"}[type.bits]
         case "bfloat":
-            advice = "convert them to f32 where they are read"
-            raise PlanishError(Diagnostic("E0710", "bf16 values cannot be written in C", help=advice))
+            return "uint16_t"
         case _:
             assert_never(type.kind)
+
+
+def refuse_bf16(type: Type) -> None:
+    """PlanishError E0710 where something is computed in bf16, of which C has but the bits."""
+    if type == BF16:
+        advice = "convert them to f32 where they are read, and back where they are stored"
+        raise PlanishError(Diagnostic("E0710", "C does not compute with bf16 values", help=advice))
 
 
 def emit_expr(expr: Expr, context: Context | None = None, level: int = 0) -> str:
@@ -93,6 +99,7 @@ def _form(expr: Expr, context: Context) -> tuple[str, int]:
         case Binary():
             return _binary(expr, context)
         case Compare(op=op, left=left, right=right):
+            refuse_bf16(type_of(left))
             left, right = tested(op, left, right, context)
             sign, own = _COMPARISONS[op]
             # Compilers warn of comparisons of comparisons, so those get parentheses whatever the precedence.
@@ -103,11 +110,24 @@ def _form(expr: Expr, context: Context) -> tuple[str, int]:
         case Cast(operand=operand, type=type):
             if type_of(operand) == type and not isinstance(operand, Const):
                 return _form(operand, context)
+            if BF16 in (type, type_of(operand)):
+                return _bf16(operand, type, context)
             return f"({c_type(type)}){emit_expr(operand, context, PREFIX)}", PREFIX
         case Call():
             return _call(expr, context)
         case _:
             assert_never(expr)
+
+
+def _bf16(operand: Expr, type: Type, context: Context) -> tuple[str, int]:
+    """A conversion from bf16, or of a float to it."""
+    if type != BF16:
+        text = f"planish_from_bf16({emit_expr(operand, context)})"
+        return (text, POSTFIX) if type == F32 else (f"({c_type(type)}){text}", PREFIX)
+    if type_of(operand) not in (F16, F32):
+        # By way of f32 it would be rounded twice.
+        refuse_bf16(type)
+    return f"planish_to_bf16({emit_expr(operand, context)})", POSTFIX
 
 
 def literal(const: Const, wide: bool = False) -> tuple[str, int]:
@@ -118,7 +138,8 @@ def literal(const: Const, wide: bool = False) -> tuple[str, int]:
     if type.is_int:
         return _integer(int(value), type, wide)
     if type == BF16:
-        c_type(type)
+        # Every bf16 value is the upper half of an f32 value.
+        return f"0x{int(np.float32(value).view(np.uint32)) >> 16:04x}", POSTFIX
     number = float(value)
     if type != F64 and math.isfinite(number):
         number = float(np.dtype(type.numpy).type(number))
@@ -180,6 +201,7 @@ def _narrowed(text: str, own: int, type: Type) -> tuple[str, int]:
 
 def _unary(expr: Unary, context: Context) -> tuple[str, int]:
     type = type_of(expr)
+    refuse_bf16(type)
     operand = emit_expr(expr.operand, context, PREFIX)
     match expr.op:
         case "not":
@@ -202,6 +224,7 @@ def helper_suffix(type: Type) -> str:
 def _binary(expr: Binary, context: Context) -> tuple[str, int]:
     op, left, right = expr.op, expr.left, expr.right
     type = type_of(expr)
+    refuse_bf16(type)
     if op == "min" or op == "max":
         text = f"planish_{op}{helper_suffix(type)}({emit_expr(left, context)}, {emit_expr(right, context)})"
         return text, POSTFIX
@@ -238,12 +261,11 @@ def _binary(expr: Binary, context: Context) -> tuple[str, int]:
 
 def _call(call: Call, context: Context) -> tuple[str, int]:
     type = type_of(call)
+    refuse_bf16(type)
     arguments = ", ".join(emit_expr(x, context) for x in call.arguments)
     if call.function == "abs":
         if type.kind == "uint":
             return emit_expr(call.arguments[0], context, POSTFIX), POSTFIX
         return _narrowed(f"{'llabs' if type.bits == 64 else 'abs'}({arguments})", POSTFIX, type)
     suffix = "" if type == F64 else "f"
-    if type not in (F16, F32, F64):
-        c_type(type)
     return _narrowed(f"{call.function}{suffix}({arguments})", POSTFIX, type)

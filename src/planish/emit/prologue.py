@@ -128,6 +128,29 @@ _KEEP = """\
 #endif"""
 
 
+_FROM_BF16 = """\
+/* The value whose bf16 bits these are: the upper half of a float. */
+static inline float planish_from_bf16(uint16_t bits)
+{
+  const uint32_t word = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &word, sizeof value);
+  return value;
+}"""
+
+_TO_BF16 = """\
+/* The bits of the nearest bf16 value, ties to even. */
+static inline uint16_t planish_to_bf16(float value)
+{
+  uint32_t word;
+  memcpy(&word, &value, sizeof word);
+  if (value != value) {
+    return (uint16_t)(word >> 16 | 64); /* What is no number stays none. */
+  }
+  return (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
+}"""
+
+
 def _function(name: str, type: Type, result: str) -> str:
     spelt = c_type(type)
     return f"static inline {spelt} {name}({spelt} a, {spelt} b) {{ return {result}; }}"
@@ -145,6 +168,8 @@ def _helpers() -> dict[str, str]:
         "planish_apart": _APART,
         "planish_word": _WORD,
         "planish_keep": _KEEP,
+        "planish_from_bf16": _FROM_BF16,
+        "planish_to_bf16": _TO_BF16,
     }
     for type in ALL_TYPES:
         if type.is_int or type.kind == "float":
@@ -201,7 +226,7 @@ def emit_prologue(functions: Sequence[str], calls: Sequence[str] = (), headers: 
         names.insert(0, "math.h")
     if "planish_allocate" in used or re.search(r"\b(?:ll)?abs\(", text):
         names.append("stdlib.h")
-    if "planish_word" in used:
+    if used & {"planish_word", "planish_from_bf16", "planish_to_bf16"}:
         names.append("string.h")
     names += [name for name in headers if name not in names]
     parts = ["\n".join(f"#include <{name}>" for name in names) + "\n"]

@@ -18,7 +18,7 @@ import islpy as isl
 from planish.emit.c import emit_callees, emit_function
 from planish.emit.calls import headers_of
 from planish.emit.dropin import Patch, alias_guard, emit_guard, guarded_call
-from planish.emit.expression import c_type
+from planish.emit.expression import c_type, refuse_bf16
 from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.unit import Region, Update
 from planish.ir.expr import Binary, Expr, index
@@ -48,7 +48,10 @@ def replace_region(
     region: Region, scop: Scop, kernel: Kernel, source_text: str, *, threads: bool, strict: bool, comment: str,
     reserved: frozenset[str], catalogue: Catalogue | None = None,
 ) -> Replacement:  # fmt: skip
-    """The replacement of `region` by `kernel`, which computes what `scop` describes; raises NoExtentError."""
+    """The replacement of `region` by `kernel`, which computes what `scop` describes; raises NoExtentError, and
+    PlanishError E0710 for bf16, which users' compilers have a type of their own for."""
+    for type in (*(x.type for x in kernel.scalars), *(x.type for x in kernel.arrays)):
+        refuse_bf16(type)
     name = f"planish_{region.function}_{region.ordinal}"
     text = emit_function(
         kernel, name, threads=threads, strict=strict, noalias=True, comment=comment, reserved=reserved,

@@ -19,6 +19,7 @@ import re
 
 from planish.core.span import Source, Span
 from planish.emit.c import emit_function
+from planish.emit.expression import refuse_bf16
 from planish.emit.prologue import HELPERS, emit_prologue
 from planish.frontend.c.unit import CFile, CFunction, CParameter, Region
 from planish.ir.expr import PURE_FUNCTIONS, Expr, Var
@@ -54,6 +55,8 @@ def emit_standalone(kernel: Kernel) -> CFile:
 
     Its parameters are the sizes, the scalars and the arrays, in this order. PlanishError E0710 for bf16.
     """
+    for type in (*(x.type for x in kernel.scalars), *(x.type for x in kernel.arrays)):
+        refuse_bf16(type)
     name = c_name_of(kernel)
     function = emit_function(kernel, name).removeprefix("static ")
     # The helpers get names of their own: the replacement's prologue brings the same ones.

@@ -1,57 +1,102 @@
 """What a schedule has to know of a vector extension: its registers, and what its instructions are called.
 
 >>> from planish.ir.types import F32
->>> find_vectors("avx512", F32)
-Vectors(extension='avx512', memory='zmm', lanes=16, registers=32, type=Type(kind='float', bits=32))
+>>> v = find_vectors("avx512", F32)
+>>> v.memory, v.lanes, v.registers, v.name("load")
+('zmm', 16, 32, 'avx512_load_f32')
+>>> find_vectors("avx512", PRODUCTS["u8s8"]).product.group
+4
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.types import Type
+from planish.ir.types import BF16, F16, F32, F64, I8, I16, I32, U8, Type
 from planish.isa.shipped import extension, extensions
 from planish.target.machine import Target
 
 
 @dataclass(frozen=True, slots=True)
+class Product:
+    """The types of two factors, `left` and `right`, and of sums of their products. An instruction adds `group` products
+    of neighbours to one sum; `dot` is what it is called where that is more than one."""
+
+    name: str
+    left: Type
+    right: Type
+    sum: Type
+    group: int = 1
+    dot: str = ""
+
+
+PRODUCTS: Mapping[str, Product] = {
+    **{str(t): Product(str(t), t, t, t) for t in (F16, F32, F64)},
+    "bf16": Product("bf16", BF16, BF16, F32, 2, "dpbf16_word"),
+    "i16": Product("i16", I16, I16, I32, 2, "dpwssd_word"),
+    "u8s8": Product("u8s8", U8, I8, I32, 4, "dpbusd_word"),
+}
+"""All products by their names."""
+
+
+@dataclass(frozen=True, slots=True)
 class Vectors:
-    """A vector extension at one type: the kind of its registers, how many elements one holds, how many there are."""
+    """A vector extension at one product: the kind of its registers, how many sums one holds, how many there are."""
 
     extension: str
     memory: str
     lanes: int
     registers: int
-    type: Type
+    product: Product
 
-    def name(self, operation: str) -> str:
-        """The instruction of that extension and type: `avx512_load_f32` for "load"."""
-        return f"{self.extension}_{operation}_{self.type}"
+    @property
+    def type(self) -> Type:
+        """The type of the sums."""
+        return self.product.sum
+
+    @property
+    def width(self) -> int:
+        """The bytes of a register."""
+        return self.lanes * self.type.size
+
+    def name(self, operation: str, type: Type | None = None) -> str:
+        """The instruction of that extension and type (that of the sums where None): `avx512_load_f32` for "load"."""
+        return f"{self.extension}_{operation}_{type or self.type}"
+
+    @property
+    def multiply(self) -> str:
+        """The instruction that adds products with a scalar, or with a word of neighbours, to sums."""
+        dot = self.product.dot
+        return f"{self.extension}_{dot}" if dot else self.name("fmadd_scalar")
 
     def has(self, operation: str) -> bool:
         """Whether there is such an instruction."""
         return self.name(operation) in extension(self.extension).instructions
 
 
-def choose_vectors(target: Target, type: Type) -> Vectors:
-    """The vectors that a machine has for a type; PlanishError E0640 where there are no instructions for it."""
+def choose_vectors(target: Target, product: Product | Type) -> Vectors:
+    """The vectors that a machine has for a product; PlanishError E0640 where there are no instructions for it."""
     arm = target.isa.startswith("arm")
     name = "neon" if arm else {256: "avx2", 512: "avx512"}.get(target.vector_bits if target.fma else 0)
     if name is None:
         message = f"there are no instructions for the target `{target.name}`"
         raise PlanishError(Diagnostic("E0640", message, help=f"there are some for {', '.join(extensions())}"))
-    return find_vectors(name, type)
+    return find_vectors(name, product)
 
 
-def find_vectors(name: str, type: Type) -> Vectors:
-    """The vectors of an extension; PlanishError E0640 where there is no such extension, or none for the type."""
+def find_vectors(name: str, product: Product | Type) -> Vectors:
+    """The vectors of an extension, for a product or for one of a type by itself; PlanishError E0640 where there is no
+    such extension, or no arithmetic for the product."""
     if name not in extensions():
         message = f"there are no instructions for `{name}`"
         raise PlanishError(Diagnostic("E0640", message, help=f"there are {', '.join(extensions())}"))
-    kind = next(iter(extension(name).memories.values()))
-    found = Vectors(name, kind.name, kind.lanes(type), kind.count, type)
-    if type not in kind.types or not found.has("load"):
-        message = f"`{name}` has no arithmetic on {type} here"
+    known, kind = extension(name).instructions, next(iter(extension(name).memories.values()))
+    if isinstance(product, Type):
+        product = Product(str(product), product, product, product)
+    found = Vectors(name, kind.name, kind.lanes(product.sum), kind.count, product)
+    if found.multiply not in known:
+        message = f"`{name}` has no products of {product.name} here"
         raise PlanishError(Diagnostic("E0640", message, help="choose another type or extension"))
     return found

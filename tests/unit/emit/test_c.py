@@ -150,9 +150,27 @@ def test_bounds_that_the_body_changes_are_evaluated_once(tmp_path: Path) -> None
     assert (m.item(), total.item()) == (8, 6)
 
 
-def test_bf16_is_refused() -> None:
+@pytest.mark.parametrize("value", ["A[0] * A[1]", "-A[0]", "bf16(f64(A[0]))", "max(A[0], A[1])", "sqrt(A[0])"])
+def test_arithmetic_in_bf16_is_refused(value: str) -> None:
     with pytest.raises(PlanishError, match="E0710"):
-        emit("kernel k(A: bf16[4]) { A[0] = 1.0:bf16 }")
+        emit(f"kernel k(A: bf16[4]) {{ A[2] = {value} }}")
+    with pytest.raises(PlanishError, match="E0710"):
+        emit("kernel k(A: bf16[4]) { A[0] += A[1] }")
+
+
+def test_bf16_values_are_their_bits(tmp_path: Path) -> None:
+    kernel = parse_kernel(
+        "kernel k(n; A: bf16[n], B: f32[n], C: bf16[n]) { C[0] = 1.5:bf16 for i in 1 .. n {"
+        " C[i] = select(f32(A[i]) > 2.0:f32, A[i], bf16(f32(A[i]) * B[i])) } }"
+    )
+    (function,) = compile_kernels([kernel], tmp_path)
+    a = np.array([1.0, 3.0, -1.0, 2.0, np.nan, 0.5], dtype=np.float32)
+    b = np.array([1.0, 2.0, 1 + 2.0**-8, 1 + 3 * 2.0**-8, 1.0, np.inf], dtype=np.float32)
+    bits, out = (a.view(np.uint32) >> 16).astype(np.uint16), np.zeros(6, np.uint16)
+    call(function, kernel, {"n": 6, "A": bits, "B": b, "C": out})
+    found = (out.astype(np.uint32) << 16).view(np.float32)
+    # Ties go to even: 1 + 2^-8 to 1, and 2 + 6 * 2^-8 to 2 + 8 * 2^-8.
+    np.testing.assert_array_equal(found, np.array([1.5, 3.0, -1.0, 2.03125, np.nan, np.inf], np.float32))
 
 
 def test_a_call_from_user_code_brings_no_warning(tmp_path: Path, need_compiler: Any) -> None:

@@ -15,7 +15,7 @@ from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue
 from planish.library.gemm.edges import name_family
-from planish.library.gemm.microkernel import Layout, Tile
+from planish.library.gemm.microkernel import Layout, Tile, spell_update, zero
 from planish.library.vectors import Vectors
 from planish.schedule.combine import pack
 from planish.schedule.program import Program
@@ -26,7 +26,7 @@ from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import Simplify
 from planish.schedule.steps.loops import Split, Unroll
-from planish.schedule.steps.storage import PadDim
+from planish.schedule.steps.storage import PadDim, ReorderDims, SplitDim
 from planish.schedule.steps.values import FoldFactor
 
 LINE = 64
@@ -41,7 +41,7 @@ HEIGHT = 2016
 class Blocking:
     """The largest tile (`rows` by `vectors` registers), and the block around it: `depth` products are summed in a tile
     before C is touched, for `columns` of B and `height` rows of A. `step`: the rows of the tiles in use, where they are
-    fewer."""
+    fewer. Groups of products are counted as one."""
 
     rows: int
     vectors: int
@@ -61,7 +61,7 @@ class Blocking:
 
     @property
     def stride(self) -> int:
-        """The distance of two rows of a block of A in elements: not a power of two, which would map all to one set."""
+        """The distance of two rows of a block of A: not a power of two, which would map all to one set."""
         return self.depth + 4
 
 
@@ -69,22 +69,26 @@ def choose_blocking(vectors: Vectors, rows: int, count: int, level1: int, level2
     """The blocking for a tile of `rows` by `count` registers and caches of so many bytes: the tile's rows of A take a
     bit less than half of the first one, where they stay while B's rows pass by; a block of B takes three quarters of
     the second one (the analytical model of BLIS, with the two matrices exchanged)."""
-    size, width = vectors.type.size, count * vectors.lanes
+    size, width = vectors.product.left.size * vectors.product.group, count * vectors.lanes
     depth = max(64, int(0.45 * level1) // (rows * size) // 64 * 64)
     columns = max(width, int(0.75 * level2) // (depth * size) // width * width)
     return Blocking(rows, count, depth, columns, HEIGHT // rows * rows)
 
 
 def define_product(name: str, vectors: Vectors, first: bool) -> Kernel:
-    """The plain triple loop: C += alpha A B, or C = alpha A B (`first`), row-major with any distance between rows."""
-    t = vectors.type
-    clear = f"C[i, j] = 0.0:{t}" if first else ""
+    """The plain triple loop: C += alpha A B, or C = alpha A B (`first`), row-major with any distance between rows; k
+    counts groups of products."""
+    t, product = vectors.type, vectors.product
+    g = product.group
+    clear = f"C[i, j] = {zero(vectors)}" if first else ""
+    row, depth = ("p", "k") if g == 1 else (f"{g} * p + q", f"{g} * k")
+    update = spell_update(vectors, row, f"{row}, j")
+    update = update if g == 1 else f"for q in 0 .. {g} {{ {update} }}"
     return parse_kernel(
         f"kernel {name}(m, n, k, lda, ldb, ldc; alpha: {t};"
-        f" A: {t}[m, lda], B: {t}[k, ldb], C: {t}[m, ldc] distinct)"
-        " assume m >= 1 assume n >= 1 assume k >= 1 assume lda >= k assume ldb >= n assume ldc >= n"
-        " { for i in 0 .. m { for j in 0 .. n {"
-        f" {clear} for p in 0 .. k {{ C[i, j] += alpha * A[i, p] * B[p, j] }} }} }} }}"
+        f" A: {product.left}[m, lda], B: {product.right}[{depth}, ldb], C: {t}[m, ldc] distinct)"
+        f" assume m >= 1 assume n >= 1 assume k >= 1 assume lda >= {depth} assume ldb >= n assume ldc >= n"
+        f" {{ for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ {update} }} }} }} }}"
     )
 
 
@@ -102,10 +106,21 @@ def _cut(program: Program, blocking: Blocking, width: int, first: bool) -> Progr
 
 
 def make_packed(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool) -> Program:
-    """The product by blocks that are copied: rows of A one after the other, multiplied by alpha, and rows of B in
-    panels as wide as a tile. `tiles`: the kernels that do a tile."""
-    width, lanes = blocking.vectors * vectors.lanes, vectors.lanes
+    """The product by blocks that are copied: rows of A one after the other, and rows of B in panels as wide as a tile.
+    `tiles`: the kernels that do a tile."""
+    width = blocking.vectors * vectors.lanes
     program = pack(_cut(Program.of(definition, catalogue=tiles), blocking, width, first), "ir", "B", "b", width)
+    copy = _copy_elements if vectors.product.group == 1 else _copy_groups
+    program = copy(program, vectors, blocking)
+    for buffer in ("a: _", "b: _"):
+        while len(program.path(buffer)) > 1:
+            program = program.apply(LiftAlloc(buffer, 1, expand=False))
+    return _give_to_tiles(program, vectors, blocking, "rows", first)
+
+
+def _copy_elements(program: Program, vectors: Vectors, blocking: Blocking) -> Program:
+    """The copies by instructions, A's multiplied by alpha."""
+    width, lanes = blocking.vectors * vectors.lanes, vectors.lanes
     program = program.apply(
         Split("b_1", width, ("bq", "br"), "short"),
         Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
@@ -117,16 +132,29 @@ def make_packed(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles:
         PadDim("a: _", 1, blocking.stride - blocking.depth),
         Split("a_1", lanes, ("av", "al"), "cut"), Replace("al", vectors.name("scaled_copy")), Vectorise("al #2"),
     )  # fmt: skip
-    program = _fetch_ahead(program, vectors, "al", "A", "a_0")
-    for buffer in ("a: _", "b: _"):
-        while len(program.path(buffer)) > 1:
-            program = program.apply(LiftAlloc(buffer, 1, expand=False))
-    return _give_to_tiles(program, vectors, blocking, "rows", first)
+    return _fetch_ahead(program, vectors, "al", "A", "a_0")
+
+
+def _copy_groups(program: Program, vectors: Vectors, blocking: Blocking) -> Program:
+    """The copies with what is multiplied at a time lying together: groups of columns of B, rows of A as they are."""
+    group, lanes, width = vectors.product.group, vectors.lanes, blocking.vectors * vectors.lanes
+    program = program.apply(
+        SplitDim("b: _", 1, group), ReorderDims("b: _", (0, 1, 3, 2)),
+        Split("b_0", group, ("bg", "bs"), "perfect"), Reorder("bg", ("bg", "b_1", "bs")), Unroll("bs"),
+        Split("b_1", width, ("bq", "br"), "short"),
+        Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
+        Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("weave", vectors.product.right)),
+        Unroll("bv"),
+    )  # fmt: skip
+    return program.apply(
+        StageMem("jb", "A", "a", "scratch", clip=True),
+        PadDim("a: _", 1, (blocking.stride - blocking.depth) * group), Vectorise("a_1"),
+    )  # fmt: skip
 
 
 def _fetch_ahead(program: Program, vectors: Vectors, copy: str, array: str, rows: str) -> Program:
     """Fetch what a loop over rows will copy later, where a vector is a line of the cache."""
-    if vectors.lanes * vectors.type.size < LINE:
+    if vectors.width < LINE:
         return program
     return program.apply(Prefetch(copy, array, copy, f"{array}_later", vectors.name("prefetch"), AHEAD, rows))
 

@@ -21,6 +21,7 @@ from typing import Literal, assert_never
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
+from planish.ir.types import Type
 from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
@@ -37,7 +38,7 @@ Layout = Literal["columns", "rows", "plain"]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """How panels are laid out: as many rows of A and columns of B, and the length of A's rows."""
+    """How panels are laid out: as many rows of A and columns of B, and the length of A's rows in elements."""
 
     rows: int
     columns: int
@@ -50,8 +51,9 @@ class Tile:
 
     `masked`: the last vector is only used in part, how much of it is known when it runs. `first`: the product is
     stored, not added. `layout` says how A lies: in "columns" one after the other, each of as many elements as a panel
-    has rows; in "rows" of a constant length; or "plain", row-major with any distance between rows, and then the product
-    is multiplied by alpha. B lies in rows of a panel's length, or "plain" like A.
+    has rows; in "rows" of a constant length; or "plain", row-major with any distance between rows. B lies in rows of a
+    panel's length, or "plain" like A. Where an instruction sums groups of products, a group of a column of B lies
+    together, and k counts groups.
     """
 
     vectors_of: Vectors
@@ -70,7 +72,7 @@ class Tile:
     def name(self) -> str:
         """What the kernel is called."""
         v = self.vectors_of
-        words = ["ukr", v.extension, str(v.type), f"{self.rows}x{self.columns}"]
+        words = ["ukr", v.extension, v.product.name, f"{self.rows}x{self.columns}"]
         words += ["masked"] * self.masked + ["first"] * self.first + [self.layout] * (self.layout != "columns")
         return "_".join(words)
 
@@ -78,6 +80,16 @@ class Tile:
     def whole(self) -> int:
         """The columns whose vectors are always used as a whole."""
         return self.columns - self.vectors_of.lanes * self.masked
+
+    @property
+    def group(self) -> int:
+        """How many products an instruction adds to a sum."""
+        return self.vectors_of.product.group
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the sums are multiplied by alpha in the end: A is as it was given."""
+        return self.layout == "plain" or self.group > 1
 
     @property
     def by_lane(self) -> bool:
@@ -124,31 +136,55 @@ def define_micro(tile: Tile, panel: Panel | None = None) -> Kernel:
     if tile.by_stack and tile.layout == "plain":
         message = f"`{v.extension}` has no instruction that loads a part of a vector"
         raise PlanishError(Diagnostic("E0640", message, help='choose whole vectors, or the layout "columns"'))
+    if tile.group > 1 and tile.layout != "rows":
+        message = f"groups of {tile.group} products are summed of rows of A"
+        raise PlanishError(Diagnostic("E0641", message, help='choose the layout "rows"'))
     columns = [f"n > {tile.columns - v.lanes}", f"n <= {tile.columns}"] if tile.masked else [f"n == {tile.columns}"]
     return define_tile(tile, tile.name, [f"m == {tile.rows}", *columns], panel)
 
 
 def define_tile(tile: Tile, name: str, known: Sequence[str], panel: Panel | None = None) -> Kernel:
     """The triple loop over a tile of m rows and n columns, of which some conditions are known."""
-    t, panel = tile.vectors_of.type, panel or Panel(tile.rows, tile.columns)
-    sizes, scalars, at, b = "m, n, k, ldc", "", "A[i, p]", f"B: {t}[k, {panel.columns}] distinct"
+    v, panel = tile.vectors_of, panel or Panel(tile.rows, tile.columns)
+    left, right, t, g = v.product.left, v.product.right, v.type, tile.group
+    sizes, at, b = "m, n, k, ldc", "A[i, p]", f"B: {right}[k, {panel.columns}] distinct"
     match tile.layout:
         case "columns":
-            a, at = f"A: {t}[k, {panel.rows}] distinct", "A[p, i]"
-            known = ["k >= 1", "ldc >= n", *known]
+            a, at = f"A: {left}[k, {panel.rows}] distinct", "A[p, i]"
         case "rows":
-            a = f"A: {t}[m, {panel.depth}] distinct"
-            known = ["k >= 1", f"k <= {panel.depth}", "ldc >= n", *known]
+            a = f"A: {left}[m, {panel.depth}] distinct"
+            known = [f"{g} * k <= {panel.depth}", *known]
         case "plain":
-            sizes, scalars, at = "m, n, k, lda, ldb, ldc", f"alpha: {t};", "alpha * A[i, p]"
-            a, b = f"A: {t}[m, lda]", f"B: {t}[k, ldb]"
-            known = ["k >= 1", "ldc >= n", "ldb >= n", "lda >= k", *known]
+            sizes, a, b = "m, n, k, lda, ldb, ldc", f"A: {left}[m, lda]", f"B: {right}[k, ldb]"
+            known = ["ldb >= n", "lda >= k", *known]
         case _:
             assert_never(tile.layout)
-    clear = f"C[i, j] = 0.0:{t}" if tile.first else ""
-    nest = f"for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ C[i, j] += {at} * B[p, j] }} }} }}"
-    assumed = " ".join(f"assume {x}" for x in known)
+    update = f"C[i, j] += {'alpha * ' * tile.is_scaled}{at} * B[p, j]"
+    if g > 1:
+        b = f"B: {right}[k, {panel.columns}, {g}] distinct"
+        update = f"for q in 0 .. {g} {{ {spell_update(v, f'{g} * p + q', 'p, j, q')} }}"
+    clear = f"C[i, j] = {zero(v)}" if tile.first else ""
+    nest = f"for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ {update} }} }} }}"
+    assumed = " ".join(f"assume {x}" for x in ("k >= 1", "ldc >= n", *known))
+    scalars = f"alpha: {t};" * tile.is_scaled
     return parse_kernel(f"kernel {name}({sizes}; {scalars} {a}, {b}, C: {t}[m, ldc] distinct) {assumed} {{ {nest} }}")
+
+
+def spell_update(vectors: Vectors, row: str, column: str) -> str:
+    """C += alpha A B for one element, the factors made wider where the sums are: A's second subscript is `row`, those
+    of B are `column`."""
+    t, product = vectors.type, vectors.product
+
+    def wide(value: str, type: Type) -> str:
+        return value if type == t else f"{t}({value})"
+
+    left, right = wide(f"A[i, {row}]", product.left), wide(f"B[{column}]", product.right)
+    return f"C[i, j] += alpha * {left} * {right}" if product.left == t else f"C[i, j] += alpha * ({left} * {right})"
+
+
+def zero(vectors: Vectors) -> str:
+    """Nothing, as a value of the type of the sums."""
+    return f"{'0.0' if vectors.type.is_float else '0'}:{vectors.type}"
 
 
 def make_micro(tile: Tile, panel: Panel | None = None) -> Program:
@@ -172,9 +208,9 @@ def _keep_tile(program: Program, tile: Tile) -> Program:
     names += [("c_0", "oi")] * (tile.rows > 1) + [("c_1", "oj")]
     for old, new in names:
         program = program.apply(RenameLoop(old, new))
-    if tile.layout == "plain":
+    if tile.is_scaled:
         program = program.apply(FactorOut("c: _", "alpha"))
-    return program.apply(Reorder("i", ("p", "i", "j")))
+    return program.apply(Reorder("i", ("p", "i", "j", *(["q"] if tile.group > 1 else []))))
 
 
 def _fetch_operands(program: Program, tile: Tile) -> Program:
@@ -215,19 +251,21 @@ def _fill_vectors(program: Program, tile: Tile) -> Program:
 
 def _give_to_instructions(program: Program, tile: Tile) -> Program:
     """Every loop over lanes becomes an instruction."""
-    back = "scaled_" * (tile.layout == "plain") + ("store" if tile.first else "add_to")
-    padded = "masked_load" if tile.masked and tile.layout == "plain" else "load"
-    multiply = "fmadd_lane" if tile.by_lane else "fmadd_scalar"
-    loops = {"zl": "set", "l": multiply, "bl": "load" if tile.whole else padded}
-    loops |= {"al": "load"} if tile.by_lane else {}
+    v = tile.vectors_of
+    back = "scaled_" * tile.is_scaled + ("store" if tile.first else "add_to")
+    load = v.name("load") if tile.group == 1 else v.name("load_words", v.product.right)
+    padded = v.name("masked_load") if tile.masked and tile.layout == "plain" else load
+    multiply = v.name("fmadd_lane") if tile.by_lane else v.multiply
+    loops = {"zl": v.name("set"), "l": multiply, "bl": load if tile.whole else padded}
+    loops |= {"al": load} if tile.by_lane else {}
     loops |= {"dl": padded} if tile.masked and tile.whole else {}
     if tile.by_stack:
-        loops |= {"sl": "store"}
+        loops |= {"sl": v.name("store")}
     else:
-        loops |= {"ol": back} if tile.whole else {}
-        loops |= {"oj": f"masked_{back}"} if tile.masked else {}
-    for loop, operation in loops.items():
-        program = program.apply(Replace(loop, tile.vectors_of.name(operation)))
+        loops |= {"ol": v.name(back)} if tile.whole else {}
+        loops |= {"oj": v.name(f"masked_{back}")} if tile.masked else {}
+    for loop, instruction in loops.items():
+        program = program.apply(Replace(loop, instruction))
     return program
 
 
