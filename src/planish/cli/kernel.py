@@ -56,7 +56,7 @@ class Form(StrEnum):
     """How A lies."""
 
     columns = "columns"
-    rows = "rows"
+    strided = "strided"
     plain = "plain"
 
 
@@ -84,7 +84,10 @@ def kernel(
     nr: Annotated[
         int | None, typer.Option("--nr", min=1, help="Columns of the micro-kernel's tile.", show_default="the best")
     ] = None,
-    layout: Annotated[Form, typer.Option("--layout", help="How A lies for the micro-kernel.")] = Form.columns,
+    layout: Annotated[
+        Form | None,
+        typer.Option("--layout", help="How A lies for the micro-kernel.", show_default="columns where there are any"),
+    ] = None,
     first: Annotated[bool, typer.Option("--first", help="Store the products, do not add them to C.")] = False,
     convention: Annotated[
         Convention, typer.Option("--convention", help="How the micro-kernel is called.")
@@ -105,7 +108,8 @@ def kernel(
     if header:
         text = banner + _whole(vectors, machine, mr, nr, quiet)
     else:
-        tile = _tile(vectors, mr, nr, layout.value, first)
+        form: Layout = layout.value if layout else "columns" if vectors.product.group == 1 else "strided"
+        tile = _tile(vectors, mr, nr, form, first)
         made = make_micro(tile)
         if script:
             text = print_script(made.steps)

@@ -14,7 +14,7 @@ static void scale(ptrdiff_t n, const double *restrict x, double *restrict y)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -84,6 +84,7 @@ def emit_function(
     comment: str = "",
     reserved: Collection[str] = (),
     catalogue: Catalogue | None = None,
+    promised: bool = False,
 ) -> str:
     """The kernel as a `static` function of its sizes, scalars and arrays, in this order.
 
@@ -92,8 +93,9 @@ def emit_function(
     order of float reductions, `noalias` promises that no two arrays overlap, `reserved` are further names to avoid
     (the user's macros). Arrays of rank 2 and more are never `const`, since C11 does not convert pointers to arrays so;
     an argument of another but compatible type passes as `(void *)argument`. `catalogue` has the instructions that loops
-    are done by (those that come with Planish where None). PlanishError E0710 for arithmetic in bf16, E0711
-    where lanes of a register are touched but not by an instruction, E0713 for a `dram` array below the top level.
+    are done by (those that come with Planish where None). `promised`: the bounds that the kernel assumes for its sizes
+    hold in every call, and the compiler is told. PlanishError E0710 for arithmetic in bf16, E0711 where lanes of a
+    register are touched but not by an instruction, E0713 for a `dram` array below the top level.
     """
     if any(isinstance(x, Alloc) and _is_heap(x.array) for s in kernel.body.body for x in _below(s)):
         message = f"`{kernel.name}` takes a block of memory inside of a loop"
@@ -101,7 +103,7 @@ def emit_function(
         raise PlanishError(Diagnostic("E0713", message, kernel.span, advice))
     kernel = without_dead(kernel)
     check_lanes(kernel)
-    function = _Function(kernel, name, threads, strict, noalias, catalogue or shipped())
+    function = _Function(kernel, name, threads, strict, noalias, catalogue or shipped(), promised)
     function.reserve(frozenset(reserved))
     return function.text(comment)
 
@@ -111,7 +113,9 @@ def emit_callees(kernel: Kernel, catalogue: Catalogue | None = None, threads: bo
     texts = []
     for called in callees(kernel, catalogue):
         assert called.implementation is not None
-        text = emit_function(called.implementation, called.name, threads=threads, noalias=True, catalogue=catalogue)
+        text = emit_function(
+            called.implementation, called.name, threads=threads, noalias=True, catalogue=catalogue, promised=True
+        )
         # Within another function, gcc runs out of registers for what has just enough of them.
         innermost = not callees(called.implementation, catalogue)
         texts.append(text.replace("static ", "planish_apart static ", 1) if innermost else text)
@@ -121,6 +125,13 @@ def emit_callees(kernel: Kernel, catalogue: Catalogue | None = None, threads: bo
 def is_fallible(kernel: Kernel) -> bool:
     """Whether a kernel's function says that it had no memory."""
     return any(isinstance(x, Alloc) and _is_heap(x.array) for x in kernel.body.body)
+
+
+def _is_bound(condition: Expr, names: Set[str]) -> bool:
+    """Whether a condition compares one of some sizes with a constant."""
+    if not isinstance(condition, Compare) or not isinstance(condition.right, Const):
+        return False
+    return isinstance(condition.left, Var) and condition.left.name in names
 
 
 def _below(stmt: Stmt) -> Iterator[Stmt]:
@@ -180,6 +191,7 @@ class _Function:
     strict: bool
     noalias: bool
     catalogue: Catalogue
+    promised: bool
     spelt: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
@@ -234,6 +246,10 @@ class _Function:
         for name in [*kernel.sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)]:
             if name not in self.read | self.written:
                 self.lines.append(f"  (void){self.spelt[name]};")
+        if self.promised:
+            # Else what is only needed behind a loop may be made before it, and take a register in it.
+            bounds = [x for x in kernel.assumptions if _is_bound(x, self.read)]
+            self.lines += [f"  planish_promise({emit_expr(x, context)});" for x in bounds]
         self.allocate(heap, context)
         self.block(kernel.body, context, "  ")
         self.lines += [f"  {_release(x, self.spelt)}" for x in reversed(heap)]

@@ -128,6 +128,14 @@ _KEEP = """\
 #endif"""
 
 
+_PROMISE = """\
+/* What every call keeps: the compiler may count on it. */
+#if defined(__GNUC__)
+#define planish_promise(x) do { if (!(x)) __builtin_unreachable(); } while (0)
+#else
+#define planish_promise(x) ((void)0)
+#endif"""
+
 _FROM_BF16 = """\
 /* The value whose bf16 bits these are: the upper half of a float. */
 static inline float planish_from_bf16(uint16_t bits)
@@ -168,6 +176,7 @@ def _helpers() -> dict[str, str]:
         "planish_apart": _APART,
         "planish_word": _WORD,
         "planish_keep": _KEEP,
+        "planish_promise": _PROMISE,
         "planish_from_bf16": _FROM_BF16,
         "planish_to_bf16": _TO_BF16,
     }

@@ -55,9 +55,9 @@ class Blocking:
         """The rows of the tiles in use, at most those of the largest."""
         return self.step or self.rows
 
-    def tile(self, vectors: Vectors, layout: Layout, first: bool) -> Tile:
+    def tile(self, vectors: Vectors, layout: Layout, first: bool, scaled: bool = False) -> Tile:
         """The largest tile."""
-        return Tile(vectors, self.rows, self.vectors, first=first, layout=layout)
+        return Tile(vectors, self.rows, self.vectors, first=first, layout=layout, scaled=scaled)
 
     @property
     def stride(self) -> int:
@@ -75,17 +75,17 @@ def choose_blocking(vectors: Vectors, rows: int, count: int, level1: int, level2
     return Blocking(rows, count, depth, columns, HEIGHT // rows * rows)
 
 
-def define_product(name: str, vectors: Vectors, first: bool) -> Kernel:
-    """The plain triple loop: C += alpha A B, or C = alpha A B (`first`), row-major with any distance between rows; k
-    counts groups of products."""
+def define_product(name: str, vectors: Vectors, first: bool, scaled: bool = True) -> Kernel:
+    """The plain triple loop: C += alpha A B, or C = alpha A B (`first`), or without alpha (not `scaled`), row-major with
+    any distance between rows; k counts groups of products."""
     t, product = vectors.type, vectors.product
     g = product.group
     clear = f"C[i, j] = {zero(vectors)}" if first else ""
     row, depth = ("p", "k") if g == 1 else (f"{g} * p + q", f"{g} * k")
-    update = spell_update(vectors, row, f"{row}, j")
+    update = spell_update(vectors, f"i, {row}", f"{row}, j", scaled)
     update = update if g == 1 else f"for q in 0 .. {g} {{ {update} }}"
     return parse_kernel(
-        f"kernel {name}(m, n, k, lda, ldb, ldc; alpha: {t};"
+        f"kernel {name}(m, n, k, lda, ldb, ldc; {f'alpha: {t};' * scaled}"
         f" A: {product.left}[m, lda], B: {product.right}[{depth}, ldb], C: {t}[m, ldc] distinct)"
         f" assume m >= 1 assume n >= 1 assume k >= 1 assume lda >= {depth} assume ldb >= n assume ldc >= n"
         f" {{ for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ {update} }} }} }} }}"
@@ -106,21 +106,10 @@ def _cut(program: Program, blocking: Blocking, width: int, first: bool) -> Progr
 
 
 def make_packed(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool) -> Program:
-    """The product by blocks that are copied: rows of A one after the other, and rows of B in panels as wide as a tile.
-    `tiles`: the kernels that do a tile."""
-    width = blocking.vectors * vectors.lanes
-    program = pack(_cut(Program.of(definition, catalogue=tiles), blocking, width, first), "ir", "B", "b", width)
-    copy = _copy_elements if vectors.product.group == 1 else _copy_groups
-    program = copy(program, vectors, blocking)
-    for buffer in ("a: _", "b: _"):
-        while len(program.path(buffer)) > 1:
-            program = program.apply(LiftAlloc(buffer, 1, expand=False))
-    return _give_to_tiles(program, vectors, blocking, "rows", first)
-
-
-def _copy_elements(program: Program, vectors: Vectors, blocking: Blocking) -> Program:
-    """The copies by instructions, A's multiplied by alpha."""
+    """The product by blocks that are copied: rows of A one after the other, multiplied by alpha, and rows of B in
+    panels as wide as a tile. `tiles`: the kernels that do a tile."""
     width, lanes = blocking.vectors * vectors.lanes, vectors.lanes
+    program = _pack_columns(definition, vectors, blocking, tiles, first)
     program = program.apply(
         Split("b_1", width, ("bq", "br"), "short"),
         Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
@@ -132,12 +121,17 @@ def _copy_elements(program: Program, vectors: Vectors, blocking: Blocking) -> Pr
         PadDim("a: _", 1, blocking.stride - blocking.depth),
         Split("a_1", lanes, ("av", "al"), "cut"), Replace("al", vectors.name("scaled_copy")), Vectorise("al #2"),
     )  # fmt: skip
-    return _fetch_ahead(program, vectors, "al", "A", "a_0")
+    program = _lift(_fetch_ahead(program, vectors, "al", "A", "a_0"), "a: _", "b: _")
+    return _give_to_tiles(program, vectors, blocking, "rows", first)
 
 
-def _copy_groups(program: Program, vectors: Vectors, blocking: Blocking) -> Program:
-    """The copies with what is multiplied at a time lying together: groups of columns of B, rows of A as they are."""
+def make_woven(
+    definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool, scaled: bool, copied: bool
+) -> Program:
+    """The product where instructions add groups of products: B in panels in which a group of a column lies together, A
+    where it is, or copied into a block (`copied`)."""
     group, lanes, width = vectors.product.group, vectors.lanes, blocking.vectors * vectors.lanes
+    program = _pack_columns(definition, vectors, blocking, tiles, first)
     program = program.apply(
         SplitDim("b: _", 1, group), ReorderDims("b: _", (0, 1, 3, 2)),
         Split("b_0", group, ("bg", "bs"), "perfect"), Reorder("bg", ("bg", "b_1", "bs")), Unroll("bs"),
@@ -146,10 +140,27 @@ def _copy_groups(program: Program, vectors: Vectors, blocking: Blocking) -> Prog
         Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("weave", vectors.product.right)),
         Unroll("bv"),
     )  # fmt: skip
-    return program.apply(
-        StageMem("jb", "A", "a", "scratch", clip=True),
-        PadDim("a: _", 1, (blocking.stride - blocking.depth) * group), Vectorise("a_1"),
-    )  # fmt: skip
+    if copied:
+        program = program.apply(StageMem("jb", "A", "a", "scratch", clip=True))
+        further = (blocking.stride - blocking.depth) * group
+        program = _lift(program.apply(PadDim("a: _", 1, further), Vectorise("a_1")), "a: _")
+    return _give_to_tiles(_lift(program, "b: _"), vectors, blocking, "strided", first, scaled)
+
+
+def _pack_columns(
+    definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool
+) -> Program:
+    """Blocks and tiles of the loops, and a block of B copied into panels."""
+    width = blocking.vectors * vectors.lanes
+    return pack(_cut(Program.of(definition, catalogue=tiles), blocking, width, first), "ir", "B", "b", width)
+
+
+def _lift(program: Program, *buffers: str) -> Program:
+    """Buffers made once, outside of all loops."""
+    for buffer in buffers:
+        while len(program.path(buffer)) > 1:
+            program = program.apply(LiftAlloc(buffer, 1, expand=False))
+    return program
 
 
 def _fetch_ahead(program: Program, vectors: Vectors, copy: str, array: str, rows: str) -> Program:
@@ -166,10 +177,13 @@ def make_plain(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: 
     return _give_to_tiles(program, vectors, blocking, "plain", first)
 
 
-def _give_to_tiles(program: Program, vectors: Vectors, blocking: Blocking, layout: Layout, first: bool) -> Program:
+def _give_to_tiles(
+    program: Program, vectors: Vectors, blocking: Blocking, layout: Layout, first: bool, scaled: bool = False
+) -> Program:
     """The loops of a tile become calls; in the first block of k, of the kernel that stores."""
-    add = name_family(blocking.tile(vectors, layout, False))
+    add = name_family(blocking.tile(vectors, layout, False, scaled))
     if not first:
         return program.apply(Replace("ii", add))
     program = program.apply(Specialise("ii", "pb == 0"), Simplify())
-    return program.apply(Replace("ii", name_family(blocking.tile(vectors, layout, True))), Replace("ii #2", add))
+    store = name_family(blocking.tile(vectors, layout, True, scaled))
+    return program.apply(Replace("ii", store), Replace("ii #2", add))

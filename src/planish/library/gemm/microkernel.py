@@ -33,7 +33,7 @@ from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.storage import SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut
 
-Layout = Literal["columns", "rows", "plain"]
+Layout = Literal["columns", "rows", "strided", "plain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class Tile:
 
     `masked`: the last vector is only used in part, how much of it is known when it runs. `first`: the product is
     stored, not added. `layout` says how A lies: in "columns" one after the other, each of as many elements as a panel
-    has rows; in "rows" of a constant length; or "plain", row-major with any distance between rows. B lies in rows of a
-    panel's length, or "plain" like A. Where an instruction sums groups of products, a group of a column of B lies
-    together, and k counts groups.
+    has rows; in "rows" of a constant length; or "strided" or "plain", row-major with any distance between rows. B lies
+    in rows of a panel's length, or "plain" like A. Where an instruction sums groups of products, a group of a column of
+    B lies together, and k counts groups. `scaled`: the sums are multiplied by alpha in the end, as "plain" ones are.
     """
 
     vectors_of: Vectors
@@ -62,6 +62,7 @@ class Tile:
     masked: bool = False
     first: bool = False
     layout: Layout = "columns"
+    scaled: bool = False
 
     @property
     def columns(self) -> int:
@@ -73,7 +74,8 @@ class Tile:
         """What the kernel is called."""
         v = self.vectors_of
         words = ["ukr", v.extension, v.product.name, f"{self.rows}x{self.columns}"]
-        words += ["masked"] * self.masked + ["first"] * self.first + [self.layout] * (self.layout != "columns")
+        words += ["masked"] * self.masked + ["first"] * self.first + ["scaled"] * self.scaled
+        words += [self.layout] * (self.layout != "columns")
         return "_".join(words)
 
     @property
@@ -88,8 +90,8 @@ class Tile:
 
     @property
     def is_scaled(self) -> bool:
-        """Whether the sums are multiplied by alpha in the end: A is as it was given."""
-        return self.layout == "plain" or self.group > 1
+        """Whether the sums are multiplied by alpha in the end."""
+        return self.layout == "plain" or self.scaled
 
     @property
     def by_lane(self) -> bool:
@@ -136,9 +138,9 @@ def define_micro(tile: Tile, panel: Panel | None = None) -> Kernel:
     if tile.by_stack and tile.layout == "plain":
         message = f"`{v.extension}` has no instruction that loads a part of a vector"
         raise PlanishError(Diagnostic("E0640", message, help='choose whole vectors, or the layout "columns"'))
-    if tile.group > 1 and tile.layout != "rows":
-        message = f"groups of {tile.group} products are summed of rows of A"
-        raise PlanishError(Diagnostic("E0641", message, help='choose the layout "rows"'))
+    if tile.group > 1 and tile.layout != "strided":
+        message = f"products of {v.product.name} are not made of the layout `{tile.layout}`"
+        raise PlanishError(Diagnostic("E0641", message, help="choose the layout `strided`"))
     columns = [f"n > {tile.columns - v.lanes}", f"n <= {tile.columns}"] if tile.masked else [f"n == {tile.columns}"]
     return define_tile(tile, tile.name, [f"m == {tile.rows}", *columns], panel)
 
@@ -147,22 +149,24 @@ def define_tile(tile: Tile, name: str, known: Sequence[str], panel: Panel | None
     """The triple loop over a tile of m rows and n columns, of which some conditions are known."""
     v, panel = tile.vectors_of, panel or Panel(tile.rows, tile.columns)
     left, right, t, g = v.product.left, v.product.right, v.type, tile.group
-    sizes, at, b = "m, n, k, ldc", "A[i, p]", f"B: {right}[k, {panel.columns}] distinct"
+    sizes, row, column, b = "m, n, k, ldc", "i, p", "p, j", f"B: {right}[k, {panel.columns}] distinct"
     match tile.layout:
         case "columns":
-            a, at = f"A: {left}[k, {panel.rows}] distinct", "A[p, i]"
+            a, row = f"A: {left}[k, {panel.rows}] distinct", "p, i"
         case "rows":
             a = f"A: {left}[m, {panel.depth}] distinct"
-            known = [f"{g} * k <= {panel.depth}", *known]
+            known = [f"k <= {panel.depth}", *known]
+        case "strided":
+            sizes, a, known = "m, n, k, lda, ldc", f"A: {left}[m, lda]", [f"lda >= {g} * k", *known]
+            if g > 1:
+                row, column, b = f"i, {g} * p + q", "p, j, q", f"B: {right}[k, {panel.columns}, {g}] distinct"
         case "plain":
             sizes, a, b = "m, n, k, lda, ldb, ldc", f"A: {left}[m, lda]", f"B: {right}[k, ldb]"
             known = ["ldb >= n", "lda >= k", *known]
         case _:
             assert_never(tile.layout)
-    update = f"C[i, j] += {'alpha * ' * tile.is_scaled}{at} * B[p, j]"
-    if g > 1:
-        b = f"B: {right}[k, {panel.columns}, {g}] distinct"
-        update = f"for q in 0 .. {g} {{ {spell_update(v, f'{g} * p + q', 'p, j, q')} }}"
+    update = spell_update(v, row, column, tile.is_scaled)
+    update = update if g == 1 else f"for q in 0 .. {g} {{ {update} }}"
     clear = f"C[i, j] = {zero(v)}" if tile.first else ""
     nest = f"for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ {update} }} }} }}"
     assumed = " ".join(f"assume {x}" for x in ("k >= 1", "ldc >= n", *known))
@@ -170,16 +174,18 @@ def define_tile(tile: Tile, name: str, known: Sequence[str], panel: Panel | None
     return parse_kernel(f"kernel {name}({sizes}; {scalars} {a}, {b}, C: {t}[m, ldc] distinct) {assumed} {{ {nest} }}")
 
 
-def spell_update(vectors: Vectors, row: str, column: str) -> str:
-    """C += alpha A B for one element, the factors made wider where the sums are: A's second subscript is `row`, those
-    of B are `column`."""
+def spell_update(vectors: Vectors, row: str, column: str, scaled: bool = True) -> str:
+    """C += A B for one element, or alpha A B (`scaled`), the factors made wider where the sums are: A's subscripts are
+    `row`, those of B are `column`."""
     t, product = vectors.type, vectors.product
 
     def wide(value: str, type: Type) -> str:
         return value if type == t else f"{t}({value})"
 
-    left, right = wide(f"A[i, {row}]", product.left), wide(f"B[{column}]", product.right)
-    return f"C[i, j] += alpha * {left} * {right}" if product.left == t else f"C[i, j] += alpha * ({left} * {right})"
+    term = f"{wide(f'A[{row}]', product.left)} * {wide(f'B[{column}]', product.right)}"
+    if scaled:
+        term = f"alpha * {term}" if product.left == t else f"alpha * ({term})"
+    return f"C[i, j] += {term}"
 
 
 def zero(vectors: Vectors) -> str:

@@ -15,10 +15,10 @@ from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
 from planish.library.gemm.blocked import Blocking, choose_blocking, define_product, make_packed, make_plain
 from planish.library.gemm.edges import count_family, make_family, name_family
-from planish.library.gemm.microkernel import Layout, Tile, spell_update, zero
-from planish.library.gemm.rest import make_sums, name_sum
+from planish.library.gemm.grouped import list_grouped_tiles, make_grouped
+from planish.library.gemm.microkernel import Layout, Tile, spell_update
 from planish.library.vectors import Vectors
-from planish.schedule.program import Cursor, Program
+from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.instructions import Replace
 
@@ -47,19 +47,18 @@ class Variant:
 
 def define_gemm(name: str, vectors: Vectors) -> Kernel:
     """What the whole product computes; C is not read where beta is zero."""
-    t, product, none = vectors.type, vectors.product, zero(vectors)
-    one = none.replace("0", "1", 1)
-    add = f"for p in 0 .. k {{ {spell_update(vectors, 'p', 'p, j')} }}"
+    t = vectors.type
+    add = f"for p in 0 .. k {{ {spell_update(vectors, 'i, p', 'p, j')} }}"
 
     def nest(row: str, body: str) -> str:
         return f"for {row} in 0 .. m {{ for j in 0 .. n {{ {body} }} }}"
 
     return parse_kernel(
         f"kernel {name}(m, n, k, lda, ldb, ldc; alpha: {t}, beta: {t};"
-        f" A: {product.left}[m, lda], B: {product.right}[k, ldb], C: {t}[m, ldc] distinct)"
+        f" A: {t}[m, lda], B: {t}[k, ldb], C: {t}[m, ldc] distinct)"
         " assume lda >= k assume ldb >= n assume ldc >= n {"
-        f" if beta == {none} {{ {nest('i', f'C[i, j] = {none} {add}')} }} else {{"
-        f" if beta != {one} {{ {nest('r', 'C[r, j] *= beta')} }}"
+        f" if beta == 0.0:{t} {{ {nest('i', f'C[i, j] = 0.0:{t} {add}')} }} else {{"
+        f" if beta != 1.0:{t} {{ {nest('r', 'C[r, j] *= beta')} }}"
         f" {nest('i', add)} }} }}"
     )
 
@@ -115,14 +114,14 @@ def list_tiles(vectors: Vectors, blocking: Blocking) -> list[Tile]:
 
 
 def list_layouts(vectors: Vectors) -> tuple[Layout, ...]:
-    """How A may lie for a tile: where it is, only if a part of a vector can be loaded, and groups of B's columns need
-    not lie together."""
-    return ("rows", "plain") if vectors.has("masked_load") and vectors.product.group == 1 else ("rows",)
+    """How A may lie for a tile: where it is, only if a part of a vector can be loaded."""
+    return ("rows", "plain") if vectors.has("masked_load") else ("rows",)
 
 
 def count_kernels(vectors: Vectors, rows: int, count: int) -> int:
     """How many kernels `make_gemm` makes for tiles of `rows` by `count` registers, and tells of."""
-    tiles = list_tiles(vectors, Blocking(rows, count, 0, 0, 0))
+    grouped = vectors.product.group > 1
+    tiles = list_grouped_tiles(vectors, rows, count) if grouped else list_tiles(vectors, Blocking(rows, count, 0, 0, 0))
     return sum(count_family(tile.rows, tile.vectors) for tile in tiles)
 
 
@@ -131,10 +130,12 @@ def make_gemm(
 ) -> tuple[Program, Catalogue]:
     """The product with tiles of `rows` by `count` registers, and all kernels that it calls. `tell` hears what is being
     made."""
+    if vectors.product.group > 1:
+        return make_grouped(name, vectors, rows, count, level1, level2, tell)
     blocking = choose_blocking(vectors, rows, count, level1, level2)
     made: list[Instruction] = []
     for tile in list_tiles(vectors, blocking):
-        made += make_family(tile, blocking.stride * vectors.product.group, tell)
+        made += make_family(tile, blocking.stride, tell)
     tiles = Catalogue().with_instructions(made)
     variants = list_variants(vectors, blocking)
     for variant, first in ((v, f) for v in variants for f in (True, False)):
@@ -142,20 +143,12 @@ def make_gemm(
             definition = define_product(_name(name, variant, first), vectors, first)
             make = make_packed if variant.packed else make_plain
             made.append(make_callable(definition, make(definition, vectors, variant.blocking, tiles, first)))
-    group = vectors.product.group
-    if group > 1:
-        made += make_sums(name, vectors, {first: _name(name, variants[-1], first) for first in (True, False)}, made)
     catalogue = Catalogue().with_instructions(made)
     program = Program.of(define_gemm(name, vectors), catalogue=catalogue)
     for first in (False, True):
         called = {x.name: _name(name, x, first) for x in variants if not x.single}
         called |= {x.name: name_family(x.blocking.tile(vectors, "plain", first)) for x in variants if x.single}
-        loop = program.find("i" if first else "i #2")
-        program = program.apply(Specialise(loop, f"m >= 1 && n >= 1 && k >= {group}"))
-        if group > 1:
-            program = program.apply(Replace(loop, name_sum(name, first)))
-        else:
-            program = _choose(program, loop, variants, called)
+        program = _choose(program, variants, called, first)
     return program, catalogue
 
 
@@ -163,8 +156,11 @@ def _name(name: str, variant: Variant, first: bool) -> str:
     return f"{name}_{variant.name}{'_first' if first else ''}"
 
 
-def _choose(program: Program, loop: Cursor, variants: Sequence[Variant], called: Mapping[str, str]) -> Program:
-    """A product's loops given to the kernels that do them; `called`: the kernel of each variant."""
+def _choose(program: Program, variants: Sequence[Variant], called: Mapping[str, str], first: bool) -> Program:
+    """The product's loops, the first ones in the text or the second ones, given to the kernels that do them; `called`:
+    the kernel of each variant."""
+    loop = program.find("i" if first else "i #2")
+    program = program.apply(Specialise(loop, "m >= 1 && n >= 1 && k >= 1"))
     for variant in variants:
         if variant.condition:
             program = program.apply(Specialise(loop, variant.condition))
