@@ -7,6 +7,7 @@ $ planish kernel gemm --header -o sgemm.h
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -21,8 +22,10 @@ from planish.emit.blis import emit_blis
 from planish.emit.kernel_file import emit_file
 from planish.ir.types import BY_NAME
 from planish.isa.shipped import shipped
+from planish.library.gemm.functions import Request, make_functions
 from planish.library.gemm.microkernel import Layout, Tile, choose_tile, make_micro
-from planish.library.gemm.whole import count_kernels, make_gemm
+from planish.library.gemm.operands import OPS, Op
+from planish.library.gemm.whole import count_kernels
 from planish.library.vectors import Vectors, choose_vectors
 from planish.schedule.script import print_script
 from planish.target.load import load_target
@@ -44,6 +47,23 @@ class ElementType(StrEnum):
     f16 = "f16"
     f32 = "f32"
     f64 = "f64"
+
+
+class Transposed(StrEnum):
+    """Which operands lie transposed."""
+
+    nn = "nn"
+    nt = "nt"
+    tn = "tn"
+    tt = "tt"
+    all = "all"
+
+
+class Order(StrEnum):
+    """Whether matrices lie row by row or column by column."""
+
+    row = "row"
+    column = "column"
 
 
 class Form(StrEnum):
@@ -82,6 +102,15 @@ def kernel(
         Convention, typer.Option("--convention", help="How the micro-kernel is called.")
     ] = Convention.planish,
     header: Annotated[bool, typer.Option("--header", help="The whole product as a header of its own.")] = False,
+    op: Annotated[
+        list[Transposed] | None,
+        typer.Option("--op", help="Whether A and B lie as they are (n) or transposed (t); may be given many times."),
+    ] = None,
+    order: Annotated[
+        Order, typer.Option("--order", help="column: also functions for matrices of columns.")
+    ] = Order.row,
+    batch: Annotated[bool, typer.Option("--batch", help="Also functions for many products of one size.")] = False,
+    threads: Annotated[bool, typer.Option("--threads", help="Also functions that run on threads (OpenMP).")] = False,
     script: Annotated[bool, typer.Option("--script", help="Print the micro-kernel's schedule instead.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
 ) -> int:
@@ -95,7 +124,8 @@ def kernel(
     vectors = choose_vectors(machine, BY_NAME[dtype.value])
     banner = f"{MADE_BY} {VERSION}: {name.value} of {dtype.value} for {machine.name}; it belongs to you. */\n"
     if header:
-        text = banner + _whole(vectors, machine, mr, nr, quiet)
+        request = Request(_ops(op or ()), order is Order.column, batch, threads)
+        text = banner + _whole(vectors, machine, mr, nr, request, quiet)
     else:
         tile = _tile(vectors, mr, nr, layout.value, first)
         made = make_micro(tile)
@@ -125,7 +155,14 @@ def _tile(vectors: Vectors, rows: int | None, columns: int | None, layout: Layou
     return Tile(vectors, rows or best[0], count, masked, first, layout)
 
 
-def _whole(vectors: Vectors, machine: Machine, rows: int | None, columns: int | None, quiet: bool) -> str:
+def _ops(asked: Sequence[Transposed]) -> tuple[Op, ...]:
+    """The products that are asked for, each once."""
+    return tuple(x for x in OPS if x in asked or Transposed.all in asked) or ("nn",)
+
+
+def _whole(
+    vectors: Vectors, machine: Machine, rows: int | None, columns: int | None, request: Request, quiet: bool
+) -> str:
     best = choose_tile(vectors)
     count = best[1] if columns is None else max(1, columns // vectors.lanes)
     name = {16: "hgemm", 32: "sgemm", 64: "dgemm"}[vectors.type.bits]
@@ -137,5 +174,6 @@ def _whole(vectors: Vectors, machine: Machine, rows: int | None, columns: int | 
             progress.finish()
 
         caches = (machine.cache(1).share, machine.cache(2).share)
-        program, made = make_gemm(f"planish_{name}", vectors, rows or best[0], count, *caches, step)
-        return emit_file(program.kernel, shipped().joined(made), header=True)
+        programs, made = make_functions(f"planish_{name}", vectors, rows or best[0], count, *caches, request, step)
+        kernels = (x.kernel for x in programs)
+        return emit_file(*kernels, catalogue=shipped().joined(made), header=True, threads=request.threads)

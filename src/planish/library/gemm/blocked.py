@@ -16,6 +16,7 @@ from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue
 from planish.library.gemm.edges import name_family
 from planish.library.gemm.microkernel import Layout, Tile
+from planish.library.gemm.operands import Op, Operands
 from planish.library.vectors import Vectors
 from planish.schedule.combine import pack
 from planish.schedule.program import Program
@@ -75,21 +76,23 @@ def choose_blocking(vectors: Vectors, rows: int, count: int, level1: int, level2
     return Blocking(rows, count, depth, columns, HEIGHT // rows * rows)
 
 
-def define_product(name: str, vectors: Vectors, first: bool) -> Kernel:
-    """The plain triple loop: C += alpha A B, or C = alpha A B (`first`), row-major with any distance between rows."""
-    t = vectors.type
+def define_product(name: str, vectors: Vectors, first: bool, op: Op = "nn", empty: bool = False) -> Kernel:
+    """The plain triple loop: C += alpha A B, or C = alpha A B (`first`), row-major with any distance between rows.
+    `empty`: sizes may be zero."""
+    t, operands = vectors.type, Operands(op)
     clear = f"C[i, j] = 0.0:{t}" if first else ""
+    known = ([] if empty else ["m >= 1", "n >= 1", "k >= 1"]) + [*operands.known, "ldc >= n"]
+    assumed = " ".join(f"assume {x}" for x in known)
     return parse_kernel(
-        f"kernel {name}(m, n, k, lda, ldb, ldc; alpha: {t};"
-        f" A: {t}[m, lda], B: {t}[k, ldb], C: {t}[m, ldc] distinct)"
-        " assume m >= 1 assume n >= 1 assume k >= 1 assume lda >= k assume ldb >= n assume ldc >= n"
-        " { for i in 0 .. m { for j in 0 .. n {"
-        f" {clear} for p in 0 .. k {{ C[i, j] += alpha * A[i, p] * B[p, j] }} }} }} }}"
+        f"kernel {name}(m, n, k, lda, ldb, ldc; alpha: {t}; {operands.declare(str(t))}, C: {t}[m, ldc] distinct)"
+        f" {assumed} {{ for i in 0 .. m {{ for j in 0 .. n {{"
+        f" {clear} for p in 0 .. k {{ C[i, j] += alpha * {operands.at_a} * {operands.at_b} }} }} }} }}"
     )
 
 
-def _cut(program: Program, blocking: Blocking, width: int, first: bool) -> Program:
+def cut(program: Program, vectors: Vectors, blocking: Blocking, first: bool) -> Program:
     """Blocks and tiles of all three loops: pb, pi over k; ib, ir, ii over rows; jb, jr, jj over columns."""
+    width = blocking.vectors * vectors.lanes
     program = program.apply(Split("p", blocking.depth, ("pb", "pi"), "short"))
     if first:
         program = program.apply(Sink("C[_] = _"))
@@ -104,24 +107,39 @@ def _cut(program: Program, blocking: Blocking, width: int, first: bool) -> Progr
 def make_packed(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool) -> Program:
     """The product by blocks that are copied: rows of A one after the other, multiplied by alpha, and rows of B in
     panels as wide as a tile. `tiles`: the kernels that do a tile."""
-    width, lanes = blocking.vectors * vectors.lanes, vectors.lanes
-    program = pack(_cut(Program.of(definition, catalogue=tiles), blocking, width, first), "ir", "B", "b", width)
-    program = program.apply(
+    program = cut(Program.of(definition, catalogue=tiles), vectors, blocking, first)
+    program = copy_rows(copy_panels(program, vectors, blocking), vectors, blocking)
+    return give_to_tiles(share_buffers(program), vectors, blocking, "rows", first)
+
+
+def copy_panels(program: Program, vectors: Vectors, blocking: Blocking) -> Program:
+    """A block of B in panels as wide as a tile, copied by vectors."""
+    width = blocking.vectors * vectors.lanes
+    program = pack(program, "ir", "B", "b", width).apply(
         Split("b_1", width, ("bq", "br"), "short"),
         Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
-        Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("copy")),
+        Split("br", vectors.lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("copy")),
     )  # fmt: skip
-    program = _fetch_ahead(program, vectors, "bl", "B", "b_0").apply(Unroll("bv"), Vectorise("br"))
+    return _fetch_ahead(program, vectors, "bl", "B", "b_0").apply(Unroll("bv"), Vectorise("br"))
+
+
+def copy_rows(program: Program, vectors: Vectors, blocking: Blocking) -> Program:
+    """Rows of a block of A one after the other, multiplied by alpha, copied by vectors."""
     program = program.apply(
         StageMem("jb", "A", "a", "scratch", clip=True), FoldFactor("a: _", "alpha"),
         PadDim("a: _", 1, blocking.stride - blocking.depth),
-        Split("a_1", lanes, ("av", "al"), "cut"), Replace("al", vectors.name("scaled_copy")), Vectorise("al #2"),
+        Split("a_1", vectors.lanes, ("av", "al"), "cut"),
+        Replace("al", vectors.name("scaled_copy")), Vectorise("al #2"),
     )  # fmt: skip
-    program = _fetch_ahead(program, vectors, "al", "A", "a_0")
+    return _fetch_ahead(program, vectors, "al", "A", "a_0")
+
+
+def share_buffers(program: Program) -> Program:
+    """The blocks' memory made once, outside of all loops."""
     for buffer in ("a: _", "b: _"):
-        while len(program.path(buffer)) > 1:
+        while program.has(buffer) and len(program.path(buffer)) > 1:
             program = program.apply(LiftAlloc(buffer, 1, expand=False))
-    return _give_to_tiles(program, vectors, blocking, "rows", first)
+    return program
 
 
 def _fetch_ahead(program: Program, vectors: Vectors, copy: str, array: str, rows: str) -> Program:
@@ -133,12 +151,11 @@ def _fetch_ahead(program: Program, vectors: Vectors, copy: str, array: str, rows
 
 def make_plain(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool) -> Program:
     """The product where A and B lie: nothing is copied. `tiles`: the kernels that do a tile."""
-    width = blocking.vectors * vectors.lanes
-    program = _cut(Program.of(definition, catalogue=tiles), blocking, width, first)
-    return _give_to_tiles(program, vectors, blocking, "plain", first)
+    program = cut(Program.of(definition, catalogue=tiles), vectors, blocking, first)
+    return give_to_tiles(program, vectors, blocking, "plain", first)
 
 
-def _give_to_tiles(program: Program, vectors: Vectors, blocking: Blocking, layout: Layout, first: bool) -> Program:
+def give_to_tiles(program: Program, vectors: Vectors, blocking: Blocking, layout: Layout, first: bool) -> Program:
     """The loops of a tile become calls; in the first block of k, of the kernel that stores."""
     add = name_family(blocking.tile(vectors, layout, False))
     if not first:

@@ -1,0 +1,84 @@
+"""The functions of a header: products of operands that lie as they do or transposed, in either order, many at a time,
+or on threads.
+
+>>> request = Request(ops=("nn", "nt"), column=True, batch=True)
+>>> request.rows
+('nn', 'nt', 'tn')
+>>> [request.name("sgemm", op, word) for op in request.ops for word in request.words]
+['sgemm', 'sgemm_column', 'sgemm_batch', 'sgemm_nt', 'sgemm_nt_column', 'sgemm_nt_batch']
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planish.core.telling import Tell, keep_quiet
+from planish.isa.instruction import Catalogue, Instruction
+from planish.library.gemm.around import exchange, make_batch, make_column
+from planish.library.gemm.blocked import Blocking, choose_blocking
+from planish.library.gemm.operands import Op, Operands
+from planish.library.gemm.threads import make_threads
+from planish.library.gemm.transposed import make_transposed_products
+from planish.library.gemm.whole import make_products, make_tiles, make_whole
+from planish.library.vectors import Vectors
+from planish.schedule.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which functions there are to be for each pair of operands: that of rows in any case, and what is asked for."""
+
+    ops: tuple[Op, ...] = ("nn",)
+    column: bool = False
+    batch: bool = False
+    threads: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the names of a pair's functions end with."""
+        return ("", *(x for x in ("column", "batch", "threads") if getattr(self, x)))
+
+    @property
+    def rows(self) -> tuple[Op, ...]:
+        """The products of matrices of rows that are needed: those of columns are made of them."""
+        exchanged = tuple(map(exchange, self.ops)) if self.column else ()
+        return tuple(dict.fromkeys((*self.ops, *exchanged)))
+
+    def name(self, product: str, op: Op, word: str) -> str:
+        """What a function is called."""
+        own = Operands(op).name(product)
+        return f"{own}_{word}" if word else own
+
+
+def make_functions(
+    name: str, vectors: Vectors, rows: int, count: int, level1: int, level2: int, request: Request,
+    tell: Tell = keep_quiet,
+) -> tuple[list[Program], Catalogue]:  # fmt: skip
+    """The functions, with tiles of `rows` by `count` registers, and all kernels that they call. `tell` hears what is
+    being made."""
+    blocking = choose_blocking(vectors, rows, count, level1, level2)
+    made = make_tiles(vectors, blocking, tell)
+    tiles = Catalogue().with_instructions(made)
+    for op in request.rows:
+        made += _make_products(Operands(op).name(name), vectors, blocking, tiles, op)
+    known, programs = Catalogue().with_instructions(made), []
+    for op, word in ((op, word) for op in request.ops for word in request.words):
+        own, product = request.name(name, op, word), Operands(op).name(name)
+        match word:
+            case "column":
+                programs.append(make_column(own, Operands(exchange(op)).name(name), vectors, known, op))
+            case "batch":
+                programs.append(make_batch(own, product, vectors, known, op))
+            case "threads":
+                program, shares = make_threads(own, product, vectors, blocking, known, op)
+                programs.append(program)
+                made += shares
+            case _:
+                programs.append(make_whole(own, vectors, made, op))
+    return programs, Catalogue().with_instructions(made)
+
+
+def _make_products(name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, op: Op) -> list[Instruction]:
+    if op == "nn":
+        return make_products(name, vectors, blocking, tiles)
+    return make_transposed_products(name, vectors, blocking, tiles, op)
