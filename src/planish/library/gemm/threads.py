@@ -9,11 +9,11 @@
 >>> rows, _, _ = make_shares("q", "p", v, Blocking(14, 2, 384, 512, 2016), known, "nn", first=False)
 >>> print(print_kernel(rows.implementation).partition("{")[2])
 <BLANKLINE>
-  for it in 0 .. (m + 167) // 168 parallel {
-    for ii in 0 .. min(168, m - 168 * it) as p_add {
+  for it in 0 .. (m + 111) // 112 parallel {
+    for ii in 0 .. min(112, m - 112 * it) as p_add {
       for j in 0 .. n {
         for p in 0 .. k {
-          C[168 * it + ii, j] += alpha * A[168 * it + ii, p] * B[p, j]
+          C[112 * it + ii, j] += alpha * A[112 * it + ii, p] * B[p, j]
         }
       }
     }
@@ -41,7 +41,7 @@ from planish.schedule.steps.loops import Split
 
 ALONE = 1 << 18
 """So many products at most are summed by one thread: to wake the others would take longer than it saves."""
-ROWS, COLUMNS = 12, 8
+ROWS, COLUMNS = 8, 4
 """The tiles in the rows, or in the columns, that a thread does at a time: what it copies has to be worth it."""
 
 

@@ -1,6 +1,8 @@
 """The whole product C = alpha A B + beta C for sizes that are known when it runs: which loops are run for which sizes.
 
-    program, catalogue = make_gemm("sgemm", find_vectors("avx512", F32), 14, 2, level1=48 << 10, level2=1 << 20)
+    made = make_tiles(vectors, blocking)
+    made += make_products("sgemm", vectors, blocking, Catalogue().with_instructions(made))
+    program = make_whole("sgemm", vectors, made)
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
-from planish.library.gemm.blocked import Blocking, choose_blocking, define_product, make_packed, make_plain
+from planish.library.gemm.blocked import Blocking, define_product, make_packed, make_plain
 from planish.library.gemm.edges import count_family, make_family, name_family
 from planish.library.gemm.microkernel import Layout, Tile
 from planish.library.gemm.operands import Op, Operands
@@ -119,20 +121,9 @@ def list_layouts(vectors: Vectors) -> tuple[Layout, ...]:
 
 
 def count_kernels(vectors: Vectors, rows: int, count: int) -> int:
-    """How many kernels `make_gemm` makes for tiles of `rows` by `count` registers, and tells of."""
+    """How many kernels of tiles `make_tiles` makes for `rows` by `count` registers, and tells of."""
     tiles = list_tiles(vectors, Blocking(rows, count, 0, 0, 0))
     return sum(count_family(tile.rows, tile.vectors) for tile in tiles)
-
-
-def make_gemm(
-    name: str, vectors: Vectors, rows: int, count: int, level1: int, level2: int, tell: Tell = keep_quiet
-) -> tuple[Program, Catalogue]:
-    """The product with tiles of `rows` by `count` registers, and all kernels that it calls. `tell` hears what is being
-    made."""
-    blocking = choose_blocking(vectors, rows, count, level1, level2)
-    made = make_tiles(vectors, blocking, tell)
-    made += make_products(name, vectors, blocking, Catalogue().with_instructions(made))
-    return make_whole(name, vectors, made), Catalogue().with_instructions(made)
 
 
 def make_tiles(vectors: Vectors, blocking: Blocking, tell: Tell = keep_quiet) -> list[Instruction]:
