@@ -18,6 +18,7 @@ from planish.cli.exits import OK, guarded
 from planish.cli.files import MADE_BY, check_writable, write_files
 from planish.cli.options import Target
 from planish.cli.progress import show_progress
+from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.blis import emit_blis
 from planish.emit.kernel_file import emit_file
 from planish.ir.types import BY_NAME
@@ -118,8 +119,12 @@ def kernel(
 
     A micro-kernel adds to a tile of C what columns of A and rows of B give; tiles whose columns are no multiple of a
     vector's lanes are for any number of columns up to that. The header has one function,
-    NAME(m, n, k, lda, ldb, ldc, alpha, beta, A, B, C), for row-major matrices.
+    NAME(m, n, k, lda, ldb, ldc, alpha, beta, A, B, C), for row-major matrices; more of them with --op, --order, --batch
+    and --threads.
     """
+    if not header and (op or order is Order.column or batch or threads):
+        message = "--op, --order, --batch and --threads are for the whole product"
+        raise PlanishError(Diagnostic("E0642", message, help="ask for it with --header"))
     machine = load_target(target)
     vectors = choose_vectors(machine, BY_NAME[dtype.value])
     banner = f"{MADE_BY} {VERSION}: {name.value} of {dtype.value} for {machine.name}; it belongs to you. */\n"
