@@ -23,10 +23,9 @@ from planish.emit.blis import emit_blis
 from planish.emit.kernel_file import emit_file
 from planish.ir.types import BY_NAME
 from planish.isa.shipped import shipped
-from planish.library.gemm.functions import Request, make_functions
+from planish.library.gemm.functions import Request, count_kernels, make_functions
 from planish.library.gemm.microkernel import Layout, Tile, choose_tile, make_micro
 from planish.library.gemm.operands import OPS, Op
-from planish.library.gemm.whole import count_kernels
 from planish.library.vectors import Vectors, choose_vectors
 from planish.schedule.script import print_script
 from planish.target.load import load_target
@@ -73,6 +72,7 @@ class Form(StrEnum):
     columns = "columns"
     rows = "rows"
     plain = "plain"
+    turned = "turned"
 
 
 class Convention(StrEnum):
@@ -171,7 +171,7 @@ def _whole(
     best = choose_tile(vectors)
     count = best[1] if columns is None else max(1, columns // vectors.lanes)
     name = {16: "hgemm", 32: "sgemm", 64: "dgemm"}[vectors.type.bits]
-    with show_progress(count_kernels(vectors, rows or best[0], count), quiet) as progress:
+    with show_progress(count_kernels(request, vectors, rows or best[0], count), quiet) as progress:
         progress.start(name)
 
         def step(message: str) -> None:

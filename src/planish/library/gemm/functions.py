@@ -16,10 +16,12 @@ from planish.core.telling import Tell, keep_quiet
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.gemm.around import exchange, make_batch, make_column
 from planish.library.gemm.blocked import Blocking, choose_blocking
+from planish.library.gemm.edges import count_family
+from planish.library.gemm.microkernel import Tile
 from planish.library.gemm.operands import Op, Operands
 from planish.library.gemm.threads import make_threads
-from planish.library.gemm.transposed import make_transposed_products
-from planish.library.gemm.whole import make_products, make_tiles, make_whole
+from planish.library.gemm.transposed import list_turned, make_transposed_products
+from planish.library.gemm.whole import list_tiles, make_products, make_tiles, make_whole
 from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 
@@ -50,6 +52,18 @@ class Request:
         return f"{own}_{word}" if word else own
 
 
+def list_largest(request: Request, vectors: Vectors, blocking: Blocking) -> list[Tile]:
+    """The largest tile of each family of micro-kernels that the functions need."""
+    turned = list_turned(vectors, blocking) if any(Operands(x).transposed_a for x in request.rows) else []
+    return [*list_tiles(vectors, blocking), *turned]
+
+
+def count_kernels(request: Request, vectors: Vectors, rows: int, count: int) -> int:
+    """How many kernels of tiles `make_functions` makes for tiles of `rows` by `count` registers, and tells of."""
+    largest = list_largest(request, vectors, Blocking(rows, count, 0, 0, 0))
+    return sum(count_family(tile.rows, tile.vectors) for tile in largest)
+
+
 def make_functions(
     name: str, vectors: Vectors, rows: int, count: int, level1: int, level2: int, request: Request,
     tell: Tell = keep_quiet,
@@ -57,7 +71,7 @@ def make_functions(
     """The functions, with tiles of `rows` by `count` registers, and all kernels that they call. `tell` hears what is
     being made."""
     blocking = choose_blocking(vectors, rows, count, level1, level2)
-    made = make_tiles(vectors, blocking, tell)
+    made = make_tiles(list_largest(request, vectors, blocking), blocking, tell)
     tiles = Catalogue().with_instructions(made)
     for op in request.rows:
         made += _make_products(Operands(op).name(name), vectors, blocking, tiles, op)

@@ -32,7 +32,7 @@ from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.storage import SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut
 
-Layout = Literal["columns", "rows", "plain"]
+Layout = Literal["columns", "rows", "plain", "turned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ class Tile:
     `masked`: the last vector is only used in part, how much of it is known when it runs. `first`: the product is
     stored, not added. `layout` says how A lies: in "columns" one after the other, each of as many elements as a panel
     has rows; in "rows" of a constant length; or "plain", row-major with any distance between rows, and then the product
-    is multiplied by alpha. B lies in rows of a panel's length, or "plain" like A.
+    is multiplied by alpha; "turned": transposed, otherwise like "plain". B lies in rows of a panel's length, or is
+    row-major with any distance where A lies "plain" or "turned".
     """
 
     vectors_of: Vectors
@@ -73,6 +74,11 @@ class Tile:
         words = ["ukr", v.extension, str(v.type), f"{self.rows}x{self.columns}"]
         words += ["masked"] * self.masked + ["first"] * self.first + [self.layout] * (self.layout != "columns")
         return "_".join(words)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether A and B are used where they lie."""
+        return self.layout in ("plain", "turned")
 
     @property
     def whole(self) -> int:
@@ -121,7 +127,7 @@ def define_micro(tile: Tile, panel: Panel | None = None) -> Kernel:
     if tile.rows < 1 or tile.vectors < 1 or tile.registers > v.registers:
         message = f"a tile of {tile.rows} x {tile.columns} takes {tile.registers} registers of {v.memory}"
         raise PlanishError(Diagnostic("E0641", message, help=f"there are {v.registers}: choose a smaller one"))
-    if tile.by_stack and tile.layout == "plain":
+    if tile.by_stack and tile.in_place:
         message = f"`{v.extension}` has no instruction that loads a part of a vector"
         raise PlanishError(Diagnostic("E0640", message, help='choose whole vectors, or the layout "columns"'))
     columns = [f"n > {tile.columns - v.lanes}", f"n <= {tile.columns}"] if tile.masked else [f"n == {tile.columns}"]
@@ -139,10 +145,11 @@ def define_tile(tile: Tile, name: str, known: Sequence[str], panel: Panel | None
         case "rows":
             a = f"A: {t}[m, {panel.depth}] distinct"
             known = ["k >= 1", f"k <= {panel.depth}", "ldc >= n", *known]
-        case "plain":
-            sizes, scalars, at = "m, n, k, lda, ldb, ldc", f"alpha: {t};", "alpha * A[i, p]"
-            a, b = f"A: {t}[m, lda]", f"B: {t}[k, ldb]"
-            known = ["k >= 1", "ldc >= n", "ldb >= n", "lda >= k", *known]
+        case "plain" | "turned":
+            sizes, scalars = "m, n, k, lda, ldb, ldc", f"alpha: {t};"
+            row, place, longer = ("m", "A[i, p]", "k") if tile.layout == "plain" else ("k", "A[p, i]", "m")
+            at, a, b = f"alpha * {place}", f"A: {t}[{row}, lda]", f"B: {t}[k, ldb]"
+            known = ["k >= 1", "ldc >= n", "ldb >= n", f"lda >= {longer}", *known]
         case _:
             assert_never(tile.layout)
     clear = f"C[i, j] = 0.0:{t}" if tile.first else ""
@@ -172,7 +179,7 @@ def _keep_tile(program: Program, tile: Tile) -> Program:
     names += [("c_0", "oi")] * (tile.rows > 1) + [("c_1", "oj")]
     for old, new in names:
         program = program.apply(RenameLoop(old, new))
-    if tile.layout == "plain":
+    if tile.in_place:
         program = program.apply(FactorOut("c: _", "alpha"))
     return program.apply(Reorder("i", ("p", "i", "j")))
 
@@ -196,7 +203,7 @@ def _fill_vectors(program: Program, tile: Tile) -> Program:
             program = program.apply(Peel("bj", whole), RenameLoop("bj #2", "dj"))
             parts.append("dj")
         # First those that write what the others would read.
-        program = program.apply(Widen("dj" if whole else "bj", tile.columns, zero=tile.layout == "plain"))
+        program = program.apply(Widen("dj" if whole else "bj", tile.columns, zero=tile.in_place))
         program = program.apply(Widen("zj", tile.columns), Widen("j", tile.columns))
     if tile.by_stack:
         program = program.apply(StageMem("oi" if dimension else "oj", "c", "s"), RenameLoop(f"s_{dimension}", "sj"))
@@ -215,8 +222,8 @@ def _fill_vectors(program: Program, tile: Tile) -> Program:
 
 def _give_to_instructions(program: Program, tile: Tile) -> Program:
     """Every loop over lanes becomes an instruction."""
-    back = "scaled_" * (tile.layout == "plain") + ("store" if tile.first else "add_to")
-    padded = "masked_load" if tile.masked and tile.layout == "plain" else "load"
+    back = "scaled_" * tile.in_place + ("store" if tile.first else "add_to")
+    padded = "masked_load" if tile.masked and tile.in_place else "load"
     multiply = "fmadd_lane" if tile.by_lane else "fmadd_scalar"
     loops = {"zl": "set", "l": multiply, "bl": "load" if tile.whole else padded}
     loops |= {"al": "load"} if tile.by_lane else {}

@@ -4,7 +4,7 @@ product.
 >>> from planish.ir.types import F32
 >>> from planish.library.vectors import find_vectors
 >>> [x.name for x in list_transposed(find_vectors("avx512", F32), Blocking(14, 2, 384, 512, 2016), "nt")]
-['beside', 'packed']
+['small', 'packed']
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from planish.library.gemm.blocked import (
     give_to_tiles,
     share_buffers,
 )
-from planish.library.gemm.microkernel import Layout
+from planish.library.gemm.microkernel import Layout, Tile
 from planish.library.gemm.operands import Op, Operands
-from planish.library.gemm.whole import SMALL, Variant, list_layouts, make_choices, name_variant
+from planish.library.gemm.whole import SMALL, Variant, list_layouts, list_variants, make_choices, name_variant
 from planish.library.vectors import Vectors
 from planish.poly.affine import constant_of
 from planish.schedule.combine import pack
@@ -46,36 +46,45 @@ def make_transposed_products(
     """The kernels of all variants for operands of which one is transposed, and those that choose one of them."""
     made: list[Instruction] = []
     variants = list_transposed(vectors, blocking, op)
-    for variant, first in ((v, f) for v in variants for f in (True, False)):
+    for variant, first in ((v, f) for v in variants for f in (True, False) if not v.single):
         definition = define_product(name_variant(name, variant, first), vectors, first, op)
         made.append(make_callable(definition, make_transposed(definition, vectors, variant, tiles, first, op)))
     return [*made, *make_choices(name, vectors, variants, tiles.with_instructions(made), op)]
 
 
+def list_turned(vectors: Vectors, blocking: Blocking) -> list[Tile]:
+    """The largest tiles for an A that lies transposed and is used where it is."""
+    if "plain" not in list_layouts(vectors):
+        return []
+    return [blocking.tile(vectors, "turned", first) for first in (True, False)]
+
+
 def list_transposed(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Variant, ...]:
-    """The ways to run the loops: where only one operand has to be turned round, a small product uses the other one
-    where it lies."""
+    """The ways to run the loops: a small product copies nothing but a B that has to be turned round."""
     packed = Variant("packed", "", blocking, True)
-    if op == "tt" or "plain" not in list_layouts(vectors):
+    if "plain" not in list_layouts(vectors):
         return (packed,)
-    return Variant("beside", f"m * n * k <= {SMALL}", blocking), packed
+    if Operands(op).transposed_b:
+        return Variant("small", f"m * n * k <= {SMALL}", blocking), packed
+    # There are no flat tiles for an A that lies transposed.
+    largest = blocking.rows, blocking.vectors
+    return tuple(x for x in list_variants(vectors, blocking) if (x.blocking.rows, x.blocking.vectors) == largest)
 
 
 def make_transposed(
     definition: Kernel, vectors: Vectors, variant: Variant, tiles: Catalogue, first: bool, op: Op
 ) -> Program:
-    """A product by blocks that are copied: both, or only what is transposed if the variant is not `packed`."""
+    """A product by blocks that are copied: both, or only a transposed B if the variant is not `packed`."""
     operands, blocking = Operands(op), variant.blocking
     program = cut(Program.of(definition, catalogue=tiles), vectors, blocking, first)
     if operands.transposed_b:
         program = _turn_panels(program, vectors, blocking)
     elif variant.packed:
         program = copy_panels(program, vectors, blocking)
-    if operands.transposed_a:
-        program = _turn_rows(program, vectors, blocking, variant.packed)
-    elif variant.packed:
-        program = copy_rows(program, vectors, blocking)
-    layout: Layout = "rows" if variant.packed else "plain"
+    layout: Layout = "turned" if operands.transposed_a else "plain"
+    if variant.packed:
+        program = (_turn_rows if operands.transposed_a else copy_rows)(program, vectors, blocking)
+        layout = "rows"
     return give_to_tiles(share_buffers(program), vectors, blocking, layout, first)
 
 
@@ -89,19 +98,17 @@ def _turn_panels(program: Program, vectors: Vectors, blocking: Blocking) -> Prog
     return _turn_squares(program, vectors, ("bl", "bm"), "transpose")
 
 
-def _turn_rows(program: Program, vectors: Vectors, blocking: Blocking, scaled: bool) -> Program:
-    """Rows of a block of A, which are columns in memory, one after the other, multiplied by alpha if `scaled`."""
+def _turn_rows(program: Program, vectors: Vectors, blocking: Blocking) -> Program:
+    """Rows of a block of A, which are columns in memory, one after the other, multiplied by alpha."""
     lanes = vectors.lanes
-    program = program.apply(StageMem("jb", "A", "a", "scratch", clip=True))
-    if scaled:
-        program = program.apply(FoldFactor("a: _", "alpha"))
     program = program.apply(
+        StageMem("jb", "A", "a", "scratch", clip=True), FoldFactor("a: _", "alpha"),
         ReorderDims("a: _", (1, 0)), PadDim("a: _", 1, blocking.stride - blocking.depth),
         Split("a_0", lanes, ("ay", "al"), "short"), Split("a_1", lanes, ("ax", "am"), "short"),
         # What is written stays in the first cache until its lines are whole.
         Reorder("ay", ("ax", "ay", "al", "am")),
     )  # fmt: skip
-    return _turn_squares(program, vectors, ("al", "am"), "scaled_transpose" if scaled else "transpose")
+    return _turn_squares(program, vectors, ("al", "am"), "scaled_transpose")
 
 
 def _turn_squares(program: Program, vectors: Vectors, loops: tuple[str, str], operation: str) -> Program:

@@ -1,6 +1,6 @@
 """The whole product C = alpha A B + beta C for sizes that are known when it runs: which loops are run for which sizes.
 
-    made = make_tiles(vectors, blocking)
+    made = make_tiles(list_tiles(vectors, blocking), blocking)
     made += make_products("sgemm", vectors, blocking, Catalogue().with_instructions(made))
     program = make_whole("sgemm", vectors, made)
 """
@@ -16,7 +16,7 @@ from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
 from planish.library.gemm.blocked import Blocking, define_product, make_packed, make_plain
-from planish.library.gemm.edges import count_family, make_family, name_family
+from planish.library.gemm.edges import make_family, name_family
 from planish.library.gemm.microkernel import Layout, Tile
 from planish.library.gemm.operands import Op, Operands
 from planish.library.vectors import Vectors
@@ -120,15 +120,9 @@ def list_layouts(vectors: Vectors) -> tuple[Layout, ...]:
     return ("rows", "plain") if vectors.has("masked_load") else ("rows",)
 
 
-def count_kernels(vectors: Vectors, rows: int, count: int) -> int:
-    """How many kernels of tiles `make_tiles` makes for `rows` by `count` registers, and tells of."""
-    tiles = list_tiles(vectors, Blocking(rows, count, 0, 0, 0))
-    return sum(count_family(tile.rows, tile.vectors) for tile in tiles)
-
-
-def make_tiles(vectors: Vectors, blocking: Blocking, tell: Tell = keep_quiet) -> list[Instruction]:
-    """The kernels of all tiles that there have to be. `tell` hears what is being made."""
-    return [x for tile in list_tiles(vectors, blocking) for x in make_family(tile, blocking.stride, tell)]
+def make_tiles(largest: Iterable[Tile], blocking: Blocking, tell: Tell = keep_quiet) -> list[Instruction]:
+    """The kernels of all tiles up to some largest ones. `tell` hears what is being made."""
+    return [x for tile in largest for x in make_family(tile, blocking.stride, tell)]
 
 
 def make_products(name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue) -> list[Instruction]:
@@ -151,7 +145,8 @@ def make_choices(
     made = []
     for first in (True, False):
         called = {x.name: name_variant(name, x, first) for x in variants if not x.single}
-        called |= {x.name: name_family(x.blocking.tile(vectors, "plain", first)) for x in variants if x.single}
+        layout: Layout = "turned" if Operands(op).transposed_a else "plain"
+        called |= {x.name: name_family(x.blocking.tile(vectors, layout, first)) for x in variants if x.single}
         definition = define_product(name_part(name, first), vectors, first, op, empty=True)
         made.append(make_callable(definition, _choose(Program.of(definition, catalogue=known), variants, called)))
     return made
