@@ -113,7 +113,8 @@ def test_the_whole_product(target: str, element: str, tile: tuple[int, int], tmp
     defined = zip(("NAME", "LEFT", "RIGHT", "SUM", "IS_BF16"), values, strict=True)
     (tmp_path / "check.c").write_text(CHECK)
     flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fopenmp-simd", "-Wno-unused-function"]
-    command = [*compiler, *flags, *(f"-D{name}={value}" for name, value in defined), str(tmp_path / "check.c"), "-o", str(tmp_path / "check")]
+    defines = [f"-D{name}={value}" for name, value in defined]
+    command = [*compiler, *flags, *defines, str(tmp_path / "check.c"), "-o", str(tmp_path / "check")]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr[:2000]
     done = subprocess.run([*emulator, str(tmp_path / "check")], capture_output=True, text=True, timeout=300)

@@ -7,6 +7,7 @@ $ planish kernel gemm --header -o sgemm.h
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -17,11 +18,13 @@ from planish.cli.exits import OK, guarded
 from planish.cli.files import MADE_BY, check_writable, write_files
 from planish.cli.options import Target
 from planish.cli.progress import show_progress
+from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.blis import emit_blis
 from planish.emit.kernel_file import emit_file
 from planish.isa.shipped import shipped
+from planish.library.gemm.functions import Request, count_kernels, make_functions
 from planish.library.gemm.microkernel import Layout, Tile, choose_tile, make_micro
-from planish.library.gemm.whole import count_kernels, make_gemm
+from planish.library.gemm.operands import OPS, Op
 from planish.library.vectors import PRODUCTS, Vectors, choose_vectors
 from planish.schedule.script import print_script
 from planish.target.load import load_target
@@ -52,12 +55,30 @@ PREFIXES = {"f16": "h", "f32": "s", "f64": "d", "bf16": "b", "i16": "i16", "u8s8
 """How the whole product's name begins, by the type."""
 
 
+class Transposed(StrEnum):
+    """Which operands lie transposed."""
+
+    nn = "nn"
+    nt = "nt"
+    tn = "tn"
+    tt = "tt"
+    all = "all"
+
+
+class Order(StrEnum):
+    """Whether matrices lie row by row or column by column."""
+
+    row = "row"
+    column = "column"
+
+
 class Form(StrEnum):
     """How A lies."""
 
     columns = "columns"
     strided = "strided"
     plain = "plain"
+    turned = "turned"
 
 
 class Convention(StrEnum):
@@ -93,6 +114,15 @@ def kernel(
         Convention, typer.Option("--convention", help="How the micro-kernel is called.")
     ] = Convention.planish,
     header: Annotated[bool, typer.Option("--header", help="The whole product as a header of its own.")] = False,
+    op: Annotated[
+        list[Transposed] | None,
+        typer.Option("--op", help="Whether A and B lie as they are (n) or transposed (t); may be given many times."),
+    ] = None,
+    order: Annotated[
+        Order, typer.Option("--order", help="column: also functions for matrices of columns.")
+    ] = Order.row,
+    batch: Annotated[bool, typer.Option("--batch", help="Also functions for many products of one size.")] = False,
+    threads: Annotated[bool, typer.Option("--threads", help="Also functions that run on threads (OpenMP).")] = False,
     script: Annotated[bool, typer.Option("--script", help="Print the micro-kernel's schedule instead.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
 ) -> int:
@@ -100,13 +130,18 @@ def kernel(
 
     A micro-kernel adds to a tile of C what columns of A and rows of B give; tiles whose columns are no multiple of a
     vector's lanes are for any number of columns up to that. The header has one function,
-    NAME(m, n, k, lda, ldb, ldc, alpha, beta, A, B, C), for row-major matrices.
+    NAME(m, n, k, lda, ldb, ldc, alpha, beta, A, B, C), for row-major matrices; more of them with --op, --order, --batch
+    and --threads.
     """
+    if not header and (op or order is Order.column or batch or threads):
+        message = "--op, --order, --batch and --threads are for the whole product"
+        raise PlanishError(Diagnostic("E0642", message, help="ask for it with --header"))
     machine = load_target(target)
     vectors = choose_vectors(machine, PRODUCTS[dtype.value])
     banner = f"{MADE_BY} {VERSION}: {name.value} of {dtype.value} for {machine.name}; it belongs to you. */\n"
     if header:
-        text = banner + _whole(vectors, machine, mr, nr, quiet)
+        request = Request(_ops(op or ()), order is Order.column, batch, threads)
+        text = banner + _whole(vectors, machine, mr, nr, request, quiet)
     else:
         form: Layout = layout.value if layout else "columns" if vectors.product.group == 1 else "strided"
         tile = _tile(vectors, mr, nr, form, first)
@@ -137,11 +172,18 @@ def _tile(vectors: Vectors, rows: int | None, columns: int | None, layout: Layou
     return Tile(vectors, rows or best[0], count, masked, first, layout)
 
 
-def _whole(vectors: Vectors, machine: Machine, rows: int | None, columns: int | None, quiet: bool) -> str:
+def _ops(asked: Sequence[Transposed]) -> tuple[Op, ...]:
+    """The products that are asked for, each once."""
+    return tuple(x for x in OPS if x in asked or Transposed.all in asked) or ("nn",)
+
+
+def _whole(
+    vectors: Vectors, machine: Machine, rows: int | None, columns: int | None, request: Request, quiet: bool
+) -> str:
     best = choose_tile(vectors)
     count = best[1] if columns is None else max(1, columns // vectors.lanes)
     name = f"{PREFIXES[vectors.product.name]}gemm"
-    with show_progress(count_kernels(vectors, rows or best[0], count), quiet) as progress:
+    with show_progress(count_kernels(request, vectors, rows or best[0], count), quiet) as progress:
         progress.start(name)
 
         def step(message: str) -> None:
@@ -149,5 +191,6 @@ def _whole(vectors: Vectors, machine: Machine, rows: int | None, columns: int | 
             progress.finish()
 
         caches = (machine.cache(1).share, machine.cache(2).share)
-        program, made = make_gemm(f"planish_{name}", vectors, rows or best[0], count, *caches, step)
-        return emit_file(program.kernel, shipped().joined(made), header=True)
+        programs, made = make_functions(f"planish_{name}", vectors, rows or best[0], count, *caches, request, step)
+        kernels = (x.kernel for x in programs)
+        return emit_file(*kernels, catalogue=shipped().joined(made), header=True, threads=request.threads)

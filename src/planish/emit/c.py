@@ -14,7 +14,7 @@ static void scale(ptrdiff_t n, const double *restrict x, double *restrict y)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -108,16 +108,16 @@ def emit_function(
     return function.text(comment)
 
 
-def emit_callees(kernel: Kernel, catalogue: Catalogue | None = None, threads: bool = False) -> list[str]:
-    """The functions of the kernels that a kernel calls; PlanishError as of `emit_function`."""
+def emit_callees(kernels: Iterable[Kernel], catalogue: Catalogue | None = None, threads: bool = False) -> list[str]:
+    """The functions of the kernels that some kernels call; PlanishError as of `emit_function`."""
     texts = []
-    for called in callees(kernel, catalogue):
+    for called in callees(kernels, catalogue):
         assert called.implementation is not None
         text = emit_function(
             called.implementation, called.name, threads=threads, noalias=True, catalogue=catalogue, promised=True
         )
         # Within another function, gcc runs out of registers for what has just enough of them.
-        innermost = not callees(called.implementation, catalogue)
+        innermost = not callees((called.implementation,), catalogue)
         texts.append(text.replace("static ", "planish_apart static ", 1) if innermost else text)
     return texts
 

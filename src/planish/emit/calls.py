@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Load
 from planish.ir.nest import PLAIN_MEMORIES, Alloc, Assign, For, Kernel, Reduce, Stmt
@@ -20,22 +22,26 @@ from planish.isa.shipped import shipped
 def headers_of(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[str, ...]:
     """The headers that the instructions of a kernel need."""
     known = catalogue or shipped()
-    called = [x.implementation for x in callees(kernel, known) if x.implementation is not None]
+    called = [x.implementation for x in callees((kernel,), known) if x.implementation is not None]
     loops = [x for body in (kernel, *called) for x in walk(body.body) if isinstance(x, For) and x.facts.instruction]
     return tuple(sorted({known.instruction(x.facts.instruction).header for x in loops} - {""}))
 
 
-def callees(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[Instruction, ...]:
-    """The kernels that a kernel calls, and those that they call, each once, after those that it needs."""
-    known = catalogue or shipped()
+def callees(kernels: Iterable[Kernel], catalogue: Catalogue | None = None) -> tuple[Instruction, ...]:
+    """The kernels that some kernels call, and those that they call, each once, after those that it needs."""
     out: dict[str, Instruction] = {}
+    for kernel in kernels:
+        _add_callees(kernel, catalogue or shipped(), out)
+    return tuple(out.values())
+
+
+def _add_callees(kernel: Kernel, known: Catalogue, out: dict[str, Instruction]) -> None:
     for stmt in walk(kernel.body):
-        if isinstance(stmt, For) and stmt.facts.instruction:
+        if isinstance(stmt, For) and stmt.facts.instruction not in ("", *out):
             called = known.instruction(stmt.facts.instruction)
             if called.implementation is not None:
-                out |= {x.name: x for x in callees(called.implementation, known)}
+                _add_callees(called.implementation, known, out)
                 out[called.name] = called
-    return tuple(out.values())
 
 
 def check_lanes(kernel: Kernel) -> None:

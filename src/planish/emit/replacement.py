@@ -57,7 +57,7 @@ def replace_region(
         kernel, name, threads=threads, strict=strict, noalias=True, comment=comment, reserved=reserved,
         catalogue=catalogue,
     )  # fmt: skip
-    text = "\n".join([*emit_callees(kernel, catalogue, threads), text])
+    text = "\n".join([*emit_callees((kernel,), catalogue, threads), text])
     names = dict(region.names)
     guards = [emit_guard(a, names) for a in scop.kernel.assumptions]
     negative = scop.context.subtract(negative_sizes(scop)).gist(scop.context)

@@ -255,6 +255,9 @@ def _simplify(expr: Expr, known: Known) -> Expr:
             return _logical(op, left, right)
         case Unary(op="not", operand=operand):
             return _negated(operand, expr)
+        # Exact for floats as well.
+        case Binary(op="mul", left=Const(value=1), right=other) | Binary(op="mul", left=other, right=Const(value=1)):
+            return other
         case Select(condition=Const(value=value), then=then, otherwise=otherwise):
             return then if value else otherwise
         case Select(then=then, otherwise=otherwise) if then == otherwise and type_of(then) == INDEX:

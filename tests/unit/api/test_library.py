@@ -1,7 +1,8 @@
-"""The library's product in place of the plain triple loop of a C file: found by the matcher, checked beside it."""
+"""The library's product in place of the plain triple loops of a C file: found by the matcher, checked beside them."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 
 import planish
 from planish.ir.types import F32
-from planish.isa.instruction import Catalogue
+from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
 from planish.library.gemm.blocked import Blocking, define_product, make_packed
 from planish.library.gemm.edges import make_family
 from planish.library.vectors import find_vectors
+from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import Assume
 
@@ -27,7 +29,21 @@ void gemm(int m, int n, int k, float alpha, const float *A, int lda, const float
 """
 
 
-def test_the_triple_loop_of_a_c_file_is_done_by_the_library(tmp_path: Path) -> None:
+# Matrices of columns, the operands as a programmer writes them who thinks of the result's columns.
+OF_COLUMNS = """
+void gemm(int m, int n, int k, float alpha, const float *A, int lda, const float *B, int ldb, float *C, int ldc) {
+  for (int r = 0; r < m; r++)
+    for (int s = 0; s < n; s++)
+      for (int t = 0; t < k; t++)
+        C[s * ldc + r] += alpha * B[s * ldb + t] * A[t * lda + r];
+}
+"""
+SIZES = ((1, 1, 1), (5, 17, 70), (9, 33, 129), (0, 4, 4))
+
+
+@pytest.fixture(scope="module")
+def product() -> list[Instruction]:
+    """The kernel `product`, and those that it calls."""
     known = Path("/proc/cpuinfo")
     if not known.exists() or "avx512f" not in known.read_text().split():
         pytest.skip("this processor has no avx512f")
@@ -35,18 +51,36 @@ def test_the_triple_loop_of_a_c_file_is_done_by_the_library(tmp_path: Path) -> N
     made = make_family(blocking.tile(vectors, "rows", False), blocking.stride)
     definition = define_product("product", vectors, False)
     tiles = Catalogue().with_instructions(made)
-    made.append(make_callable(definition, make_packed(definition, vectors, blocking, tiles, False)))
-    program = planish.program(GEMM, instructions=made)
+    return [*made, make_callable(definition, make_packed(definition, vectors, blocking, tiles, False))]
+
+
+def test_the_triple_loop_of_a_c_file_is_done_by_the_library(product: list[Instruction], tmp_path: Path) -> None:
+    program = planish.program(GEMM, instructions=product)
     with pytest.raises(planish.PlanishError, match="E0632.*wants"):
         program.apply(Replace("r", "product"))
     program = program.apply(Assume("m >= 1 && n >= 1 && k >= 1"), Replace("r", "product"))
     run = planish.compile(GEMM, script=program, cache=planish.Cache(tmp_path))
     assert run.report.transformed and "_mm512_fmadd_ps" in run.source
     rng = np.random.default_rng(1)
-    for m, n, k in ((1, 1, 1), (5, 17, 70), (9, 33, 129), (0, 4, 4)):
+    for m, n, k in SIZES:
         a, b = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((m, k + 1), (k, n + 2)))
         c = rng.integers(-4, 5, (m, n + 3)).astype(np.float32)
         expected = c.copy()
         expected[:, :n] += 2 * (a[:, :k] @ b[:, :n])
         run(m, n, k, 2.0, a, k + 1, b, n + 2, c, n + 3)
+        assert (c == expected).all()
+
+
+def test_matrices_of_columns_are_done_with_the_operands_exchanged(product: list[Instruction], tmp_path: Path) -> None:
+    program = planish.program(OF_COLUMNS, instructions=product)
+    program = program.apply(Assume("m >= 1 && n >= 1 && k >= 1"), Reorder("r", ("s", "r")), Replace("s", "product"))
+    run = planish.compile(OF_COLUMNS, script=program, cache=planish.Cache(tmp_path))
+    assert run.report.transformed and re.search(r"product\(n, m, k, ldb, lda, ldc, alpha, .*B.*A.*C", run.source)
+    rng = np.random.default_rng(1)
+    for m, n, k in SIZES:
+        a, b = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((k, m + 1), (n, k + 2)))
+        c = rng.integers(-4, 5, (n, m + 3)).astype(np.float32)
+        expected = c.copy()
+        expected[:, :m] += 2 * (b[:, :k] @ a[:, :m])
+        run(m, n, k, 2.0, a, m + 1, b, k + 2, c, m + 3)
         assert (c == expected).all()

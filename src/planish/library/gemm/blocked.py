@@ -9,13 +9,15 @@ Blocking(rows=14, vectors=2, depth=384, columns=512, height=2016, step=0)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue
 from planish.library.gemm.edges import name_family
-from planish.library.gemm.microkernel import Layout, Tile, spell_update, zero
+from planish.library.gemm.microkernel import Layout, Tile
+from planish.library.gemm.operands import Op, Operands, spell_number, spell_term
 from planish.library.vectors import Vectors
 from planish.schedule.combine import pack
 from planish.schedule.program import Program
@@ -26,7 +28,7 @@ from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import Simplify
 from planish.schedule.steps.loops import Split, Unroll
-from planish.schedule.steps.storage import PadDim, ReorderDims, SplitDim
+from planish.schedule.steps.storage import PadDim
 from planish.schedule.steps.values import FoldFactor
 
 LINE = 64
@@ -75,25 +77,33 @@ def choose_blocking(vectors: Vectors, rows: int, count: int, level1: int, level2
     return Blocking(rows, count, depth, columns, HEIGHT // rows * rows)
 
 
-def define_product(name: str, vectors: Vectors, first: bool, scaled: bool = True) -> Kernel:
-    """The plain triple loop: C += alpha A B, or C = alpha A B (`first`), or without alpha (not `scaled`), row-major with
-    any distance between rows; k counts groups of products."""
-    t, product = vectors.type, vectors.product
-    g = product.group
-    clear = f"C[i, j] = {zero(vectors)}" if first else ""
-    row, depth = ("p", "k") if g == 1 else (f"{g} * p + q", f"{g} * k")
-    update = spell_update(vectors, f"i, {row}", f"{row}, j", scaled)
-    update = update if g == 1 else f"for q in 0 .. {g} {{ {update} }}"
+def define_product(
+    name: str, vectors: Vectors, first: bool, op: Op = "nn", empty: bool = False, scaled: bool = True
+) -> Kernel:
+    """The plain triple loop: C += alpha A B, or C = alpha A B (`first`), or without alpha (not `scaled`), with any
+    distance between rows. `empty`: sizes may be zero."""
+    operands = Operands(op)
+    known = ([] if empty else ["m >= 1", "n >= 1", f"k >= {vectors.product.group}"]) + [*operands.known, "ldc >= n"]
+    update = f"C[i, j] += {spell_term(vectors.product, operands.at_a, operands.at_b, scaled)}"
+    return define_loops(name, vectors, first, scaled, operands.declare(vectors.product), known, update)
+
+
+def define_loops(
+    name: str, vectors: Vectors, first: bool, scaled: bool, operands: str, known: Sequence[str], update: str
+) -> Kernel:
+    """The triple loop around an `update`, with the declaration of the operands and what is known of the sizes."""
+    t = vectors.type
+    clear = f"C[i, j] = {spell_number(0, vectors.product)}" if first else ""
+    assumed = " ".join(f"assume {x}" for x in known)
     return parse_kernel(
-        f"kernel {name}(m, n, k, lda, ldb, ldc; {f'alpha: {t};' * scaled}"
-        f" A: {product.left}[m, lda], B: {product.right}[{depth}, ldb], C: {t}[m, ldc] distinct)"
-        f" assume m >= 1 assume n >= 1 assume k >= 1 assume lda >= {depth} assume ldb >= n assume ldc >= n"
-        f" {{ for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ {update} }} }} }} }}"
+        f"kernel {name}(m, n, k, lda, ldb, ldc; {f'alpha: {t};' * scaled} {operands}, C: {t}[m, ldc] distinct)"
+        f" {assumed} {{ for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ {update} }} }} }} }}"
     )
 
 
-def _cut(program: Program, blocking: Blocking, width: int, first: bool) -> Program:
+def cut(program: Program, vectors: Vectors, blocking: Blocking, first: bool) -> Program:
     """Blocks and tiles of all three loops: pb, pi over k; ib, ir, ii over rows; jb, jr, jj over columns."""
+    width = blocking.vectors * vectors.lanes
     program = program.apply(Split("p", blocking.depth, ("pb", "pi"), "short"))
     if first:
         program = program.apply(Sink("C[_] = _"))
@@ -108,57 +118,37 @@ def _cut(program: Program, blocking: Blocking, width: int, first: bool) -> Progr
 def make_packed(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool) -> Program:
     """The product by blocks that are copied: rows of A one after the other, multiplied by alpha, and rows of B in
     panels as wide as a tile. `tiles`: the kernels that do a tile."""
-    width, lanes = blocking.vectors * vectors.lanes, vectors.lanes
-    program = _pack_columns(definition, vectors, blocking, tiles, first)
-    program = program.apply(
+    program = cut(Program.of(definition, catalogue=tiles), vectors, blocking, first)
+    program = copy_rows(copy_panels(program, vectors, blocking), vectors, blocking)
+    return give_to_tiles(share_buffers(program), vectors, blocking, "rows", first)
+
+
+def copy_panels(program: Program, vectors: Vectors, blocking: Blocking) -> Program:
+    """A block of B in panels as wide as a tile, copied by vectors."""
+    width = blocking.vectors * vectors.lanes
+    program = pack(program, "ir", "B", "b", width).apply(
         Split("b_1", width, ("bq", "br"), "short"),
         Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
-        Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("copy")),
+        Split("br", vectors.lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("copy")),
     )  # fmt: skip
-    program = _fetch_ahead(program, vectors, "bl", "B", "b_0").apply(Unroll("bv"), Vectorise("br"))
+    return _fetch_ahead(program, vectors, "bl", "B", "b_0").apply(Unroll("bv"), Vectorise("br"))
+
+
+def copy_rows(program: Program, vectors: Vectors, blocking: Blocking) -> Program:
+    """Rows of a block of A one after the other, multiplied by alpha, copied by vectors."""
     program = program.apply(
         StageMem("jb", "A", "a", "scratch", clip=True), FoldFactor("a: _", "alpha"),
         PadDim("a: _", 1, blocking.stride - blocking.depth),
-        Split("a_1", lanes, ("av", "al"), "cut"), Replace("al", vectors.name("scaled_copy")), Vectorise("al #2"),
+        Split("a_1", vectors.lanes, ("av", "al"), "cut"),
+        Replace("al", vectors.name("scaled_copy")), Vectorise("al #2"),
     )  # fmt: skip
-    program = _lift(_fetch_ahead(program, vectors, "al", "A", "a_0"), "a: _", "b: _")
-    return _give_to_tiles(program, vectors, blocking, "rows", first)
+    return _fetch_ahead(program, vectors, "al", "A", "a_0")
 
 
-def make_woven(
-    definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool, scaled: bool, copied: bool
-) -> Program:
-    """The product where instructions add groups of products: B in panels in which a group of a column lies together, A
-    where it is, or copied into a block (`copied`)."""
-    group, lanes, width = vectors.product.group, vectors.lanes, blocking.vectors * vectors.lanes
-    program = _pack_columns(definition, vectors, blocking, tiles, first)
-    program = program.apply(
-        SplitDim("b: _", 1, group), ReorderDims("b: _", (0, 1, 3, 2)),
-        Split("b_0", group, ("bg", "bs"), "perfect"), Reorder("bg", ("bg", "b_1", "bs")), Unroll("bs"),
-        Split("b_1", width, ("bq", "br"), "short"),
-        Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
-        Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("weave", vectors.product.right)),
-        Unroll("bv"),
-    )  # fmt: skip
-    if copied:
-        program = program.apply(StageMem("jb", "A", "a", "scratch", clip=True))
-        further = (blocking.stride - blocking.depth) * group
-        program = _lift(program.apply(PadDim("a: _", 1, further), Vectorise("a_1")), "a: _")
-    return _give_to_tiles(_lift(program, "b: _"), vectors, blocking, "strided", first, scaled)
-
-
-def _pack_columns(
-    definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool
-) -> Program:
-    """Blocks and tiles of the loops, and a block of B copied into panels."""
-    width = blocking.vectors * vectors.lanes
-    return pack(_cut(Program.of(definition, catalogue=tiles), blocking, width, first), "ir", "B", "b", width)
-
-
-def _lift(program: Program, *buffers: str) -> Program:
-    """Buffers made once, outside of all loops."""
-    for buffer in buffers:
-        while len(program.path(buffer)) > 1:
+def share_buffers(program: Program) -> Program:
+    """The blocks' memory made once, outside of all loops."""
+    for buffer in ("a: _", "b: _"):
+        while program.has(buffer) and len(program.path(buffer)) > 1:
             program = program.apply(LiftAlloc(buffer, 1, expand=False))
     return program
 
@@ -172,18 +162,16 @@ def _fetch_ahead(program: Program, vectors: Vectors, copy: str, array: str, rows
 
 def make_plain(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool) -> Program:
     """The product where A and B lie: nothing is copied. `tiles`: the kernels that do a tile."""
-    width = blocking.vectors * vectors.lanes
-    program = _cut(Program.of(definition, catalogue=tiles), blocking, width, first)
-    return _give_to_tiles(program, vectors, blocking, "plain", first)
+    program = cut(Program.of(definition, catalogue=tiles), vectors, blocking, first)
+    return give_to_tiles(program, vectors, blocking, "plain", first)
 
 
-def _give_to_tiles(
+def give_to_tiles(
     program: Program, vectors: Vectors, blocking: Blocking, layout: Layout, first: bool, scaled: bool = False
 ) -> Program:
     """The loops of a tile become calls; in the first block of k, of the kernel that stores."""
-    add = name_family(blocking.tile(vectors, layout, False, scaled))
+    add, store = (name_family(blocking.tile(vectors, layout, x, scaled)) for x in (False, True))
     if not first:
         return program.apply(Replace("ii", add))
     program = program.apply(Specialise("ii", "pb == 0"), Simplify())
-    store = name_family(blocking.tile(vectors, layout, True, scaled))
     return program.apply(Replace("ii", store), Replace("ii #2", add))

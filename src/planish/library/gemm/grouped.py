@@ -1,8 +1,10 @@
-"""The whole product where instructions add groups of products: of bf16, of i16, of u8 by s8.
+"""Products of bf16, of i16, and of u8 by s8, where instructions add groups of products: B is woven, so that a group of
+a column lies together, and what is left of k is summed by plain loops.
 
-    program, catalogue = make_grouped("u8gemm", find_vectors("avx512", PRODUCTS["u8s8"]), 14, 2, 48 << 10, 1 << 20)
+    made = make_grouped_tiles(list_grouped_tiles(vectors, blocking))
+    made += make_grouped_products("u8gemm", vectors, blocking, Catalogue().with_instructions(made))
 
-The sums are multiplied by alpha in the end, for which tiles of fewer rows do: mostly it is one.
+Where alpha is not one, the sums are multiplied by it in the end, by tiles of fewer rows: that is seldom asked for.
 """
 
 from __future__ import annotations
@@ -11,22 +13,24 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from planish.core.telling import Tell, keep_quiet
 from planish.ir.nest import Kernel
-from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
-from planish.library.gemm.blocked import Blocking, choose_blocking, define_product, make_woven
-from planish.library.gemm.edges import make_family
-from planish.library.gemm.microkernel import Tile, spell_update, zero
+from planish.library.gemm.blocked import Blocking, cut, define_loops, define_product, give_to_tiles, share_buffers
+from planish.library.gemm.microkernel import Tile
+from planish.library.gemm.operands import spell_number, spell_term
+from planish.library.gemm.whole import name_part
 from planish.library.vectors import Vectors
+from planish.schedule.combine import pack
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
+from planish.schedule.steps.buffers import StageMem
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import Simplify
-from planish.schedule.steps.loops import Fission, Split
+from planish.schedule.steps.loops import Fission, Split, Unroll
+from planish.schedule.steps.storage import PadDim, ReorderDims, SplitDim
 
 SCALED_ROWS = 6
 """The rows of the largest tile where alpha is not one."""
@@ -35,58 +39,29 @@ COPIED = 1024
 
 Kind = tuple[bool, bool]
 """Whether there is an alpha, and whether the products are stored, not added."""
-KINDS: tuple[Kind, ...] = ((False, True), (False, False), (True, True), (True, False))
+KINDS: tuple[Kind, ...] = ((False, False), (False, True), (True, False), (True, True))
 
 
-def define_grouped(name: str, vectors: Vectors) -> Kernel:
-    """What the whole product computes; C is not read where beta is zero."""
-    t, factors = vectors.type, vectors.product
-    none, one = zero(vectors), zero(vectors).replace("0", "1", 1)
-
-    def nest(row: str, body: str) -> str:
-        return f"for {row} in 0 .. m {{ for j in 0 .. n {{ {body} }} }}"
-
-    def either(scaled: bool) -> str:
-        add = f"for p in 0 .. k {{ {spell_update(vectors, 'i, p', 'p, j', scaled)} }}"
-        scale = f"if beta != {one} {{ {nest('r', 'C[r, j] *= beta')} }}"
-        return f"if beta == {none} {{ {nest('i', f'C[i, j] = {none} {add}')} }} else {{ {scale} {nest('i', add)} }}"
-
-    return parse_kernel(
-        f"kernel {name}(m, n, k, lda, ldb, ldc; alpha: {t}, beta: {t};"
-        f" A: {factors.left}[m, lda], B: {factors.right}[k, ldb], C: {t}[m, ldc] distinct)"
-        " assume lda >= k assume ldb >= n assume ldc >= n"
-        f" {{ if alpha == {one} {{ {either(False)} }} else {{ {either(True)} }} }}"
-    )
-
-
-def make_grouped(
-    name: str, vectors: Vectors, rows: int, count: int, level1: int, level2: int, tell: Tell = keep_quiet
-) -> tuple[Program, Catalogue]:
-    """The product with tiles of `rows` by `count` registers, and all kernels that it calls. `tell` hears what is being
-    made."""
-    blocking = choose_blocking(vectors, rows, count, level1, level2)
-    made: list[Instruction] = []
-    for tile in list_grouped_tiles(vectors, rows, count):
-        made += make_family(tile, tell=tell)
-    tiles = Catalogue().with_instructions(made)
-    for kind, copied in product(KINDS, (False, True)):
-        definition = define_product(_name(name, "copied" if copied else "placed", kind), vectors, kind[1], kind[0])
-        own = _of_kind(blocking, kind)
-        made.append(make_callable(definition, make_woven(definition, vectors, own, tiles, kind[1], kind[0], copied)))
-    made += _make_sums(name, vectors, Catalogue().with_instructions(made))
-    catalogue = Catalogue().with_instructions(made)
-    program = Program.of(define_grouped(name, vectors), catalogue=catalogue)
-    loops = [program.find(f"i #{place}" if place > 1 else "i") for place in range(1, 5)]
-    for loop, kind in zip(loops, KINDS, strict=True):
-        program = program.apply(Specialise(loop, f"m >= 1 && n >= 1 && k >= {vectors.product.group}"))
-        program = program.apply(Replace(loop, _name(name, "sum", kind)))
-    return program, catalogue
-
-
-def list_grouped_tiles(vectors: Vectors, rows: int, count: int) -> list[Tile]:
+def list_grouped_tiles(blocking: Blocking, vectors: Vectors) -> list[Tile]:
     """The largest tile of each family of micro-kernels that there has to be."""
-    whole = Blocking(rows, count, 0, 0, 0)
-    return [_of_kind(whole, kind).tile(vectors, "strided", kind[1], kind[0]) for kind in KINDS]
+    return [_of_kind(blocking, kind).tile(vectors, "strided", kind[1], kind[0]) for kind in KINDS]
+
+
+def make_grouped_products(name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue) -> list[Instruction]:
+    """The kernels that add a product of any size to C, or store it, and what they call besides `tiles`."""
+    made = list(_make_groups(name, vectors, blocking, tiles))
+    made += _make_sums(name, vectors, tiles.with_instructions(made))
+    known, one = tiles.with_instructions(made), spell_number(1, vectors.product)
+    for first in (True, False):
+        definition = define_product(name_part(name, first), vectors, first, empty=True)
+        program = Program.of(definition, catalogue=known)
+        program = program.apply(Specialise("i", f"m >= 1 && n >= 1 && k >= {vectors.product.group}"))
+        program = program.apply(Specialise("i", f"alpha:{vectors.type} == {one}"))
+        program = program.apply(
+            Replace("i", _name(name, "sum", (False, first))), Replace("i #2", _name(name, "sum", (True, first)))
+        )
+        made.append(make_callable(definition, program))
+    return made
 
 
 def _of_kind(blocking: Blocking, kind: Kind) -> Blocking:
@@ -100,33 +75,65 @@ def _name(name: str, word: str, kind: Kind) -> str:
     return f"{name}_{word}{'_scaled' * kind[0]}{'_first' * kind[1]}"
 
 
+def _make_groups(name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue) -> Iterator[Instruction]:
+    """The kernels for whole groups of products: A used where it is, or copied."""
+    for kind, copied in product(KINDS, (False, True)):
+        definition = define_groups(_name(name, "copied" if copied else "placed", kind), vectors, kind)
+        program = weave(Program.of(definition, catalogue=tiles), vectors, _of_kind(blocking, kind), kind, copied)
+        yield make_callable(definition, program)
+
+
+def define_groups(name: str, vectors: Vectors, kind: Kind) -> Kernel:
+    """The triple loop for whole groups of products, which k counts."""
+    factors, (scaled, first) = vectors.product, kind
+    g = factors.group
+    term = spell_term(factors, f"i, {g} * p + q", f"{g} * p + q, j", scaled)
+    operands = f"A: {factors.left}[m, lda], B: {factors.right}[{g} * k, ldb]"
+    known = ("m >= 1", "n >= 1", "k >= 1", f"lda >= {g} * k", "ldb >= n", "ldc >= n")
+    return define_loops(name, vectors, first, scaled, operands, known, f"for q in 0 .. {g} {{ C[i, j] += {term} }}")
+
+
+def weave(program: Program, vectors: Vectors, blocking: Blocking, kind: Kind, copied: bool) -> Program:
+    """Blocks of B copied into panels in which a group of a column lies together; of A too where they are `copied`."""
+    group, lanes, width = vectors.product.group, vectors.lanes, blocking.vectors * vectors.lanes
+    program = pack(cut(program, vectors, blocking, kind[1]), "ir", "B", "b", width).apply(
+        SplitDim("b: _", 1, group), ReorderDims("b: _", (0, 1, 3, 2)),
+        Split("b_0", group, ("bg", "bs"), "perfect"), Reorder("bg", ("bg", "b_1", "bs")), Unroll("bs"),
+        Split("b_1", width, ("bq", "br"), "short"),
+        Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
+        Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("weave", vectors.product.right)),
+        Unroll("bv"),
+    )  # fmt: skip
+    if copied:
+        further = (blocking.stride - blocking.depth) * group
+        program = program.apply(StageMem("jb", "A", "a", "scratch", clip=True), PadDim("a: _", 1, further))
+        program = program.apply(Vectorise("a_1"))
+    return give_to_tiles(share_buffers(program), vectors, blocking, "strided", kind[1], kind[0])
+
+
 def _make_sums(name: str, vectors: Vectors, groups: Catalogue) -> Iterator[Instruction]:
     """The kernels for any k of at least a group, which call those for whole `groups`, and what these call besides."""
     for scaled in (False, True):
         rest = f"{name}_rest{'_scaled' * scaled}"
-        definition = define_sum(rest, vectors, (scaled, False), few=True)
+        definition = define_rest(rest, vectors, scaled)
         few = make_callable(definition, make_rest(definition))
         yield few
         catalogue = groups.with_instructions([few])
         for kind in ((scaled, False), (scaled, True)):
-            definition = define_sum(_name(name, "sum", kind), vectors, kind)
+            definition = define_product(_name(name, "sum", kind), vectors, kind[1], scaled=scaled)
             program = split_rest(Program.of(definition, catalogue=catalogue), vectors.product.group)
             program = program.apply(Replace("i #2", rest), Specialise("i", f"n > {COPIED}"))
             program = program.apply(Replace("i", _name(name, "copied", kind)))
             yield make_callable(definition, program.apply(Replace("i #2", _name(name, "placed", kind))))
 
 
-def define_sum(name: str, vectors: Vectors, kind: Kind, few: bool = False) -> Kernel:
-    """The triple loop for at least as many products as there are in a group, or for `few`er."""
-    t, factors, (scaled, first) = vectors.type, vectors.product, kind
-    clear = f"C[i, j] = {zero(vectors)}" if first else ""
-    known = f"k >= 1 assume k < {factors.group}" if few else f"m >= 1 assume n >= 1 assume k >= {factors.group}"
-    return parse_kernel(
-        f"kernel {name}(m, n, k, lda, ldb, ldc; {f'alpha: {t};' * scaled}"
-        f" A: {factors.left}[m, lda], B: {factors.right}[k, ldb], C: {t}[m, ldc] distinct)"
-        f" assume {known} assume lda >= k assume ldb >= n assume ldc >= n {{ for i in 0 .. m {{ for j in 0 .. n {{"
-        f" {clear} for p in 0 .. k {{ {spell_update(vectors, 'i, p', 'p, j', scaled)} }} }} }} }}"
-    )
+def define_rest(name: str, vectors: Vectors, scaled: bool) -> Kernel:
+    """The triple loop for fewer products than there are in a group."""
+    factors = vectors.product
+    known = ("k >= 1", f"k < {factors.group}", "lda >= k", "ldb >= n", "ldc >= n")
+    update = f"C[i, j] += {spell_term(factors, 'i, p', 'p, j', scaled)}"
+    operands = f"A: {factors.left}[m, lda], B: {factors.right}[k, ldb]"
+    return define_loops(name, vectors, False, scaled, operands, known, update)
 
 
 def make_rest(definition: Kernel) -> Program:

@@ -21,7 +21,7 @@ from typing import Literal, assert_never
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
-from planish.ir.types import Type
+from planish.library.gemm.operands import Operands, spell_number, spell_term
 from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
@@ -33,7 +33,7 @@ from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.storage import SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut
 
-Layout = Literal["columns", "rows", "strided", "plain"]
+Layout = Literal["columns", "rows", "strided", "plain", "turned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,10 @@ class Tile:
 
     `masked`: the last vector is only used in part, how much of it is known when it runs. `first`: the product is
     stored, not added. `layout` says how A lies: in "columns" one after the other, each of as many elements as a panel
-    has rows; in "rows" of a constant length; or "strided" or "plain", row-major with any distance between rows. B lies
-    in rows of a panel's length, or "plain" like A. Where an instruction sums groups of products, a group of a column of
-    B lies together, and k counts groups. `scaled`: the sums are multiplied by alpha in the end, as "plain" ones are.
+    has rows; in "rows" of a constant length; "strided" or "plain", row-major with any distance between rows; "turned":
+    transposed, with any distance. B lies in rows of a panel's length, or is row-major with any distance where A lies
+    "plain" or "turned". Where an instruction sums groups of products, a group of a column of B lies together, and k
+    counts groups. `scaled`: the sums are multiplied by alpha in the end, as they are where A and B are used in place.
     """
 
     vectors_of: Vectors
@@ -84,6 +85,11 @@ class Tile:
         return self.columns - self.vectors_of.lanes * self.masked
 
     @property
+    def in_place(self) -> bool:
+        """Whether A and B are used where they lie."""
+        return self.layout in ("plain", "turned")
+
+    @property
     def group(self) -> int:
         """How many products an instruction adds to a sum."""
         return self.vectors_of.product.group
@@ -91,7 +97,7 @@ class Tile:
     @property
     def is_scaled(self) -> bool:
         """Whether the sums are multiplied by alpha in the end."""
-        return self.layout == "plain" or self.scaled
+        return self.in_place or self.scaled
 
     @property
     def by_lane(self) -> bool:
@@ -135,7 +141,7 @@ def define_micro(tile: Tile, panel: Panel | None = None) -> Kernel:
     if tile.rows < 1 or tile.vectors < 1 or tile.registers > v.registers:
         message = f"a tile of {tile.rows} x {tile.columns} takes {tile.registers} registers of {v.memory}"
         raise PlanishError(Diagnostic("E0641", message, help=f"there are {v.registers}: choose a smaller one"))
-    if tile.by_stack and tile.layout == "plain":
+    if tile.by_stack and tile.in_place:
         message = f"`{v.extension}` has no instruction that loads a part of a vector"
         raise PlanishError(Diagnostic("E0640", message, help='choose whole vectors, or the layout "columns"'))
     if tile.group > 1 and tile.layout != "strided":
@@ -160,37 +166,19 @@ def define_tile(tile: Tile, name: str, known: Sequence[str], panel: Panel | None
             sizes, a, known = "m, n, k, lda, ldc", f"A: {left}[m, lda]", [f"lda >= {g} * k", *known]
             if g > 1:
                 row, column, b = f"i, {g} * p + q", "p, j, q", f"B: {right}[k, {panel.columns}, {g}] distinct"
-        case "plain":
-            sizes, a, b = "m, n, k, lda, ldb, ldc", f"A: {left}[m, lda]", f"B: {right}[k, ldb]"
-            known = ["ldb >= n", "lda >= k", *known]
+        case "plain" | "turned":
+            operands = Operands("nn" if tile.layout == "plain" else "tn")
+            sizes, row, known = "m, n, k, lda, ldb, ldc", operands.at_a, [*operands.known, *known]
+            a, b = f"A: {left}[{operands.rows_a}, lda]", f"B: {right}[k, ldb]"
         case _:
             assert_never(tile.layout)
-    update = spell_update(v, row, column, tile.is_scaled)
+    update = f"C[i, j] += {spell_term(v.product, row, column, tile.is_scaled)}"
     update = update if g == 1 else f"for q in 0 .. {g} {{ {update} }}"
-    clear = f"C[i, j] = {zero(v)}" if tile.first else ""
+    clear = f"C[i, j] = {spell_number(0, v.product)}" if tile.first else ""
     nest = f"for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ {update} }} }} }}"
     assumed = " ".join(f"assume {x}" for x in ("k >= 1", "ldc >= n", *known))
     scalars = f"alpha: {t};" * tile.is_scaled
     return parse_kernel(f"kernel {name}({sizes}; {scalars} {a}, {b}, C: {t}[m, ldc] distinct) {assumed} {{ {nest} }}")
-
-
-def spell_update(vectors: Vectors, row: str, column: str, scaled: bool = True) -> str:
-    """C += A B for one element, or alpha A B (`scaled`), the factors made wider where the sums are: A's subscripts are
-    `row`, those of B are `column`."""
-    t, product = vectors.type, vectors.product
-
-    def wide(value: str, type: Type) -> str:
-        return value if type == t else f"{t}({value})"
-
-    term = f"{wide(f'A[{row}]', product.left)} * {wide(f'B[{column}]', product.right)}"
-    if scaled:
-        term = f"alpha * {term}" if product.left == t else f"alpha * ({term})"
-    return f"C[i, j] += {term}"
-
-
-def zero(vectors: Vectors) -> str:
-    """Nothing, as a value of the type of the sums."""
-    return f"{'0.0' if vectors.type.is_float else '0'}:{vectors.type}"
 
 
 def make_micro(tile: Tile, panel: Panel | None = None) -> Program:
@@ -238,7 +226,7 @@ def _fill_vectors(program: Program, tile: Tile) -> Program:
             program = program.apply(Peel("bj", whole), RenameLoop("bj #2", "dj"))
             parts.append("dj")
         # First those that write what the others would read.
-        program = program.apply(Widen("dj" if whole else "bj", tile.columns, zero=tile.layout == "plain"))
+        program = program.apply(Widen("dj" if whole else "bj", tile.columns, zero=tile.in_place))
         program = program.apply(Widen("zj", tile.columns), Widen("j", tile.columns))
     if tile.by_stack:
         program = program.apply(StageMem("oi" if dimension else "oj", "c", "s"), RenameLoop(f"s_{dimension}", "sj"))
@@ -260,7 +248,7 @@ def _give_to_instructions(program: Program, tile: Tile) -> Program:
     v = tile.vectors_of
     back = "scaled_" * tile.is_scaled + ("store" if tile.first else "add_to")
     load = v.name("load") if tile.group == 1 else v.name("load_words", v.product.right)
-    padded = v.name("masked_load") if tile.masked and tile.layout == "plain" else load
+    padded = v.name("masked_load") if tile.masked and tile.in_place else load
     multiply = v.name("fmadd_lane") if tile.by_lane else v.multiply
     loops = {"zl": v.name("set"), "l": multiply, "bl": load if tile.whole else padded}
     loops |= {"al": load} if tile.by_lane else {}

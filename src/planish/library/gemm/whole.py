@@ -1,11 +1,13 @@
 """The whole product C = alpha A B + beta C for sizes that are known when it runs: which loops are run for which sizes.
 
-    program, catalogue = make_gemm("sgemm", find_vectors("avx512", F32), 14, 2, level1=48 << 10, level2=1 << 20)
+    made = make_tiles(list_tiles(vectors, blocking), blocking)
+    made += make_products("sgemm", vectors, blocking, Catalogue().with_instructions(made))
+    program = make_whole("sgemm", vectors, made)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planish.core.telling import Tell, keep_quiet
@@ -13,10 +15,10 @@ from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
-from planish.library.gemm.blocked import Blocking, choose_blocking, define_product, make_packed, make_plain
-from planish.library.gemm.edges import count_family, make_family, name_family
-from planish.library.gemm.grouped import list_grouped_tiles, make_grouped
-from planish.library.gemm.microkernel import Layout, Tile, spell_update
+from planish.library.gemm.blocked import Blocking, define_product, make_packed, make_plain
+from planish.library.gemm.edges import make_family, name_family
+from planish.library.gemm.microkernel import Layout, Tile
+from planish.library.gemm.operands import Op, Operands, spell_number, spell_term
 from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
@@ -45,20 +47,21 @@ class Variant:
     single: bool = False
 
 
-def define_gemm(name: str, vectors: Vectors) -> Kernel:
+def define_gemm(name: str, vectors: Vectors, op: Op = "nn") -> Kernel:
     """What the whole product computes; C is not read where beta is zero."""
-    t = vectors.type
-    add = f"for p in 0 .. k {{ {spell_update(vectors, 'i, p', 'p, j')} }}"
+    t, operands, product = vectors.type, Operands(op), vectors.product
+    none, one = (spell_number(x, product) for x in (0, 1))
+    add = f"for p in 0 .. k {{ C[i, j] += {spell_term(product, operands.at_a, operands.at_b)} }}"
 
     def nest(row: str, body: str) -> str:
         return f"for {row} in 0 .. m {{ for j in 0 .. n {{ {body} }} }}"
 
     return parse_kernel(
         f"kernel {name}(m, n, k, lda, ldb, ldc; alpha: {t}, beta: {t};"
-        f" A: {t}[m, lda], B: {t}[k, ldb], C: {t}[m, ldc] distinct)"
-        " assume lda >= k assume ldb >= n assume ldc >= n {"
-        f" if beta == 0.0:{t} {{ {nest('i', f'C[i, j] = 0.0:{t} {add}')} }} else {{"
-        f" if beta != 1.0:{t} {{ {nest('r', 'C[r, j] *= beta')} }}"
+        f" {operands.declare(product)}, C: {t}[m, ldc] distinct)"
+        f" {' '.join(f'assume {x}' for x in operands.known)} assume ldc >= n {{"
+        f" if beta == {none} {{ {nest('i', f'C[i, j] = {none} {add}')} }} else {{"
+        f" if beta != {one} {{ {nest('r', 'C[r, j] *= beta')} }}"
         f" {nest('i', add)} }} }}"
     )
 
@@ -118,48 +121,57 @@ def list_layouts(vectors: Vectors) -> tuple[Layout, ...]:
     return ("rows", "plain") if vectors.has("masked_load") else ("rows",)
 
 
-def count_kernels(vectors: Vectors, rows: int, count: int) -> int:
-    """How many kernels `make_gemm` makes for tiles of `rows` by `count` registers, and tells of."""
-    grouped = vectors.product.group > 1
-    tiles = list_grouped_tiles(vectors, rows, count) if grouped else list_tiles(vectors, Blocking(rows, count, 0, 0, 0))
-    return sum(count_family(tile.rows, tile.vectors) for tile in tiles)
+def make_tiles(largest: Iterable[Tile], blocking: Blocking, tell: Tell = keep_quiet) -> list[Instruction]:
+    """The kernels of all tiles up to some largest ones. `tell` hears what is being made."""
+    return [x for tile in largest for x in make_family(tile, blocking.stride, tell)]
 
 
-def make_gemm(
-    name: str, vectors: Vectors, rows: int, count: int, level1: int, level2: int, tell: Tell = keep_quiet
-) -> tuple[Program, Catalogue]:
-    """The product with tiles of `rows` by `count` registers, and all kernels that it calls. `tell` hears what is being
-    made."""
-    if vectors.product.group > 1:
-        return make_grouped(name, vectors, rows, count, level1, level2, tell)
-    blocking = choose_blocking(vectors, rows, count, level1, level2)
+def make_products(name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue) -> list[Instruction]:
+    """The kernels of all variants, and those that choose one of them by the sizes."""
     made: list[Instruction] = []
-    for tile in list_tiles(vectors, blocking):
-        made += make_family(tile, blocking.stride, tell)
-    tiles = Catalogue().with_instructions(made)
     variants = list_variants(vectors, blocking)
     for variant, first in ((v, f) for v in variants for f in (True, False)):
         if not variant.single:
-            definition = define_product(_name(name, variant, first), vectors, first)
+            definition = define_product(name_variant(name, variant, first), vectors, first)
             make = make_packed if variant.packed else make_plain
             made.append(make_callable(definition, make(definition, vectors, variant.blocking, tiles, first)))
-    catalogue = Catalogue().with_instructions(made)
-    program = Program.of(define_gemm(name, vectors), catalogue=catalogue)
-    for first in (False, True):
-        called = {x.name: _name(name, x, first) for x in variants if not x.single}
-        called |= {x.name: name_family(x.blocking.tile(vectors, "plain", first)) for x in variants if x.single}
-        program = _choose(program, variants, called, first)
-    return program, catalogue
+    return [*made, *make_choices(name, vectors, variants, tiles.with_instructions(made))]
 
 
-def _name(name: str, variant: Variant, first: bool) -> str:
+def make_choices(
+    name: str, vectors: Vectors, variants: Sequence[Variant], known: Catalogue, op: Op = "nn"
+) -> list[Instruction]:
+    """The kernels that choose a variant by the sizes, which may be zero: `NAME_first` stores the product, `NAME_add`
+    adds it to C."""
+    made = []
+    for first in (True, False):
+        called = {x.name: name_variant(name, x, first) for x in variants if not x.single}
+        layout: Layout = "turned" if Operands(op).transposed_a else "plain"
+        called |= {x.name: name_family(x.blocking.tile(vectors, layout, first)) for x in variants if x.single}
+        definition = define_product(name_part(name, first), vectors, first, op, empty=True)
+        made.append(make_callable(definition, _choose(Program.of(definition, catalogue=known), variants, called)))
+    return made
+
+
+def make_whole(name: str, vectors: Vectors, made: Iterable[Instruction], op: Op = "nn") -> Program:
+    """The whole product by the kernels that `make_choices` made for its name."""
+    program = Program.of(define_gemm(name, vectors, op), catalogue=Catalogue().with_instructions(made))
+    return program.apply(Replace("i", name_part(name, True)), Replace("i #2", name_part(name, False)))
+
+
+def name_part(name: str, first: bool) -> str:
+    """The kernel that stores a product of any size (`first`), or adds it to C."""
+    return f"{name}_{'first' if first else 'add'}"
+
+
+def name_variant(name: str, variant: Variant, first: bool) -> str:
+    """The kernel that runs a product's loops in one way."""
     return f"{name}_{variant.name}{'_first' if first else ''}"
 
 
-def _choose(program: Program, variants: Sequence[Variant], called: Mapping[str, str], first: bool) -> Program:
-    """The product's loops, the first ones in the text or the second ones, given to the kernels that do them; `called`:
-    the kernel of each variant."""
-    loop = program.find("i" if first else "i #2")
+def _choose(program: Program, variants: Sequence[Variant], called: Mapping[str, str]) -> Program:
+    """The product's loops, given to the kernels that do them; `called`: the kernel of each variant."""
+    loop = program.find("i")
     program = program.apply(Specialise(loop, "m >= 1 && n >= 1 && k >= 1"))
     for variant in variants:
         if variant.condition:

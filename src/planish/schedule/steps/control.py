@@ -19,9 +19,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Compare, Expr, index
-from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
-from planish.ir.traverse import expressions, loads, variables, walk
+from planish.ir.expr import Compare, Const, Expr, Var, index
+from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Scalar, Stmt
+from planish.ir.parser import parse_expr
+from planish.ir.simplify import simplify_block
+from planish.ir.traverse import expressions, loads, substitute_block, variables, walk
 from planish.schedule.nodes import Node, Siblings, edit, exchange
 from planish.schedule.program import Change, Program, Target
 from planish.schedule.reach import always
@@ -32,6 +34,8 @@ from planish.schedule.steps.kernels import read_condition
 class Specialise:
     """Make a version of a statement for where a condition holds, besides the one for where it does not. Steps after
     that speak of the first version, unless they say `#2`, and may rely on the condition.
+
+    Where the condition says what a scalar is, the first version has the value in its place.
 
     >>> from planish.schedule.example import show_step
     >>> from planish.schedule.steps.loops import Split
@@ -54,19 +58,33 @@ class Specialise:
     condition: str
 
     def rewrite(self, program: Program) -> Change:
-        """E0605 where the condition is over anything but sizes and the loops around; E0604 for a buffer; E0401 for what
-        is no expression."""
-        path = program.path(self.at)
+        """E0605 where the condition is over anything but sizes and the loops around, and does not compare a scalar with
+        a constant either; E0604 for a buffer; E0401 for what is no expression."""
+        path, kernel = program.path(self.at), program.kernel
         around = [node.var for node in path[:-1] if isinstance(node, For)]
-        condition = read_condition(self.condition, (*program.kernel.sizes, *around))
+        known = _scalar_value(kernel, self.condition)
+        condition = read_condition(self.condition, (*kernel.sizes, *around, *known))
         if isinstance(path[-1], Alloc | Let):
             message = "what is made there would not reach the statements after it"
             raise PlanishError(Diagnostic("E0604", message, help="point at a loop or another statement"))
 
         def versions(stmt: Stmt) -> tuple[Stmt, ...]:
-            return (If(condition, Block((stmt,)), Block((stmt,))),)
+            own = Block((stmt,))
+            return (If(condition, simplify_block(substitute_block(own, known)) if known else own, own),)
 
-        return Change(replace(program.kernel, body=exchange(program.kernel.body, path[-1].label, versions)))
+        return Change(replace(kernel, body=exchange(kernel.body, path[-1].label, versions)))
+
+
+def _scalar_value(kernel: Kernel, text: str) -> dict[str, Expr]:
+    """The scalar whose value a condition tells, with that value; nothing for another condition."""
+    match parse_expr(text):
+        case Compare(op="eq", left=Var(name=name, type=type), right=Const(value=value) as constant):
+            # Two floats equal zero.
+            if Scalar(name, type) in kernel.scalars and (type.is_int or value != 0):
+                return {name: constant}
+        case _:
+            pass
+    return {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,115 @@
+"""The functions of a header: products of operands that lie as they do or transposed, in either order, many at a time,
+or on threads.
+
+>>> request = Request(ops=("nn", "nt"), column=True, batch=True)
+>>> request.rows
+('nn', 'nt', 'tn')
+>>> [request.name("sgemm", op, word) for op in request.ops for word in request.words]
+['sgemm', 'sgemm_column', 'sgemm_batch', 'sgemm_nt', 'sgemm_nt_column', 'sgemm_nt_batch']
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.telling import Tell, keep_quiet
+from planish.isa.instruction import Catalogue, Instruction
+from planish.library.gemm.around import exchange, make_batch, make_column
+from planish.library.gemm.blocked import Blocking, choose_blocking
+from planish.library.gemm.edges import count_family
+from planish.library.gemm.grouped import list_grouped_tiles, make_grouped_products
+from planish.library.gemm.microkernel import Tile
+from planish.library.gemm.operands import Op, Operands
+from planish.library.gemm.threads import make_threads
+from planish.library.gemm.transposed import list_turned, make_transposed_products
+from planish.library.gemm.whole import list_tiles, make_products, make_tiles, make_whole
+from planish.library.vectors import Product, Vectors
+from planish.schedule.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which functions there are to be for each pair of operands: that of rows in any case, and what is asked for."""
+
+    ops: tuple[Op, ...] = ("nn",)
+    column: bool = False
+    batch: bool = False
+    threads: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the names of a pair's functions end with."""
+        return ("", *(x for x in ("column", "batch", "threads") if getattr(self, x)))
+
+    @property
+    def rows(self) -> tuple[Op, ...]:
+        """The products of matrices of rows that are needed: those of columns are made of them."""
+        exchanged = tuple(map(exchange, self.ops)) if self.column else ()
+        return tuple(dict.fromkeys((*self.ops, *exchanged)))
+
+    def name(self, product: str, op: Op, word: str) -> str:
+        """What a function is called."""
+        own = Operands(op).name(product)
+        return f"{own}_{word}" if word else own
+
+
+def list_largest(request: Request, vectors: Vectors, blocking: Blocking) -> list[Tile]:
+    """The largest tile of each family of micro-kernels that the functions need."""
+    if vectors.product.group > 1:
+        return list_grouped_tiles(blocking, vectors)
+    turned = list_turned(vectors, blocking) if any(Operands(x).transposed_a for x in request.rows) else []
+    return [*list_tiles(vectors, blocking), *turned]
+
+
+def count_kernels(request: Request, vectors: Vectors, rows: int, count: int) -> int:
+    """How many kernels of tiles `make_functions` makes for tiles of `rows` by `count` registers, and tells of."""
+    largest = list_largest(request, vectors, Blocking(rows, count, 0, 0, 0))
+    return sum(count_family(tile.rows, tile.vectors) for tile in largest)
+
+
+def make_functions(
+    name: str, vectors: Vectors, rows: int, count: int, level1: int, level2: int, request: Request,
+    tell: Tell = keep_quiet,
+) -> tuple[list[Program], Catalogue]:  # fmt: skip
+    """The functions, with tiles of `rows` by `count` registers, and all kernels that they call. `tell` hears what is
+    being made. PlanishError E0642 for a product that there is not."""
+    _check(request, vectors.product)
+    blocking = choose_blocking(vectors, rows, count, level1, level2)
+    made = make_tiles(list_largest(request, vectors, blocking), blocking, tell)
+    tiles = Catalogue().with_instructions(made)
+    for op in request.rows:
+        made += _make_products(Operands(op).name(name), vectors, blocking, tiles, op)
+    known, programs = Catalogue().with_instructions(made), []
+    for op, word in ((op, word) for op in request.ops for word in request.words):
+        own, product = request.name(name, op, word), Operands(op).name(name)
+        match word:
+            case "column":
+                programs.append(make_column(own, Operands(exchange(op)).name(name), vectors, known, op))
+            case "batch":
+                programs.append(make_batch(own, product, vectors, known, op))
+            case "threads":
+                program, shares = make_threads(own, product, vectors, blocking, known, op)
+                programs.append(program)
+                made += shares
+            case _:
+                programs.append(make_whole(own, vectors, made, op))
+    return programs, Catalogue().with_instructions(made)
+
+
+def _check(request: Request, product: Product) -> None:
+    """That there are such products; PlanishError E0642."""
+    if product.group > 1 and request.rows != ("nn",):
+        message = f"there are no products of {product.name} with an operand that lies transposed"
+        raise PlanishError(Diagnostic("E0642", message, help="transpose it first, and ask for --op nn"))
+    if product.left != product.right and request.column:
+        message = f"in column order the factors of {product.name} would change places, and their types differ"
+        raise PlanishError(Diagnostic("E0642", message, help="use rows: --order row"))
+
+
+def _make_products(name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, op: Op) -> list[Instruction]:
+    if vectors.product.group > 1:
+        return make_grouped_products(name, vectors, blocking, tiles)
+    if op == "nn":
+        return make_products(name, vectors, blocking, tiles)
+    return make_transposed_products(name, vectors, blocking, tiles, op)

@@ -1,0 +1,130 @@
+"""Products of operands that lie transposed: what copies them into blocks turns them round, tiles are those of any
+product.
+
+>>> from planish.ir.types import F32
+>>> from planish.library.vectors import find_vectors
+>>> [x.name for x in list_transposed(find_vectors("avx512", F32), Blocking(14, 2, 384, 512, 2016), "nt")]
+['small', 'packed']
+"""
+
+from __future__ import annotations
+
+from planish.ir.expr import Binary, Expr
+from planish.ir.nest import Kernel
+from planish.ir.printer import print_expr
+from planish.isa.instruction import Catalogue, Instruction
+from planish.library.calls import make_callable
+from planish.library.gemm.blocked import (
+    Blocking,
+    copy_panels,
+    copy_rows,
+    cut,
+    define_product,
+    give_to_tiles,
+    share_buffers,
+)
+from planish.library.gemm.microkernel import Layout, Tile
+from planish.library.gemm.operands import Op, Operands
+from planish.library.gemm.whole import SMALL, Variant, list_layouts, list_variants, make_choices, name_variant
+from planish.library.vectors import Vectors
+from planish.poly.affine import constant_of
+from planish.schedule.combine import pack
+from planish.schedule.program import Program
+from planish.schedule.steps.bands import Reorder
+from planish.schedule.steps.buffers import StageMem
+from planish.schedule.steps.control import Specialise
+from planish.schedule.steps.instructions import Replace
+from planish.schedule.steps.kernels import Simplify
+from planish.schedule.steps.loops import Split
+from planish.schedule.steps.storage import PadDim, ReorderDims
+from planish.schedule.steps.values import FoldFactor
+
+
+def make_transposed_products(
+    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, op: Op
+) -> list[Instruction]:
+    """The kernels of all variants for operands of which one is transposed, and those that choose one of them."""
+    made: list[Instruction] = []
+    variants = list_transposed(vectors, blocking, op)
+    for variant, first in ((v, f) for v in variants for f in (True, False) if not v.single):
+        definition = define_product(name_variant(name, variant, first), vectors, first, op)
+        made.append(make_callable(definition, make_transposed(definition, vectors, variant, tiles, first, op)))
+    return [*made, *make_choices(name, vectors, variants, tiles.with_instructions(made), op)]
+
+
+def list_turned(vectors: Vectors, blocking: Blocking) -> list[Tile]:
+    """The largest tiles for an A that lies transposed and is used where it is."""
+    if "plain" not in list_layouts(vectors):
+        return []
+    return [blocking.tile(vectors, "turned", first) for first in (True, False)]
+
+
+def list_transposed(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Variant, ...]:
+    """The ways to run the loops: a small product copies nothing but a B that has to be turned round."""
+    packed = Variant("packed", "", blocking, True)
+    if "plain" not in list_layouts(vectors):
+        return (packed,)
+    if Operands(op).transposed_b:
+        return Variant("small", f"m * n * k <= {SMALL}", blocking), packed
+    # There are no flat tiles for an A that lies transposed.
+    largest = blocking.rows, blocking.vectors
+    return tuple(x for x in list_variants(vectors, blocking) if (x.blocking.rows, x.blocking.vectors) == largest)
+
+
+def make_transposed(
+    definition: Kernel, vectors: Vectors, variant: Variant, tiles: Catalogue, first: bool, op: Op
+) -> Program:
+    """A product by blocks that are copied: both, or only a transposed B if the variant is not `packed`."""
+    operands, blocking = Operands(op), variant.blocking
+    program = cut(Program.of(definition, catalogue=tiles), vectors, blocking, first)
+    if operands.transposed_b:
+        program = _turn_panels(program, vectors, blocking)
+    elif variant.packed:
+        program = copy_panels(program, vectors, blocking)
+    layout: Layout = "turned" if operands.transposed_a else "plain"
+    if variant.packed:
+        program = (_turn_rows if operands.transposed_a else copy_rows)(program, vectors, blocking)
+        layout = "rows"
+    return give_to_tiles(share_buffers(program), vectors, blocking, layout, first)
+
+
+def _turn_panels(program: Program, vectors: Vectors, blocking: Blocking) -> Program:
+    """A block of B, of which columns lie in memory one after the other, in panels as wide as a tile."""
+    width, lanes = blocking.vectors * vectors.lanes, vectors.lanes
+    program = pack(program, "ir", "B", "b", width, dimension=0).apply(
+        Split("b_0", width, ("bq", "br"), "short"), Split("br", lanes, ("bv", "bl"), "short"),
+        Split("b_1", lanes, ("by", "bm"), "short"), Reorder("bq", ("bq", "by", "bv", "bl", "bm")),
+    )  # fmt: skip
+    return _turn_squares(program, vectors, ("bl", "bm"), "transpose")
+
+
+def _turn_rows(program: Program, vectors: Vectors, blocking: Blocking) -> Program:
+    """Rows of a block of A, which are columns in memory, one after the other, multiplied by alpha."""
+    lanes = vectors.lanes
+    program = program.apply(
+        StageMem("jb", "A", "a", "scratch", clip=True), FoldFactor("a: _", "alpha"),
+        ReorderDims("a: _", (1, 0)), PadDim("a: _", 1, blocking.stride - blocking.depth),
+        Split("a_0", lanes, ("ay", "al"), "short"), Split("a_1", lanes, ("ax", "am"), "short"),
+        # What is written stays in the first cache until its lines are whole.
+        Reorder("ay", ("ax", "ay", "al", "am")),
+    )  # fmt: skip
+    return _turn_squares(program, vectors, ("al", "am"), "scaled_transpose")
+
+
+def _turn_squares(program: Program, vectors: Vectors, loops: tuple[str, str], operation: str) -> Program:
+    """Give whole squares, as large as a vector is long, to an instruction; loops turn what is left at the edges."""
+    counts = [x.upper for x in map(program.loop, loops)]
+    if not vectors.has(operation) or any((constant_of(x) or vectors.lanes) < vectors.lanes for x in counts):
+        return program
+    left = [_left(x) for x in counts if constant_of(x) is None]
+    if left:
+        condition = " && ".join(f"{print_expr(x)} >= {vectors.lanes}" for x in left)
+        program = program.apply(Specialise(loops[0], condition), Simplify())
+    return program.apply(Replace(loops[0], vectors.name(operation)))
+
+
+def _left(count: Expr) -> Expr:
+    """How many iterations there are from a block's first one on: of "so many, but at most 16" the first."""
+    if isinstance(count, Binary) and count.op == "min":
+        return next((x for x in (count.left, count.right) if constant_of(x) is None), count)
+    return count
