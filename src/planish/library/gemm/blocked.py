@@ -4,13 +4,13 @@
 >>> from planish.library.vectors import find_vectors
 >>> v = find_vectors("avx512", F32)
 >>> choose_blocking(v, 14, 2, level1=48 << 10, level2=1 << 20)
-Blocking(rows=14, vectors=2, depth=384, columns=512, height=2016, step=0)
+Blocking(rows=14, vectors=2, depth=384, columns=512, height=2100, step=0)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
@@ -35,7 +35,7 @@ LINE = 64
 """Bytes of a line of the caches."""
 AHEAD = 4
 """So many rows ahead of what is copied are fetched: they begin in other pages, which no processor foresees."""
-HEIGHT = 2016
+HEIGHT = 2100
 """The rows of A in a block, at most: a block has its place in the last cache."""
 
 
@@ -60,6 +60,16 @@ class Blocking:
     def tile(self, vectors: Vectors, layout: Layout, first: bool, scaled: bool = False) -> Tile:
         """The largest tile."""
         return Tile(vectors, self.rows, self.vectors, first=first, layout=layout, scaled=scaled)
+
+    @property
+    def fits(self) -> str:
+        """The condition on m under which what is left over of the rows is half a tile at least: less takes as long."""
+        return f"(m + {self.tile_rows - 1}) % {self.tile_rows} >= {self.tile_rows // 2}"
+
+    def shallower(self, width: int) -> Blocking:
+        """Blocks of two thirds of the depth, with more columns, a multiple of `width`."""
+        depth = self.depth * 2 // 3
+        return replace(self, depth=depth, columns=self.columns * self.depth // depth // width * width)
 
     @property
     def stride(self) -> int:

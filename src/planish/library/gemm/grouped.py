@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 
 from planish.ir.nest import Kernel
 from planish.isa.instruction import Catalogue, Instruction
@@ -19,7 +18,7 @@ from planish.library.calls import make_callable
 from planish.library.gemm.blocked import Blocking, cut, define_loops, define_product, give_to_tiles, share_buffers
 from planish.library.gemm.microkernel import Tile
 from planish.library.gemm.operands import spell_number, spell_term
-from planish.library.gemm.whole import name_part
+from planish.library.gemm.whole import Variant, choose, in_depths, in_steps, name_part
 from planish.library.vectors import Vectors
 from planish.schedule.combine import pack
 from planish.schedule.program import Program
@@ -50,7 +49,7 @@ def list_grouped_tiles(blocking: Blocking, vectors: Vectors) -> list[Tile]:
 def make_grouped_products(name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue) -> list[Instruction]:
     """The kernels that add a product of any size to C, or store it, and what they call besides `tiles`."""
     made = list(_make_groups(name, vectors, blocking, tiles))
-    made += _make_sums(name, vectors, tiles.with_instructions(made))
+    made += _make_sums(name, vectors, blocking, tiles.with_instructions(made))
     known, one = tiles.with_instructions(made), spell_number(1, vectors.product)
     for first in (True, False):
         definition = define_product(name_part(name, first), vectors, first, empty=True)
@@ -76,11 +75,20 @@ def _name(name: str, word: str, kind: Kind) -> str:
 
 
 def _make_groups(name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue) -> Iterator[Instruction]:
-    """The kernels for whole groups of products: A used where it is, or copied."""
-    for kind, copied in product(KINDS, (False, True)):
-        definition = define_groups(_name(name, "copied" if copied else "placed", kind), vectors, kind)
-        program = weave(Program.of(definition, catalogue=tiles), vectors, _of_kind(blocking, kind), kind, copied)
-        yield make_callable(definition, program)
+    """The kernels for whole groups of products."""
+    for kind in KINDS:
+        for way in list_ways(_of_kind(blocking, kind), vectors):
+            definition = define_groups(_name(name, way.name, kind), vectors, kind)
+            program = weave(Program.of(definition, catalogue=tiles), vectors, way.blocking, kind, way.packed)
+            yield make_callable(definition, program)
+
+
+def list_ways(blocking: Blocking, vectors: Vectors) -> tuple[Variant, ...]:
+    """The ways to run the loops over groups: A copied into blocks, or used where it is."""
+    many = f"n > {COPIED}"
+    copied = in_depths(Variant("copied", many, blocking, packed=True), vectors)
+    shallow, placed = in_depths(Variant("placed", "", blocking), vectors)
+    return (*copied, shallow, *in_steps(placed))
 
 
 def define_groups(name: str, vectors: Vectors, kind: Kind) -> Kernel:
@@ -111,7 +119,7 @@ def weave(program: Program, vectors: Vectors, blocking: Blocking, kind: Kind, co
     return give_to_tiles(share_buffers(program), vectors, blocking, "strided", kind[1], kind[0])
 
 
-def _make_sums(name: str, vectors: Vectors, groups: Catalogue) -> Iterator[Instruction]:
+def _make_sums(name: str, vectors: Vectors, blocking: Blocking, groups: Catalogue) -> Iterator[Instruction]:
     """The kernels for any k of at least a group, which call those for whole `groups`, and what these call besides."""
     for scaled in (False, True):
         rest = f"{name}_rest{'_scaled' * scaled}"
@@ -122,9 +130,9 @@ def _make_sums(name: str, vectors: Vectors, groups: Catalogue) -> Iterator[Instr
         for kind in ((scaled, False), (scaled, True)):
             definition = define_product(_name(name, "sum", kind), vectors, kind[1], scaled=scaled)
             program = split_rest(Program.of(definition, catalogue=catalogue), vectors.product.group)
-            program = program.apply(Replace("i #2", rest), Specialise("i", f"n > {COPIED}"))
-            program = program.apply(Replace("i", _name(name, "copied", kind)))
-            yield make_callable(definition, program.apply(Replace("i #2", _name(name, "placed", kind))))
+            ways = list_ways(_of_kind(blocking, kind), vectors)
+            program = program.apply(Replace("i #2", rest))
+            yield make_callable(definition, choose(program, ways, {x.name: _name(name, x.name, kind) for x in ways}))
 
 
 def define_rest(name: str, vectors: Vectors, scaled: bool) -> Kernel:

@@ -25,7 +25,7 @@ from planish.library.gemm.operands import Operands, spell_number, spell_term
 from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
-from planish.schedule.steps.buffers import Prefetch, StageMem
+from planish.schedule.steps.buffers import LiftAlloc, Prefetch, StageMem
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import PartialEval, RenameLoop
 from planish.schedule.steps.loops import Fission, Peel, Split, Unroll
@@ -55,6 +55,7 @@ class Tile:
     transposed, with any distance. B lies in rows of a panel's length, or is row-major with any distance where A lies
     "plain" or "turned". Where an instruction sums groups of products, a group of a column of B lies together, and k
     counts groups. `scaled`: the sums are multiplied by alpha in the end, as they are where A and B are used in place.
+    `parts`: each sum is made in so many parts, of which k is a multiple: few sums would wait for each other.
     """
 
     vectors_of: Vectors
@@ -64,6 +65,7 @@ class Tile:
     first: bool = False
     layout: Layout = "columns"
     scaled: bool = False
+    parts: int = 1
 
     @property
     def columns(self) -> int:
@@ -76,7 +78,7 @@ class Tile:
         v = self.vectors_of
         words = ["ukr", v.extension, v.product.name, f"{self.rows}x{self.columns}"]
         words += ["masked"] * self.masked + ["first"] * self.first + ["scaled"] * self.scaled
-        words += [self.layout] * (self.layout != "columns")
+        words += [self.layout] * (self.layout != "columns") + [f"{self.parts}parts"] * (self.parts > 1)
         return "_".join(words)
 
     @property
@@ -118,7 +120,7 @@ class Tile:
     @property
     def registers(self) -> int:
         """The registers that are in use at once: the tile, a row of B, an element of A or a column."""
-        return self.rows * self.vectors + self.vectors + (self.rows // self.vectors_of.lanes if self.by_lane else 1)
+        return self.rows * self.vectors * self.parts + self.vectors + (self.rows // self.vectors_of.lanes if self.by_lane else 1)
 
 
 def choose_tile(vectors: Vectors) -> tuple[int, int]:
@@ -176,6 +178,7 @@ def define_tile(tile: Tile, name: str, known: Sequence[str], panel: Panel | None
     update = update if g == 1 else f"for q in 0 .. {g} {{ {update} }}"
     clear = f"C[i, j] = {spell_number(0, v.product)}" if tile.first else ""
     nest = f"for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ {update} }} }} }}"
+    known = [*([f"k % {tile.parts} == 0"] if tile.parts > 1 else []), *known]
     assumed = " ".join(f"assume {x}" for x in ("k >= 1", "ldc >= n", *known))
     scalars = f"alpha: {t};" * tile.is_scaled
     return parse_kernel(f"kernel {name}({sizes}; {scalars} {a}, {b}, C: {t}[m, ldc] distinct) {assumed} {{ {nest} }}")
@@ -186,7 +189,7 @@ def make_micro(tile: Tile, panel: Panel | None = None) -> Program:
     program = Program.of(define_micro(tile, panel)).apply(PartialEval("m", tile.rows))
     if not tile.masked:
         program = program.apply(PartialEval("n", tile.columns))
-    for make in (_keep_tile, _fetch_operands, _fill_vectors, _give_to_instructions, _prefetch_tile, _write_out):
+    for make in (_keep_tile, _split_sums, _fetch_operands, _fill_vectors, _give_to_instructions, _prefetch_tile, _write_out):
         program = make(program, tile)
     return program
 
@@ -207,6 +210,22 @@ def _keep_tile(program: Program, tile: Tile) -> Program:
     return program.apply(Reorder("i", ("p", "i", "j", *(["q"] if tile.group > 1 else []))))
 
 
+def _split_sums(program: Program, tile: Tile) -> Program:
+    """Sums in parts, in a buffer `d`: loops zq clear it, q add to it in a step of p, xq add it to the tile."""
+    if tile.parts == 1:
+        return program
+    inner = ["i", "j"] if tile.rows > 1 else ["j"]
+    program = program.apply(Split("p", tile.parts, ("p", "q"), "perfect"), Reorder("p", ("q", "p", *inner)))
+    program = program.apply(StageMem("p", "c", "d", accumulate=True, clip=tile.masked), LiftAlloc("d: _", 1))
+    around = int(tile.rows > 1)
+    for row, column in (("yi", "yj"), ("xi", "xj")):
+        program = program.apply(RenameLoop(f"d_{around}", column))
+        program = program.apply(RenameLoop("d_0", row)) if around else program
+    first = "yi" if around else "yj"
+    program = program.apply(Fission(first, 1), RenameLoop("q", "zq"), Fission("p", 1), RenameLoop("q #2", "xq"))
+    return program.apply(Reorder("q", ("p", "q", *inner)))
+
+
 def _fetch_operands(program: Program, tile: Tile) -> Program:
     """The part of a row of B in a buffer `b`, and where instructions multiply by one lane of a register, the part of a
     column of A in a buffer `a`: loops bj and ai load them."""
@@ -220,14 +239,15 @@ def _fetch_operands(program: Program, tile: Tile) -> Program:
 def _fill_vectors(program: Program, tile: Tile) -> Program:
     """Loops over columns run over whole vectors, but the one that brings C back; buffers are registers."""
     v, whole, dimension = tile.vectors_of, tile.whole, int(tile.rows > 1)
-    parts = ["zj", "j", "bj"]
+    parts = ["zj", "j", "bj", *(["yj", "xj"] if tile.parts > 1 else [])]
     if tile.masked:
         if whole:
             program = program.apply(Peel("bj", whole), RenameLoop("bj #2", "dj"))
             parts.append("dj")
         # First those that write what the others would read.
         program = program.apply(Widen("dj" if whole else "bj", tile.columns, zero=tile.in_place))
-        program = program.apply(Widen("zj", tile.columns), Widen("j", tile.columns))
+        for loop in (x for x in ("zj", "yj", "j", "xj") if x in parts):
+            program = program.apply(Widen(loop, tile.columns))
     if tile.by_stack:
         program = program.apply(StageMem("oi" if dimension else "oj", "c", "s"), RenameLoop(f"s_{dimension}", "sj"))
         parts.append("sj")
@@ -237,6 +257,8 @@ def _fill_vectors(program: Program, tile: Tile) -> Program:
     for loop in parts:
         program = program.apply(Split(loop, v.lanes, (f"{loop[:-1]}v", f"{loop[:-1]}l"), "perfect"))
     program = program.apply(SplitDim("c: _", dimension, v.lanes), SplitDim("b: _", 0, v.lanes))
+    if tile.parts > 1:
+        program = program.apply(SplitDim("d: _", 1 + dimension, v.lanes), SetMemory("d: _", v.memory))
     if tile.by_lane:
         program = program.apply(Split("ai", v.lanes, ("av", "al"), "perfect"), SplitDim("a: _", 0, v.lanes))
         program = program.apply(Split("i", v.lanes, ("iv", "il"), "perfect"), SetMemory("a: _", v.memory))
@@ -252,6 +274,7 @@ def _give_to_instructions(program: Program, tile: Tile) -> Program:
     multiply = v.name("fmadd_lane") if tile.by_lane else v.multiply
     loops = {"zl": v.name("set"), "l": multiply, "bl": load if tile.whole else padded}
     loops |= {"al": load} if tile.by_lane else {}
+    loops |= {"yl": v.name("set"), "xl": v.name("accumulate")} if tile.parts > 1 else {}
     loops |= {"dl": padded} if tile.masked and tile.whole else {}
     if tile.by_stack:
         loops |= {"sl": v.name("store")}
@@ -274,7 +297,8 @@ def _prefetch_tile(program: Program, tile: Tile) -> Program:
 
 def _write_out(program: Program, tile: Tile) -> Program:
     """All loops but the one over p are written out: registers have numbers."""
-    loops = ["zv", "zi", "pf_0", "bv", "dv", "av", "v", "il", "iv", "i", "sv", "s_0", "ov"]
+    loops = ["zv", "zi", "yv", "yi", "zq", "pf_0", "bv", "dv", "av", "v", "il", "iv", "i", "q", "xv", "xi", "xq"]
+    loops += ["sv", "s_0", "ov"]
     loops += ["oi"] * (not tile.by_stack)
     for loop in loops:
         while program.has(loop):

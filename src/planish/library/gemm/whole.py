@@ -31,6 +31,8 @@ LARGE = 1 << 18
 MOST_COLUMNS = 1 << 14
 FLAT_ROWS, LINE_ROWS = 6, 2
 """The rows of tiles that are as wide as registers allow."""
+LOW = 8
+"""Tiles of so many rows at most are always used as they are."""
 THIN_DEPTH = 8
 """A product of few rows reads so many rows of B at a time, each to its end: memory is what it waits for."""
 
@@ -70,7 +72,7 @@ def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
     """The ways to run the loops, in the order in which their conditions are asked."""
     packed = Variant("packed", "", blocking, True)
     if "plain" not in list_layouts(vectors):
-        return (packed,)
+        return in_depths(packed, vectors)
     wide = _wide(vectors, blocking)
     thin, small = replace(wide, depth=THIN_DEPTH), f"m * n * k <= {SMALL}"
     rows, width = blocking.rows, blocking.vectors * vectors.lanes
@@ -91,9 +93,32 @@ def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
     for chosen, name, fewest, known in ((flat, "flat", flat.rows // 2, fits), (wide, "plain", rows // 2, small)):
         # What is left over is a tile as well, which should not be much lower than the others.
         for step in range(chosen.rows, fewest, -2 if chosen.rows > 8 else -1):
-            condition = f"{known} && (m + {step - 1}) % {step} >= {step // 2}"
-            out.append(Variant(f"{name}{step}", condition, replace(chosen, step=step)))
-    return (*out, Variant("plain", small, wide), packed)
+            lower = replace(chosen, step=step)
+            out.append(Variant(f"{name}{step}", f"{known} && {lower.fits}", lower))
+    return (*out, Variant("plain", small, wide), *in_depths(packed, vectors))
+
+
+def in_depths(variant: Variant, vectors: Vectors) -> tuple[Variant, ...]:
+    """A variant by blocks that are shallower where there need not be more of them, and by its own blocks."""
+    blocking = variant.blocking
+    shallow = blocking.shallower(blocking.vectors * vectors.lanes)
+    few, many = (f"(k + {x.depth - 1}) // {x.depth}" for x in (blocking, shallow))
+    condition = f"k > {blocking.depth} && {many} == {few}"
+    return join(Variant(f"{variant.name}_shallow", condition, shallow, variant.packed), variant.condition), variant
+
+
+def in_steps(variant: Variant) -> tuple[Variant, ...]:
+    """A variant by its own tiles where they fit, and by tiles that have a row less."""
+    rows = variant.blocking.rows
+    if rows <= LOW:
+        return (variant,)
+    lower = replace(variant, name=f"{variant.name}{rows - 1}", blocking=replace(variant.blocking, step=rows - 1))
+    return join(variant, variant.blocking.fits), lower
+
+
+def join(variant: Variant, condition: str) -> Variant:
+    """A variant under one more condition."""
+    return replace(variant, condition=" && ".join(filter(None, (variant.condition, condition))))
 
 
 def _wide(vectors: Vectors, blocking: Blocking) -> Blocking:
@@ -149,7 +174,8 @@ def make_choices(
         layout: Layout = "turned" if Operands(op).transposed_a else "plain"
         called |= {x.name: name_family(x.blocking.tile(vectors, layout, first)) for x in variants if x.single}
         definition = define_product(name_part(name, first), vectors, first, op, empty=True)
-        made.append(make_callable(definition, _choose(Program.of(definition, catalogue=known), variants, called)))
+        program = Program.of(definition, catalogue=known).apply(Specialise("i", "m >= 1 && n >= 1 && k >= 1"))
+        made.append(make_callable(definition, choose(program, variants, called)))
     return made
 
 
@@ -169,10 +195,10 @@ def name_variant(name: str, variant: Variant, first: bool) -> str:
     return f"{name}_{variant.name}{'_first' if first else ''}"
 
 
-def _choose(program: Program, variants: Sequence[Variant], called: Mapping[str, str]) -> Program:
-    """The product's loops, given to the kernels that do them; `called`: the kernel of each variant."""
+def choose(program: Program, variants: Sequence[Variant], called: Mapping[str, str]) -> Program:
+    """The first loop over i, given to the kernel of the first variant whose condition holds; `called`: the kernel of
+    each."""
     loop = program.find("i")
-    program = program.apply(Specialise(loop, "m >= 1 && n >= 1 && k >= 1"))
     for variant in variants:
         if variant.condition:
             program = program.apply(Specialise(loop, variant.condition))

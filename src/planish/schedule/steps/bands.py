@@ -25,7 +25,7 @@ from planish.astgen.options import Settings
 from planish.astgen.verify import record
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Expr, index
-from planish.ir.nest import Block, For, Stmt
+from planish.ir.nest import Alloc, Block, For, Let, Stmt
 from planish.ir.traverse import substitute_block
 from planish.poly.affine import NotAffineError
 from planish.schedule.names import used_names
@@ -142,7 +142,8 @@ def _scanned(
         )
     except UnboundedError as error:
         raise PlanishError(Diagnostic("E0604", "a loop would have no bound", help="bound the loops")) from error
-    return nest.body
+    # A loop that runs once is no loop any more: what is made in it stays in a block.
+    return (nest,) if any(isinstance(x, Alloc | Let) for x in nest.body) else nest.body
 
 
 def _schedule(domain: isl.Set, rows: Sequence[Row]) -> isl.UnionMap:
