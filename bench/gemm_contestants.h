@@ -42,6 +42,22 @@ static void repeat_plain(void *function, const Problem *p, long times) {
   for (long i = 0; i < times; i++) gemm(p->m, p->n, p->k, 1, p->a, p->lda, p->b, p->ldb, p->beta, p->c, p->ldc);
 }
 
+/* Ours for one size, kept for a shape like libxsmm's below. NULL where there is none. */
+
+typedef void (*Fixed)(Sum, const Left *, const Right *, Sum *);
+typedef Fixed (*Finder)(int m, int n, int k, int lda, int ldb, int ldc);
+
+static Finder find_fixed;
+
+static void repeat_fixed(void *function, const Problem *p, long times) {
+  Fixed gemm = (Fixed)function;
+  for (long i = 0; i < times; i++) gemm(1, p->a, p->b, p->c);
+}
+
+static void *make_fixed(const Problem *p) {
+  return p->beta == 0 ? (void *)find_fixed(p->m, p->n, p->k, p->lda, p->ldb, p->ldc) : NULL;
+}
+
 /* CBLAS, and oneDNN's functions like it; those on integers also add offsets, all of which are zero. */
 
 enum { ROW_MAJOR = 101, AS_STORED = 111, ONE_OFFSET = 173 };

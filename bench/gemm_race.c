@@ -251,14 +251,21 @@ static void check_alone(void) {
 }
 
 int main(int argc, char **argv) {
-  if (argc < 5 || (argc - 5) % 4) fail("usage", "ROUNDS SECONDS BETA PAD (NAME cblas|onednn|plain LIBRARY SYMBOL)...");
+  if (argc < 5 || (argc - 5) % 4) fail("usage", "ROUNDS SECONDS BETA PAD (NAME cblas|onednn|plain|fixed LIBRARY SYMBOL)...");
   int rounds = atoi(argv[1]), pad = atoi(argv[4]), count = 0, right = 1;
   double seconds = atof(argv[2]);
   if (rounds < 1 || (argc - 5) / 4 > MOST_CONTESTANTS - 3) fail("usage", "no rounds, or too many contestants");
   pin();
   Contestant contestants[MOST_CONTESTANTS];
-  for (char **given = argv + 5; *given; given += 4)
-    enter(&contestants[count++], given[0], load(given[0], given[2], given[3]), find_style(given[1]), rounds);
+  for (char **given = argv + 5; *given; given += 4) {
+    void *function = load(given[0], given[2], given[3]);
+    if (strcmp(given[1], "fixed")) {
+      enter(&contestants[count++], given[0], function, find_style(given[1]), rounds);
+      continue;
+    }
+    find_fixed = (Finder)function;
+    enter(&contestants[count++], given[0], NULL, repeat_fixed, rounds)->make = make_fixed;
+  }
   enter(&contestants[count++], "peak", NULL, repeat_peak, rounds);
 #ifdef LIBXSMM_DISPATCH
   enter(&contestants[count++], "libxsmm", NULL, repeat_libxsmm, rounds)->make = make_libxsmm;

@@ -86,18 +86,20 @@ def race(
     beta: float = 0.0,
     pad: int = 0,
     anchors: Sequence[Anchor] | None = None,
+    fixed: bool = False,
 ) -> list[Result]:
     """Races the libraries and ours (None: the libraries alone) on every shape.
 
     A shape's rounds end early when `seconds_a_shape` are over, yet not before the third. Where `beta` is 0, C holds
-    what is no number. `pad` elements lie between two rows of every array. Raises RaceError.
+    what is no number. `pad` elements lie between two rows of every array. `fixed`: our symbol finds a function
+    for a shape, `Fixed (*)(m, n, k, lda, ldb, ldc)` in gemm_contestants.h. Raises RaceError.
     """
     found = [x for x in (find_anchors() if anchors is None else anchors) if dtype in x.symbols]
     entered = [f for x in found if x.style not in LINKED for f in (x.name, x.style, str(x.path), x.symbols[dtype])]
     if all(x.style == "libxsmm" for x in found):  # which does not take every shape
         raise RaceError("there is no library to race against: python bench/blas_anchors.py --install")
     if ours is not None:
-        entered += [OURS, "plain", str(ours.resolve()), symbol]
+        entered += [OURS, "fixed" if fixed else "plain", str(ours.resolve()), symbol]
     environment = dict(ONE_THREAD)
     for anchor in found:
         environment |= anchor.environment

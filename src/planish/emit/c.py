@@ -108,17 +108,21 @@ def emit_function(
     return function.text(comment)
 
 
-def emit_callees(kernels: Iterable[Kernel], catalogue: Catalogue | None = None, threads: bool = False) -> list[str]:
-    """The functions of the kernels that some kernels call; PlanishError as of `emit_function`."""
+def emit_callees(
+    kernels: Iterable[Kernel], catalogue: Catalogue | None = None, threads: bool = False, inline: bool = False
+) -> list[str]:
+    """The functions of the kernels that some kernels call; `inline`: they become parts of these. PlanishError as of
+    `emit_function`."""
     texts = []
     for called in callees(kernels, catalogue):
         assert called.implementation is not None
         text = emit_function(
             called.implementation, called.name, threads=threads, noalias=True, catalogue=catalogue, promised=True
         )
-        # Within another function, gcc runs out of registers for what has just enough of them.
+        # Within a larger function, gcc runs out of registers for what has just enough of them.
         innermost = not callees((called.implementation,), catalogue)
-        texts.append(text.replace("static ", "planish_apart static ", 1) if innermost else text)
+        word = "planish_inside" if inline else "planish_apart static" if innermost else "static"
+        texts.append(text.replace("static", word, 1))
     return texts
 
 

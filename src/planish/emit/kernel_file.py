@@ -25,12 +25,14 @@ from planish.isa.instruction import Catalogue
 
 
 def emit_file(
-    kernel: Kernel, *others: Kernel, catalogue: Catalogue | None = None, header: bool = False, threads: bool = False
-) -> str:
+    kernel: Kernel, *others: Kernel, catalogue: Catalogue | None = None, header: bool = False, threads: bool = False,
+    inline: bool = False,
+) -> str:  # fmt: skip
     """The text: helpers, the kernels that are called, the kernels. `header`: all functions are static, and the file may
-    be included many times; it is guarded by the first one's name. PlanishError as of `emit_function`."""
+    be included many times; it is guarded by the first one's name. `inline`: what is called becomes a part of the
+    caller, and counts on its sizes. PlanishError as of `emit_function`."""
     kernels = (kernel, *others)
-    texts = emit_callees(kernels, catalogue, threads)
+    texts = emit_callees(kernels, catalogue, threads, inline)
     called = {x.name for x in callees(kernels, catalogue)}
     for own in kernels:
         # One may be called by another.

@@ -93,6 +93,13 @@ _APART = """\
 #define planish_apart
 #endif"""
 
+_INSIDE = """\
+#if defined(__GNUC__)
+#define planish_inside static inline __attribute__((always_inline))
+#else
+#define planish_inside static inline
+#endif"""
+
 _FLOORDIV = """\
 /* a / b rounded down; b is not zero. */
 static inline int64_t planish_floordiv(int64_t a, int64_t b)
@@ -174,6 +181,7 @@ def _helpers() -> dict[str, str]:
         "planish_borrow": _BORROW,
         "planish_return": _RETURN,
         "planish_apart": _APART,
+        "planish_inside": _INSIDE,
         "planish_word": _WORD,
         "planish_keep": _KEEP,
         "planish_promise": _PROMISE,

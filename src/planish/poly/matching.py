@@ -15,6 +15,7 @@ for a constant: an operand with a stride is not taken for one without.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -386,13 +387,29 @@ class _Matcher:
                 continue
             apart = any(constant(sub(x, y)) not in (0, None) for x, y in zip(one.index, other.index, strict=False))
             registers = self.own[a].memory not in PLAIN_MEMORIES
-            if registers and apart:
+            if (registers and apart) or self.lie_apart(a, one, b, other):
                 continue
             uses = [(own, x.own) for own, x in state.accesses if own in (a, b)]
             places = [self.known(_linear(at, self.own[own].shape), state) for own, at in uses]
             if one == other and all(_equal(x, places[0]) for x in places) and _once(self.body, uses[0][1]):
                 continue
             raise MismatchError(f"`{one}` and `{other}` may overlap, of which one is written")
+
+
+    def lie_apart(self, a: str, one: View, b: str, other: View) -> bool:
+        """Whether one of two operands, parts of one array, ends before the other begins, at a known distance."""
+        shape = self.arrays[one.array].shape
+        distance = constant(simplify(sub(_linear(other.index, shape), _linear(one.index, shape))))
+        lengths = [_length(self.own[name]) for name in (a, b)]
+        if distance is None or lengths[0] is None or lengths[1] is None:
+            return False
+        return distance >= lengths[0] or -distance >= lengths[1]
+
+
+def _length(array: Array) -> int | None:
+    """The elements of an operand; None where that is not known."""
+    extents = [None if x is None else constant(x) for x in array.shape]
+    return math.prod(x for x in extents if x is not None) if None not in extents else None
 
 
 def _flat(body: Sequence[Stmt]) -> tuple[Stmt, ...]:

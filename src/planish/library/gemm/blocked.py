@@ -4,7 +4,7 @@
 >>> from planish.library.vectors import find_vectors
 >>> v = find_vectors("avx512", F32)
 >>> choose_blocking(v, 14, 2, level1=48 << 10, level2=1 << 20)
-Blocking(rows=14, vectors=2, depth=384, columns=512, height=2100, step=0)
+Blocking(rows=14, vectors=2, depth=384, columns=512, height=2100, step=0, pitch=0)
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ HEIGHT = 2100
 class Blocking:
     """The largest tile (`rows` by `vectors` registers), and the block around it: `depth` products are summed in a tile
     before C is touched, for `columns` of B and `height` rows of A. `step`: the rows of the tiles in use, where they are
-    fewer. Groups of products are counted as one."""
+    fewer. `pitch` is the distance of two rows of a block of A where it is not that of its depth. Groups of products
+    are counted as one."""
 
     rows: int
     vectors: int
@@ -51,6 +52,7 @@ class Blocking:
     columns: int
     height: int
     step: int = 0
+    pitch: int = 0
 
     @property
     def tile_rows(self) -> int:
@@ -67,14 +69,15 @@ class Blocking:
         return f"(m + {self.tile_rows - 1}) % {self.tile_rows} >= {self.tile_rows // 2}"
 
     def shallower(self, width: int) -> Blocking:
-        """Blocks of two thirds of the depth, with more columns, a multiple of `width`."""
+        """Blocks of two thirds of the depth for the same tiles, with more columns, a multiple of `width`."""
         depth = self.depth * 2 // 3
-        return replace(self, depth=depth, columns=self.columns * self.depth // depth // width * width)
+        columns = self.columns * self.depth // depth // width * width
+        return replace(self, depth=depth, columns=columns, pitch=self.stride)
 
     @property
     def stride(self) -> int:
         """The distance of two rows of a block of A: not a power of two, which would map all to one set."""
-        return self.depth + 4
+        return self.pitch or self.depth + 4
 
 
 def choose_blocking(vectors: Vectors, rows: int, count: int, level1: int, level2: int) -> Blocking:

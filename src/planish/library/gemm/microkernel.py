@@ -120,7 +120,8 @@ class Tile:
     @property
     def registers(self) -> int:
         """The registers that are in use at once: the tile, a row of B, an element of A or a column."""
-        return self.rows * self.vectors * self.parts + self.vectors + (self.rows // self.vectors_of.lanes if self.by_lane else 1)
+        others = self.rows // self.vectors_of.lanes if self.by_lane else 1
+        return self.rows * self.vectors * self.parts + self.vectors + others
 
 
 def choose_tile(vectors: Vectors) -> tuple[int, int]:
@@ -189,7 +190,7 @@ def make_micro(tile: Tile, panel: Panel | None = None) -> Program:
     program = Program.of(define_micro(tile, panel)).apply(PartialEval("m", tile.rows))
     if not tile.masked:
         program = program.apply(PartialEval("n", tile.columns))
-    for make in (_keep_tile, _split_sums, _fetch_operands, _fill_vectors, _give_to_instructions, _prefetch_tile, _write_out):
+    for make in STAGES:
         program = make(program, tile)
     return program
 
@@ -211,19 +212,19 @@ def _keep_tile(program: Program, tile: Tile) -> Program:
 
 
 def _split_sums(program: Program, tile: Tile) -> Program:
-    """Sums in parts, in a buffer `d`: loops zq clear it, q add to it in a step of p, xq add it to the tile."""
+    """Sums in parts, in a buffer `d`: loops zh clear it, h add to it in a step of p, xh add it to the tile."""
     if tile.parts == 1:
         return program
     inner = ["i", "j"] if tile.rows > 1 else ["j"]
-    program = program.apply(Split("p", tile.parts, ("p", "q"), "perfect"), Reorder("p", ("q", "p", *inner)))
+    program = program.apply(Split("p", tile.parts, ("p", "h"), "perfect"), Reorder("p", ("h", "p", *inner)))
     program = program.apply(StageMem("p", "c", "d", accumulate=True, clip=tile.masked), LiftAlloc("d: _", 1))
     around = int(tile.rows > 1)
     for row, column in (("yi", "yj"), ("xi", "xj")):
         program = program.apply(RenameLoop(f"d_{around}", column))
         program = program.apply(RenameLoop("d_0", row)) if around else program
     first = "yi" if around else "yj"
-    program = program.apply(Fission(first, 1), RenameLoop("q", "zq"), Fission("p", 1), RenameLoop("q #2", "xq"))
-    return program.apply(Reorder("q", ("p", "q", *inner)))
+    program = program.apply(Fission(first, 1), RenameLoop("h", "zh"), Fission("p", 1), RenameLoop("h #2", "xh"))
+    return program.apply(Reorder("h", ("p", "h", *inner)))
 
 
 def _fetch_operands(program: Program, tile: Tile) -> Program:
@@ -246,8 +247,8 @@ def _fill_vectors(program: Program, tile: Tile) -> Program:
             parts.append("dj")
         # First those that write what the others would read.
         program = program.apply(Widen("dj" if whole else "bj", tile.columns, zero=tile.in_place))
-        for loop in (x for x in ("zj", "yj", "j", "xj") if x in parts):
-            program = program.apply(Widen(loop, tile.columns))
+        for widened in (x for x in ("zj", "yj", "j", "xj") if x in parts):
+            program = program.apply(Widen(widened, tile.columns))
     if tile.by_stack:
         program = program.apply(StageMem("oi" if dimension else "oj", "c", "s"), RenameLoop(f"s_{dimension}", "sj"))
         parts.append("sj")
@@ -297,10 +298,16 @@ def _prefetch_tile(program: Program, tile: Tile) -> Program:
 
 def _write_out(program: Program, tile: Tile) -> Program:
     """All loops but the one over p are written out: registers have numbers."""
-    loops = ["zv", "zi", "yv", "yi", "zq", "pf_0", "bv", "dv", "av", "v", "il", "iv", "i", "q", "xv", "xi", "xq"]
+    loops = ["zv", "zi", "yv", "yi", "zh", "pf_0", "bv", "dv", "av", "v", "il", "iv", "i", "h", "xv", "xi", "xh"]
     loops += ["sv", "s_0", "ov"]
     loops += ["oi"] * (not tile.by_stack)
     for loop in loops:
         while program.has(loop):
             program = program.apply(Unroll(loop))
     return program
+
+
+STAGES = (
+    _keep_tile, _split_sums, _fetch_operands, _fill_vectors, _give_to_instructions, _prefetch_tile, _write_out,
+)  # fmt: skip
+"""What is done to a tile's loops, in this order."""
