@@ -26,6 +26,9 @@ import typer
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.version import VERSION
 
+KEPT = "what was finished is kept, nothing is half-written"
+"""What an interrupted command says, unless the exception says more."""
+
 OK, USER_ERROR, USAGE_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 1, 2, 70, 130
 
 _SYSTEM_ERRORS = frozenset(
@@ -54,14 +57,14 @@ def guard(action: Callable[[], int]) -> int:
     with _interruptible():
         try:
             return action()
-        except KeyboardInterrupt:
-            return _tell_interrupted()
+        except KeyboardInterrupt as end:
+            return _tell_interrupted(str(end) or KEPT)
         except BrokenPipeError:
             # Whoever read the output has gone; Python would complain once more when it flushes at the end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return USER_ERROR
         except Exception as error:
-            return _tell_interrupted() if _Interruption.seen else _tell_failure(error)
+            return _tell_interrupted(KEPT) if _Interruption.seen else _tell_failure(error)
 
 
 def guarded(command: Callable[_P, int]) -> Callable[_P, None]:
@@ -79,8 +82,8 @@ def tell(problem: Diagnostic | PlanishError) -> None:
     print(problem if isinstance(problem, PlanishError) else problem.render(), file=sys.stderr)
 
 
-def _tell_interrupted() -> int:
-    print("\ninterrupted: what was finished is kept, nothing is half-written", file=sys.stderr)
+def _tell_interrupted(state: str) -> int:
+    print(f"\ninterrupted: {state}", file=sys.stderr)
     return 128 + _Interruption.seen if _Interruption.seen else INTERRUPTED
 
 

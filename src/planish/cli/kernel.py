@@ -18,6 +18,7 @@ from planish.cli.exits import OK, guarded
 from planish.cli.files import MADE_BY, check_writable, write_files
 from planish.cli.options import Target
 from planish.cli.progress import show_progress
+from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.blis import emit_blis
 from planish.emit.kernel_file import emit_file
@@ -25,6 +26,7 @@ from planish.isa.shipped import shipped
 from planish.library.gemm.functions import Request, count_kernels, make_functions
 from planish.library.gemm.microkernel import Layout, Tile, choose_tile, make_micro
 from planish.library.gemm.operands import OPS, Op
+from planish.library.maker import Maker
 from planish.library.vectors import PRODUCTS, Vectors, choose_vectors
 from planish.schedule.script import print_script
 from planish.target.load import load_target
@@ -124,6 +126,7 @@ def kernel(
     batch: Annotated[bool, typer.Option("--batch", help="Also functions for many products of one size.")] = False,
     threads: Annotated[bool, typer.Option("--threads", help="Also functions that run on threads (OpenMP).")] = False,
     script: Annotated[bool, typer.Option("--script", help="Print the micro-kernel's schedule instead.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Make anew what is cached of the whole product.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
 ) -> int:
     """Generate C for a kernel of the library: a micro-kernel, or the whole product as a header.
@@ -131,7 +134,7 @@ def kernel(
     A micro-kernel adds to a tile of C what columns of A and rows of B give; tiles whose columns are no multiple of a
     vector's lanes are for any number of columns up to that. The header has one function,
     NAME(m, n, k, lda, ldb, ldc, alpha, beta, A, B, C), for row-major matrices; more of them with --op, --order, --batch
-    and --threads.
+    and --threads. Kernels that are made for it are cached: after Ctrl-C, the same command goes on from there.
     """
     if not header and (op or order is Order.column or batch or threads):
         message = "--op, --order, --batch and --threads are for the whole product"
@@ -141,7 +144,7 @@ def kernel(
     banner = f"{MADE_BY} {VERSION}: {name.value} of {dtype.value} for {machine.name}; it belongs to you. */\n"
     if header:
         request = Request(_ops(op or ()), order is Order.column, batch, threads)
-        text = banner + _whole(vectors, machine, mr, nr, request, quiet)
+        text = banner + _whole(vectors, machine, mr, nr, request, Maker(Cache(), anew=force), quiet)
     else:
         form: Layout = layout.value if layout else "columns" if vectors.product.group == 1 else "strided"
         tile = _tile(vectors, mr, nr, form, first)
@@ -178,19 +181,21 @@ def _ops(asked: Sequence[Transposed]) -> tuple[Op, ...]:
 
 
 def _whole(
-    vectors: Vectors, machine: Machine, rows: int | None, columns: int | None, request: Request, quiet: bool
-) -> str:
+    vectors: Vectors, machine: Machine, rows: int | None, columns: int | None, request: Request, maker: Maker,
+    quiet: bool,
+) -> str:  # fmt: skip
+    """The text of the header; KeyboardInterrupt says how much is kept."""
     best = choose_tile(vectors)
     count = best[1] if columns is None else max(1, columns // vectors.lanes)
     name = f"{PREFIXES[vectors.product.name]}gemm"
-    with show_progress(count_kernels(request, vectors, rows or best[0], count), quiet) as progress:
+    total = count_kernels(request, vectors, rows or best[0], count)
+    caches = (machine.cache(1).share, machine.cache(2).share)
+    with show_progress(total, quiet) as progress:
         progress.start(name)
-
-        def step(message: str) -> None:
-            progress.tell(message)
-            progress.finish()
-
-        caches = (machine.cache(1).share, machine.cache(2).share)
-        programs, made = make_functions(f"planish_{name}", vectors, rows or best[0], count, *caches, request, step)
+        maker.tell = progress.step
+        try:
+            programs, made = make_functions(f"planish_{name}", vectors, rows or best[0], count, *caches, request, maker)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"{maker.kept} of {total} kernels are kept for the next time") from None
         kernels = (x.kernel for x in programs)
         return emit_file(*kernels, catalogue=shipped().joined(made), header=True, threads=request.threads)

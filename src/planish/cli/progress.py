@@ -40,6 +40,11 @@ class Bar:
         """The file is done."""
         self.bar.advance(self.task)
 
+    def step(self, message: str) -> None:
+        """The next of many parts begins, as `tell`; the bar counts them."""
+        self.tell(message)
+        self.finish()
+
 
 @contextmanager
 def show_progress(total: int, quiet: bool) -> Iterator[Bar]:

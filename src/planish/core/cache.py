@@ -4,6 +4,7 @@
 >>> cache = Cache(tempfile.mkdtemp())
 >>> address = key("source text", "-O3", 1)
 >>> cache.put(address, b"object code")
+True
 >>> cache.get(address)
 b'object code'
 >>> cache.info().entries
@@ -103,10 +104,11 @@ class Cache:
             pass  # only the order of eviction suffers
         return content
 
-    def put(self, address: str, content: bytes) -> None:
-        """Stores `content` at `address`; on any trouble with the disk it warns once and stores nothing."""
+    def put(self, address: str, content: bytes) -> bool:
+        """Stores `content` at `address`, and says whether it did: on any trouble with the disk it warns once and stores
+        nothing."""
         if len(content) + _DIGEST > self.limit_bytes:
-            return
+            return False
         path = self._path(address)
         temporary = ""
         try:
@@ -119,11 +121,12 @@ class Cache:
             temporary = ""
         except OSError as error:
             self._warn("write", error)
-            return
+            return False
         finally:
             if temporary:
                 _remove(Path(temporary))
         self._account(len(content) + _DIGEST)
+        return True
 
     def info(self) -> CacheInfo:
         """The number of entries and their bytes, counted now."""

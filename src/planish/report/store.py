@@ -6,22 +6,16 @@ account, cached = build_cached(Source("dot.c", text), Options(), Cache())
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from functools import lru_cache
-from pathlib import Path
-
-import islpy
 
 from planish.core.cache import Cache, key
 from planish.core.span import Source
+from planish.core.stamp import stamp_program
 from planish.core.telling import Tell, keep_quiet
 from planish.frontend.c.preprocess import preprocess
 from planish.pipeline import Options, build_file
 from planish.report.account import FileAccount, account_for, parse_account, print_account
 from planish.run.toolchain import choose_compiler
 from planish.target.load import load_target
-from planish.version import VERSION
-
-_PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def build_cached(
@@ -56,12 +50,4 @@ def build_address(source: Source, options: Options) -> str:
     wishes = [(f.name, getattr(options, f.name)) for f in fields(options) if f.name != "sizes"]
     sizes = sorted(options.sizes.items())
     compiler = choose_compiler(options.compiler)
-    return key("build", _program(), source.name, source.text, included, wishes, sizes, machine, compiler.stamp)
-
-
-@lru_cache(maxsize=1)
-def _program() -> str:
-    """The stamp of this program: its version, that of the polyhedral library, and its own files."""
-    files = sorted(p for p in _PACKAGE.rglob("*") if p.suffix in (".py", ".toml", ".h", ".isa"))
-    stamps = [(str(p.relative_to(_PACKAGE)), p.stat().st_size, p.stat().st_mtime_ns) for p in files]
-    return key(VERSION, islpy.version.VERSION_TEXT, stamps)
+    return key("build", stamp_program(), source.name, source.text, included, wishes, sizes, machine, compiler.stamp)

@@ -70,9 +70,8 @@ class Blocking:
 
     def shallower(self, width: int) -> Blocking:
         """Blocks of two thirds of the depth for the same tiles, with more columns, a multiple of `width`."""
-        depth = self.depth * 2 // 3
-        columns = self.columns * self.depth // depth // width * width
-        return replace(self, depth=depth, columns=columns, pitch=self.stride)
+        columns = self.columns * 3 // 2 // width * width
+        return replace(self, depth=self.depth * 2 // 3, columns=columns, pitch=self.stride)
 
     @property
     def stride(self) -> int:

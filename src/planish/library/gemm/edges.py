@@ -12,38 +12,45 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from planish.core.telling import Tell, keep_quiet
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
 from planish.library.gemm.microkernel import Panel, Tile, define_micro, define_tile, make_micro
+from planish.library.maker import Maker
 from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.instructions import Replace
 
 
-def make_family(largest: Tile, depth: int = 0, tell: Tell = keep_quiet) -> list[Instruction]:
+def make_family(largest: Tile, depth: int = 0, maker: Maker | None = None) -> list[Instruction]:
     """The micro-kernels of all tiles up to the largest, and the last: the kernel that chooses one of them. `depth`: the
-    length of A's rows in the layout "rows". `tell` hears what is being made."""
-    panel = Panel(largest.rows, largest.columns, depth)
-    made: list[Instruction] = []
-    for tile in (x for tiles in _rows_of_tiles(largest) for x in tiles):
-        tell(tile.name)
-        made.append(make_callable(define_micro(tile, panel), make_micro(tile, panel)))
-    name = name_family(largest)
+    length of A's rows in the layout "rows"."""
+    panel, maker = Panel(largest.rows, largest.columns, depth), maker or Maker()
+    tiles = (x for tiles in _rows_of_tiles(largest) for x in tiles)
+    made = [maker.make(tile.name, _make_tile, tile, panel) for tile in tiles]
+    known = Catalogue().with_instructions(made)
+    return [*made, maker.make(name_family(largest), _make_chooser, largest, panel, known)]
+
+
+def _make_tile(tile: Tile, panel: Panel) -> Instruction:
+    """The micro-kernel of one tile."""
+    return make_callable(define_micro(tile, panel), make_micro(tile, panel))
+
+
+def _make_chooser(largest: Tile, panel: Panel, tiles: Catalogue) -> Instruction:
+    """The kernel that calls that of the tile with as many rows and vectors as there are."""
     known = [f"m >= 1 && m <= {largest.rows}", f"n >= 1 && n <= {largest.columns}"]
-    definition = define_tile(largest, name, known, panel)
-    program = Program.of(definition, catalogue=Catalogue().with_instructions(made))
-    tell(name)
+    definition = define_tile(largest, name_family(largest), known, panel)
+    program = Program.of(definition, catalogue=tiles)
     loop = program.find("i")
-    for tiles in _rows_of_tiles(largest):
+    for row in _rows_of_tiles(largest):
         rest = loop
-        condition = f"n > {tiles[0].whole}" if tiles[0].masked else f"n == {largest.columns}"
+        condition = f"n > {row[0].whole}" if row[0].masked else f"n == {largest.columns}"
         if condition != "n > 0":
             program = program.apply(Specialise(loop, condition))
             rest = program.cursor(loop).parent().body()[-1]
-        program = _choose(program, loop, tiles)
+        program = _choose(program, loop, row)
         loop = rest
-    return [*made, make_callable(definition, program)]
+    return make_callable(definition, program)
 
 
 def _choose(program: Program, loop: Cursor, tiles: Sequence[Tile]) -> Program:

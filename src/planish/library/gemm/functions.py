@@ -13,17 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.core.telling import Tell, keep_quiet
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.gemm.around import exchange, make_batch, make_column
 from planish.library.gemm.blocked import Blocking, choose_blocking
 from planish.library.gemm.edges import count_family
-from planish.library.gemm.grouped import list_grouped_tiles, make_grouped_products
+from planish.library.gemm.grouped import list_grouped_tiles, list_groups, make_grouped_products
 from planish.library.gemm.microkernel import Tile
 from planish.library.gemm.operands import Op, Operands
 from planish.library.gemm.threads import make_threads
-from planish.library.gemm.transposed import list_turned, make_transposed_products
-from planish.library.gemm.whole import list_tiles, make_products, make_tiles, make_whole
+from planish.library.gemm.transposed import list_transposed, list_turned, make_transposed_products
+from planish.library.gemm.whole import list_loops, list_tiles, list_variants, make_products, make_tiles, make_whole
+from planish.library.maker import Maker
 from planish.library.vectors import Product, Vectors
 from planish.schedule.program import Program
 
@@ -63,23 +63,33 @@ def list_largest(request: Request, vectors: Vectors, blocking: Blocking) -> list
 
 
 def count_kernels(request: Request, vectors: Vectors, rows: int, count: int) -> int:
-    """How many kernels of tiles `make_functions` makes for tiles of `rows` by `count` registers, and tells of."""
-    largest = list_largest(request, vectors, Blocking(rows, count, 0, 0, 0))
-    return sum(count_family(tile.rows, tile.vectors) for tile in largest)
+    """How many kernels `make_functions` has its maker make for tiles of `rows` by `count` registers."""
+    blocking = Blocking(rows, count, 0, 0, 0)
+    tiles = sum(count_family(x.rows, x.vectors) for x in list_largest(request, vectors, blocking))
+    return tiles + sum(_count_loops(vectors, blocking, op) for op in request.rows)
+
+
+def _count_loops(vectors: Vectors, blocking: Blocking, op: Op) -> int:
+    """How many of the kernels around tiles are made one by one for a product."""
+    if vectors.product.group > 1:
+        return len(list_groups("", vectors, blocking))
+    variants = list_variants(vectors, blocking) if op == "nn" else list_transposed(vectors, blocking, op)
+    return len(list_loops(variants))
 
 
 def make_functions(
     name: str, vectors: Vectors, rows: int, count: int, level1: int, level2: int, request: Request,
-    tell: Tell = keep_quiet,
+    maker: Maker | None = None,
 ) -> tuple[list[Program], Catalogue]:  # fmt: skip
-    """The functions, with tiles of `rows` by `count` registers, and all kernels that they call. `tell` hears what is
-    being made. PlanishError E0642 for a product that there is not."""
+    """The functions, with tiles of `rows` by `count` registers, and all kernels that they call. PlanishError E0642 for
+    a product that there is not."""
     _check(request, vectors.product)
+    maker = maker or Maker()
     blocking = choose_blocking(vectors, rows, count, level1, level2)
-    made = make_tiles(list_largest(request, vectors, blocking), blocking, tell)
+    made = make_tiles(list_largest(request, vectors, blocking), blocking, maker)
     tiles = Catalogue().with_instructions(made)
     for op in request.rows:
-        made += _make_products(Operands(op).name(name), vectors, blocking, tiles, op)
+        made += _make_products(Operands(op).name(name), vectors, blocking, tiles, op, maker)
     known, programs = Catalogue().with_instructions(made), []
     for op, word in ((op, word) for op in request.ops for word in request.words):
         own, product = request.name(name, op, word), Operands(op).name(name)
@@ -107,9 +117,11 @@ def _check(request: Request, product: Product) -> None:
         raise PlanishError(Diagnostic("E0642", message, help="use rows: --order row"))
 
 
-def _make_products(name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, op: Op) -> list[Instruction]:
+def _make_products(
+    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, op: Op, maker: Maker
+) -> list[Instruction]:
     if vectors.product.group > 1:
-        return make_grouped_products(name, vectors, blocking, tiles)
+        return make_grouped_products(name, vectors, blocking, tiles, maker)
     if op == "nn":
-        return make_products(name, vectors, blocking, tiles)
-    return make_transposed_products(name, vectors, blocking, tiles, op)
+        return make_products(name, vectors, blocking, tiles, maker)
+    return make_transposed_products(name, vectors, blocking, tiles, op, maker)

@@ -19,6 +19,7 @@ from planish.library.gemm.blocked import Blocking, cut, define_loops, define_pro
 from planish.library.gemm.microkernel import Tile
 from planish.library.gemm.operands import spell_number, spell_term
 from planish.library.gemm.whole import Variant, choose, in_depths, in_steps, name_part
+from planish.library.maker import Maker
 from planish.library.vectors import Vectors
 from planish.schedule.combine import pack
 from planish.schedule.program import Program
@@ -46,9 +47,11 @@ def list_grouped_tiles(blocking: Blocking, vectors: Vectors) -> list[Tile]:
     return [_of_kind(blocking, kind).tile(vectors, "strided", kind[1], kind[0]) for kind in KINDS]
 
 
-def make_grouped_products(name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue) -> list[Instruction]:
+def make_grouped_products(
+    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: Maker | None = None
+) -> list[Instruction]:
     """The kernels that add a product of any size to C, or store it, and what they call besides `tiles`."""
-    made = list(_make_groups(name, vectors, blocking, tiles))
+    made = list(_make_groups(name, vectors, blocking, tiles, maker or Maker()))
     made += _make_sums(name, vectors, blocking, tiles.with_instructions(made))
     known, one = tiles.with_instructions(made), spell_number(1, vectors.product)
     for first in (True, False):
@@ -74,13 +77,24 @@ def _name(name: str, word: str, kind: Kind) -> str:
     return f"{name}_{word}{'_scaled' * kind[0]}{'_first' * kind[1]}"
 
 
-def _make_groups(name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue) -> Iterator[Instruction]:
-    """The kernels for whole groups of products."""
-    for kind in KINDS:
-        for way in list_ways(_of_kind(blocking, kind), vectors):
-            definition = define_groups(_name(name, way.name, kind), vectors, kind)
-            program = weave(Program.of(definition, catalogue=tiles), vectors, way.blocking, kind, way.packed)
-            yield make_callable(definition, program)
+def list_groups(name: str, vectors: Vectors, blocking: Blocking) -> list[tuple[str, Kind, Variant]]:
+    """The kernels for whole groups of products, by their names: in every way, of every kind."""
+    ways = [(kind, way) for kind in KINDS for way in list_ways(_of_kind(blocking, kind), vectors)]
+    return [(_name(name, way.name, kind), kind, way) for kind, way in ways]
+
+
+def _make_groups(
+    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: Maker
+) -> Iterator[Instruction]:
+    for own, kind, way in list_groups(name, vectors, blocking):
+        yield maker.make(own, _make_group, own, vectors, way.blocking, tiles, kind, way.packed)
+
+
+def _make_group(
+    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, kind: Kind, copied: bool
+) -> Instruction:
+    definition = define_groups(name, vectors, kind)
+    return make_callable(definition, weave(Program.of(definition, catalogue=tiles), vectors, blocking, kind, copied))
 
 
 def list_ways(blocking: Blocking, vectors: Vectors) -> tuple[Variant, ...]:

@@ -25,7 +25,16 @@ from planish.library.gemm.blocked import (
 )
 from planish.library.gemm.microkernel import Layout, Tile
 from planish.library.gemm.operands import Op, Operands
-from planish.library.gemm.whole import SMALL, Variant, list_layouts, list_variants, make_choices, name_variant
+from planish.library.gemm.whole import (
+    SMALL,
+    Variant,
+    list_layouts,
+    list_loops,
+    list_variants,
+    make_choices,
+    name_variant,
+)
+from planish.library.maker import Maker
 from planish.library.vectors import Vectors
 from planish.poly.affine import constant_of
 from planish.schedule.combine import pack
@@ -41,15 +50,23 @@ from planish.schedule.steps.values import FoldFactor
 
 
 def make_transposed_products(
-    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, op: Op
+    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, op: Op, maker: Maker | None = None
 ) -> list[Instruction]:
     """The kernels of all variants for operands of which one is transposed, and those that choose one of them."""
-    made: list[Instruction] = []
-    variants = list_transposed(vectors, blocking, op)
-    for variant, first in ((v, f) for v in variants for f in (True, False) if not v.single):
-        definition = define_product(name_variant(name, variant, first), vectors, first, op)
-        made.append(make_callable(definition, make_transposed(definition, vectors, variant, tiles, first, op)))
+    variants, maker = list_transposed(vectors, blocking, op), maker or Maker()
+    made = [
+        maker.make(name_variant(name, variant, first), _make_variant, name, vectors, variant, tiles, first, op)
+        for variant, first in list_loops(variants)
+    ]
     return [*made, *make_choices(name, vectors, variants, tiles.with_instructions(made), op)]
+
+
+def _make_variant(
+    name: str, vectors: Vectors, variant: Variant, tiles: Catalogue, first: bool, op: Op
+) -> Instruction:
+    """The kernel of one variant."""
+    definition = define_product(name_variant(name, variant, first), vectors, first, op)
+    return make_callable(definition, make_transposed(definition, vectors, variant, tiles, first, op))
 
 
 def list_turned(vectors: Vectors, blocking: Blocking) -> list[Tile]:

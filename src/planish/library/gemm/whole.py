@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from planish.core.telling import Tell, keep_quiet
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue, Instruction
@@ -19,6 +18,7 @@ from planish.library.gemm.blocked import Blocking, define_product, make_packed, 
 from planish.library.gemm.edges import make_family, name_family
 from planish.library.gemm.microkernel import Layout, Tile
 from planish.library.gemm.operands import Op, Operands, spell_number, spell_term
+from planish.library.maker import Maker
 from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
@@ -146,21 +146,35 @@ def list_layouts(vectors: Vectors) -> tuple[Layout, ...]:
     return ("rows", "plain") if vectors.has("masked_load") else ("rows",)
 
 
-def make_tiles(largest: Iterable[Tile], blocking: Blocking, tell: Tell = keep_quiet) -> list[Instruction]:
-    """The kernels of all tiles up to some largest ones. `tell` hears what is being made."""
-    return [x for tile in largest for x in make_family(tile, blocking.stride, tell)]
+def make_tiles(largest: Iterable[Tile], blocking: Blocking, maker: Maker | None = None) -> list[Instruction]:
+    """The kernels of all tiles up to some largest ones."""
+    maker = maker or Maker()
+    return [x for tile in largest for x in make_family(tile, blocking.stride, maker)]
 
 
-def make_products(name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue) -> list[Instruction]:
+def make_products(
+    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: Maker | None = None
+) -> list[Instruction]:
     """The kernels of all variants, and those that choose one of them by the sizes."""
-    made: list[Instruction] = []
-    variants = list_variants(vectors, blocking)
-    for variant, first in ((v, f) for v in variants for f in (True, False)):
-        if not variant.single:
-            definition = define_product(name_variant(name, variant, first), vectors, first)
-            make = make_packed if variant.packed else make_plain
-            made.append(make_callable(definition, make(definition, vectors, variant.blocking, tiles, first)))
+    variants, maker = list_variants(vectors, blocking), maker or Maker()
+    made = [
+        maker.make(name_variant(name, variant, first), _make_variant, name, vectors, variant, tiles, first)
+        for variant, first in list_loops(variants)
+    ]
     return [*made, *make_choices(name, vectors, variants, tiles.with_instructions(made))]
+
+
+def list_loops(variants: Iterable[Variant]) -> list[tuple[Variant, bool]]:
+    """The variants that have kernels of their own, each twice: the one that stores the product, and the one that adds
+    it."""
+    return [(x, first) for x in variants for first in (True, False) if not x.single]
+
+
+def _make_variant(name: str, vectors: Vectors, variant: Variant, tiles: Catalogue, first: bool) -> Instruction:
+    """The kernel of one variant."""
+    definition = define_product(name_variant(name, variant, first), vectors, first)
+    make = make_packed if variant.packed else make_plain
+    return make_callable(definition, make(definition, vectors, variant.blocking, tiles, first))
 
 
 def make_choices(
