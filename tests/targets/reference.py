@@ -31,6 +31,12 @@ the least normal number for denormals.
 """
 
 
+SUMS_OF_LANES = {"avx512_scaled_sum_to_f32", "avx512_scaled_sums_to_f32", "avx512_scaled_sums_apart_f32"}
+"""Instructions that sum lanes in an order of their own, and multiply the sum: `near` allows each of 16 lanes two units in
+the last place; numbers so large that sums overflow on the way are left out."""
+LARGEST_SUMMED = 2.0**60
+
+
 def results(definition: Kernel, sizes: Mapping[str, int], values: Values) -> Values:
     """The arrays after the interpreter ran a definition; the given ones stay as they are."""
     after = {x.name: values[x.name].copy() for x in visible(definition)}

@@ -1,4 +1,4 @@
-"""Instructions that turn squares round: their operands have rows at any distance, unlike those of all others."""
+"""Instructions that turn squares or columns round: they have operands whose rows are at any distance, unlike others."""
 
 from __future__ import annotations
 
@@ -69,3 +69,30 @@ def test_squares_are_turned_round(group: Group, tmp_path: Path) -> None:
         found = np.frombuffer(reply.arrays[0], expected.dtype)
         assert canonical(found) == canonical(expected), name
         assert reply.arrays[1] == source.tobytes(), name
+
+
+@pytest.mark.parametrize("group", [x for x in GROUPS if str(x) == "avx512-avx512f"], ids=str)
+def test_columns_become_rows(group: Group, tmp_path: Path) -> None:
+    target = machine(group.processor, group.features, group.flags)
+    if not isinstance(target, Machine):
+        pytest.skip(f"{group}: {target}")
+    members = [x for x in extension(group.set).instructions.values() if "_turn_" in x.name or "_gather_" in x.name]
+    assert len(members) == 3 and {x.name for x in members} <= set(UNTESTED)
+    kernels = [Program.of(x.definition).apply(Replace("l", x.name)).kernel for x in members]
+    program = build(kernels, extension(group.set), target, tmp_path)
+    requests, wanted = [], []
+    for number, member in enumerate(members):
+        columns = len(member.definition.arrays) - 1
+        for i, distance in enumerate((columns, columns + 1, 37)):
+            lanes, kind = member.lanes, member.definition.arrays[0].type
+            assert lanes is not None
+            at = (np.arange((lanes - 1) * distance + columns) * 5 + i) % len(corners(kind))
+            source = corners(kind)[at]
+            place = (AT_END, 0, 200)[i]
+            empty = np.zeros(lanes, kind.numpy).tobytes()
+            requests.append(Request(number, (distance,), (), (*[(place, empty)] * columns, (place, source.tobytes()))))
+            wanted.append((member.name, [source[c::distance][:lanes] for c in range(columns)]))
+    for (name, expected), reply in zip(wanted, call_all(program, target, requests), strict=True):
+        assert reply.signal == 0 and not any(reply.spilled), name
+        for row, found in zip(expected, reply.arrays, strict=False):
+            assert found == row.tobytes(), name

@@ -18,6 +18,7 @@ from planish.cli.exits import OK, guarded
 from planish.cli.files import MADE_BY, check_writable, write_files
 from planish.cli.options import Target
 from planish.cli.progress import show_progress
+from planish.cli.small import emit_small, parse_size
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.blis import emit_blis
@@ -116,6 +117,9 @@ def kernel(
         Convention, typer.Option("--convention", help="How the micro-kernel is called.")
     ] = Convention.planish,
     header: Annotated[bool, typer.Option("--header", help="The whole product as a header of its own.")] = False,
+    size: Annotated[
+        str | None, typer.Option("--size", metavar="MxNxK", help="A product of one small size, all of it known.")
+    ] = None,
     op: Annotated[
         list[Transposed] | None,
         typer.Option("--op", help="Whether A and B lie as they are (n) or transposed (t); may be given many times."),
@@ -134,17 +138,23 @@ def kernel(
     A micro-kernel adds to a tile of C what columns of A and rows of B give; tiles whose columns are no multiple of a
     vector's lanes are for any number of columns up to that. The header has one function,
     NAME(m, n, k, lda, ldb, ldc, alpha, beta, A, B, C), for row-major matrices; more of them with --op, --order, --batch
-    and --threads. Kernels that are made for it are cached: after Ctrl-C, the same command goes on from there.
+    and --threads. Kernels that are made for it are cached: after Ctrl-C, the same command goes on from there. With
+    --size the file has one function, NAME_MxNxK(alpha, A, B, C), for matrices whose rows follow one another.
     """
     if not header and (op or order is Order.column or batch or threads):
         message = "--op, --order, --batch and --threads are for the whole product"
         raise PlanishError(Diagnostic("E0642", message, help="ask for it with --header"))
+    if size and (header or mr or nr or layout or script or convention is Convention.blis):
+        message = "--size asks for a product of one size, which has neither a tile nor a header"
+        raise PlanishError(Diagnostic("E0642", message, help="leave the other one out"))
     machine = load_target(target)
     vectors = choose_vectors(machine, PRODUCTS[dtype.value])
     banner = f"{MADE_BY} {VERSION}: {name.value} of {dtype.value} for {machine.name}; it belongs to you. */\n"
     if header:
         request = Request(_ops(op or ()), order is Order.column, batch, threads)
         text = banner + _whole(vectors, machine, mr, nr, request, Maker(Cache(), anew=force), quiet)
+    elif size:
+        text = banner + emit_small(parse_size(size, vectors, first), f"planish_{_stem(vectors)}")
     else:
         form: Layout = layout.value if layout else "columns" if vectors.product.group == 1 else "strided"
         tile = _tile(vectors, mr, nr, form, first)
@@ -175,6 +185,11 @@ def _tile(vectors: Vectors, rows: int | None, columns: int | None, layout: Layou
     return Tile(vectors, rows or best[0], count, masked, first, layout)
 
 
+def _stem(vectors: Vectors) -> str:
+    """How the names of whole products begin."""
+    return f"{PREFIXES[vectors.product.name]}gemm"
+
+
 def _ops(asked: Sequence[Transposed]) -> tuple[Op, ...]:
     """The products that are asked for, each once."""
     return tuple(x for x in OPS if x in asked or Transposed.all in asked) or ("nn",)
@@ -187,7 +202,7 @@ def _whole(
     """The text of the header; KeyboardInterrupt says how much is kept."""
     best = choose_tile(vectors)
     count = best[1] if columns is None else max(1, columns // vectors.lanes)
-    name = f"{PREFIXES[vectors.product.name]}gemm"
+    name = _stem(vectors)
     total = count_kernels(request, vectors, rows or best[0], count)
     caches = (machine.cache(1).share, machine.cache(2).share)
     with show_progress(total, quiet) as progress:
