@@ -32,8 +32,8 @@ the least normal number for denormals.
 
 
 SUMS_OF_LANES = {"avx512_scaled_sum_to_f32", "avx512_scaled_sums_to_f32", "avx512_scaled_sums_apart_f32"}
-"""Instructions that sum lanes in an order of their own, and multiply the sum: `near` allows each of 16 lanes two units in
-the last place; numbers so large that sums overflow on the way are left out."""
+"""Instructions that sum 16 lanes in an order of their own, and multiply the sum: `near` allows two units in the last
+place for each of them; numbers so large that sums overflow on the way are left out."""
 LARGEST_SUMMED = 2.0**60
 
 

@@ -7,7 +7,8 @@ $ planish kernel gemm --header -o sgemm.h
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +25,8 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.blis import emit_blis
 from planish.emit.kernel_file import emit_file
 from planish.isa.shipped import shipped
-from planish.library.gemm.functions import Request, count_kernels, make_functions
+from planish.library.gemm.blocked import Blocking, choose_blocking
+from planish.library.gemm.functions import Request, check_request, count_kernels, make_functions
 from planish.library.gemm.microkernel import Layout, Tile, choose_tile, make_micro
 from planish.library.gemm.operands import OPS, Op
 from planish.library.maker import Maker
@@ -32,6 +34,7 @@ from planish.library.vectors import PRODUCTS, Vectors, choose_vectors
 from planish.schedule.script import print_script
 from planish.target.load import load_target
 from planish.target.machine import Target as Machine
+from planish.tune.blocking import count_trials, describe, refine_blocking, remark_on
 from planish.version import VERSION
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -129,6 +132,9 @@ def kernel(
     ] = Order.row,
     batch: Annotated[bool, typer.Option("--batch", help="Also functions for many products of one size.")] = False,
     threads: Annotated[bool, typer.Option("--threads", help="Also functions that run on threads (OpenMP).")] = False,
+    refine: Annotated[
+        bool, typer.Option("--refine", help="Time some sizes of the whole product's blocks here; take the fastest.")
+    ] = False,
     script: Annotated[bool, typer.Option("--script", help="Print the micro-kernel's schedule instead.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Make anew what is cached of the whole product.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
@@ -141,22 +147,29 @@ def kernel(
     and --threads. Kernels that are made for it are cached: after Ctrl-C, the same command goes on from there. With
     --size the file has one function, NAME_MxNxK(alpha, A, B, C), for matrices whose rows follow one another.
     """
-    if not header and (op or order is Order.column or batch or threads):
-        message = "--op, --order, --batch and --threads are for the whole product"
+    if not header and (op or order is Order.column or batch or threads or refine):
+        message = "--op, --order, --batch, --threads and --refine are for the whole product"
         raise PlanishError(Diagnostic("E0642", message, help="ask for it with --header"))
     if size and (header or mr or nr or layout or script or convention is Convention.blis):
         message = "--size asks for a product of one size, which has neither a tile nor a header"
         raise PlanishError(Diagnostic("E0642", message, help="leave the other one out"))
     machine = load_target(target)
     vectors = choose_vectors(machine, PRODUCTS[dtype.value])
-    banner = f"{MADE_BY} {VERSION}: {name.value} of {dtype.value} for {machine.name}; it belongs to you. */\n"
+    banner = f"{MADE_BY} {VERSION}: {name.value} of {dtype.value} for {machine.name}"
     if header:
         request = Request(_ops(op or ()), order is Order.column, batch, threads)
-        text = banner + _whole(vectors, machine, mr, nr, request, Maker(Cache(), anew=force), quiet)
+        check_request(request, vectors.product)
+        blocking, maker = _blocking(vectors, machine, mr, nr), Maker(Cache(), anew=force)
+        if refine:
+            blocking = _refine(vectors, machine, blocking, maker, quiet)
+        banner += f", in blocks of {describe(blocking)}; it belongs to you. */\n"
+        text = banner + _whole(vectors, blocking, request, maker, quiet)
     elif size:
+        banner += "; it belongs to you. */\n"
         text = banner + emit_small(parse_size(size, vectors, first), f"planish_{_stem(vectors)}")
     else:
         form: Layout = layout.value if layout else "columns" if vectors.product.group == 1 else "strided"
+        banner += "; it belongs to you. */\n"
         tile = _tile(vectors, mr, nr, form, first)
         made = make_micro(tile)
         if script:
@@ -195,22 +208,38 @@ def _ops(asked: Sequence[Transposed]) -> tuple[Op, ...]:
     return tuple(x for x in OPS if x in asked or Transposed.all in asked) or ("nn",)
 
 
-def _whole(
-    vectors: Vectors, machine: Machine, rows: int | None, columns: int | None, request: Request, maker: Maker,
-    quiet: bool,
-) -> str:  # fmt: skip
-    """The text of the header; KeyboardInterrupt says how much is kept."""
+def _blocking(vectors: Vectors, machine: Machine, rows: int | None, columns: int | None) -> Blocking:
+    """The blocks of the whole product, by the model, around the tile that is asked for."""
     best = choose_tile(vectors)
     count = best[1] if columns is None else max(1, columns // vectors.lanes)
+    return choose_blocking(vectors, rows or best[0], count, machine.cache(1).share, machine.cache(2).share)
+
+
+def _refine(vectors: Vectors, machine: Machine, start: Blocking, maker: Maker, quiet: bool) -> Blocking:
+    """The fastest blocks of those around `start`; a remark on stderr says what was tried."""
+    with _counting(maker, count_trials(start), "blocks", quiet):
+        chosen, tried = refine_blocking(vectors, start, machine, maker)
+    if not quiet:
+        print(remark_on(chosen, tried).render(), file=sys.stderr)
+    return chosen
+
+
+def _whole(vectors: Vectors, blocking: Blocking, request: Request, maker: Maker, quiet: bool) -> str:
+    """The text of the header."""
     name = _stem(vectors)
-    total = count_kernels(request, vectors, rows or best[0], count)
-    caches = (machine.cache(1).share, machine.cache(2).share)
+    with _counting(maker, count_kernels(request, vectors, blocking), name, quiet):
+        programs, made = make_functions(f"planish_{name}", vectors, blocking, request, maker)
+        kernels = (x.kernel for x in programs)
+        return emit_file(*kernels, catalogue=shipped().joined(made), header=True, threads=request.threads)
+
+
+@contextmanager
+def _counting(maker: Maker, total: int, name: str, quiet: bool) -> Iterator[None]:
+    """A bar over what is made; KeyboardInterrupt says how much is kept."""
     with show_progress(total, quiet) as progress:
         progress.start(name)
         maker.tell = progress.step
         try:
-            programs, made = make_functions(f"planish_{name}", vectors, rows or best[0], count, *caches, request, maker)
+            yield
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"{maker.kept} of {total} kernels are kept for the next time") from None
-        kernels = (x.kernel for x in programs)
-        return emit_file(*kernels, catalogue=shipped().joined(made), header=True, threads=request.threads)
+            raise KeyboardInterrupt(f"{maker.kept} kernels are kept for the next time") from None

@@ -14,6 +14,7 @@ from planish.cli.progress import Bar
 from planish.core.cache import Cache
 from planish.ir.types import F32
 from planish.isa.instruction import Instruction
+from planish.library.gemm.blocked import Blocking
 from planish.library.gemm.edges import make_family
 from planish.library.gemm.functions import Request, count_kernels, make_functions
 from planish.library.gemm.microkernel import Tile
@@ -21,6 +22,7 @@ from planish.library.maker import Maker
 from planish.library.vectors import PRODUCTS, find_vectors
 
 SMALL = ["kernel", "gemm", "--header", "--target", "aarch64-neon", "--mr", "2", "--nr", "4"]
+BLOCKING = Blocking(2, 1, depth=64, columns=64, height=64)
 VECTORS = find_vectors("avx512", F32)
 
 
@@ -45,8 +47,8 @@ def test_an_interrupted_run_is_resumed(capsys: pytest.CaptureFixture[str], monke
     with monkeypatch.context() as patch:
         patch.setattr(Bar, "step", stop_after(7, []))
         assert main([*SMALL, "-o", "first.h"]) == 130
-    total = count_kernels(Request(), find_vectors("neon", F32), 2, 1)
-    assert f"interrupted: 7 of {total} kernels are kept for the next time" in capsys.readouterr().err
+    total = count_kernels(Request(), find_vectors("neon", F32), BLOCKING)
+    assert "interrupted: 7 kernels are kept for the next time" in capsys.readouterr().err
     assert Cache().info().entries == 7 and not Path("first.h").exists()
     made: list[str] = []
     monkeypatch.setattr(Cache, "put", count_puts(Cache.put, made))
@@ -76,8 +78,8 @@ def count_puts(put: Callable[[Cache, str, bytes], bool], made: list[str]) -> Cal
 def test_all_that_is_made_is_told_of(extension: str, element: str, asked: Request) -> None:
     vectors, told = find_vectors(extension, PRODUCTS[element]), []
     maker = Maker(tell=told.append)
-    make_functions("product", vectors, 2, 1, 1 << 15, 1 << 20, asked, maker)
-    assert len(told) == maker.made == count_kernels(asked, vectors, 2, 1)
+    make_functions("product", vectors, BLOCKING, asked, maker)
+    assert len(told) == maker.made == count_kernels(asked, vectors, BLOCKING)
 
 
 def test_other_tiles_are_other_entries() -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.gemm.around import exchange, make_batch, make_column
-from planish.library.gemm.blocked import Blocking, choose_blocking
+from planish.library.gemm.blocked import Blocking
 from planish.library.gemm.edges import count_family
 from planish.library.gemm.grouped import list_grouped_tiles, list_groups, make_grouped_products
 from planish.library.gemm.microkernel import Tile
@@ -62,9 +62,8 @@ def list_largest(request: Request, vectors: Vectors, blocking: Blocking) -> list
     return [*list_tiles(vectors, blocking), *turned]
 
 
-def count_kernels(request: Request, vectors: Vectors, rows: int, count: int) -> int:
-    """How many kernels `make_functions` has its maker make for tiles of `rows` by `count` registers."""
-    blocking = Blocking(rows, count, 0, 0, 0)
+def count_kernels(request: Request, vectors: Vectors, blocking: Blocking) -> int:
+    """How many kernels `make_functions` has its maker make."""
     tiles = sum(count_family(x.rows, x.vectors) for x in list_largest(request, vectors, blocking))
     return tiles + sum(_count_loops(vectors, blocking, op) for op in request.rows)
 
@@ -78,14 +77,11 @@ def _count_loops(vectors: Vectors, blocking: Blocking, op: Op) -> int:
 
 
 def make_functions(
-    name: str, vectors: Vectors, rows: int, count: int, level1: int, level2: int, request: Request,
-    maker: Maker | None = None,
-) -> tuple[list[Program], Catalogue]:  # fmt: skip
-    """The functions, with tiles of `rows` by `count` registers, and all kernels that they call. PlanishError E0642 for
-    a product that there is not."""
-    _check(request, vectors.product)
+    name: str, vectors: Vectors, blocking: Blocking, request: Request, maker: Maker | None = None
+) -> tuple[list[Program], Catalogue]:
+    """The functions, and all kernels that they call. PlanishError E0642 for a product that there is not."""
+    check_request(request, vectors.product)
     maker = maker or Maker()
-    blocking = choose_blocking(vectors, rows, count, level1, level2)
     made = make_tiles(list_largest(request, vectors, blocking), blocking, maker)
     tiles = Catalogue().with_instructions(made)
     for op in request.rows:
@@ -107,7 +103,7 @@ def make_functions(
     return programs, Catalogue().with_instructions(made)
 
 
-def _check(request: Request, product: Product) -> None:
+def check_request(request: Request, product: Product) -> None:
     """That there are such products; PlanishError E0642."""
     if product.group > 1 and request.rows != ("nn",):
         message = f"there are no products of {product.name} with an operand that lies transposed"

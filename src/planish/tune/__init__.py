@@ -1,0 +1,1 @@
+"""Choices that are made by measuring them on this machine."""
