@@ -1,6 +1,7 @@
 """Micro-kernels of the library by themselves, beside the machine's peak and beside a kernel that does the whole tile.
 
-    python bench/microkernels.py                # the best tiles, by depth: a figure of solo mode
+    python bench/microkernels.py                # the best tiles, by depth
+    python bench/microkernels.py --figure FILE  # solo mode as SVG: tiles beside a whole one in a buffer and plain C
     python bench/microkernels.py --edges        # every tile up to the largest, beside the whole tile in a buffer
 """
 
@@ -15,6 +16,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
+
+from solo_figure import draw_figure
 
 from planish.emit.c import emit_function
 from planish.emit.calls import headers_of
@@ -34,6 +38,8 @@ TILES = {
     ("avx2", "f64"): ((6, 2), (4, 3)),
 }
 ROUNDS = 25
+FIGURE_DEPTH = 256
+"""The k of the figure's tiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +149,56 @@ def run_edges(
     return [(m, n, a.seconds, b.seconds) for (m, n), (a, b) in zip(shapes, pairs, strict=True)]
 
 
+def plain_text(whole: Tile, shapes: Sequence[tuple[int, int]]) -> str:
+    """The product of the same panels as anyone would write it, for the compiler to do its best."""
+    rows, columns, kind = whole.rows, whole.columns, C_TYPES[str(whole.vectors_of.type)]
+    return "\n".join(
+        f"void plain_{m}x{n}(ptrdiff_t k, ptrdiff_t ldc, {kind} *restrict A, {kind} *restrict B, {kind} *restrict C)\n"
+        f"{{\n  for (ptrdiff_t p = 0; p < k; p++)\n    for (int i = 0; i < {m}; i++)\n"
+        f"      for (int j = 0; j < {n}; j++) C[i * ldc + j] += A[p * {rows} + i] * B[p * {columns} + j];\n}}\n"
+        for m, n in shapes
+    )
+
+
+def list_shapes(whole: Tile) -> list[tuple[int, int]]:
+    """The tiles of the figure: each quarter of the largest one's rows by each half vector of its columns."""
+    rows = dict.fromkeys(-(-whole.rows * quarter // 4) for quarter in (1, 2, 3, 4))
+    half = max(1, whole.vectors_of.lanes // 2)
+    return [(m, n) for m in rows for n in range(half, whole.columns + 1, half)]
+
+
+def run_tiles(whole: Tile, shapes: Sequence[tuple[int, int]], depth: int, rounds: int = ROUNDS) -> list[list[Timed]]:
+    """For some tiles: the kernel of each, the whole one into a buffer, and plain C."""
+    vectors, panel = whole.vectors_of, Panel(whole.rows, whole.columns)
+    tiles = {edge_tile(vectors, m, n) for m, n in shapes} | {Tile(vectors, whole.rows, whole.vectors, first=True)}
+    extra = buffered_text(whole) + plain_text(whole, shapes)
+    runs = []
+    for m, n in shapes:
+        runs.append(Run(edge_tile(vectors, m, n), n, depth).line)
+        runs += [f"buffered_{m} {2 * m * n} {n} {depth} 1\n", f"plain_{m}x{n} {2 * m * n} {n} {depth} 0\n"]
+    timed = time_runs(make_text(sorted(tiles, key=lambda x: x.name), panel, extra), runs, vectors, rounds)
+    return [timed[start : start + 3] for start in range(0, len(timed), 3)]
+
+
+def make_figure(extension: str, element: str, rounds: int = ROUNDS) -> str:
+    """The figure of solo mode for an extension; RuntimeError where it cannot be run."""
+    whole = Tile(find_vectors(extension, BY_NAME[element]), *TILES[extension, element][0])
+    shapes = list_shapes(whole)
+    found = run_tiles(whole, shapes, FIGURE_DEPTH, rounds)
+    solo = run_solo(extension, element, rounds=rounds)
+    peak = median(x.peak for x in [*solo, *(x for row in found for x in row)])
+    kinds = ("made for the tile", f"the tile of {whole.rows} x {whole.columns} in a buffer", "plain C, compiled")
+    bars = {
+        f"{m}x{n}": {kind: x.share * peak for kind, x in zip(kinds, row, strict=True)}
+        for (m, n), row in zip(shapes, found, strict=True)
+    }
+    lines: dict[str, dict[int, float]] = {}
+    for x in solo:
+        lines.setdefault(x.name.rpartition("_")[2], {})[x.depth] = x.share * peak
+    title = f"Micro-kernels by themselves: {extension}, {element}; tiles at k = {FIGURE_DEPTH}"
+    return draw_figure(title, bars, lines, peak)
+
+
 def time_making(vectors: Vectors, rows: int, count: int) -> tuple[float, float]:
     """Seconds to schedule and generate the largest tile's kernel, and those of all tiles at its edges."""
     whole = Tile(vectors, rows, count)
@@ -160,7 +216,14 @@ def main(arguments: Sequence[str]) -> int:
     """Prints a table for each extension that this machine has."""
     parser = argparse.ArgumentParser(description="Times micro-kernels by themselves.")
     parser.add_argument("--edges", action="store_true", help="every tile up to the largest of AVX-512, f32")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="the figure of solo mode, as SVG")
+    parser.add_argument("--extension", default="avx512", choices=sorted({x for x, _ in TILES}), help="of the figure")
+    parser.add_argument("--dtype", default="f32", choices=sorted(C_TYPES), help="of the figure")
     asked = parser.parse_args(arguments)
+    if asked.figure:
+        asked.figure.write_text(make_figure(asked.extension, asked.dtype))
+        print(f"wrote {asked.figure}")
+        return 0
     if asked.edges:
         for m, n, ours, theirs in run_edges(find_vectors("avx512", BY_NAME["f32"]), 14, 2, 128):
             print(f"{m:3} x {n:2}: {ours * 1e9:7.1f} ns, whole tile {theirs * 1e9:7.1f} ns: {theirs / ours:.2f}x")
