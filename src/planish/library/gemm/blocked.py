@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue
@@ -31,8 +32,11 @@ from planish.schedule.steps.loops import Split, Unroll
 from planish.schedule.steps.storage import PadDim
 from planish.schedule.steps.values import FoldFactor
 
+FEWEST_ROWS = 2
 LINE = 64
 """Bytes of a line of the caches."""
+WHOLE = 32
+"""Depths are multiples of so many elements: of all vectors' lanes."""
 AHEAD = 4
 """So many rows ahead of what is copied are fetched: they begin in other pages, which no processor foresees."""
 HEIGHT = 2100
@@ -69,9 +73,9 @@ class Blocking:
         return f"(m + {self.tile_rows - 1}) % {self.tile_rows} >= {self.tile_rows // 2}"
 
     def shallower(self, width: int) -> Blocking:
-        """Blocks of two thirds of the depth for the same tiles, with more columns, a multiple of `width`."""
+        """Blocks of about two thirds of the depth for the same tiles, with more columns, a multiple of `width`."""
         columns = self.columns * 3 // 2 // width * width
-        return replace(self, depth=self.depth * 2 // 3, columns=columns, pitch=self.stride)
+        return replace(self, depth=max(1, self.depth * 2 // 3 // WHOLE) * WHOLE, columns=columns, pitch=self.stride)
 
     @property
     def stride(self) -> int:
@@ -80,9 +84,12 @@ class Blocking:
 
 
 def choose_blocking(vectors: Vectors, rows: int, count: int, level1: int, level2: int) -> Blocking:
-    """The blocking for a tile of `rows` by `count` registers and caches of so many bytes: the tile's rows of A take a
-    bit less than half of the first one, where they stay while B's rows pass by; a block of B takes three quarters of
+    """The blocking for a tile of `rows` (two or more, PlanishError E0641) by `count` registers, and caches of so many
+    bytes: the tile's rows of A take a bit less than half of the first one, where they stay while B's rows pass by; a block of B takes three quarters of
     the second one (the analytical model of BLIS, with the two matrices exchanged)."""
+    if rows < FEWEST_ROWS:
+        message = f"the whole product is not made of tiles of {rows} row"
+        raise PlanishError(Diagnostic("E0641", message, help=f"choose tiles of {FEWEST_ROWS} rows and more: --mr"))
     size, width = vectors.product.left.size * vectors.product.group, count * vectors.lanes
     depth = max(64, int(0.45 * level1) // (rows * size) // 64 * 64)
     columns = max(width, int(0.75 * level2) // (depth * size) // width * width)
