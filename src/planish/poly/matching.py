@@ -387,7 +387,7 @@ class _Matcher:
                 continue
             apart = any(constant(sub(x, y)) not in (0, None) for x, y in zip(one.index, other.index, strict=False))
             registers = self.own[a].memory not in PLAIN_MEMORIES
-            if (registers and apart) or self.lie_apart(a, one, b, other):
+            if apart if registers else self.lie_apart(a, one, b, other):
                 continue
             uses = [(own, x.own) for own, x in state.accesses if own in (a, b)]
             places = [self.known(_linear(at, self.own[own].shape), state) for own, at in uses]
@@ -397,7 +397,8 @@ class _Matcher:
 
 
     def lie_apart(self, a: str, one: View, b: str, other: View) -> bool:
-        """Whether one of two operands, parts of one array, ends before the other begins, at a known distance."""
+        """Whether one of two operands in memory, parts of one array, ends before the other begins, at a known
+        distance."""
         shape = self.arrays[one.array].shape
         distance = constant(simplify(sub(_linear(other.index, shape), _linear(one.index, shape))))
         lengths = [_length(self.own[name]) for name in (a, b)]

@@ -6,9 +6,9 @@
 >>> v = find_vectors("avx512", F32)
 >>> start = choose_blocking(v, 14, 2, level1=48 << 10, level2=1 << 20)
 >>> [(x.depth, x.columns, x.height) for x in list_depths(v, start)]
-[(384, 512, 2100), (192, 1024, 2100), (576, 320, 2100)]
+[(384, 512, 2128), (192, 1024, 2128), (576, 320, 2128)]
 >>> [x.height for x in list_heights(v, start)], [x.columns for x in list_columns(v, start)]
-([2100, 1008, 4144], [512, 256, 1024])
+([2128, 1008, 4256], [512, 256, 1024])
 """
 
 from __future__ import annotations

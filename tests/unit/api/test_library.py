@@ -12,7 +12,7 @@ import planish
 from planish.ir.types import F32
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
-from planish.library.gemm.blocked import Blocking, define_product, make_packed
+from planish.library.gemm.blocked import Blocking, choose_blocking, define_product, make_packed
 from planish.library.gemm.edges import make_family
 from planish.library.vectors import find_vectors
 from planish.schedule.steps.bands import Reorder
@@ -84,3 +84,15 @@ def test_matrices_of_columns_are_done_with_the_operands_exchanged(product: list[
         expected[:, :m] += 2 * (b[:, :k] @ a[:, :m])
         run(m, n, k, 2.0, a, m + 1, b, k + 2, c, m + 3)
         assert (c == expected).all()
+
+
+@pytest.mark.parametrize("extension", ["avx2", "avx512", "neon"])
+@pytest.mark.parametrize("rows", range(2, 15))
+def test_blocks_are_of_whole_tiles_and_vectors(extension: str, rows: int) -> None:
+    vectors = find_vectors(extension, F32)
+    for level1 in (16 << 10, 32 << 10, 48 << 10):
+        own = choose_blocking(vectors, rows, 2, level1, 1 << 20)
+        for blocking in (own, own.shallower(2 * vectors.lanes)):
+            assert blocking.height % rows == blocking.height % vectors.lanes == blocking.depth % vectors.lanes == 0
+            assert blocking.columns % (2 * vectors.lanes) == 0 < blocking.columns
+            assert blocking.depth <= own.depth and blocking.stride == own.stride

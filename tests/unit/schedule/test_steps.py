@@ -127,6 +127,35 @@ def test_reorder() -> None:
     check("seidel", Skew("i", 1), Skew("s", 1), Reorder("s", ("i", "s")))
 
 
+def test_a_loop_that_runs_once_leaves_its_names_in_a_block() -> None:
+    first, second = "let j = i + 1 A[j] = 0.0:f32", "let j = i A[j] = 1.0:f32"
+    text = f"kernel f(A: f32[8]) {{ for i in 1 .. 2 {{ {first} }} for i in 2 .. 5 {{ {second} }} }}"
+    made = Program.of(parse_kernel(text)).apply(Reorder("i", ("i",)))
+    expected, found = np.zeros(8, np.float32), np.zeros(8, np.float32)
+    run_kernel(parse_kernel(text), {"A": expected})
+    run_kernel(made.kernel, {"A": found})
+    assert (expected == found).all() and found[2:5].all()
+
+
+def test_a_version_for_the_value_of_a_scalar() -> None:
+    text = "kernel f(n; x: f32, y: f32; A: f32[n]) { for i in 0 .. n { A[i] = x * A[i] + y } }"
+    made = Program.of(parse_kernel(text)).apply(Specialise("i", "x:f32 == 1.0:f32"))
+    assert "A[i] = A[i] + y" in made.show() and "A[i] = x * A[i] + y" in made.show()
+    for x in (1.0, 2.0):
+        expected, found = np.arange(4, dtype=np.float32), np.arange(4, dtype=np.float32)
+        values = {"n": 4, "x": np.float32(x), "y": np.float32(3)}
+        run_kernel(parse_kernel(text), {**values, "A": expected})
+        run_kernel(made.kernel, {**values, "A": found})
+        assert (expected == found).all()
+
+
+@pytest.mark.parametrize("condition", ["x:f32 < 1.0:f32", "x:f32 == 0.0:f32", "x:f32 == y:f32", "z:f32 == 1.0:f32"])
+def test_versions_for_other_conditions_on_data_are_refused(condition: str) -> None:
+    made = Program.of(parse_kernel("kernel f(n; x: f32, y: f32; A: f32[n]) { for i in 0 .. n { A[i] = x } }"))
+    with pytest.raises(PlanishError, match="E0605"):
+        made.apply(Specialise("i", condition))
+
+
 def test_loops_are_written_out_and_joined() -> None:
     check("gemm", PartialEval("m", 5), Unroll("i"), sizes=SIZES[:1])
     check("jacobi", Peel("i", 1), Peel("i #2", -1))

@@ -4,13 +4,14 @@
 >>> from planish.library.vectors import find_vectors
 >>> v = find_vectors("avx512", F32)
 >>> choose_blocking(v, 14, 2, level1=48 << 10, level2=1 << 20)
-Blocking(rows=14, vectors=2, depth=384, columns=512, height=2100, step=0, pitch=0)
+Blocking(rows=14, vectors=2, depth=384, columns=512, height=2128, step=0, pitch=0)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import lcm
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Kernel
@@ -39,7 +40,7 @@ WHOLE = 32
 """Depths are multiples of so many elements: of all vectors' lanes."""
 AHEAD = 4
 """So many rows ahead of what is copied are fetched: they begin in other pages, which no processor foresees."""
-HEIGHT = 2100
+HEIGHT = 2128
 """The rows of A in a block, at most: a block has its place in the last cache."""
 
 
@@ -85,15 +86,17 @@ class Blocking:
 
 def choose_blocking(vectors: Vectors, rows: int, count: int, level1: int, level2: int) -> Blocking:
     """The blocking for a tile of `rows` (two or more, PlanishError E0641) by `count` registers, and caches of so many
-    bytes: the tile's rows of A take a bit less than half of the first one, where they stay while B's rows pass by; a block of B takes three quarters of
-    the second one (the analytical model of BLIS, with the two matrices exchanged)."""
+    bytes: the tile's rows of A take a bit less than half of the first one, where they stay while B's rows pass by; a
+    block of B takes three quarters of the second one (the analytical model of BLIS with the two matrices exchanged)."""
     if rows < FEWEST_ROWS:
         message = f"the whole product is not made of tiles of {rows} row"
         raise PlanishError(Diagnostic("E0641", message, help=f"choose tiles of {FEWEST_ROWS} rows and more: --mr"))
     size, width = vectors.product.left.size * vectors.product.group, count * vectors.lanes
     depth = max(64, int(0.45 * level1) // (rows * size) // 64 * 64)
     columns = max(width, int(0.75 * level2) // (depth * size) // width * width)
-    return Blocking(rows, count, depth, columns, HEIGHT // rows * rows)
+    # Squares are turned round, which are as high as a vector is long.
+    unit = lcm(rows, vectors.lanes)
+    return Blocking(rows, count, depth, columns, max(1, HEIGHT // unit) * unit)
 
 
 def define_product(
