@@ -24,7 +24,7 @@ from planish.library.vectors import Vectors
 from planish.schedule.combine import pack
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
-from planish.schedule.steps.buffers import StageMem
+from planish.schedule.steps.buffers import Prefetch, StageMem
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.instructions import Replace
@@ -34,6 +34,8 @@ from planish.schedule.steps.storage import PadDim, ReorderDims, SplitDim
 
 SCALED_ROWS = 6
 """The rows of the largest tile where alpha is not one."""
+FETCHED = 8
+"""So many rows of B are fetched before they are copied."""
 COPIED = 1024
 """A block of A is copied for more columns of B than these: it is read often enough."""
 
@@ -124,8 +126,9 @@ def weave(program: Program, vectors: Vectors, blocking: Blocking, kind: Kind, co
         Split("b_1", width, ("bq", "br"), "short"),
         Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
         Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("weave", vectors.product.right)),
-        Unroll("bv"),
     )  # fmt: skip
+    fetch = vectors.name("prefetch", vectors.product.right)
+    program = program.apply(Prefetch("bl", "B", "bl", "B_later", fetch, FETCHED // group, "bg"), Unroll("bv"))
     if copied:
         further = (blocking.stride - blocking.depth) * group
         program = program.apply(StageMem("jb", "A", "a", "scratch", clip=True), PadDim("a: _", 1, further))
