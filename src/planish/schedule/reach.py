@@ -50,14 +50,21 @@ def _place(kernel: Kernel, path: Sequence[Node]) -> Kernel:
 def names_at(kernel: Kernel, path: Sequence[Node]) -> dict[str, Expr]:
     """The names for indices that are bound at the end of a path, and what they stand for."""
     out: dict[str, Expr] = {}
+
+    def bind(block: Block) -> None:
+        for stmt in block.body:
+            if any(stmt is node for node in path):
+                return
+            if isinstance(stmt, Block) and path_to(stmt, path[-1].label):
+                bind(stmt)
+                return
+            if isinstance(stmt, Let) and type_of(stmt.value) == INDEX and not loads(stmt.value):
+                out[stmt.var] = substitute(stmt.value, out)
+
     blocks = [kernel.body, *(part for node in path[:-1] for part in blocks_of(node))]
     # Of a test, only the branch that the path goes through counts.
     for block in (x for x in blocks if path_to(x, path[-1].label)):
-        for stmt in block.body:
-            if any(stmt is node for node in path):
-                break
-            if isinstance(stmt, Let) and type_of(stmt.value) == INDEX and not loads(stmt.value):
-                out[stmt.var] = substitute(stmt.value, out)
+        bind(block)
     return out
 
 

@@ -135,6 +135,11 @@ def test_a_loop_that_runs_once_leaves_its_names_in_a_block() -> None:
     run_kernel(parse_kernel(text), {"A": expected})
     run_kernel(made.kernel, {"A": found})
     assert (expected == found).all() and found[2:5].all()
+    # Steps see the names that are bound in such a block.
+    staged = made.apply(StageMem("A[_] = _", "A", "a"))
+    found = np.zeros(8, np.float32)
+    run_kernel(staged.kernel, {"A": found})
+    assert (expected == found).all()
 
 
 def test_a_version_for_the_value_of_a_scalar() -> None:
