@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from contest import compiler_state
@@ -42,14 +43,15 @@ def build_ours(element: str, compiler: str = "gcc") -> Path:
     header = folder / f"{name}.h"
     if not header.exists():
         command = [sys.executable, "-m", "planish", "kernel", "gemm", "--header", "--dtype", element, "-o", str(header)]
-        _check(command)
+        run_tool(command)
     source = folder / f"{name}.c"
     source.write_text(SHIM.format(element=element.upper(), header=header.name, name=name))
-    _check([compiler, *FLAGS, f"-I{HERE}", str(source), "-o", str(library)])
+    run_tool([compiler, *FLAGS, f"-I{HERE}", str(source), "-o", str(library)])
     return library
 
 
-def _check(command: list[str]) -> None:
+def run_tool(command: Sequence[str]) -> None:
+    """Runs a command; RuntimeError with what it said where it fails."""
     finished = subprocess.run(command, capture_output=True, text=True)
     if finished.returncode:
         raise RuntimeError(f"{command[0]} failed:\n{finished.stderr}")

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from os import cpu_count
 from pathlib import Path
 
 from contest import compiler_state
-from gemm_ours import FOLDER
+from gemm_ours import FLAGS, FOLDER, run_tool
 
 from planish.emit.kernel_file import emit_file
 from planish.ir.types import BY_NAME
@@ -25,7 +24,6 @@ from planish.library.vectors import find_vectors
 Shape = tuple[int, int, int]
 
 FINDER = "find_small"
-FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-std=gnu11", "-fPIC")
 CHUNK = 40
 """The sizes in a file: compilers take long over large ones."""
 
@@ -44,7 +42,7 @@ def build_small(shapes: Sequence[Shape], extension: str = "avx512", element: str
         objects = [str(x.result()) for x in made]
     source = folder / "find.c"
     source.write_text(_finder(shapes))
-    _check(["gcc", *FLAGS, "-shared", str(source), *objects, "-o", str(library)])
+    run_tool(["gcc", *FLAGS, str(source), *objects, "-o", str(library)])
     return library
 
 
@@ -60,7 +58,7 @@ def _build_chunk(source: Path, shapes: Sequence[Shape], extension: str, element:
     catalogue = shipped().joined(Catalogue().with_instructions(known.values()))
     source.write_text(emit_file(*kernels, catalogue=catalogue, inline=True))
     target = source.with_suffix(".o")
-    _check(["gcc", *FLAGS, "-c", str(source), "-o", str(target)])
+    run_tool(["gcc", *(x for x in FLAGS if x != "-shared"), "-c", str(source), "-o", str(target)])
     return target
 
 
@@ -76,9 +74,3 @@ def _finder(shapes: Sequence[Shape]) -> str:
         "    if (all[i].m == m && all[i].n == n && all[i].k == k && lda == k && ldb == n && ldc == n)",
         "      return (void *)all[i].function;", "  return NULL;", "}", "",
     ])  # fmt: skip
-
-
-def _check(command: Sequence[str]) -> None:
-    finished = subprocess.run(command, capture_output=True, text=True)
-    if finished.returncode:
-        raise RuntimeError(f"{command[0]} failed:\n{finished.stderr}")

@@ -13,6 +13,7 @@ import pytest
 from test_gemm import TARGETS
 
 from planish.cli import main
+from planish.library.gemm.blocked import HEIGHT
 from planish.library.gemm.functions import Request
 from planish.library.gemm.operands import OPS
 
@@ -104,8 +105,9 @@ int main(void)
 
 SMALL = "{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {4, 8, 7}, {5, 9, 3}, {16, 16, 16}, {17, 23, 31}, {2, 2, 700}, "
 SMALL += "{1, 40, 37}, {64, 33, 50}, {33, 70, 90}, {520, 8, 90}, {8, 520, 90}"
-LARGE = ", {300, 300, 300}, {60, 70, 4100}, {2100, 40, 210}, {40, 2100, 210}"
-"""The last three are larger than a block in each direction."""
+LARGE = ", {300, 300, 300}, {80, 80, 3000}, {60, 70, 4100}, {2200, 40, 210}, {40, 2100, 210}"
+"""Of blocks that are shallower, and larger than a block in each direction."""
+assert HEIGHT < 2200
 
 
 def write_check(product: str, request: Request, element: str, sizes: str) -> str:

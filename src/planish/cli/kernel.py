@@ -150,6 +150,9 @@ def kernel(
     if not header and (op or order is Order.column or batch or threads or refine):
         message = "--op, --order, --batch, --threads and --refine are for the whole product"
         raise PlanishError(Diagnostic("E0642", message, help="ask for it with --header"))
+    if header and (layout or first or script or convention is Convention.blis):
+        message = "--layout, --first, --script and --convention are for a micro-kernel"
+        raise PlanishError(Diagnostic("E0642", message, help="leave them out, or --header"))
     if size and (header or mr or nr or layout or script or convention is Convention.blis):
         message = "--size asks for a product of one size, which has neither a tile nor a header"
         raise PlanishError(Diagnostic("E0642", message, help="leave the other one out"))

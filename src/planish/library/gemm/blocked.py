@@ -34,6 +34,7 @@ from planish.schedule.steps.storage import PadDim
 from planish.schedule.steps.values import FoldFactor
 
 FEWEST_ROWS = 2
+"""A tile of one row has no loop over rows."""
 LINE = 64
 """Bytes of a line of the caches."""
 WHOLE = 32

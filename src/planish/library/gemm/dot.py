@@ -46,11 +46,6 @@ class DotTile:
         size = f"{self.rows}x{self.columns}of{self.distance}"
         return f"dot_{v.extension}_{v.product.name}_{size}{'_first' * self.first}"
 
-    @property
-    def registers(self) -> int:
-        """The registers that are in use at once: the sums, a vector of each row of A, one of B."""
-        return self.rows * self.columns + self.rows + 1
-
 
 def define_dot(tile: DotTile) -> Kernel:
     """What the kernel computes: the plain triple loop, for a k that is a multiple of the lanes."""

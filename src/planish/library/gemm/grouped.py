@@ -1,7 +1,7 @@
 """Products of bf16, of i16, and of u8 by s8, where instructions add groups of products: B is woven, so that a group of
 a column lies together, and what is left of k is summed by plain loops.
 
-    made = make_grouped_tiles(list_grouped_tiles(vectors, blocking))
+    made = make_tiles(list_grouped_tiles(blocking, vectors), blocking)
     made += make_grouped_products("u8gemm", vectors, blocking, Catalogue().with_instructions(made))
 
 Where alpha is not one, the sums are multiplied by it in the end, by tiles of fewer rows: that is seldom asked for.

@@ -12,7 +12,7 @@ it pays they are summed along k instead, each sum in the lanes of a register.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
@@ -34,11 +34,10 @@ WIDEST = 3
 """The registers in a row of a tile, at most: wider ones have too few rows."""
 ENOUGH = 8
 """So many sums at a time do not wait for each other: two are begun in a cycle, and one takes four."""
-TURNS = ((4, "turn"), (2, "turn_two"), (1, "gather"))
-"""The instructions that turn columns of B round, by how many they do at a time."""
-ADD_UP, TURN = {True: 1.6, False: 4.0}, {4: 0.25, 2: 0.35, 1: 0.7}
-"""Cycles to add up the lanes of a sum, with others or by itself, and to turn round an element of B by the columns that
-are turned at a time (on Zen 5)."""
+TURNS = ((4, "turn", 0.25), (2, "turn_two", 0.35), (1, "gather", 0.7))
+"""The instructions that turn columns of B round: how many they do at a time, and cycles for each element (on Zen 5)."""
+TOGETHER, ALONE = 1.6, 4.0
+"""Cycles to add up the lanes of a sum, with others or by itself (on Zen 5)."""
 OVERHEAD = 30.0
 """Cycles that a tile takes besides."""
 
@@ -60,8 +59,8 @@ class Size:
     @property
     def name(self) -> str:
         """What the sizes are called in names of kernels."""
-        distances = [x for x, tight in zip(self.distances, (self.k, self.n, self.n), strict=True) if x != tight]
-        return "x".join(map(str, (self.m, self.n, self.k))) + "".join(f"_{x}" for x in self.distances if distances)
+        apart = () if self.distances == (self.k, self.n, self.n) else self.distances
+        return "_".join((f"{self.m}x{self.n}x{self.k}", *map(str, apart)))
 
     @property
     def distances(self) -> tuple[int, int, int]:
@@ -103,10 +102,10 @@ def _time_dots(size: Size, columns: int) -> float:
     """Cycles for some columns along k."""
     sums, lanes = size.m * columns, size.vectors.lanes
     alone = 0 if columns % AT_ONCE == 0 else size.m % AT_ONCE * columns
-    turned = next(cycles for count, cycles in TURN.items() if count <= columns) * columns * size.k
+    turned = next(cycles for count, _, cycles in TURNS if count <= columns) * columns * size.k
     if size.n == 1 and size.distances[1] == 1:
         turned = 0.0
-    added = ADD_UP[True] * (sums - alone) + ADD_UP[False] * alone
+    added = TOGETHER * (sums - alone) + ALONE * alone
     tiles = -(-size.m // _most_rows(size, columns))
     return max(sums, ENOUGH) * size.k / lanes * 0.55 + added + turned + OVERHEAD * tiles
 
@@ -155,7 +154,7 @@ def _with_parts(tile: Tile, depth: int) -> Tile:
     parts = 1
     while tile.rows * tile.vectors * parts < ENOUGH and depth % (2 * parts) == 0:
         parts *= 2
-    return Tile(tile.vectors_of, tile.rows, tile.vectors, tile.masked, tile.first, tile.layout, parts=parts)
+    return replace(tile, parts=parts)
 
 
 def define_small(name: str, size: Size) -> Kernel:
@@ -213,7 +212,7 @@ def _turn(program: Program, size: Size, piece: Piece, place: int) -> Program:
     if piece.width > 1:
         program = program.apply(ReorderDims(f"{b}: _", (1, 0)))
     rows, columns, left = f"{b}_0", f"{b}_1", piece.width
-    for count, operation in TURNS:
+    for count, operation, _ in TURNS:
         if left < count:
             continue
         inner, outer, lane, several = (f"{b}{word}{count}" for word in ("i", "o", "l", "s"))
