@@ -22,7 +22,7 @@ from planish.schedule.program import Cursor, Program, Step
 from planish.schedule.script import print_script, run_script
 from planish.schedule.steps.bands import Reorder, Skew
 from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
-from planish.schedule.steps.control import Hoist, Sink, Specialise
+from planish.schedule.steps.control import Hoist, Sink, Specialise, Swap
 from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.kernels import RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Tail, Unroll
@@ -105,7 +105,7 @@ def _random_step(program: Program, rng: random.Random, number: int) -> Step | No
         return rng.choice((Simplify(), Vectorise(loop), Hoist(place), Specialise(place, rng.choice(CONDITIONS))))
     if kind == 16:
         first = rng.choice(_before_loops(program) or places)
-        return rng.choice((Sink(first), Widen(loop, rng.choice((4, 6, 8)), zero=rng.random() < 0.5)))
+        return rng.choice((Sink(first), Widen(loop, rng.choice((4, 6, 8)), zero=rng.random() < 0.5), Swap(place)))
     return _of_a_buffer(program, buffers, rng)
 
 

@@ -22,11 +22,15 @@ TYPES = {
     "u8s8": ("u8gemm", "uint8_t", "int8_t", "int32_t"),
 }  # fmt: skip
 MORE = {
-    "bf16": ", {5, 1100, 70}, {3, 5, 3601}, {4, 5, 4900}, {2200, 3, 9}",
-    "i16": ", {23, 1100, 70}, {20, 5, 4001}, {3, 1100, 1301}, {3, 1100, 1701}",
-    "u8s8": ", {5, 1100, 70}, {3, 5, 7301}, {4, 5, 9701}, {2200, 3, 9}",
+    "bf16": ", {5, 1100, 70}, {3, 5, 3601}, {4, 5, 4900}, {2200, 3, 9}"
+            ", {7, 64, 91}, {4, 32, 3700}, {5, 32, 4901}, {4, 1056, 70}, {4, 1056, 3700}",
+    "i16": ", {23, 1100, 70}, {20, 5, 4001}, {3, 1100, 1301}, {3, 1100, 1701}"
+           ", {23, 64, 91}, {12, 16, 4001}, {13, 1040, 70}, {9, 1040, 1301}",
+    "u8s8": ", {5, 1100, 70}, {3, 5, 7301}, {4, 5, 9701}, {2200, 3, 9}"
+            ", {7, 64, 91}, {4, 32, 7301}, {5, 32, 9701}, {4, 1056, 70}, {4, 1056, 7301}",
 }  # fmt: skip
-"""Sizes at which A is copied, and which are larger than blocks in k (shallower ones, and the others) and in rows."""
+"""Sizes at which A is copied, and which are larger than blocks in k (shallower ones, and the others) and in rows; then
+such of whole panels, which are woven by sweeps."""
 FEATURES = {"bf16": {"avx512_bf16"}, "i16": {"avx512_vnni"}, "u8s8": {"avx512_vnni", "avx512bw"}}
 """What a processor needs besides, by the type."""
 
@@ -36,7 +40,7 @@ CHECK = """
 #include <stdio.h>
 #include <stdint.h>
 #include <string.h>
-enum { MOST = 1 << 21, BF16 = IS_BF16, WHOLE = (SUM)1 / 2 == 0 };
+enum { MOST = 1 << 23, BF16 = IS_BF16, WHOLE = (SUM)1 / 2 == 0 };
 static LEFT A[MOST];
 static RIGHT B[MOST];
 static SUM C[MOST], D[MOST];

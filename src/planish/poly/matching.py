@@ -30,6 +30,7 @@ from planish.ir.traverse import (
     children,
     expressions,
     loads,
+    map_expr,
     may_fail,
     substitute,
     variables,
@@ -428,7 +429,16 @@ def _as_update(stmt: Stmt) -> Stmt:
 
 
 def _equal(a: Expr, b: Expr) -> bool:
-    return constant(sub(a, b)) == 0 or simplify(sub(a, b)) == index(0)
+    difference = sub(map_expr(_in_order, a), map_expr(_in_order, b))
+    return constant(difference) == 0 or simplify(difference) == index(0)
+
+
+def _in_order(expr: Expr) -> Expr:
+    """The least or greatest of two values, whichever is written first."""
+    if isinstance(expr, Binary) and expr.op in ("min", "max"):
+        left, right = sorted((normal(expr.left), normal(expr.right)), key=repr)
+        return replace(expr, left=left, right=right)
+    return expr
 
 
 def _linear(at: Sequence[Expr], shape: Sequence[Expr | None]) -> Expr:

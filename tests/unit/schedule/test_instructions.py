@@ -19,11 +19,11 @@ from planish.library.calls import make_callable
 from planish.schedule.program import Program, Step
 from planish.schedule.script import print_script, run_script
 from planish.schedule.steps.buffers import LiftAlloc, Prefetch, StageMem
-from planish.schedule.steps.control import Sink, Specialise
+from planish.schedule.steps.control import Sink, Specialise, Swap
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, Simplify
-from planish.schedule.steps.loops import Fission, Peel, Reverse, Split, Unroll
+from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Split, Unroll
 from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut, FoldFactor, SetPrecision
@@ -141,6 +141,9 @@ TRIPLE = "for i in 0 .. n { for j in 0 .. 8 { for p in 0 .. m { C[i, j] += M[i, 
 TILED = "for i in 0 .. n { for j in 0 .. n { B[i] += M[i, j] } }"
 LINES = "for i in 0 .. n { for j in 0 .. 8 { C[i, j] += x } for k in 0 .. 8 { C[i, k] = C[i, k] * y } }"
 
+ROWS = """assume m >= 16 assume n >= 2 ! for j in 0 .. 8 { B[j] = x }
+for i in 0 .. 2 { for k in 0 .. 16 { M[i, k] += A[k] } }"""
+
 WORKS: list[tuple[str, str, tuple[Step, ...]]] = [
     (BUFFER, "for o in 0 .. 16 as avx512_add_to_f32", (
         SetMemory("r: _", "zmm"), Replace("i", "avx512_load_f32"), Replace("o", "avx512_add_to_f32"))),
@@ -197,6 +200,14 @@ WORKS: list[tuple[str, str, tuple[Step, ...]]] = [
     (FOUR.replace("4", "32"), "A[pf_0 + 16]", (Prefetch("i", "A", "i", "pf", "neon_prefetch_f32"),)),
     ("for i in 0 .. 3 { for j in 0 .. 16 { B[j] += A[16 * i + j] } }", "as avx512_prefetch_f32", (
         Prefetch("j", "A", "j", "pf", "avx512_prefetch_f32", 1, "i"),)),
+    (ROWS, "M[min(j // 2, 1), pf_1]", (Prefetch("i", "M", "j", "pf", "avx512_prefetch_f32", every=2),)),
+    (ROWS.replace("j in 0", "j in 3"), "M[min((j - 3) // 5, 1), pf_1]", (
+        Prefetch("i", "M", "j", "pf", "avx512_prefetch_f32", every=5),)),
+    ("A[0] = x for i in 0 .. n { B[i] = A[1] }", "A[0] = x", (Swap("i"),)),
+    ("for i in 0 .. n { for j in 0 .. 8 { C[i, j] = x } B[i] = y for k in 0 .. 4 { B[i] += A[k] } }", "B[i] = y", (
+        Swap("B[_] = _"), Swap("k"))),
+    ("for i in 0 .. (n + 15) // 8 - 2 { B[i] = x } for j in 0 .. (n - 1) // 8 { A[j] = B[j] }", "A[i] = B[i]", (
+        Fuse("i"),)),
     (STAGED.replace("M[0, i]", "A[i]"), "for i in 0 .. 16 {", (Widen("i", 16),)),
     (f"assume n <= 9 ! {FOLD.replace('0 .. 8', '0 .. n').replace('[8]', '[9]')}", "for i in 0 .. 9 {", (
         Widen("i", 9),)),
@@ -428,6 +439,12 @@ OTHERS: list[Case] = [
     (LINES, "E0604", "in no loop over `q`", (Prefetch("k", "C", "j", "pf", "fetch", 1, "q"),)),
     ("for i in 0 .. min(n, 8) { C[0, i] = x }", "E0606", "may reach outside of the array", (
         Prefetch("i", "C", "i", "pf", "fetch"),)),
+    (LINES, "E0604", "there is no loop over which to spread", (Prefetch("k", "C", "j", "pf", "fetch", every=2),)),
+    ("B[0] = A[1] for i in 0 .. 8 { A[i] = x }", "E0610", "would no longer run before", (Swap("i"),)),
+    ("for i in 0 .. 8 { A[i] = x }", "E0604", "no statement is in front of it", (Swap("i"),)),
+    ("alloc t: f32[] stack t[] = x B[0] = t[]", "E0604", "a buffer is made before it is used", (Swap("t[_] = _"),)),
+    ("for i in 0 .. n { B[i] = x } for j in 0 .. n + 1 { A[j] = y }", "E0604", "none with the same bounds", (
+        Fuse("i"),)),
     (STAGED, "E0604", "may run further than 8 already", (Widen("i", 8),)),
     (STAGED, "E0617", "would write more of `B`", (Widen("o", 16),)),
     (STAGED.replace("m >= 16", "m >= 1 assume m >= n"), "E0617", "would touch what is outside of `M`", (

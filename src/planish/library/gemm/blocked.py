@@ -18,7 +18,7 @@ from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue
 from planish.library.gemm.edges import name_family
-from planish.library.gemm.microkernel import Layout, Tile
+from planish.library.gemm.microkernel import Fetch, Layout, Tile
 from planish.library.gemm.operands import Op, Operands, spell_number, spell_term
 from planish.library.vectors import Vectors
 from planish.schedule.combine import pack
@@ -65,9 +65,12 @@ class Blocking:
         """The rows of the tiles in use, at most those of the largest."""
         return self.step or self.rows
 
-    def tile(self, vectors: Vectors, layout: Layout, first: bool, scaled: bool = False) -> Tile:
-        """The largest tile."""
-        return Tile(vectors, self.rows, self.vectors, first=first, layout=layout, scaled=scaled)
+    def tile(
+        self, vectors: Vectors, layout: Layout, first: bool, scaled: bool = False, fetch: Fetch | None = None
+    ) -> Tile:
+        """The largest tile; of matrices that lie in place where C is near, of blocks where it may be far."""
+        fetch = fetch or ("not" if layout in ("plain", "turned") else "along")
+        return Tile(vectors, self.rows, self.vectors, first=first, layout=layout, scaled=scaled, fetch=fetch)
 
     @property
     def fits(self) -> str:
@@ -190,10 +193,11 @@ def make_plain(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: 
 
 
 def give_to_tiles(
-    program: Program, vectors: Vectors, blocking: Blocking, layout: Layout, first: bool, scaled: bool = False
-) -> Program:
+    program: Program, vectors: Vectors, blocking: Blocking, layout: Layout, first: bool, scaled: bool = False,
+    fetch: Fetch | None = None,
+) -> Program:  # fmt: skip
     """The loops of a tile become calls; in the first block of k, of the kernel that stores."""
-    add, store = (name_family(blocking.tile(vectors, layout, x, scaled)) for x in (False, True))
+    add, store = (name_family(blocking.tile(vectors, layout, x, scaled, fetch)) for x in (False, True))
     if not first:
         return program.apply(Replace("ii", add))
     program = program.apply(Specialise("ii", "pb == 0"), Simplify())

@@ -72,7 +72,9 @@ def _rows_of_tiles(largest: Tile) -> Iterator[list[Tile]]:
     """The tiles of one to all rows: of whole vectors, then with a part of the last vector, the widest first."""
     yield [replace(largest, rows=rows) for rows in range(1, largest.rows + 1)]
     for count in range(largest.vectors, 0, -1):
-        yield [replace(largest, rows=rows, vectors=count, masked=True) for rows in range(1, largest.rows + 1)]
+        # What fetches nothing is the same however C is fetched.
+        edge = replace(largest, vectors=count, masked=True, fetch="ahead")
+        yield [replace(edge, rows=rows) for rows in range(1, largest.rows + 1)]
 
 
 def count_family(rows: int, vectors: int) -> int:

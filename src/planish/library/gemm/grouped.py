@@ -16,9 +16,10 @@ from planish.ir.nest import Kernel
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
 from planish.library.gemm.blocked import Blocking, cut, define_loops, define_product, give_to_tiles, share_buffers
-from planish.library.gemm.microkernel import Tile
+from planish.library.gemm.microkernel import Fetch, Tile
 from planish.library.gemm.operands import spell_number, spell_term
-from planish.library.gemm.whole import Variant, choose, in_depths, in_steps, name_part
+from planish.library.gemm.sweep import make_sweep, name_sweep
+from planish.library.gemm.whole import Variant, choose, in_depths, in_steps, join, name_part
 from planish.library.maker import Maker
 from planish.library.vectors import Vectors
 from planish.schedule.combine import pack
@@ -28,8 +29,8 @@ from planish.schedule.steps.buffers import Prefetch, StageMem
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.instructions import Replace
-from planish.schedule.steps.kernels import Simplify
-from planish.schedule.steps.loops import Fission, Split, Unroll
+from planish.schedule.steps.kernels import RenameLoop, Simplify
+from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Unroll
 from planish.schedule.steps.storage import PadDim, ReorderDims, SplitDim
 
 SCALED_ROWS = 6
@@ -46,14 +47,25 @@ KINDS: tuple[Kind, ...] = ((False, False), (False, True), (True, False), (True, 
 
 def list_grouped_tiles(blocking: Blocking, vectors: Vectors) -> list[Tile]:
     """The largest tile of each family of micro-kernels that there has to be."""
-    return [_of_kind(blocking, kind).tile(vectors, "strided", kind[1], kind[0]) for kind in KINDS]
+    return [
+        _of_kind(blocking, kind).tile(vectors, "strided", kind[1], kind[0], _fetch(kind, packed))
+        for kind in KINDS for packed in ((False,) if kind[0] else (False, True))
+    ]  # fmt: skip
+
+
+def _fetch(kind: Kind, packed: bool) -> Fetch:
+    """C is far where it is so wide that A is copied."""
+    return "along" if packed and not kind[0] else "not"
 
 
 def make_grouped_products(
     name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: Maker | None = None
 ) -> list[Instruction]:
     """The kernels that add a product of any size to C, or store it, and what they call besides `tiles`."""
-    made = list(_make_groups(name, vectors, blocking, tiles, maker or Maker()))
+    maker = maker or Maker()
+    sweeps = list_sweeps(vectors, blocking)
+    made = [maker.make(name_sweep(tile, depth), make_sweep, tile, depth) for tile, depth in sweeps]
+    made += list(_make_groups(name, vectors, blocking, tiles.with_instructions(made), maker))
     made += _make_sums(name, vectors, blocking, tiles.with_instructions(made))
     known, one = tiles.with_instructions(made), spell_number(1, vectors.product)
     for first in (True, False):
@@ -81,7 +93,7 @@ def _name(name: str, word: str, kind: Kind) -> str:
 
 def list_groups(name: str, vectors: Vectors, blocking: Blocking) -> list[tuple[str, Kind, Variant]]:
     """The kernels for whole groups of products, by their names: in every way, of every kind."""
-    ways = [(kind, way) for kind in KINDS for way in list_ways(_of_kind(blocking, kind), vectors)]
+    ways = [(kind, way) for kind in KINDS for way in list_ways(blocking, vectors, kind)]
     return [(_name(name, way.name, kind), kind, way) for kind, way in ways]
 
 
@@ -89,51 +101,97 @@ def _make_groups(
     name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: Maker
 ) -> Iterator[Instruction]:
     for own, kind, way in list_groups(name, vectors, blocking):
-        yield maker.make(own, _make_group, own, vectors, way.blocking, tiles, kind, way.packed)
+        yield maker.make(own, _make_group, own, vectors, way, tiles, kind)
 
 
-def _make_group(
-    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, kind: Kind, copied: bool
-) -> Instruction:
-    definition = define_groups(name, vectors, kind)
-    return make_callable(definition, weave(Program.of(definition, catalogue=tiles), vectors, blocking, kind, copied))
+def _make_group(name: str, vectors: Vectors, way: Variant, tiles: Catalogue, kind: Kind) -> Instruction:
+    definition = define_groups(name, vectors, kind, way)
+    return make_callable(definition, weave(Program.of(definition, catalogue=tiles), vectors, way, kind))
 
 
-def list_ways(blocking: Blocking, vectors: Vectors) -> tuple[Variant, ...]:
-    """The ways to run the loops over groups: A copied into blocks, or used where it is."""
-    many = f"n > {COPIED}"
-    copied = in_depths(Variant("copied", many, blocking, packed=True), vectors)
+def list_ways(blocking: Blocking, vectors: Vectors, kind: Kind) -> tuple[Variant, ...]:
+    """The ways to run the loops over groups: A copied into blocks, or used where it is; B woven by a row of tiles, or
+    before."""
+    blocking = _of_kind(blocking, kind)
+    copied = in_depths(Variant("copied", f"n > {COPIED}", blocking, packed=True), vectors)
     shallow, placed = in_depths(Variant("placed", "", blocking), vectors)
-    return (*copied, shallow, *in_steps(placed))
+    ways = (*copied, shallow, *in_steps(placed))
+    # Where there is an alpha, which is seldom, the code is not worth it.
+    return ways if kind[0] else tuple(x for way in ways for x in _in_sweeps(way, vectors))
 
 
-def define_groups(name: str, vectors: Vectors, kind: Kind) -> Kernel:
+def _in_sweeps(way: Variant, vectors: Vectors) -> tuple[Variant, Variant]:
+    """A way with sweeps where there is one block of rows and only whole panels, and as it is."""
+    swept = replace(way, name=f"{way.name}_swept", swept=True)
+    return join(swept, " && ".join(_swept_sizes(way.blocking, vectors))), way
+
+
+def _swept_sizes(blocking: Blocking, vectors: Vectors) -> tuple[str, ...]:
+    height = blocking.height // blocking.tile_rows * blocking.tile_rows
+    return f"m >= {blocking.tile_rows}", f"m <= {height}", f"n % {blocking.vectors * vectors.lanes} == 0"
+
+
+def list_sweeps(vectors: Vectors, blocking: Blocking) -> list[tuple[Tile, int]]:
+    """The sweeps that there have to be: their tiles and depths."""
+    kinds = [kind for kind in KINDS if not kind[0]]
+    ways = ((kind, way) for kind in kinds for way in list_ways(blocking, vectors, kind) if way.swept)
+    return list(dict.fromkeys(_find_sweep(vectors, way.blocking, kind[1]) for kind, way in ways))
+
+
+def _find_sweep(vectors: Vectors, blocking: Blocking, first: bool) -> tuple[Tile, int]:
+    tile = blocking.tile(vectors, "strided", first, fetch="not")
+    return replace(tile, rows=blocking.tile_rows), blocking.depth
+
+
+def define_groups(name: str, vectors: Vectors, kind: Kind, way: Variant) -> Kernel:
     """The triple loop for whole groups of products, which k counts."""
     factors, (scaled, first) = vectors.product, kind
     g = factors.group
     term = spell_term(factors, f"i, {g} * p + q", f"{g} * p + q, j", scaled)
     operands = f"A: {factors.left}[m, lda], B: {factors.right}[{g} * k, ldb]"
-    known = ("m >= 1", "n >= 1", "k >= 1", f"lda >= {g} * k", "ldb >= n", "ldc >= n")
+    known = ["m >= 1", "n >= 1", "k >= 1", f"lda >= {g} * k", "ldb >= n", "ldc >= n"]
+    known += _swept_sizes(way.blocking, vectors) if way.swept else ()
     return define_loops(name, vectors, first, scaled, operands, known, f"for q in 0 .. {g} {{ C[i, j] += {term} }}")
 
 
-def weave(program: Program, vectors: Vectors, blocking: Blocking, kind: Kind, copied: bool) -> Program:
-    """Blocks of B copied into panels in which a group of a column lies together; of A too where they are `copied`."""
+def weave(program: Program, vectors: Vectors, way: Variant, kind: Kind) -> Program:
+    """Blocks of B copied into panels in which a group of a column lies together; of A too where that is `packed`."""
+    blocking, group = way.blocking, vectors.product.group
+    program = pack(cut(program, vectors, blocking, kind[1]), "ir", "B", "b", blocking.vectors * vectors.lanes).apply(
+        SplitDim("b: _", 1, group), ReorderDims("b: _", (0, 1, 3, 2)), Split("b_0", group, ("bg", "bs"), "perfect")
+    )
+    program = (_sweep if way.swept else _copy_panels)(program, vectors, blocking, kind)
+    if way.packed:
+        further = (blocking.stride - blocking.depth) * group
+        program = program.apply(StageMem("jb", "A", "a", "scratch", clip=True), PadDim("a: _", 1, further))
+        program = program.apply(Vectorise("a_1"))
+    fetch = _fetch(kind, way.packed)
+    return give_to_tiles(share_buffers(program), vectors, blocking, "strided", kind[1], kind[0], fetch)
+
+
+def _copy_panels(program: Program, vectors: Vectors, blocking: Blocking, kind: Kind) -> Program:
+    """All panels of a block before they are used."""
     group, lanes, width = vectors.product.group, vectors.lanes, blocking.vectors * vectors.lanes
-    program = pack(cut(program, vectors, blocking, kind[1]), "ir", "B", "b", width).apply(
-        SplitDim("b: _", 1, group), ReorderDims("b: _", (0, 1, 3, 2)),
-        Split("b_0", group, ("bg", "bs"), "perfect"), Reorder("bg", ("bg", "b_1", "bs")), Unroll("bs"),
-        Split("b_1", width, ("bq", "br"), "short"),
+    program = program.apply(
+        Reorder("bg", ("bg", "b_1", "bs")), Unroll("bs"), Split("b_1", width, ("bq", "br"), "short"),
         Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
         Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("weave", vectors.product.right)),
     )  # fmt: skip
     fetch = vectors.name("prefetch", vectors.product.right)
-    program = program.apply(Prefetch("bl", "B", "bl", "B_later", fetch, FETCHED // group, "bg"), Unroll("bv"))
-    if copied:
-        further = (blocking.stride - blocking.depth) * group
-        program = program.apply(StageMem("jb", "A", "a", "scratch", clip=True), PadDim("a: _", 1, further))
-        program = program.apply(Vectorise("a_1"))
-    return give_to_tiles(share_buffers(program), vectors, blocking, "strided", kind[1], kind[0])
+    return program.apply(Prefetch("bl", "B", "bl", "B_later", fetch, FETCHED // group, "bg"), Unroll("bv"))
+
+
+def _sweep(program: Program, vectors: Vectors, blocking: Blocking, kind: Kind) -> Program:
+    """A panel by the sweep of the first row of tiles."""
+    program = program.apply(
+        Split("b_1", blocking.vectors * vectors.lanes, ("bq", "br"), "perfect"),
+        Reorder("bg", ("bq", "bg", "bs", "br")), Peel("ir", 1), Unroll("ir"), Fuse("bq"), RenameLoop("ii", "iw"),
+    )  # fmt: skip
+    add, store = (name_sweep(*_find_sweep(vectors, blocking, first)) for first in (False, True))
+    if not kind[1]:
+        return program.apply(Replace("bq", add))
+    program = program.apply(Specialise("bq", "pb == 0"), Simplify())
+    return program.apply(Replace("bq", store), Replace("bq #2", add))
 
 
 def _make_sums(name: str, vectors: Vectors, blocking: Blocking, groups: Catalogue) -> Iterator[Instruction]:
@@ -147,7 +205,7 @@ def _make_sums(name: str, vectors: Vectors, blocking: Blocking, groups: Catalogu
         for kind in ((scaled, False), (scaled, True)):
             definition = define_product(_name(name, "sum", kind), vectors, kind[1], scaled=scaled)
             program = split_rest(Program.of(definition, catalogue=catalogue), vectors.product.group)
-            ways = list_ways(_of_kind(blocking, kind), vectors)
+            ways = list_ways(blocking, vectors, kind)
             program = program.apply(Replace("i #2", rest))
             yield make_callable(definition, choose(program, ways, {x.name: _name(name, x.name, kind) for x in ways}))
 

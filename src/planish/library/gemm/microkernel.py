@@ -34,6 +34,11 @@ from planish.schedule.steps.storage import SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut
 
 Layout = Literal["columns", "rows", "strided", "plain", "turned"]
+Fetch = Literal["ahead", "along", "not"]
+"""When C is fetched: all of a tile before the sums, or a row after the other while they are made, which memory keeps up
+with; or not at all, where C is near."""
+EVERY = 8
+"""So many products are summed while a row of C is fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ class Tile:
     transposed, with any distance. B lies in rows of a panel's length, or is row-major with any distance where A lies
     "plain" or "turned". Where an instruction sums groups of products, a group of a column of B lies together, and k
     counts groups. `scaled`: the sums are multiplied by alpha in the end, as they are where A and B are used in place.
-    `parts`: each sum is made in so many parts, of which k is a multiple: few sums would wait for each other.
+    `parts`: each sum is made in so many parts, of which k is a multiple: few sums would wait for each other. `fetch`:
+    when C is fetched by a tile of whole vectors.
     """
 
     vectors_of: Vectors
@@ -66,6 +72,7 @@ class Tile:
     layout: Layout = "columns"
     scaled: bool = False
     parts: int = 1
+    fetch: Fetch = "ahead"
 
     @property
     def columns(self) -> int:
@@ -79,6 +86,7 @@ class Tile:
         words = ["ukr", v.extension, v.product.name, f"{self.rows}x{self.columns}"]
         words += ["masked"] * self.masked + ["first"] * self.first + ["scaled"] * self.scaled
         words += [self.layout] * (self.layout != "columns") + [f"{self.parts}parts"] * (self.parts > 1)
+        words += [f"fetch_{self.fetch}"] * (self.fetch != "ahead" and not self.masked)
         return "_".join(words)
 
     @property
@@ -231,7 +239,8 @@ def _fetch_operands(program: Program, tile: Tile) -> Program:
     """The part of a row of B in a buffer `b`, and where instructions multiply by one lane of a register, the part of a
     column of A in a buffer `a`: loops bj and ai load them."""
     inner = "i" if tile.rows > 1 else "j"
-    program = program.apply(StageMem(inner, "B", "b", clip=tile.masked), RenameLoop("b_1", "bj"))
+    column = len(program.kernel.array("B").shape) - (1 if tile.group == 1 else 2)
+    program = program.apply(StageMem(inner, "B", "b", clip=tile.masked), RenameLoop(f"b_{column}", "bj"))
     if tile.by_lane:
         program = program.apply(StageMem("i", "A", "a"), RenameLoop("a_1", "ai"))
     return program
@@ -290,10 +299,10 @@ def _give_to_instructions(program: Program, tile: Tile) -> Program:
 def _prefetch_tile(program: Program, tile: Tile) -> Program:
     """The rows of C are on their way while the products are summed; an edge that is not whole is left to itself."""
     columns = 64 // tile.vectors_of.type.size
-    if tile.masked or tile.columns % columns or not tile.vectors_of.has("prefetch"):
+    if tile.masked or tile.fetch == "not" or tile.columns % columns or not tile.vectors_of.has("prefetch"):
         return program
-    back = "oi" if tile.rows > 1 else "ov"
-    return program.apply(Prefetch(back, "C", "p", "pf", tile.vectors_of.name("prefetch")))
+    back, every = ("oi", EVERY * (tile.fetch == "along")) if tile.rows > 1 else ("ov", 0)
+    return program.apply(Prefetch(back, "C", "p", "pf", tile.vectors_of.name("prefetch"), every=every))
 
 
 def _write_out(program: Program, tile: Tile) -> Program:

@@ -40,13 +40,14 @@ THIN_DEPTH = 8
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A way to run the loops, and the condition on the sizes under which it is taken ("": otherwise). `single`: it is
-    one tile; `packed`: blocks are copied."""
+    one tile; `packed`: blocks are copied; `swept`: the first row of tiles copies the panels of B that it reads."""
 
     name: str
     condition: str
     blocking: Blocking
     packed: bool = False
     single: bool = False
+    swept: bool = False
 
 
 def define_gemm(name: str, vectors: Vectors, op: Op = "nn") -> Kernel:
@@ -149,7 +150,8 @@ def list_layouts(vectors: Vectors) -> tuple[Layout, ...]:
 def make_tiles(largest: Iterable[Tile], blocking: Blocking, maker: Maker | None = None) -> list[Instruction]:
     """The kernels of all tiles up to some largest ones."""
     maker = maker or Maker()
-    return [x for tile in largest for x in make_family(tile, blocking.stride, maker)]
+    made = (x for tile in largest for x in make_family(tile, blocking.stride, maker))
+    return list({x.name: x for x in made}.values())
 
 
 def make_products(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from planish.schedule.program import Step
 from planish.schedule.steps.bands import Reorder, Skew
 from planish.schedule.steps.buffers import BindExpr, LiftAlloc, Prefetch, StageMem
-from planish.schedule.steps.control import Hoist, Sink, Specialise
+from planish.schedule.steps.control import Hoist, Sink, Specialise, Swap
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
@@ -35,7 +35,7 @@ STEPS: Mapping[str, type[Step]] = {
         Assume, BindExpr, FactorOut, Fission, FoldDim, FoldFactor, Fuse, Hoist, Inline, LiftAlloc, PadDim,
         Parallelise, PartialEval, Peel, Prefetch, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer,
         Reverse, SetMemory, SetPrecision, Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem,
-        Unroll, Vectorise, Widen,
+        Swap, Unroll, Vectorise, Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

@@ -272,7 +272,8 @@ class Prefetch:
     block: loops whose innermost one an instruction does, over as many elements as a line of the cache holds.
 
     Nothing is computed: what they load goes `nowhere`, a memory that cannot be read. `ahead`: what the iteration of a
-    loop so many later will use (or the last one) is fetched.
+    loop so many later will use (or the last one) is fetched. `every`: the statement in front of which to fetch is a
+    loop, and a row is fetched in each of so many of its iterations; then the next row, up to the last.
 
     >>> from planish.schedule.example import show_step
     >>> text = "alloc t: f32[16] stack for i in 0 .. 16 { t[i] = B[i] } for j in 0 .. 16 { A[j] += t[j] }"
@@ -297,10 +298,12 @@ class Prefetch:
     instruction: str
     ahead: int = 0
     loop: str = ""
+    every: int = 0
 
     def rewrite(self, program: Program) -> Change:
         """E0606 where the array is not used there, its part has no constant extents, reaches further than the array, or
-        is not made of whole lines; E0604 where the statements are not in one block, or not in the loop."""
+        is not made of whole lines; E0604 where the statements are not in one block, or not in the loop, or what is to
+        be spread over a loop is one row, or there is no such loop."""
         kernel, path, place = program.kernel, program.path(self.of), program.path(self.before)
         here, there = (siblings_of(kernel.body, x[-1].label) for x in (path, place))
         if here is None or there is None or here[0] is not there[0]:
@@ -321,8 +324,12 @@ class Prefetch:
             raise PlanishError(Diagnostic("E0606", message, help="fetch for a loop whose last iteration uses it"))
         made: list[Stmt] = [Alloc(Array(self.name, array.type, (), memory="nowhere"))]
         last = len(part.extents) - 1
+        row = self._row(place[-1], part, whole)
+        whole = [d for d in whole if d not in row]
         for number in range(part.extents[-1] // line):
-            at: list[Expr] = [Binary("add", low, index(names.get(d, 0))) for d, low in enumerate(part.lowers)]
+            at: list[Expr] = [
+                Binary("add", low, row.get(d, index(names.get(d, 0)))) for d, low in enumerate(part.lowers)
+            ]
             at[last] = Binary("add", at[last], index(number * line))
             value = Load(self.array, tuple(simplify(substitute(x, later)) for x in at), array.type)
             facts = LoopFacts(instruction=self.instruction)
@@ -331,10 +338,26 @@ class Prefetch:
             for d in reversed(whole):
                 inner = For(names[d], index(0), index(part.extents[d]), 1, Block((inner,)))
             made.append(inner)
-        change = replace(kernel, body=exchange(kernel.body, place[-1].label, lambda x: (*made, x)))
+        def insert(stmt: Node) -> tuple[Stmt, ...]:
+            if not row:
+                return (*made, stmt)
+            assert isinstance(stmt, For)
+            return (replace(stmt, body=Block((*made, *stmt.body.body))),)
+
+        change = replace(kernel, body=exchange(kernel.body, place[-1].label, insert))
         _check_instruction(program, change, [x for stmt in made for x in walk(stmt) if isinstance(x, For)])
         return Change(change)
 
+    def _row(self, before: Node, part: _Part, whole: Sequence[int]) -> dict[int, Expr]:
+        """The row that an iteration of a loop fetches, by its dimension; none where all of them are fetched at once."""
+        if not self.every:
+            return {}
+        if not isinstance(before, For) or before.step != 1 or self.every < 1 or not whole:
+            message = "what is fetched has no rows, or there is no loop over which to spread them"
+            raise PlanishError(Diagnostic("E0604", message, help="fetch it at once: every=0"))
+        first = Binary("sub", index(before.var), before.lower)
+        row = Binary("min", Binary("floordiv", first, index(self.every)), index(part.extents[whole[0]] - 1))
+        return {whole[0]: simplify(row)}
 
     def _later(self, path: Sequence[Node]) -> dict[str, Expr]:
         """The value of the loop's variable in the iteration for which to fetch: the last one where there is none."""

@@ -171,6 +171,47 @@ class Sink:
         return Change(program.kernel, lambda body: edit(body, node.label, sink))
 
 
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Let a statement run before the one in front of it.
+
+    >>> from planish.schedule.example import show_step
+    >>> show_step("A[0] = 0.0:f32 for i in 0 .. n { B[i] = A[1] }", Swap("i"))
+    for i in 0 .. n {
+      B[i] = A[1]
+    }
+    A[0] = 0.0:f32
+    """
+
+    statement: Target
+
+    def rewrite(self, program: Program) -> Change:
+        """E0604 where there is none in front of it, or that makes what is used there."""
+        node = program.path(self.statement)[-1]
+
+        def swap(siblings: Siblings, place: int) -> Siblings:
+            if place == 0 or any(isinstance(x, Let) for x in siblings[place - 1 : place + 1]):
+                message = "no statement is in front of it with which it could change places"
+                raise PlanishError(Diagnostic("E0604", message, help="point at the second of two statements"))
+            before, stmt = siblings[place - 1], siblings[place]
+            if isinstance(stmt, Alloc) or (isinstance(before, Alloc) and _uses(stmt, before.array.name)):
+                message = "a buffer is made before it is used"
+                raise PlanishError(Diagnostic("E0604", message, help="lift the allocation, or swap other statements"))
+            return (*siblings[: place - 1], stmt, before, *siblings[place + 1 :])
+
+        return Change(program.kernel, lambda body: edit(body, node.label, swap))
+
+
+def _uses(stmt: Stmt, array: str) -> bool:
+    """Whether a statement reads or writes an array."""
+    for x in walk(stmt):
+        if isinstance(x, Assign | Reduce) and x.array == array:
+            return True
+        if any(load.array == array for e in expressions(x) for load in loads(e)):
+            return True
+    return False
+
+
 def _runs(kernel: Kernel, path: Sequence[Node], loop: For) -> bool:
     """Whether a loop has an iteration wherever it is reached."""
     some: Expr = Compare("lt", loop.lower, loop.upper)

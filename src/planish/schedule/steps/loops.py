@@ -23,13 +23,13 @@ from typing import Literal
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Expr, index
-from planish.ir.nest import Alloc, Block, For, If, Let, Stmt
+from planish.ir.nest import Alloc, Block, For, If, Kernel, Let, Stmt
 from planish.ir.simplify import simplify
 from planish.ir.traverse import loads, map_block, map_exprs, substitute_block
 from planish.poly.affine import constant_of
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import Siblings, edit, exchange, path_to
-from planish.schedule.program import Change, Program, Target
+from planish.schedule.program import Change, Program, Target, holds
 from planish.schedule.reach import always
 
 Tail = Literal["perfect", "cut", "guard", "short"]
@@ -187,7 +187,7 @@ class Fuse:
         loop = program.loop(self.loop)
         after = program.cursor(self.loop)
         mate = after.next().node
-        if not isinstance(mate, For) or _shape(mate) != _shape(loop):
+        if not isinstance(mate, For) or not _are_alike(program.kernel, loop, mate):
             message = f"after the loop over `{loop.var}` there is none with the same bounds"
             raise PlanishError(Diagnostic("E0604", message, help="shift, split or peel one of them first"))
 
@@ -301,8 +301,11 @@ def _cut_behind(loop: Stmt, label: int) -> tuple[Stmt, ...]:
     return tuple(replace(loop, body=Block(part)) for part in parts)
 
 
-def _shape(loop: For) -> tuple[Expr, Expr, int]:
-    return simplify(loop.lower), simplify(loop.upper), loop.step
+def _are_alike(kernel: Kernel, first: For, second: For) -> bool:
+    """Whether two loops, one after the other, have the same bounds."""
+    pairs = (first.lower, second.lower), (first.upper, second.upper)
+    equal = (Compare("eq", a, b) for a, b in pairs if simplify(a) != simplify(b))
+    return first.step == second.step and holds(kernel, first, *equal)
 
 
 def _unit_loop(program: Program, target: Target) -> For:
