@@ -27,7 +27,7 @@ from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.kernels import RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Tail, Unroll
 from planish.schedule.steps.padding import Widen
-from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetMemory, SplitDim
+from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetLayout, SetMemory, SplitDim
 
 CONDITIONS = ("n > 2", "m % 2 == 0", "n >= m", "n == 3 && m < 4", "i % 2 == 0")
 MOST_STEPS = 12
@@ -119,7 +119,9 @@ def _of_a_buffer(program: Program, buffers: list[Alloc], rng: random.Random) -> 
         rng.shuffle(order)
         d = rng.randrange(rank)
         folded, longer = FoldDim(here, d, rng.choice((1, 2, 3))), PadDim(here, d, rng.choice((1, 3)))
-        return rng.choice((SplitDim(here, d, 2), ReorderDims(here, tuple(order)), folded, longer))
+        parts = [x for e in order for x in ((f"{e} % 2", f"{e} / 2") if e == d else (f"{e}",))]
+        lying = SetLayout(here, tuple(parts))
+        return rng.choice((SplitDim(here, d, 2), ReorderDims(here, tuple(order)), lying, folded, longer))
     shared = ReuseBuffer(here, Cursor(program, rng.choice(buffers).label))
     return rng.choice((LiftAlloc(here, 1, expand=rng.random() < 0.7), SetMemory(here, "stack"), shared))
 

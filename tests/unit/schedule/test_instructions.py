@@ -25,7 +25,7 @@ from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Split, Unroll
 from planish.schedule.steps.padding import Widen
-from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetMemory, SplitDim
+from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetLayout, SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut, FoldFactor, SetPrecision
 
 Case = tuple[str, str, str, tuple[Step, ...]]
@@ -192,6 +192,7 @@ WORKS: list[tuple[str, str, tuple[Step, ...]]] = [
     (ZMM, "for i in 0 .. 16 {", (Replace("i", "avx512_load_f32"), Inline("i"))),
     (ZMM, "for o in 0 .. 16 {", (Replace("o", "avx512_add_to_f32"), SplitDim("r: _", 0, 4))),
     (FOLD, "alloc t: f32[4, 2] stack", (SplitDim("t: _", 0, 4), ReorderDims("t: _", (1, 0)))),
+    (FOLD, "alloc t: f32[4, 2] stack", (SetLayout("t: _", ("0 % 4", "0 / 4")),)),
     (ZMM, "for i in 0 .. 16 {", (Replace("i", "avx512_load_f32"), Reverse("i"))),
     (ZMM, "for i in 0 .. 16 {", (Replace("i", "avx512_load_f32"), PadDim("r: _", 0, 16))),
     (LINES, "for pf_1 in 0 .. 8 as fetch", (Prefetch("k", "C", "j", "pf", "fetch"),)),
@@ -439,6 +440,10 @@ OTHERS: list[Case] = [
     (LINES, "E0604", "in no loop over `q`", (Prefetch("k", "C", "j", "pf", "fetch", 1, "q"),)),
     ("for i in 0 .. min(n, 8) { C[0, i] = x }", "E0606", "may reach outside of the array", (
         Prefetch("i", "C", "i", "pf", "fetch"),)),
+    (FOLD, "E0606", "is no layout of the 1 dimensions", (SetLayout("t: _", ("0", "0 / 4")),)),
+    (FOLD, "E0606", "is no layout of the 1 dimensions", (SetLayout("t: _", ("0 / 4", "0 % 2")),)),
+    (FOLD, "E0606", "3 does not divide dimension 0", (SetLayout("t: _", ("0 / 3", "0 % 3")),)),
+    (FOLD, "E0606", "is no part of a layout", (SetLayout("t: _", ("0 / 1",)),)),
     (LINES, "E0604", "there is no loop over which to spread", (Prefetch("k", "C", "j", "pf", "fetch", every=2),)),
     ("B[0] = A[1] for i in 0 .. 8 { A[i] = x }", "E0610", "would no longer run before", (Swap("i"),)),
     ("for i in 0 .. 8 { A[i] = x }", "E0604", "no statement is in front of it", (Swap("i"),)),

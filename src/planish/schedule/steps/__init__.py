@@ -18,7 +18,7 @@ from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
 from planish.schedule.steps.padding import Widen
-from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetMemory, SplitDim
+from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetLayout, SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut, FoldFactor, SetPrecision
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
@@ -34,8 +34,8 @@ STEPS: Mapping[str, type[Step]] = {
     for step in (
         Assume, BindExpr, FactorOut, Fission, FoldDim, FoldFactor, Fuse, Hoist, Inline, LiftAlloc, PadDim,
         Parallelise, PartialEval, Peel, Prefetch, Rename, RenameLoop, Reorder, ReorderDims, Replace, ReuseBuffer,
-        Reverse, SetMemory, SetPrecision, Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim, StageMem,
-        Swap, Unroll, Vectorise, Widen,
+        Reverse, SetLayout, SetMemory, SetPrecision, Shift, Simplify, Sink, Skew, Specialise, Split, SplitDim,
+        StageMem, Swap, Unroll, Vectorise, Widen,
     )
 }  # fmt: skip
 """Every step by its name in scripts."""

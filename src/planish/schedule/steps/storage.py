@@ -12,11 +12,12 @@ B[0] = s[0, 0]
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Binary, index
+from planish.ir.expr import Binary, Expr, index
 from planish.ir.nest import Alloc, Array, Kernel, Memory
 from planish.ir.simplify import simplify, simplify_block
 from planish.isa.instruction import MemoryKind
@@ -96,6 +97,73 @@ class ReorderDims:
             raise PlanishError(Diagnostic("E0606", message, help="name each dimension once, from 0 on"))
         shape = tuple(array.shape[d] for d in self.order)
         return _reshaped(program, node, replace(array, shape=shape), lambda at: tuple(at[d] for d in self.order))
+
+
+@dataclass(frozen=True, slots=True)
+class SetLayout:
+    """Say how a buffer lies in memory, from the outermost dimension to the innermost: each of its dimensions as it is,
+    by its number, or cut into blocks (`0 / 4`) and the places in a block (`0 % 4`).
+
+    >>> from planish.schedule.example import show_step
+    >>> text = "alloc t: f32[8, 3] stack for i in 0 .. 8 { for j in 0 .. 3 { t[i, j] = A[i] } } B[0] = t[5, 2]"
+    >>> show_step(text, SetLayout("t: _", ("0 / 4", "1", "0 % 4")))
+    alloc t: f32[2, 3, 4] stack
+    for i in 0 .. 8 {
+      for j in 0 .. 3 {
+        t[i // 4, j, i % 4] = A[i]
+      }
+    }
+    B[0] = t[1, 2, 1]
+    """
+
+    buffer: Target
+    layout: tuple[str, ...]
+
+    def rewrite(self, program: Program) -> Change:
+        """E0606 where that does not name each dimension once, or cuts it by what does not divide its extent."""
+        node = find_buffer(program, self.buffer, 0)
+        array, parts = node.array, [_read_part(x) for x in self.layout]
+        whole = {(d, "", 1) for d in range(len(array.shape))}
+        blocks = {(d, sign, factor) for d, _, factor in parts for sign in "/%" if factor > 1 and d < len(array.shape)}
+        wanted = {x for x in whole if all(x[0] != d for d, *_ in blocks)} | blocks
+        if len(parts) != len(wanted) or set(parts) != wanted:
+            message = f"({', '.join(self.layout)}) is no layout of the {len(array.shape)} dimensions of `{array.name}`"
+            advice = 'name each dimension once: as "0", or by the two parts "0 / 4" and "0 % 4"'
+            raise PlanishError(Diagnostic("E0606", message, help=advice))
+        for d, factor in sorted({(d, factor) for d, _, factor in blocks}):
+            extent = array.shape[d]
+            count = None if extent is None else constant_of(extent)
+            if count is None or count % factor:
+                message = f"{factor} does not divide dimension {d} of `{array.name}`"
+                raise PlanishError(Diagnostic("E0606", message, help="choose a divisor of its constant extent"))
+
+        def place(at: Indices) -> Indices:
+            return tuple(_part_of(at[d], sign, factor) for d, sign, factor in parts)
+
+        extents: list[Expr | None] = []
+        for d, sign, factor in parts:
+            extent = array.shape[d]
+            cut = sign == "/" and extent is not None
+            extents.append(index(factor) if sign == "%" else _part_of(extent, sign, factor) if cut else extent)
+        shape = tuple(x if x is None else simplify(x) for x in extents)
+        return _reshaped(program, node, replace(array, shape=shape), place)
+
+
+def _read_part(text: str) -> tuple[int, str, int]:
+    """A dimension's number, and which part of it (""  for all) in blocks of how many; E0606."""
+    found = re.fullmatch(r"\s*(\d+)\s*(?:([/%])\s*(\d+)\s*)?", text)
+    if found is None or (found[2] and int(found[3]) < 2):
+        message = f"`{text}` is no part of a layout"
+        raise PlanishError(Diagnostic("E0606", message, help='write "0", "0 / 4" or "0 % 4": blocks of two at least'))
+    return int(found[1]), found[2] or "", int(found[3] or 1)
+
+
+def _part_of(value: Expr | None, sign: str, factor: int) -> Expr:
+    """The block in which a place is, or the place in the block."""
+    assert value is not None
+    if not sign:
+        return value
+    return Binary("floordiv" if sign == "/" else "mod", value, index(factor))
 
 
 @dataclass(frozen=True, slots=True)
