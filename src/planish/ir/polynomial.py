@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import assert_never
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index
@@ -125,6 +126,73 @@ def _times(a: Polynomial, b: Polynomial) -> Polynomial:
 
 def _product(m: Monomial, n: Monomial) -> Monomial:
     return tuple(sorted((*m, *n), key=repr))
+
+
+def cofactor(monomial: Monomial, by: Monomial) -> Monomial | None:
+    """What a product is a multiple of another one by; None where it is no multiple."""
+    rest = list(monomial)
+    for atom in by:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest)
+
+
+def divided(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """`(quotient, rest)` with a = quotient * b + rest as polynomials; b is not 0. The rest is no multiple of b's
+    leading product, and may be negative or more than b.
+
+    >>> i, j, n = Var("i", INDEX), Var("j", INDEX), Var("n", INDEX)
+    >>> row = sub(n, index(2))
+    >>> [show(x) for x in divided(add(mul(i, row), j), row)]
+    ['i', 'j']
+    """
+    terms, divisor = polynomial(a), polynomial(b)
+    lead = max(divisor, key=_rank)
+    quotient: Polynomial = {}
+    rest: Polynomial = {}
+    while terms:
+        monomial = max(terms, key=_rank)
+        other, coefficient = cofactor(monomial, lead), terms[monomial]
+        if other is not None and coefficient % divisor[lead] == 0:
+            part = {other: coefficient // divisor[lead]}
+            quotient = _plus(quotient, part, 1)
+            terms = _plus(terms, _times(part, divisor), -1)
+        else:
+            rest[monomial] = terms.pop(monomial)
+    return build(quotient), build(rest)
+
+
+def exact_quotient(a: Expr, b: Expr) -> Expr | None:
+    """What times b is a; None where there is no such polynomial."""
+    quotient, rest = divided(a, b)
+    return quotient if constant(rest) == 0 else None
+
+
+def chain(divisors: tuple[Expr, ...], divisor: Expr) -> tuple[Expr, ...] | None:
+    """Divisors, each a multiple of the next one, with one more; None where it is there already or does not fit.
+
+    >>> h, w = Var("h", INDEX), Var("w", INDEX)
+    >>> [show(x) for x in chain((mul(h, w),), w) or ()]
+    ['h*w', 'w']
+    """
+    if any(same(x, divisor) for x in divisors):
+        return None
+    for position in range(len(divisors) + 1):
+        longer = (*divisors[:position], divisor, *divisors[position:])
+        if all(exact_quotient(a, b) is not None for a, b in pairwise(longer)):
+            return longer
+    return None
+
+
+def degree(expr: Expr) -> int:
+    """How many factors the longest product in an index expression has; 0 for a number."""
+    return max((len(m) for m in polynomial(expr)), default=0)
+
+
+def _rank(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
+    """An order of products that stays the same when all are multiplied by something: by degree, then by name."""
+    return len(monomial), tuple(repr(x) for x in monomial)
 
 
 def build(terms: Polynomial) -> Expr:

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -146,6 +146,11 @@ def walk(stmt: Stmt) -> Iterator[Stmt]:
             return
         case _:
             assert_never(stmt)
+
+
+def flatten(body: Iterable[Stmt]) -> list[Stmt]:
+    """Statements with those of blocks in the place of the blocks."""
+    return [x for stmt in body for x in (flatten(stmt.body) if isinstance(stmt, Block) else [stmt])]
 
 
 def blocks_of(stmt: Stmt) -> tuple[Block, ...]:

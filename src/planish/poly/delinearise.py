@@ -5,59 +5,163 @@ The condition (here k < lda for all instances) becomes an assumption of the kern
 >>> from planish.ir.expr import Binary, Var, index
 >>> from planish.ir.types import INDEX
 >>> n = Var("lda", INDEX)
->>> split(Binary("add", Binary("mul", Var("i", INDEX), n), Var("k", INDEX)), ((n,),))
+>>> split(Binary("add", Binary("mul", Var("i", INDEX), n), Var("k", INDEX)), (n,))
 (Var(name='i', type=Type(kind='int', bits=64)), Var(name='k', type=Type(kind='int', bits=64)))
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import pairwise
+from math import gcd
 
 import islpy as isl
 
-from planish.ir.expr import Const, Expr, Load, Var, index
+from planish.ir.expr import Expr, Load, Var, index
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
-from planish.ir.polynomial import Monomial, build, polynomial
+from planish.ir.polynomial import (
+    Monomial,
+    Polynomial,
+    add,
+    build,
+    cofactor,
+    degree,
+    divided,
+    exact_quotient,
+    mul,
+    polynomial,
+)
 from planish.ir.traverse import expressions, map_block, map_expr, map_exprs, walk, walk_expr
-from planish.poly.affine import NotAffineError
+from planish.poly.affine import NotAffineError, affine_function
 from planish.poly.coalesce import coalesce
 from planish.poly.expression import TRUE, set_condition
-from planish.poly.scop import extract_scop
+from planish.poly.scop import Scop, extract_scop
 
-Strides = tuple[Monomial, ...]
-"""Products of sizes by which linear subscripts advance, the largest first; the last dimension's 1 is left out."""
+Strides = tuple[Expr, ...]
+"""Sums of products of sizes by which linear subscripts advance, the largest first, without the last dimension's 1."""
 
 
 def delinearise(kernel: Kernel) -> Kernel:
     """The kernel with rows and columns instead of linear subscripts, and the assumptions that this needs.
 
     Raises NotAffineError where a subscript cannot be split."""
-    found = {a.name: _strides(a.name, kernel) for a in kernel.arrays if len(a.shape) == 1}
-    split_arrays = {name: strides for name, strides in found.items() if strides}
-    if not split_arrays:
+    found = {a.name: _layouts(a, kernel) for a in kernel.arrays if len(a.shape) == 1}
+    layouts = {name: x for name, x in found.items() if x}
+    if not layouts:
         return kernel
-    arrays = tuple(_shaped(a, split_arrays[a.name]) if a.name in split_arrays else a for a in kernel.arrays)
+    chosen = {name: x[0] for name, x in layouts.items()}
+    for name, (first, *others) in layouts.items():
+        for other in others:
+            kept, left = (_leave_rows(_within_rows(kernel, {**chosen, name: x})[1], (name,)) for x in (first, other))
+            if not kept.is_subset(left):
+                chosen[name] = other
+    rows, scop = _within_rows(kernel, chosen)
+    good = coalesce(scop.context.subtract(_leave_rows(scop, chosen)))
+    if scop.statements and all(x.domain.intersect_params(good).is_empty() for x in scop.statements):
+        at = next(iter(chosen))
+        raise NotAffineError(chosen[at][0], f"no sizes keep the subscripts of `{at}` within rows")
+    condition = set_condition(_as_parameters(coalesce(good.gist(scop.context))), ())
+    if condition == TRUE:
+        return rows
+    return replace(rows, assumptions=(*rows.assumptions, condition))
+
+
+def _as_parameters(sizes: isl.Set) -> isl.Set:
+    return isl.Set.from_params(sizes) if sizes.is_params() else sizes
+
+
+def _within_rows(kernel: Kernel, strides: Mapping[str, Strides]) -> tuple[Kernel, Scop]:
+    """The kernel with the subscripts of some arrays split, each into its row as far as that can be seen.
+
+    In `A[r * n + (n - 1 - i)]` the n may be one more row or belong to the column; as a column it stays in the row.
+    """
+    rows = _in_rows(kernel, strides)
+    scop = extract_scop(rows)
+    moved = _moved_subscripts(scop, strides)
+    if not moved:
+        return rows, scop
+
+    def placed(array: str, subscripts: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return moved.get((array, subscripts), subscripts)
+
+    rows = _with_subscripts(rows, placed)
+    return rows, extract_scop(rows)
+
+
+def _moved_subscripts(scop: Scop, names: Collection[str]) -> dict[tuple[str, tuple[Expr, ...]], tuple[Expr, ...]]:
+    """The subscripts that lie in their rows for more sizes when whole rows are carried from one to the next."""
+    reached: dict[tuple[str, tuple[Expr, ...]], isl.Set] = {}
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.array in names:
+                place = access.array, access.index
+                elements = access.relation.intersect_params(scop.context).range()
+                reached[place] = reached[place].union(elements) if place in reached else elements
+    out = {}
+    for (array, subscripts), elements in reached.items():
+        fresh = _carried(elements, scop.kernel.array(array), subscripts)
+        if fresh != subscripts:
+            out[array, subscripts] = fresh
+    return out
+
+
+def _carried(elements: isl.Set, array: Array, subscripts: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The subscripts with as many whole rows carried, none, one more or one less, as keeps most elements in them."""
+    space = elements.get_space()
+    local = isl.LocalSpace.from_space(space)
+    values = [isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, d)) for d in range(len(subscripts))]
+    out = list(subscripts)
+    for d in range(len(subscripts) - 1, 0, -1):
+        length = array.shape[d]
+        assert length is not None
+        extent = affine_function(length, space)
+        least = _beyond(elements, values[d], extent)
+        if least.is_empty():
+            continue
+        one = affine_function(index(1), space)
+        for step, column, row in ((1, values[d].add(extent), values[d - 1].sub(one)),
+                                  (-1, values[d].sub(extent), values[d - 1].add(one))):  # fmt: skip
+            beyond = _beyond(elements, column, extent)
+            if beyond.is_strict_subset(least):
+                least, values[d], values[d - 1] = beyond, column, row
+                out[d] = add(subscripts[d], mul(index(step), length))
+                out[d - 1] = add(subscripts[d - 1], index(-step))
+                break
+    return tuple(out)
+
+
+def _beyond(elements: isl.Set, value: isl.PwAff, extent: isl.PwAff) -> isl.Set:
+    """The sizes with which a subscript of some element is negative or not less than the extent."""
+    zero = affine_function(index(0), elements.get_space())
+    return elements.intersect(value.lt_set(zero).union(value.ge_set(extent))).params()
+
+
+def _with_subscripts(kernel: Kernel, placed: Callable[[str, tuple[Expr, ...]], tuple[Expr, ...]]) -> Kernel:
+    """The kernel with what `placed` makes of the subscripts of each array."""
 
     def fresh_expr(expr: Expr) -> Expr:
-        def visit(x: Expr) -> Expr:
-            if isinstance(x, Load) and x.array in split_arrays:
-                return replace(x, index=split(x.index[0], split_arrays[x.array]))
-            return x
-
-        return map_expr(visit, expr)
+        return map_expr(lambda x: replace(x, index=placed(x.array, x.index)) if isinstance(x, Load) else x, expr)
 
     def fresh(stmt: Stmt) -> Stmt:
         done = map_exprs(fresh_expr, stmt)
-        if isinstance(done, Assign | Reduce) and done.array in split_arrays:
-            return replace(done, index=split(done.index[0], split_arrays[done.array]))
-        return done
+        return replace(done, index=placed(done.array, done.index)) if isinstance(done, Assign | Reduce) else done
 
-    rows = replace(kernel, arrays=arrays, body=map_block(fresh, kernel.body))
-    return _with_guard(rows, frozenset(split_arrays))
+    return replace(kernel, body=map_block(fresh, kernel.body))
 
 
-def _iterators(kernel: Kernel) -> frozenset[str]:
+def _in_rows(kernel: Kernel, strides: Mapping[str, Strides]) -> Kernel:
+    """The kernel with the subscripts of some arrays split."""
+    arrays = tuple(_shaped(a, strides[a.name]) if a.name in strides else a for a in kernel.arrays)
+
+    def placed(array: str, subscripts: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return split(subscripts[0], strides[array]) if array in strides else subscripts
+
+    return _with_subscripts(replace(kernel, arrays=arrays), placed)
+
+
+def iterators(kernel: Kernel) -> frozenset[str]:
+    """The counters of all loops."""
     return frozenset(s.var for s in walk(kernel.body) if isinstance(s, For))
 
 
@@ -72,90 +176,99 @@ def subscripts(name: str, body: Block) -> list[tuple[Expr, ...]]:
     return out
 
 
-def _strides(name: str, kernel: Kernel) -> Strides:
-    moving = _iterators(kernel)
-    found: set[Monomial] = set()
-    for (linear,) in subscripts(name, kernel.body):
-        for monomial in polynomial(linear):
+def strides_of(linear: Iterable[Expr], moving: frozenset[str]) -> tuple[frozenset[Expr], frozenset[Expr]]:
+    """The products of sizes in linear subscripts, and the whole factors of what moves in them, without numbers."""
+    products: set[Expr] = set()
+    factors: set[Expr] = set()
+    for terms in map(polynomial, linear):
+        of_iterators: dict[Monomial, dict[Monomial, int]] = {}
+        for monomial, coefficient in terms.items():
             sizes = tuple(a for a in monomial if isinstance(a, Var) and a.name not in moving)
-            if sizes and len(sizes) < len(monomial):
-                found.add(sizes)
-    return tuple(sorted(found, key=lambda m: (-len(m), repr(m))))
+            if len(sizes) < len(monomial):
+                moved = cofactor(monomial, sizes)
+                assert moved is not None
+                of_iterators.setdefault(moved, {})[sizes] = coefficient
+                products |= {build({sizes: 1})} if sizes else set()
+        factors |= {_primitive(x) for x in of_iterators.values() if set(x) != {()}}
+    return frozenset(products), frozenset(factors)
 
 
-def _divide(monomial: Monomial, by: Monomial) -> Monomial | None:
-    rest = list(monomial)
-    for atom in by:
-        if atom not in rest:
-            return None
-        rest.remove(atom)
-    return tuple(rest)
+def _layouts(array: Array, kernel: Kernel) -> tuple[Strides, ...]:
+    """The ways to split the subscripts of an array, the usual one first; none where they need not be split.
+
+    The strides are the products of sizes that stand in the subscripts, or the whole factors of the iterators: these
+    differ where rows are n - 2 long. Raises NotAffineError where there are strides but no way.
+    """
+    linear = list(dict.fromkeys(x for (x,) in subscripts(array.name, kernel.body)))
+    products, factors = strides_of(linear, iterators(kernel))
+    if not products:
+        return ()
+    out: list[Strides] = []
+    refused: NotAffineError | None = None
+    for strides in dict.fromkeys(tuple(sorted(x, key=_by_degree)) for x in (products, factors)):
+        try:
+            _shaped(array, strides)
+            for x in linear:
+                split(x, strides)
+        except NotAffineError as error:
+            refused = refused or error
+            continue
+        out.append(strides)
+    if not out and refused is not None:
+        raise refused
+    return tuple(out)
+
+
+def _primitive(terms: Polynomial) -> Expr:
+    """A sum without the number by which all of it can be divided, its first product positive."""
+    whole = gcd(*terms.values())
+    sign = 1 if next(iter(terms.values())) > 0 else -1
+    return build({m: sign * c // whole for m, c in terms.items()})
+
+
+def _by_degree(stride: Expr) -> tuple[int, str]:
+    return -degree(stride), repr(stride)
 
 
 def split(linear: Expr, strides: Strides) -> tuple[Expr, ...]:
     """The subscripts, outermost first, of a linear one; raises NotAffineError where a product fits no stride."""
-    parts: list[dict[Monomial, int]] = [{} for _ in range(len(strides) + 1)]
-    for monomial, coefficient in polynomial(linear).items():
-        for position, stride in enumerate((*strides, ())):
-            rest = _divide(monomial, stride)
-            if rest is not None and len(rest) <= 1:
-                parts[position][rest] = parts[position].get(rest, 0) + coefficient
-                break
-        else:
-            raise NotAffineError(linear, "a linear subscript mixes strides that do not divide each other")
-    return tuple(build(p) for p in parts)
+    parts: list[Expr] = []
+    rest = linear
+    for stride in strides:
+        quotient, rest = divided(rest, stride)
+        parts.append(quotient)
+    if any(degree(x) > 1 for x in (*parts, rest)):
+        raise NotAffineError(linear, "a linear subscript mixes strides that do not divide each other")
+    return (*parts, rest)
 
 
 def _shaped(array: Array, strides: Strides) -> Array:
     extents: list[Expr | None] = [None]
-    for larger, smaller in zip(strides, (*strides[1:], ()), strict=True):
-        quotient = _divide(larger, smaller)
-        if quotient is None or len(quotient) != 1:
-            raise NotAffineError(build({larger: 1}), f"the strides of `{array.name}` do not divide each other")
-        extents.append(quotient[0])
+    for larger, smaller in pairwise((*strides, index(1))):
+        extent = exact_quotient(larger, smaller)
+        if extent is None or degree(extent) != 1:
+            raise NotAffineError(larger, f"the strides of `{array.name}` do not divide each other")
+        extents.append(extent)
     return replace(array, shape=tuple(extents))
 
 
-def _with_guard(kernel: Kernel, names: Iterable[str]) -> Kernel:
-    """The kernel, with the assumption that every inner subscript of the named arrays stays within its row."""
-    scop = extract_scop(kernel)
-    space = scop.context.get_space()
-    bad = isl.Set.empty(space)
+def _leave_rows(scop: Scop, names: Collection[str]) -> isl.Set:
+    """The sizes with which some inner subscript of the named arrays leaves its row."""
+    bad = isl.Set.empty(scop.context.get_space())
     for statement in scop.statements:
         for access in statement.accesses:
             if access.array in names:
-                bad = bad.union(_outside(access.relation, kernel.array(access.array), space))
-    good = coalesce(scop.context.subtract(bad).gist(scop.context))
-    condition = set_condition(isl.Set.from_params(good) if good.is_params() else good, ())
-    if condition == TRUE:
-        return kernel
-    return replace(kernel, assumptions=(*kernel.assumptions, condition))
+                bad = bad.union(_outside(access.relation.range(), scop.kernel.array(access.array)))
+    return bad.intersect(scop.context)
 
 
-def _outside(relation: isl.Map, array: Array, space: isl.Space) -> isl.Set:
-    """The sizes with which some instance leaves its row."""
-    reached = relation.range().align_params(space)
-    bad = isl.Set.empty(reached.get_space())
+def _outside(elements: isl.Set, array: Array) -> isl.Set:
+    """The sizes with which some element lies outside of its row."""
+    space = elements.get_space()
+    local = isl.LocalSpace.from_space(space)
+    bad = isl.Set.empty(space.params())
     for position, extent in enumerate(array.shape):
-        if extent is None:
-            continue
-        local = isl.LocalSpace.from_space(reached.get_space())
-        value = isl.Aff.var_on_domain(local, isl.dim_type.set, position)
-        limit = _extent_aff(extent, local)
-        bad = bad.union(reached.intersect(value.lt_set(isl.Aff.zero_on_domain(local))))
-        bad = bad.union(reached.intersect(value.ge_set(limit)))
-    return bad.params()
-
-
-def _extent_aff(extent: Expr, local: isl.LocalSpace) -> isl.Aff:
-    match extent:
-        case Const(value=value):
-            return isl.Aff.zero_on_domain(local).add_constant_val(isl.Val.int_from_si(local.get_ctx(), int(value)))
-        case Var(name=name):
-            position = local.find_dim_by_name(isl.dim_type.param, name)
-            return isl.Aff.var_on_domain(local, isl.dim_type.param, position)
-        case _:
-            raise NotAffineError(extent, "an extent is not a size")
-
-
-__all__ = ["delinearise", "index", "split", "subscripts"]
+        if extent is not None:
+            value = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, position))
+            bad = bad.union(_beyond(elements, value, affine_function(extent, space)))
+    return bad

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
-from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, Block, For, If, Kernel, Reduce, ReduceOp, Stmt
+from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, For, If, Kernel, Reduce, ReduceOp, Stmt
 from planish.ir.polynomial import build, constant, floordiv, linear_in, mod, normal, sub
 from planish.ir.printer import print_expr, print_stmt
 from planish.ir.simplify import simplify
@@ -29,6 +29,7 @@ from planish.ir.spelling import UPDATES
 from planish.ir.traverse import (
     children,
     expressions,
+    flatten,
     loads,
     map_expr,
     may_fail,
@@ -129,7 +130,7 @@ class _Matcher:
 
     def statements(self, own: Sequence[Stmt], other: Sequence[Stmt], state: _State) -> Iterator[_State]:
         """The ways in which statements are those of the definition, in order."""
-        own, other = _flat(own), _flat(other)
+        own, other = flatten(own), flatten(other)
         if len(own) != len(other):
             self.fail(f"it has {len(other)} statements where the definition has {len(own)}")
             return
@@ -412,10 +413,6 @@ def _length(array: Array) -> int | None:
     """The elements of an operand; None where that is not known."""
     extents = [None if x is None else constant(x) for x in array.shape]
     return math.prod(x for x in extents if x is not None) if None not in extents else None
-
-
-def _flat(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-    return tuple(x for stmt in body for x in (_flat(stmt.body) if isinstance(stmt, Block) else (stmt,)))
 
 
 def _as_update(stmt: Stmt) -> Stmt:

@@ -18,7 +18,7 @@ import islpy as isl
 
 from planish.ir.expr import Expr, Load, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
-from planish.ir.traverse import map_expr, map_exprs
+from planish.ir.traverse import map_block, map_expr, map_exprs
 from planish.ir.types import INDEX
 from planish.poly.dependence import find_dependences
 from planish.poly.expression import add, extremum, normalise, piecewise_expr
@@ -42,13 +42,14 @@ def privatise(kernel: Kernel) -> Kernel:
     if not scop.locals:
         return unique
     flow = find_dependences(scop).flow
-    expansions = {a.name: _expansion(a, scop, flow) for a in scop.locals}
-    allocs = tuple(Alloc(_expanded(a, expansions[a.name])) for a in scop.locals)
-    body = _expand_block(unique.body, (), expansions)
+    expansions = {a.name: expansion_of(a, scop, flow) for a in scop.locals}
+    allocs = tuple(Alloc(expanded(a, expansions[a.name])) for a in scop.locals)
+    body = expand_block(unique.body, (), expansions)
     return replace(unique, body=Block((*allocs, *body.body)))
 
 
-def _expanded(array: Array, expansion: Expansion) -> Array:
+def expanded(array: Array, expansion: Expansion) -> Array:
+    """The array with the dimensions that it gets."""
     return replace(array, shape=(*expansion.extents, *array.shape), memory="dram" if expansion.depth else array.memory)
 
 
@@ -56,7 +57,8 @@ def _accessing(scop: Scop, array: str) -> list[Statement]:
     return [s for s in scop.statements if any(a.array == array for a in s.accesses)]
 
 
-def _expansion(array: Array, scop: Scop, flow: isl.UnionMap) -> Expansion:
+def expansion_of(array: Array, scop: Scop, flow: isl.UnionMap) -> Expansion:
+    """The loops around all uses of an array in which its values do not flow from one iteration to another."""
     users = _accessing(scop, array.name)
     if not users:
         return Expansion(0, ())
@@ -103,17 +105,18 @@ def _extent(users: list[Statement], depth: int) -> Expr | None:
         return None
 
 
-def _expand_block(block: Block, around: tuple[str, ...], expansions: Mapping[str, Expansion]) -> Block:
+def expand_block(block: Block, around: tuple[str, ...], expansions: Mapping[str, Expansion]) -> Block:
+    """The block, without allocations, with expanded arrays subscripted by the loops around."""
     out: list[Stmt] = []
     for stmt in block.body:
         match stmt:
             case Block():
-                out.append(_expand_block(stmt, around, expansions))
+                out.append(expand_block(stmt, around, expansions))
             case For():
-                out.append(replace(stmt, body=_expand_block(stmt.body, (*around, stmt.var), expansions)))
+                out.append(replace(stmt, body=expand_block(stmt.body, (*around, stmt.var), expansions)))
             case If():
-                then = _expand_block(stmt.then, around, expansions)
-                otherwise = _expand_block(stmt.otherwise, around, expansions)
+                then = expand_block(stmt.then, around, expansions)
+                otherwise = expand_block(stmt.otherwise, around, expansions)
                 out.append(replace(stmt, then=then, otherwise=otherwise))
             case Alloc():
                 continue
@@ -166,6 +169,11 @@ def _with_unique_locals(kernel: Kernel) -> Kernel:
         return Block(tuple(out))
 
     return replace(kernel, body=visit(kernel.body, {}))
+
+
+def rename_arrays(block: Block, names: Mapping[str, str]) -> Block:
+    """The block with other names for arrays."""
+    return map_block(lambda stmt: _renamed(stmt, names), block)
 
 
 def _renamed(stmt: Stmt, names: Mapping[str, str]) -> Stmt:

@@ -139,6 +139,13 @@ def extract_scop(kernel: Kernel) -> Scop:
     return Scop(kernel, tuple(walk.statements), context, schedule, tuple(walk.locals))
 
 
+def require_affine(kernel: Kernel) -> None:
+    """Raise NotAffineError where isl cannot hold an assumption of a kernel."""
+    space = isl.Space.create_from_names(CONTEXT, params=[isl_name(n) for n in kernel.sizes], set=[])
+    for assumption in kernel.assumptions:
+        condition_set(assumption, space)
+
+
 def _affine_only(assumptions: tuple[Expr, ...], space: isl.Space) -> isl.Set:
     """The assumptions that isl can hold; the others are still checked at run time, only nothing follows from them."""
     out = isl.Set.universe(space)

@@ -27,6 +27,8 @@ from planish.run.signature import Case, Parameter, Signature
 
 CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
 CHECK_INSTANCES = 12_000_000
+FIXED_INSTANCES = 480_000_000
+"""The most for sizes that the user gave, and for functions without any: there is nothing to choose."""
 LOOSE_SIZES = (1, 2, 4, 16, 64, 256, 6, 34, 130)
 """Values of integers from which a function computes a region's sizes; powers of two first, which some ask for."""
 LOOSE_RANGE = (1, 7)
@@ -82,10 +84,11 @@ def wanted_sizes(names: tuple[str, ...], value: int) -> dict[str, int]:
 def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> tuple[Case, ...]:
     """The calls with which a new version is compared with the original."""
     out: list[Case] = []
+    most = CHECK_INSTANCES if _size_names(known) else FIXED_INSTANCES
     loose_only = not _size_names(known) and _has_unknown_size(known)
     for i, value in enumerate(() if loose_only else CHECK_SIZES):
         sizes = _sizes(function, known, wanted_sizes(_size_names(known), value), {})
-        if sizes is None or _instances(known, sizes) > CHECK_INSTANCES:
+        if sizes is None or _instances(known, sizes) > most:
             continue
         sizes |= dict.fromkeys(_loose_names(function, known), value if i == ODD_LOOSE else _power_of_two(value))
         case = make_case(function, known, sizes, seed=i)
@@ -98,7 +101,7 @@ def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
                 out.append(make_case(function, known, sizes, seed=len(CHECK_SIZES) + 1 + i, loose=loose))
     if given:
         sizes = _sizes(function, known, wanted_sizes(_size_names(known), 20), given)
-        if sizes is not None and _instances(known, sizes) <= 40 * CHECK_INSTANCES:
+        if sizes is not None and _instances(known, sizes) <= FIXED_INSTANCES:
             out.append(make_case(function, known, sizes, seed=len(CHECK_SIZES)))
     return tuple({repr(sorted(c.values.items())): c for c in out}.values())
 

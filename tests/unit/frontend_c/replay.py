@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ import numpy as np
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.unit import CFile, CFunction, CParameter, Region
+from planish.frontend.c.unit import CFile, CFunction, CParameter
 from planish.ir.checker import check_kernel
 from planish.ir.expr import Binary, Compare, Const, Expr, Unary, Var
 from planish.ir.interpreter import run_kernel
+from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_kernel
 from planish.ir.types import Type
@@ -99,9 +101,17 @@ class Replay:
 
 
 def prepare(
-    source: Source, directory: Path, defines: tuple[str, ...] = (), fp: str = "strict", include: Path | None = None
+    source: Source,
+    directory: Path,
+    defines: tuple[str, ...] = (),
+    fp: str = "strict",
+    include: Path | None = None,
+    change: Callable[[Kernel], Kernel] = lambda kernel: kernel,
 ) -> Replay:
-    """Read the file, check its kernels, and compile it as it is and with its regions replaced."""
+    """Read the file, check its kernels, and compile it as it is and with its regions replaced.
+
+    What is interpreted is what `change` makes of each region's kernel; it has the same parameters.
+    """
     file = read_c(source, defines=defines, fp=fp)
     place = include or directory
     original = build(source.text, directory, "original", place, defines)
@@ -111,26 +121,25 @@ def prepare(
     for number, region in enumerate(r for f in file.functions for r in f.regions):
         check_kernel(region.kernel, "frontend")
         assert parse_kernel(print_kernel(region.kernel)) == region.kernel
-        callback = prototype(_interpret(region, replay))
+        callback = prototype(_interpret(change(region.kernel), replay))
         replay.keep.append(callback)
         slot = ctypes.c_void_p.in_dll(replayed, f"planish_region_{number}")
         slot.value = ctypes.cast(callback, ctypes.c_void_p).value
     return replay
 
 
-def _interpret(region: Region, replay: Replay) -> Any:
+def _interpret(kernel: Kernel, replay: Replay) -> Any:
     def run(arguments: Any) -> None:
         try:
             replay.calls += 1
-            run_kernel(region.kernel, _values(region, arguments, replay))
+            run_kernel(kernel, _values(kernel, arguments, replay))
         except BaseException as error:
             replay.errors.append(error)
 
     return run
 
 
-def _values(region: Region, arguments: Any, replay: Replay) -> dict[str, Any]:
-    kernel = region.kernel
+def _values(kernel: Kernel, arguments: Any, replay: Replay) -> dict[str, Any]:
     values: dict[str, Any] = {}
     at = 0
     for size in kernel.sizes:

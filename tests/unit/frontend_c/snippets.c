@@ -453,3 +453,66 @@ void f(int n, int *a, const int *b) { for (int i = 0; i < n && i < 9; i++) a[i] 
 
 /// bound_not_equal regions=1 least=0
 int f(int n, int *a) { int i; for (i = 0; i != n; i++) a[i] = i; return i; }
+
+/// folded_rows regions=1
+void f(int n, int m, float *a, const float *b) { for (int t = 0; t < n * m; t++) { int i = t / m, j = t % m; a[j * n + i] += b[t]; } }
+
+/// folded_planes regions=1
+void f(int n, int m, float *a, const float *b) {
+  for (int t = 0; t < 3 * n * m; t++) { int x = t % m, y = (t / m) % n, z = t / (n * m); a[(x * n + y) * 3 + z] = b[t] + y; } }
+
+/// folded_in_steps regions=1
+void f(int n, int m, float *a, const float *b) {
+  for (int t = 0; t < 4 * n * m; t++) { int z = t / (n * m), rest = t % (n * m); a[(rest % m) * 4 * n + rest / m * 4 + z] += b[t]; } }
+
+/// folded_constant_rows regions=1
+void f(int n, float *a, const float *b) { for (int t = 0; t < 6 * 8; t++) a[(t % 8) * 6 + t / 8] += b[t] * n; }
+
+/// folded_inner_rows regions=1
+void f(int n, int m, float *a) { float *p = a; for (int t = 0; t < (n - 2) * (m - 2); t++) a[300 + (t % (m - 2)) * 12 + t / (m - 2)] = *p++; }
+
+/// folded_and_walked regions=1
+float f(int n, int m, float *a, const float *b) {
+  float s = 0; float *p = a; for (int t = 0; t < n * m; t++, p++) { *p = b[t % m] * (t / m); if (t / m == t % m) s += *p; } return s; }
+
+/// folded_unevenly regions=0
+void f(int n, int m, float *a, const float *b) { for (int t = 0; t < n * m + 1; t++) a[t / m + t % m] += b[t]; }
+
+/// folded_by_what_moves regions=1
+void f(int n, float *a, const float *b) { for (int i = 1; i < 5; i++) for (int t = 0; t < n * i; t++) a[t / i + t % i] += b[t]; }
+
+/// quotient_of_known_rest regions=1
+void f(int n, int m, float *a) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { int t = i * m + j; a[t / m] += a[40 + t % m]; } }
+
+/// remainder_alone regions=1
+void f(int n, int *a, const int *b) { for (int i = 0; i < 12; i++) a[i % 4] += b[i] * n; }
+
+/// memset_rows regions=1 least=0
+#include <string.h>
+void f(int n, float (*a)[20], const float *b) {
+  for (int i = 0; i < 5; i++) { memset(a[i], 0, n * sizeof(float)); for (int j = 0; j < n; j++) a[i][j] += b[j]; } }
+
+/// memset_before regions=1 least=0
+#include <string.h>
+void f(int n, double *a, const double *b) { memset(a + 1, 0, sizeof(*a) * n); for (int i = 0; i < n; i++) a[i] += b[i]; }
+
+/// memset_matrix regions=1 least=0
+#include <string.h>
+void f(int n, int a[][7], const int *b) { memset(a, 0, n * 7 * sizeof(int)); for (int i = 0; i < n; i++) a[i][3] += b[i]; }
+
+/// memcpy_rows regions=1 least=0
+#include <string.h>
+void f(int n, int m, float *restrict a, const float *restrict b) {
+  for (int i = 0; i < n; i++) { memcpy(&a[i * m], b + i * 9, sizeof(float) * m); for (int j = 0; j < m; j++) a[i * m + j] *= 2; } }
+
+/// memset_of_local regions=1 least=0
+#include <string.h>
+void f(int n, float *a) { float s[8]; memset(s, 0, sizeof(float) * 8); for (int i = 0; i < n; i++) s[i % 8] += a[i]; for (int i = 0; i < 8; i++) a[i] = s[i]; }
+
+/// memset_to_ones regions=1 least=0
+#include <string.h>
+void f(int n, int *a) { memset(a, 1, n * sizeof(int)); for (int i = 0; i < n; i++) a[i] += i; }
+
+/// own_memset regions=1
+static void memset(int *a, int b, int n) { a[n] = b; }
+void f(int n, int *a) { memset(a, 0, 8); for (int i = 0; i < n; i++) a[i] += i; }

@@ -20,6 +20,22 @@ REVERSED = """kernel k(m, n, lda; A: f64[?]) {
   for i in 0 .. m { for j in 0 .. n { A[(m - 1 - i) * lda + (n - 1 - j)] = 1.0 } }
 }"""
 OFFSET = "kernel k(m, n, lda; A: f64[?]) { for i in 0 .. m { for j in 0 .. n { A[(i + 1) * lda + j + 2] = 1.0 } } }"
+INNER = """kernel k(m, n; A: f64[?]) {
+  for i in 0 .. m - 2 { for j in 0 .. n - 2 { A[i * n - 2 * i + j] = 1.0 } }
+}"""
+BORDERED = """kernel k(m, n; A: f64[?]) {
+  for i in 0 .. m { for j in 0 .. n { A[i * n + 2 * i + j] = A[i * n + 2 * i + n + j + 4] + 1.0 } }
+}"""
+DIAGONAL = "kernel k(n; A: f64[?]) { for i in 0 .. n { A[i * n + i] = 1.0 } }"
+BACKWARD = """kernel k(m, n; A: f64[?]) {
+  for i in 0 .. m { for j in 0 .. n { A[i * n + n - 1 - j] = A[(m - 1 - i) * n + j] + 1.0 } }
+}"""
+SOLVED = """kernel k(n; A: f64[?]) {
+  for i in 0 .. n { for k in n - i .. n { A[(n - 1 - i) * n + k] += A[k * n + n - 1 - i] + 1.0 } }
+}"""
+NOWHERE = """kernel k(n; A: f64[?]) {
+  for i in 0 .. n { for j in 0 .. 2 * n { A[i * n + j - 9 * n] = A[j * n + 20 * n + 30 * i] + 1.0 } }
+}"""
 MIXED = "kernel k(m, n, lda, ldb; A: f64[?]) { for i in 0 .. m { for j in 0 .. n { A[i * lda + j * ldb] = 1.0 } } }"
 
 
@@ -57,9 +73,32 @@ def test_offsets_go_where_they_belong_and_narrow_the_condition() -> None:
     assert assumed
 
 
+def test_rows_may_be_as_long_as_a_sum() -> None:
+    found, shape, assumed = rows(INNER)
+    assert (found, shape, assumed) == ([["i", "j"]], [None, "n - 2"], [])
+    found, shape, assumed = rows(BORDERED)
+    assert (found, shape, assumed) == ([["i", "j"], ["i + 1", "j + 2"]], [None, "n + 2"], [])
+
+
+def test_what_counts_down_stays_in_its_row() -> None:
+    found, shape, assumed = rows(BACKWARD)
+    assert (found, shape, assumed) == ([["i", "n - j - 1"], ["m - i - 1", "j"]], [None, "n"], [])
+    found, shape, assumed = rows(SOLVED)
+    assert (found, shape, assumed) == ([["n - i - 1", "k"], ["k", "n - i - 1"]], [None, "n"], [])
+
+
+def test_a_diagonal_stands_in_square_rows() -> None:
+    assert rows(DIAGONAL) == ([["i", "i"]], [None, "n"], [])
+
+
 def test_strides_that_do_not_divide_each_other_are_refused() -> None:
     with pytest.raises(NotAffineError, match="divide"):
         delinearise(parse_kernel(MIXED))
+
+
+def test_rows_that_no_sizes_have_are_refused() -> None:
+    with pytest.raises(NotAffineError, match="no sizes"):
+        delinearise(parse_kernel(NOWHERE))
 
 
 def test_subscripts_that_are_affine_already_stay() -> None:
@@ -70,7 +109,10 @@ def test_subscripts_that_are_affine_already_stay() -> None:
 @pytest.mark.parametrize(
     ("text", "sizes", "rows_of"),
     [(TWO, {"m": 3, "n": 4, "lda": 5}, (3, 5)), (REVERSED, {"m": 3, "n": 4, "lda": 4}, (3, 4)),
-     (OFFSET, {"m": 2, "n": 3, "lda": 6}, (3, 6)), (THREE, {"l": 2, "m": 3, "n": 4}, (2, 3, 4))],
+     (OFFSET, {"m": 2, "n": 3, "lda": 6}, (3, 6)), (INNER, {"m": 5, "n": 6}, (3, 4)),
+     (BORDERED, {"m": 3, "n": 4}, (4, 6)),
+     (BACKWARD, {"m": 3, "n": 4}, (3, 4)), (SOLVED, {"n": 4}, (4, 4)), (DIAGONAL, {"n": 4}, (4, 4)),
+     (THREE, {"l": 2, "m": 3, "n": 4}, (2, 3, 4))],
 )  # fmt: skip
 def test_the_same_elements_are_written(text: str, sizes: dict[str, int], rows_of: tuple[int, ...]) -> None:
     flat, split = np.zeros(rows_of).ravel(), np.zeros(rows_of)

@@ -1,10 +1,8 @@
 """C assignments as statements of a nest: plain ones, accumulations, and those under a condition on data.
 
->>> from planish.ir.expr import Load, Var
 >>> from planish.ir.types import F32
->>> x = Load("s", (), F32)
->>> accumulation("s", (), Binary("sub", x, Var("a", F32)), True)
-('add', Unary(op='neg', operand=Var(name='a', type=Type(kind='float', bits=32))))
+>>> Target("s", (), F32, True).load
+Load(array='s', index=(), type=Type(kind='float', bits=32))
 """
 
 from __future__ import annotations
@@ -28,15 +26,12 @@ from planish.frontend.c.subscripts import (
     place_of,
     subscript_of,
 )
-from planish.ir.expr import Binary, Cast, Const, Expr, Load, Unary, index, type_of
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Reduce, ReduceOp
+from planish.ir.accumulation import accumulation
+from planish.ir.expr import Binary, Cast, Const, Expr, Load, index, type_of
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Reduce
 from planish.ir.polynomial import constant, neg
-from planish.ir.traverse import walk_expr
 from planish.ir.types import INDEX, Type
 
-_REDUCTIONS: dict[str, ReduceOp] = {
-    "add": "add", "sub": "add", "mul": "mul", "min": "min", "max": "max", "and": "and", "or": "or", "xor": "xor",
-}  # fmt: skip
 _MOST_LISTED = 256
 
 
@@ -206,35 +201,6 @@ def _write_guarded(target: Target, value: Expr, node: c_ast.Node, cx: Translatio
         cx.emit(Reduce(target.array, target.index, op, term, cx.span_of(node)))
     else:
         cx.store(target.array, target.index, chosen, node)
-
-
-def accumulation(
-    array: str, subscripts: tuple[Expr, ...], value: Expr, reassociate: bool
-) -> tuple[ReduceOp, Expr] | None:
-    """`(op, term)` where the value is `array[subscripts] op term` and the term does not read that element.
-
-    With `reassociate` a sum of several terms may be split behind its first one.
-    """
-    if not isinstance(value, Binary) or value.op not in _REDUCTIONS:
-        return None
-
-    def itself(x: Expr) -> bool:
-        return isinstance(x, Load) and x.array == array and x.index == subscripts
-
-    def touches(x: Expr) -> bool:
-        return any(itself(y) for y in walk_expr(x))
-
-    type = type_of(value)
-    op = _REDUCTIONS[value.op]
-    if itself(value.left) and not touches(value.right):
-        return op, Unary("neg", value.right) if value.op == "sub" else value.right
-    if value.op != "sub" and itself(value.right) and not touches(value.left):
-        return op, value.left
-    if value.op in ("add", "sub") and isinstance(value.left, Binary) and (reassociate or type.is_int):
-        inner = accumulation(array, subscripts, value.left, reassociate)
-        if inner is not None and inner[0] == "add" and not touches(value.right):
-            return "add", Binary(value.op, inner[1], value.right)
-    return None
 
 
 def declare(node: c_ast.Decl, cx: Translation) -> None:

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import common
+from planish.frontend.c.folding import loops_of
 from planish.frontend.c.scope import Bound, Symbol, fold, is_integer, is_pointer, walk_tree, written
 from planish.frontend.c.state import Address, Again, Enclosing, Known, Lost, NotIndex, Refused, Translation, Value
 from planish.frontend.c.subscripts import address_of, distance, fitted, index_of, is_address
 from planish.ir.expr import CompareOp, Expr, Var, index
-from planish.ir.nest import Block, For
+from planish.ir.nest import Block, For, Stmt
 from planish.ir.polynomial import (
     add,
     affine_over,
@@ -300,32 +301,30 @@ def _write_loop(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation, exe
     lower: Expr = index(0)
     step, upper = 1, trips
     name = _iterator_name(main.symbol, cx)
-    variable = Var(name, INDEX)
-    iteration: Expr = variable
     amount = constant(main.amount)
     base = main.base
     others_move = any(constant(a.amount) != 0 for a in walk.advances if a is not main)
     if base is not None and is_integer(main.symbol) and amount is not None and amount > 0:
         if amount == 1:
             lower, upper = base, add(base, trips)
-            iteration = sub(variable, base)
         elif not others_move and not parts.late and len(walk.tests) == 1 and walk.tests[0].op in ("lt", "le"):
             found = coefficient_of(walk.tests[0].difference, main.unknown)
             if found is not None and found[0] == 1:
                 lower, step = base, amount
                 upper = add(neg(found[1]), index(1 if walk.tests[0].op == "le" else 0))
+    loops, value = loops_of(Enclosing(name, lower, upper, id(node)), cx.folds.get(id(node), ()), cx)
     its = [it.name for it in cx.iterators]
-    for bound in (lower, upper):
+    for bound in (bound for loop in loops for bound in (loop.lower, loop.upper)):
         if not cx.dry and not affine_over(bound, its, False):
             raise Refused("scop-bound", f"the bound {show(bound)} of the loop is not affine", parts.cond)
     entry = {a.symbol: cx.value(a.symbol) for a in walk.advances}
-    cx.iterators.append(Enclosing(name, lower, upper))
+    cx.iterators += loops
     for advance in walk.advances:
         here: Expr | None
         if advance is main and step > 1:
-            here = variable
+            here = value
         else:
-            here = None if advance.base is None else add(advance.base, mul(advance.amount, iteration))
+            here = None if advance.base is None else add(advance.base, mul(advance.amount, sub(value, lower)))
         cx.values[advance.symbol] = _at(entry[advance.symbol], here)
     for symbol in walk.others:
         cx.values[symbol] = Lost("it holds what the previous iteration left")
@@ -337,8 +336,11 @@ def _write_loop(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation, exe
             tests_of(parts.cond, cx)
         if parts.next is not None:
             _step_quietly(parts.next, cx, execute)
-    cx.iterators.pop()
-    cx.emit(For(name, lower, upper, step, Block(tuple(body)), span=cx.span_of(node)))
+    del cx.iterators[-len(loops) :]
+    nest: list[Stmt] = body
+    for loop in reversed(loops):
+        nest = [For(loop.name, loop.lower, loop.upper, step, Block(tuple(nest)), span=cx.span_of(node))]
+    cx.emit(nest[0])
     _leave(parts, walk, entry, trips, cx)
 
 

@@ -17,9 +17,12 @@ from planish.frontend.c.kernels import Finished, finish
 from planish.frontend.c.lexer import Tokens
 from planish.frontend.c.liveness import Live
 from planish.frontend.c.scope import Bound, Symbol, computed_from_data, is_pointer, walk_tree, written
+from planish.frontend.c.scratch import is_scratch
 from planish.frontend.c.state import Address, Again, Refused, Translation
 from planish.frontend.c.statements import execute
 from planish.frontend.c.unit import Region
+from planish.ir.expr import Expr
+from planish.ir.polynomial import chain, show
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _MOST_RESTARTS = 200
@@ -250,7 +253,11 @@ def _finish(nodes: list[c_ast.Node], before: list[c_ast.Node], s: Search) -> Reg
     (line, column), (end_line, end_column) = s.tokens.place(first.start), s.tokens.place(last.end)
     span = Span(s.source.name, line, column, end_line, end_column)
     kernel = replace(finished.kernel, span=span)
-    return Region(name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, span)
+    by_key = {x.key: x for x in (*s.bound.symbols, *s.bound.by_node.values())}
+    scratch = tuple(a.name for a in kernel.arrays if a.shape and is_scratch(by_key[a.name], nodes, live, s.bound))
+    return Region(
+        name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch, span
+    )
 
 
 def _attempt(
@@ -263,11 +270,12 @@ def _attempt(
     """
     cells = computed_from_data(nodes, s.bound)
     flat: frozenset[Symbol] = frozenset()
+    folds: dict[int, tuple[Expr, ...]] = {}
     changed: set[Symbol] = set()
     for node in nodes:
         changed |= written(node, s.bound)
     for _ in range(_MOST_RESTARTS):
-        cx = Translation(s.bound, s.fp, frozenset(changed), s.span_of, cells, flat)
+        cx = Translation(s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds)
         position = 0
         try:
             _recall(prelude, cx)
@@ -281,6 +289,12 @@ def _attempt(
             refusal = _restart(again, cells, flat, nodes[position])
             if refusal is not None:
                 return position, refusal
+            if again.fold is not None:
+                loop, divisor = again.fold
+                divisors = chain(folds.get(loop, ()), divisor)
+                if divisors is None:
+                    return position, Refused("scop-affine", f"a division by {show(divisor)}", nodes[position])
+                folds = {**folds, loop: divisors}
             cells |= {again.cell} if again.cell is not None else set()
             flat |= {again.flat} if again.flat is not None else set()
         except Refused as refused:

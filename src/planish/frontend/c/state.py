@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, le
 from planish.frontend.c.scope import Bound, Symbol, is_integer
 from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Reduce, Stmt
-from planish.ir.polynomial import constant, linear_in, names, neg, normal, place, sub
+from planish.ir.polynomial import build, constant, linear_in, names, neg, normal, place, sub
 from planish.ir.traverse import map_expr, walk_expr
 from planish.ir.types import INDEX, Type
 
@@ -47,13 +47,16 @@ class NotIndex(Exception):
 
 
 class Again(Exception):
-    """The translation must start again: `cell` is no symbolic integer but a value in memory, or `flat` is an array
-    that must be seen as one row of elements."""
+    """The translation must start again: `cell` is no symbolic integer but a value in memory, `flat` is an array that
+    must be seen as one row of elements, or `fold` is a loop (its node) whose counter is to be divided by something."""
 
-    def __init__(self, cell: Symbol | None = None, flat: Symbol | None = None) -> None:
+    def __init__(
+        self, cell: Symbol | None = None, flat: Symbol | None = None, fold: tuple[int, Expr] | None = None
+    ) -> None:
         super().__init__()
         self.cell = cell
         self.flat = flat
+        self.fold = fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +90,16 @@ Value = Known | Address | Lost
 
 @dataclass(frozen=True, slots=True)
 class Enclosing:
-    """A loop around the place that is being read: `lower <= name < upper`."""
+    """A loop around the place that is being read: `lower <= name < upper`.
+
+    `node` identifies the user's loop, `stride` is by how many of its iterations this one's counter advances.
+    """
 
     name: str
     lower: Expr
     upper: Expr
+    node: int = 0
+    stride: Expr = index(1)
 
 
 @dataclass(slots=True)
@@ -104,6 +112,7 @@ class Translation:
     span_of: Callable[[c_ast.Node], Span | None]
     cells: frozenset[Symbol] = frozenset()
     flat: frozenset[Symbol] = frozenset()
+    folds: Mapping[int, tuple[Expr, ...]] = field(default_factory=dict)
     values: dict[Symbol, Value] = field(default_factory=dict)
     local: set[Symbol] = field(default_factory=set)
     used: dict[Symbol, None] = field(default_factory=dict)
@@ -112,6 +121,7 @@ class Translation:
     out: list[Stmt] = field(default_factory=list)
     guards: list[Expr] = field(default_factory=list)
     inlined: dict[int, Expr] = field(default_factory=dict)
+    divisions: dict[tuple[str, Expr], set[str]] = field(default_factory=dict)
     outer: list[list[Stmt]] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
     dry: int = 0
@@ -213,11 +223,15 @@ class Translation:
             if parts is None:
                 return None
             factors = parts[0]
-            if any(not self.assume(atom) for monomial in factors for atom in monomial):
+            rises = min(factors.values()) > 0
+            if rises != (max(factors.values()) > 0):
+                # Such as m - 2: the sum as a whole is taken not to be negative.
+                rises, granted = True, self.assume(build(factors))
+            else:
+                granted = all(self.assume(atom) for monomial in factors for atom in monomial)
+            if not granted:
                 return None
-            if len({c > 0 for c in factors.values()}) != 1:
-                return None
-            expr = place(expr, {it.name: it.lower if min(factors.values()) > 0 else sub(it.upper, index(1))})
+            expr = place(expr, {it.name: it.lower if rises else sub(it.upper, index(1))})
         return None if any("@" in n for n in names(expr)) else expr
 
     def highest(self, expr: Expr) -> Expr | None:

@@ -13,6 +13,7 @@ from planish.frontend.c.arithmetic import conjunction, negation
 from planish.frontend.c.assignments import assign, convert_stored, declare, step_statement, target_of, write
 from planish.frontend.c.expressions import choose, condition_of, only_sizes, value_of
 from planish.frontend.c.loops import run_loop
+from planish.frontend.c.memory import is_block_call, run_block_call
 from planish.frontend.c.scope import Symbol, walk_tree
 from planish.frontend.c.state import Address, Known, Lost, Refused, Translation, Value
 from planish.frontend.c.subscripts import call_name
@@ -52,6 +53,8 @@ def execute(node: c_ast.Node, cx: Translation) -> None:
             raise Refused("scop-jump", f"a {_JUMPS[type(node)]}", node)
         case c_ast.Label() | c_ast.Switch():
             raise Refused("scop-jump", f"a {type(node).__name__.lower()}", node)
+        case c_ast.FuncCall() if is_block_call(node, cx):
+            run_block_call(node, cx)
         case c_ast.FuncCall():
             raise Refused("scop-call", f"a call of {call_name(node)}", node)
         case _:

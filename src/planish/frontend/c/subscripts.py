@@ -17,6 +17,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import common, literal, promoted
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
+from planish.frontend.c.folding import carried_out, take_apart
 from planish.frontend.c.scope import Symbol, is_integer, is_pointer
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
 from planish.ir.expr import Binary, Cast, Const, Expr, Unary, Var, index, type_of
@@ -166,6 +167,10 @@ def _size_of(operand: c_ast.Node, cx: Translation) -> int:
         ctype = resolve(operand, cx.bound.typedefs)
     elif isinstance(operand, c_ast.ID) and (symbol := cx.bound.symbol(operand)) is not None:
         ctype = symbol.ctype
+    elif isinstance(operand, (c_ast.ArrayRef, c_ast.UnaryOp)):
+        # Nothing of it is evaluated: `sizeof *p` says of what p points to.
+        with cx.trial():
+            ctype = _pointed_to(operand, cx)
     match ctype:
         case CScalar(type=type):
             return type.size
@@ -173,6 +178,13 @@ def _size_of(operand: c_ast.Node, cx: Translation) -> int:
             return 8
         case _:
             raise NotIndex("sizeof of something that is not a number", operand)
+
+
+def _pointed_to(node: c_ast.ArrayRef | c_ast.UnaryOp, cx: Translation) -> CType | None:
+    try:
+        return place_of(node, cx).target
+    except (Refused, NotIndex):
+        return None
 
 
 def step(node: c_ast.UnaryOp, cx: Translation) -> Indexed:
@@ -225,6 +237,9 @@ def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: 
             whole = op == "/" and number is not None and constant(mod(a.expr, b.expr)) == 0
             if not whole and not cx.never_negative(a.expr):
                 raise NotIndex("a division of a value that may be negative (C rounds to zero)", node)
+            if (both := carried_out(a.expr, b.expr, cx)) is not None:
+                return Indexed(both[0] if op == "/" else both[1], type)
+            take_apart(op, a.expr, b.expr, cx)
             return Indexed(floordiv(a.expr, b.expr) if op == "/" else mod(a.expr, b.expr), type)
         case "<<" if number is not None and 0 <= number < 62:
             return _result(mul(a.expr, index(1 << number)), type, node, cx)

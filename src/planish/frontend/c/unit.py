@@ -51,7 +51,8 @@ class Region:
     `text[start:end]` of the original source is exactly these statements. `names` pairs every kernel parameter (sizes,
     scalars, arrays, in this order) with the C expression to pass for it. `updates` must be applied after the kernel
     ran. `registers` are C variables that `names` passes by address but which are declared `register`: copy them into
-    an ordinary variable and back.
+    an ordinary variable and back. `scratch` are arrays of the kernel that belong to the function and are read nowhere
+    behind it: what the kernel leaves in them may be anything.
     """
 
     function: str
@@ -62,6 +63,7 @@ class Region:
     names: tuple[tuple[str, str], ...]
     updates: tuple[Update, ...] = ()
     registers: tuple[str, ...] = ()
+    scratch: tuple[str, ...] = ()
     span: Span | None = None
 
 
@@ -82,12 +84,21 @@ class CFunction:
 
 @dataclass(frozen=True, slots=True)
 class CFile:
-    """A C file as read: `preprocessed` is what the parser saw, `remarks` say what was not extracted and why."""
+    """A C file as read: `preprocessed` is what the parser saw, `remarks` say what was not extracted and why.
+
+    `origin` is what the user wrote, where that was not C: the file then has the plain C of each kernel that it holds.
+    """
 
     source: Source
     functions: tuple[CFunction, ...]
     remarks: tuple[Remark, ...]
     preprocessed: str
+    origin: Source | None = None
+
+    @property
+    def given(self) -> Source:
+        """The text that the user wrote, at which the places in remarks point."""
+        return self.source if self.origin is None else self.origin
 
     def function(self, name: str) -> CFunction:
         """The function of that name; KeyError where there is none."""

@@ -14,14 +14,14 @@ import islpy as isl
 
 from planish.core.diagnostic import Remark
 from planish.ir.nest import Array, Kernel
+from planish.isa.instruction import Catalogue
 from planish.poly.budget import budget
-from planish.poly.delinearise import delinearise
 from planish.poly.dependence import Dependences, find_dependences
 from planish.poly.legality import find_violation, schedule_map
-from planish.poly.privatise import contract, privatise
+from planish.poly.privatise import contract
 from planish.poly.scop import Scop, extract_scop
 from planish.poly.split import split_statements
-from planish.poly.temporaries import bind_temporaries
+from planish.poly.tidy import tidy
 from planish.poly.trees import Path, find_node
 from planish.schedule.automatic.band import Band, Group, read_band
 from planish.schedule.automatic.choice import Choice, choose
@@ -56,18 +56,20 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """One version: the strategy's name, its schedule, the kernel that runs it, what was done, the estimated cost."""
+    """One version: the strategy's name, its schedule, the kernel that runs it, what was done, the estimated cost; and
+    the kernels that it calls. What the kernel assumes besides what was prepared is asked when it runs."""
 
     name: str
     schedule: isl.Schedule
     kernel: Kernel
     remarks: tuple[Remark, ...]
     cost: float
+    catalogue: Catalogue = Catalogue()
 
 
 def prepare(kernel: Kernel) -> Prepared:
     """Delinearised and privatised; raises NotAffineError where the kernel is not a static control part."""
-    private = privatise(delinearise(bind_temporaries(kernel)))
+    private = tidy(kernel)
     scop = extract_scop(private)
     dependences = find_dependences(scop)
     cut = split_statements(scop, dependences.order)

@@ -1,0 +1,44 @@
+"""Assignments that combine an element with something else, as updates.
+
+Before: a[i] = a[i] - b[i];  t = x | t
+After:  a[i] += -b[i];  t |= x
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.printer import print_stmt
+>>> kernel = parse_kernel("kernel k(n; a: f64[n], b: f64[n]) { for i in 0 .. n { a[i] = a[i] - b[i] } }")
+>>> print(print_stmt(with_updates(kernel.body).body[0]))
+for i in 0 .. n {
+  a[i] += -b[i]
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from planish.ir.expr import Binary, Load, Unary
+from planish.ir.nest import Assign, Block, Reduce, ReduceOp, Stmt
+from planish.ir.spelling import UPDATES
+from planish.ir.traverse import map_block
+
+_REDUCTIONS: Mapping[str, ReduceOp] = {op: op for op in UPDATES.values()}
+
+
+def with_updates(block: Block) -> Block:
+    """A block in which every assignment that can be one is an update."""
+    return map_block(as_update, block)
+
+
+def as_update(stmt: Stmt) -> Stmt:
+    """One statement as an update of the element that it stores, where that is an operand of its value."""
+    match stmt:
+        case Assign(array=array, index=at, value=Binary(op="sub", left=Load() as left, right=right)):
+            if (left.array, left.index) == (array, at):
+                return Reduce(array, at, "add", Unary("neg", right), stmt.span, stmt.label)
+        case Assign(array=array, index=at, value=Binary(op=op, left=left, right=right)) if op in _REDUCTIONS:
+            for one, rest in ((left, right), (right, left)):
+                if isinstance(one, Load) and (one.array, one.index) == (array, at):
+                    return Reduce(array, at, _REDUCTIONS[op], rest, stmt.span, stmt.label)
+        case _:
+            pass
+    return stmt

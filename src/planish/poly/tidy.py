@@ -1,0 +1,22 @@
+"""A kernel as it is analysed: rows and columns instead of linear subscripts, scalars that nothing waits for.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.printer import print_kernel
+>>> text = "kernel k(n, lda; A: f64[?]) { for i in 0 .. n { for j in 0 .. lda { A[i * lda + j] = 0.0 } } }"
+>>> print(print_kernel(tidy(parse_kernel(text))).splitlines()[0])
+kernel k(n, lda; A: f64[?, lda])
+"""
+
+from __future__ import annotations
+
+from planish.ir.nest import Kernel
+from planish.poly.delinearise import delinearise
+from planish.poly.privatise import privatise
+from planish.poly.temporaries import bind_temporaries
+from planish.poly.unfold import unfold
+
+
+def tidy(kernel: Kernel) -> Kernel:
+    """The kernel with straight-line scalars bound, folded loops told apart, subscripts split and local arrays private
+    to iterations; raises NotAffineError where it is not a static control part."""
+    return privatise(delinearise(unfold(bind_temporaries(kernel))))
