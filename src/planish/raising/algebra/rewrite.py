@@ -1,0 +1,112 @@
+"""Raised kernels are improved by rules of algebra until none applies; every rule gives its reasons.
+
+>>> from planish.ir.nest import Kernel
+>>> from planish.target.load import load_target
+>>> improve(Raised(Kernel("empty"), ()), load_target("generic"), "reassociate")[1]
+()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from planish.core.diagnostic import Remark
+from planish.ir.expr import Compare, index
+from planish.ir.traverse import variables
+from planish.ir.types import Floats
+from planish.raising.algebra.chain import order_chains
+from planish.raising.algebra.common import share_products
+from planish.raising.algebra.contraction import use_matrices
+from planish.raising.algebra.cost import Model, sample
+from planish.raising.algebra.dead import remove_dead, without_unused
+from planish.raising.algebra.epilogue import fuse_epilogues
+from planish.raising.algebra.facts import Facts, reads, study, writes
+from planish.raising.algebra.forward import forward_copies, store_directly
+from planish.raising.algebra.identity import merge_starts, simplify_numbers
+from planish.raising.algebra.setting import Change, Setting
+from planish.raising.algebra.symmetric import use_symmetry
+from planish.raising.raised import Choice, Raised, Repeat
+from planish.target.machine import Target
+
+Rule = Callable[[Facts, Setting], Change]
+
+_RULES: tuple[Rule, ...] = (
+    remove_dead, merge_starts, simplify_numbers, share_products, forward_copies, store_directly, order_chains,
+    use_symmetry, use_matrices, fuse_epilogues,
+)  # fmt: skip
+"""In the order in which they are tried; after a change the first one is tried again."""
+
+_MOST_CHANGES = 20
+"""Changes for each step of a kernel; rules make it smaller or cheaper, so that few are needed."""
+
+
+def improve(
+    raised: Raised, target: Target, fp: Floats, typical: Mapping[str, int] | None = None, *, fuse: bool = True
+) -> tuple[Raised, tuple[Remark, ...]]:
+    """The kernel with its operations rewritten where that is cheaper on the target, and what was done or refused.
+
+    `fp` says what may happen to floats; `typical` are sizes at which costs are compared, where they are known.
+    Not `fuse`: what is done to the elements of a product stays an operation of its own.
+    """
+    setting = Setting(Model(target, sample(raised.kernel, typical or {})), fp)
+    rules = _RULES if fuse else tuple(x for x in _RULES if x is not fuse_epilogues)
+    raised, remarks = _settle(raised, setting, rules)
+    for place, step in enumerate(raised.steps):
+        if isinstance(step, Repeat):
+            raised, more = _improve_inside(raised, place, step, setting, rules, typical or {})
+            remarks += more
+    return without_unused(raised), tuple(dict.fromkeys(remarks))
+
+
+def _settle(raised: Raised, setting: Setting, rules: Sequence[Rule]) -> tuple[Raised, list[Remark]]:
+    """The kernel when no rule applies to its steps any more."""
+    made: list[Remark] = []
+    left: list[Remark] = []
+    for _ in range(_MOST_CHANGES * (1 + len(raised.steps))):
+        facts = study(raised)
+        kept: list[Remark] = []
+        for rule in rules:
+            change = rule(facts, setting)
+            if change.raised is not None:
+                made += (x for x in change.remarks if x.kind == "done")
+                raised = change.raised
+                if rule is fuse_epilogues:
+                    # All others were done with what is joined now.
+                    left += kept
+                break
+            kept += change.remarks
+        else:
+            return raised, [*made, *left, *kept]
+    made.append(Remark("algebra-stopped", "note", "the rules were stopped before none applied any more"))
+    return raised, made
+
+
+def _improve_inside(
+    raised: Raised, place: int, step: Repeat, setting: Setting, rules: Sequence[Rule], typical: Mapping[str, int]
+) -> tuple[Raised, list[Remark]]:
+    """The kernel with the steps that are repeated improved as those of a kernel with one more size."""
+    whole = raised.kernel
+    var = index(step.var)
+    bounds = (Compare("ge", var, step.lower), Compare("lt", var, step.upper))
+    others = study(replace(raised, steps=raised.steps[:place] + raised.steps[place + 1 :]))
+    outside = {others.base(x.array) for y in others.raised.steps for x in (*reads(y), *writes(y))}
+    private = tuple(x for x in raised.locals if x.name not in outside)
+    once = replace(whole, sizes=(*whole.sizes, step.var), assumptions=(*whole.assumptions, *bounds))
+    # What one iteration leaves is not read by the next: all of it is written before it is read.
+    seen = replace(once, arrays=(*whole.arrays, *(x for x in raised.locals if x not in private)))
+    inner = study(Raised(seen, step.steps, private, raised.reshapes))
+    fresh = tuple(x for x in private if inner.is_dead(x.name, 0))
+    shared = tuple(x for x in raised.locals if x not in fresh)
+    kernel = replace(once, arrays=(*whole.arrays, *shared))
+    model = replace(setting.model, points=sample(kernel, typical))
+    within = replace(setting, model=model, names=frozenset(setting.taken(raised)))
+    found, remarks = _settle(Raised(kernel, step.steps, fresh, raised.reshapes), within, rules)
+    arrays = (*found.locals, *(x for y in found.steps if isinstance(y, Choice) for c in y.cases for x in c.locals))
+    if any(step.var in variables(y) for x in arrays for y in x.shape if y is not None):
+        message = "the steps of a repetition stay: arrays that they need differ from one iteration to the next"
+        return raised, [Remark("algebra-repeat", "refused", message)]
+    steps = (*raised.steps[:place], replace(step, steps=found.steps), *raised.steps[place + 1 :])
+    locals = tuple(dict.fromkeys((*raised.locals, *found.locals)))
+    reshapes = tuple(dict.fromkeys((*raised.reshapes, *found.reshapes)))
+    return replace(raised, steps=steps, locals=locals, reshapes=reshapes), remarks

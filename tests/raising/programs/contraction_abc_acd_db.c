@@ -1,0 +1,20 @@
+/* C[a,b,c] += A[a,c,d] B[d,b], summed over d.
+ * sizes: na=4 nb=5 nc=6 nd=4
+ * defines: NA=5 NB=6 NC=7 ND=5 */
+#ifndef NA
+#define NA 160
+#define NB 160
+#define NC 160
+#define ND 160
+#endif
+
+void contract_abc_acd_db(int na, int nb, int nc, int nd, double C[NA][NB][NC], double A[NA][NC][ND], double B[ND][NB])
+{
+    int a, b, c, d;
+
+    for (a = 0; a < na; a++)
+        for (b = 0; b < nb; b++)
+            for (c = 0; c < nc; c++)
+                for (d = 0; d < nd; d++)
+                    C[a][b][c] += A[a][c][d] * B[d][b]; /*= contraction A B -> C: acd,db->abc alpha=1 beta=1 */
+}
