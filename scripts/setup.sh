@@ -35,7 +35,14 @@ optional() { # what, why, package..., --, command...
 optional "a C compiler" "checks and measures kernels" gcc libc6-dev -- gcc clang cc
 any gcc clang cc >/dev/null && ! echo '#include <math.h>' | "$(any gcc clang cc)" -E - >/dev/null 2>&1 \
     && { say "installing libc6-dev (headers of C)"; apt_install libc6-dev || say "skipped libc6-dev: no C headers here"; }
+optional "mlir-opt" "a judge for the tests of the MLIR front-end" mlir-19-tools -- mlir-opt-19
 optional "clang" "a second compiler to compare with" clang-19 clang -- clang-19 clang clang-18 clang-17 clang-16
+optional "MLIR" "checks and runs what is raised to MLIR" mlir-19-tools -- mlir-opt-19 mlir-opt
+library() { ldconfig -p 2>/dev/null | grep -q "$1\.so"; }
+for name in openblas openblas64; do
+    library "lib$name" || { say "installing lib$name-dev (runs what is raised to calls of a BLAS)"; apt_install "lib$name-dev"; } \
+        || say "skipped lib$name-dev (runs what is raised to calls of a BLAS): install it by hand for that"
+done
 
 python=""
 for name in python3 python3.13 python3.12 python3.11; do

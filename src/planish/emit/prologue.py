@@ -165,6 +165,21 @@ static inline uint16_t planish_to_bf16(float value)
   return (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
 }"""
 
+_FITS = """\
+/* Whether a size is at least what is asked for, and no larger than the BLAS can be told. */
+static inline int planish_fits(ptrdiff_t size, ptrdiff_t least) { return size >= least && size <= INT32_MAX; }"""
+
+_FITS_WIDE = """\
+/* Whether a size is at least what is asked for. */
+static inline int planish_fits_wide(ptrdiff_t size, ptrdiff_t least) { return size >= least; }"""
+
+_DISJOINT = """\
+/* Whether two ranges of bytes have none in common. */
+static inline int planish_disjoint(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes)
+{
+  return (uintptr_t)a + (uintptr_t)a_bytes <= (uintptr_t)b || (uintptr_t)b + (uintptr_t)b_bytes <= (uintptr_t)a;
+}"""
+
 
 def _function(name: str, type: Type, result: str) -> str:
     spelt = c_type(type)
@@ -187,6 +202,9 @@ def _helpers() -> dict[str, str]:
         "planish_promise": _PROMISE,
         "planish_from_bf16": _FROM_BF16,
         "planish_to_bf16": _TO_BF16,
+        "planish_fits": _FITS,
+        "planish_fits_wide": _FITS_WIDE,
+        "planish_disjoint": _DISJOINT,
     }
     for type in ALL_TYPES:
         if type.is_int or type.kind == "float":

@@ -32,12 +32,18 @@ from planish.poly.scop import Scop
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What stands for a region: the function that runs it and the patch that calls it; `guards` are C conditions."""
+    """What stands for a region: the function that runs it and the patch that calls it; `guards` are C conditions.
+
+    `callees` are the functions that it calls, as they are defined or declared, each once for several regions. `done`
+    says what was done, where no schedule does.
+    """
 
     function: str
     patch: Patch
     guards: tuple[str, ...]
     headers: tuple[str, ...] = ()
+    callees: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
 
 
 class NoExtentError(Exception):
@@ -52,32 +58,51 @@ def replace_region(
     PlanishError E0710 for bf16, which users' compilers have a type of their own for."""
     for type in (*(x.type for x in kernel.scalars), *(x.type for x in kernel.arrays)):
         refuse_bf16(type)
-    name = f"planish_{region.function}_{region.ordinal}"
+    name = name_of(region)
     text = emit_function(
         kernel, name, threads=threads, strict=strict, noalias=True, comment=comment, reserved=reserved,
         catalogue=catalogue,
     )  # fmt: skip
-    text = "\n".join([*emit_callees((kernel,), catalogue, threads), text])
+    called = tuple(emit_callees((kernel,), catalogue, threads))
+    heap = any(isinstance(s, Alloc) and s.array.memory == "dram" for s in walk(kernel.body))
+    return call_instead(
+        region, scop, name, text, source_text, heap, headers_of(kernel, catalogue), called,
+        assumptions=kernel.assumptions,
+    )  # fmt: skip
+
+
+def name_of(region: Region) -> str:
+    """The name of the function that stands for a region."""
+    return f"planish_{region.function}_{region.ordinal}"
+
+
+def call_instead(
+    region: Region, scop: Scop, name: str, text: str, source_text: str, fallible: bool, headers: tuple[str, ...] = (),
+    callees: tuple[str, ...] = (), done: tuple[str, ...] = (), assumptions: tuple[Expr, ...] = (),
+) -> Replacement:  # fmt: skip
+    """The replacement of `region` by a call of the function `name`, which `text` defines and which computes what `scop`
+    describes for arrays that do not overlap; `fallible`: it returns 0, or something else where it did nothing;
+    `assumptions` are conditions besides those of the scop. Raises NoExtentError."""
     names = dict(region.names)
-    guards = [emit_guard(a, names) for a in scop.kernel.assumptions]
+    guards = [emit_guard(a, names) for a in dict.fromkeys((*scop.kernel.assumptions, *assumptions))]
     negative = scop.context.subtract(negative_sizes(scop)).gist(scop.context)
     condition = set_condition(isl.Set.from_params(negative), ())
     if condition != TRUE:
         guards.append(emit_guard(condition, names))
     written = frozenset(s.write.array for s in scop.statements)
     for a, b in overlapping(scop.kernel.arrays, written):
-        guards.append(alias_guard(_range(a, scop, names), _range(b, scop, names)))
+        guards.append(alias_guard(byte_range(a, scop, names), byte_range(b, scop, names)))
     original = source_text[region.start : region.end]
     line_start = source_text.rfind("\n", 0, region.start) + 1
     indent = source_text[line_start : region.start]
     indent = indent if not indent.strip() else ""
-    heap = any(isinstance(s, Alloc) and s.array.memory == "dram" for s in walk(kernel.body))
     after = _updates(region.updates, names)
-    if not guards and not heap:
+    if not guards and not fallible:
         after += [f"(void){v};" for v in outer_counters(original)]
-    call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, heap)
+    call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, fallible)
     call = _with_copies(region, call, indent)
-    return Replacement(text, Patch(region.start, region.end, call), tuple(guards), headers_of(kernel, catalogue))
+    patch = Patch(region.start, region.end, call)
+    return Replacement(text, patch, tuple(guards), headers, callees, done)
 
 
 def overlapping(arrays: tuple[Array, ...], written: frozenset[str]) -> tuple[tuple[Array, Array], ...]:
@@ -140,7 +165,7 @@ def _with_copies(region: Region, call: str, indent: str) -> str:
     return f"{{\n{opening}{call}{closing}\n{indent}}}"
 
 
-def _range(array: Array, scop: Scop, names: Mapping[str, str]) -> tuple[str, str]:
+def byte_range(array: Array, scop: Scop, names: Mapping[str, str]) -> tuple[str, str]:
     """A pointer and the number of bytes that the kernel may reach from it."""
     if not array.shape:
         return names[array.name], str(array.type.size)
@@ -167,4 +192,7 @@ def _store(variable: str, kind: str, value: str) -> str:
     return f"{variable} = {value};" if kind == "set" else f"{variable} += {value};"
 
 
-__all__ = ["NoExtentError", "Replacement", "outer_counters", "overlapping", "replace_region"]
+__all__ = [
+    "NoExtentError", "Replacement", "byte_range", "call_instead", "name_of", "outer_counters", "overlapping",
+    "replace_region",
+]

@@ -1,4 +1,4 @@
-"""A kernel that never was C as a C file of one plain function, for the same way that C files go.
+"""Kernels that never were C as a C file of plain functions, for the same way that C files go.
 
 >>> from planish.ir.parser import parse_kernel
 >>> file = emit_standalone(parse_kernel("kernel zero(n; x: f64[n]) { for i in 0 .. n { x[i] = 0.0 } }"))
@@ -16,6 +16,7 @@ void zero(ptrdiff_t n, double *x)
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from planish.core.span import Source, Span
 from planish.emit.c import emit_function
@@ -25,7 +26,7 @@ from planish.frontend.c.unit import CFile, CFunction, CParameter, Region
 from planish.ir.expr import PURE_FUNCTIONS, Expr, Var
 from planish.ir.nest import Kernel
 from planish.ir.traverse import substitute
-from planish.ir.types import INDEX
+from planish.ir.types import I32, INDEX
 
 _TAKEN = frozenset(
     {
@@ -50,31 +51,51 @@ def c_name_of(kernel: Kernel) -> str:
     return f"kernel_{kernel.name.lstrip('_')}" if bad else kernel.name
 
 
-def emit_standalone(kernel: Kernel) -> CFile:
-    """The kernel as the only function of a C file, all of whose body is one region.
+def emit_standalone(*kernels: Kernel, origin: Source | None = None) -> CFile:
+    """Each kernel as a function of a C file, all of whose body is one region; `origin` is the text they were read from.
 
-    Its parameters are the sizes, the scalars and the arrays, in this order. PlanishError E0710 for bf16.
+    The parameters are the sizes, the scalars and the arrays, in this order. A function that takes blocks of memory
+    returns 0, or 1 where there is none. PlanishError E0710 for bf16.
     """
-    for type in (*(x.type for x in kernel.scalars), *(x.type for x in kernel.arrays)):
-        refuse_bf16(type)
-    name = c_name_of(kernel)
-    function = emit_function(kernel, name).removeprefix("static ")
+    for kernel in kernels:
+        for type in (*(x.type for x in kernel.scalars), *(x.type for x in kernel.arrays)):
+            refuse_bf16(type)
+    names = [c_name_of(kernel) for kernel in kernels]
+    texts = [
+        emit_function(kernel, name, reserved=names).removeprefix("static ")
+        for kernel, name in zip(kernels, names, strict=True)
+    ]
     # The helpers get names of their own: the replacement's prologue brings the same ones.
     own = re.compile(r"\bplanish_(?=(?:" + "|".join(h.removeprefix("planish_") for h in HELPERS) + r")\b)")
-    text = own.sub("plain_", emit_prologue([function]))
-    function = own.sub("plain_", function)
-    start = text.index(function)
-    head, _, _ = function.partition("\n{\n")
-    first, end = start + len(head) + len("\n{\n"), start + function.rindex("}")
-    body = text[first:end]
+    whole = own.sub("plain_", emit_prologue(texts))
+    functions = []
+    place = 0
+    for kernel, name, text in zip(kernels, names, texts, strict=True):
+        text = own.sub("plain_", text)
+        start = whole.index(text, place)
+        place = start + len(text)
+        functions.append(_function(kernel, name, text, start))
+    source = Source(f"{names[0]}.c" if origin is None else f"{Path(origin.name).stem}.c", whole)
+    return CFile(source, tuple(functions), (), whole, origin)
+
+
+def _function(kernel: Kernel, name: str, text: str, start: int) -> CFunction:
+    """The function whose text begins at `start` of the file."""
+    head, _, _ = text.partition("\n{\n")
+    first, end = start + len(head) + len("\n{\n"), start + text.rindex("}")
+    takes_memory = head.startswith("int ")
+    if takes_memory:
+        # What the function returns when all is done belongs to both versions of its body.
+        end = start + text.rindex("return 0;")
+    body = text[first - start : end - start]
     first, end = first + len(body) - len(body.lstrip()), first + len(body.rstrip())
-    names = tuple(zip(_names(kernel), _spelt(head), strict=True))
+    names = tuple(zip(_names(kernel), spelt_names(head), strict=True))
     region = Region(name, 1, kernel, first, end, names, span=kernel.span)
     parameters = _parameters(kernel, dict(names), _split(head))
-    prototype = " ".join(head.split()) + ";"
+    prototype = " ".join(head.split()).replace("( ", "(") + ";"
     span = kernel.span or Span(f"{name}.c", 1, 1, 1, 2)
-    whole = CFunction(name, False, None, prototype, parameters, (region,), span, start, start + len(function))
-    return CFile(Source(f"{name}.c", text), (whole,), (), text)
+    result = I32 if takes_memory else None
+    return CFunction(name, False, result, prototype, parameters, (region,), span, start, start + len(text))
 
 
 def _names(kernel: Kernel) -> list[str]:
@@ -94,7 +115,7 @@ def _split(head: str) -> list[str]:
     return [] if texts == ["void"] else texts
 
 
-def _spelt(head: str) -> list[str]:
+def spelt_names(head: str) -> list[str]:
     """How C spells the parameters' names."""
     found = (_NAME.search(text) for text in _split(head))
     return [match[1] or match[2] for match in found if match is not None]

@@ -1,0 +1,1 @@
+"""A raised kernel as text that other tools read: NumPy, einsum, calls of a BLAS, MLIR, JSON."""

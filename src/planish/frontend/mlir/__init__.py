@@ -1,0 +1,1 @@
+"""MLIR text to kernels, with xDSL as the parser."""
