@@ -31,16 +31,13 @@ from planish.core.span import Source
 from planish.emit.standalone import emit_standalone
 from planish.frontend.c.unit import CFile, CFunction
 from planish.frontend.python.reader import PythonKernel, read_python, read_python_source
-from planish.ir.nest import Kernel
 from planish.ir.types import Floats
 from planish.isa.instruction import Catalogue, Instruction, make_instruction
 from planish.isa.shipped import shipped
 from planish.pipeline import (
-    FunctionResult,
     Options,
     assemble_file,
     build_function,
-    known_arguments,
     make_workbench,
     read_file,
 )
@@ -49,9 +46,7 @@ from planish.report.account import FileAccount, FunctionAccount, account_for, pa
 from planish.report.store import build_address
 from planish.run.arguments import Argument, Interface, interface_of_c, interface_of_kernel
 from planish.run.callable import NativeFunction
-from planish.run.cases import check_cases, signature_of
 from planish.run.entry import entry_text
-from planish.run.meaning import confirm_meaning
 from planish.run.selection import Workbench
 from planish.run.toolchain import compile_library
 from planish.schedule.automatic.plan import prepare
@@ -141,12 +136,11 @@ def _parameter(argument: Argument) -> inspect.Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Unit:
-    """A function on its way: its file, how it is called, and for one that was Python, the kernel that it means."""
+    """A function on its way: its file, and how it is called."""
 
     file: CFile
     function: CFunction
     interface: Interface
-    kernel: Kernel | None
 
 
 def compile(
@@ -164,7 +158,7 @@ def compile(
     script: str | Program | None = None,
     cache: Cache | None = None,
 ) -> CompiledFunction:
-    """The function of that name in a file (C, or Python where its name ends in .py) or in a C text.
+    """The function of that name in a file (C; Python or MLIR where its name ends in .py or .mlir) or in a C text.
 
     The name may be left out where there is one function only. `measure` also times the versions and keeps the original
     where none is faster; `sizes` are additional sizes to check and those to time with. What runs was shown to compute
@@ -183,7 +177,7 @@ def compile(
         return _compile_kernel(read_python_source(text.text, text.name, function), options, cache or Cache())
     file = read_file(text, replace(options, function=function))
     chosen = _choose(file, function)
-    unit = _Unit(file, chosen, interface_of_c(chosen, text.text), None)
+    unit = _Unit(file, chosen, interface_of_c(chosen, file.source.text))
     return _compile(unit, replace(options, function=chosen.name), cache or Cache())
 
 
@@ -201,7 +195,8 @@ def program(
     options = replace(_options("native", fp, 1, False, None, defines, include_dirs, None), function=function)
     text = _read(source)
     if text.name.endswith(".py"):
-        file = emit_standalone(read_python_source(text.text, text.name, function).kernel)
+        read = read_python_source(text.text, text.name, function)
+        file = emit_standalone(read.kernel, origin=read.source)
     else:
         file = read_file(text, options)
     chosen = _choose(file, None if text.name.endswith(".py") else function)
@@ -213,7 +208,7 @@ def program(
         return Program.of(prepare(chosen.regions[0].kernel).kernel, fp, own)
     except NotAffineError as error:
         message = f"the nest of `{chosen.name}` cannot be scheduled: {error.reason}"
-        raise PlanishError(Diagnostic("E0612", message, chosen.regions[0].span), file.source) from error
+        raise PlanishError(Diagnostic("E0612", message, chosen.regions[0].span), file.given) from error
 
 
 def instr(
@@ -276,16 +271,16 @@ def _choose(file: CFile, name: str | None) -> CFunction:
     if len(public) > 1:
         names = ", ".join(f.name for f in public)
         advice = f'choose one, as in function="{public[0].name}"'
-        message = f"{file.source.name} defines several functions: {names}"
-        raise PlanishError(Diagnostic("E0121", message, public[1].span, advice), file.source)
+        message = f"{file.given.name} defines several functions: {names}"
+        raise PlanishError(Diagnostic("E0121", message, public[1].span, advice), file.given)
     return public[0]
 
 
 def _compile_kernel(read: PythonKernel, options: Options, cache: Cache) -> CompiledFunction:
-    file = emit_standalone(read.kernel)
+    file = emit_standalone(read.kernel, origin=read.source)
     function = file.functions[0]
     interface = interface_of_kernel(read.kernel, read.signature, function.name)
-    return _compile(_Unit(file, function, interface, read.kernel), replace(options, function=function.name), cache)
+    return _compile(_Unit(file, function, interface), replace(options, function=function.name), cache)
 
 
 def _compile(unit: _Unit, options: Options, cache: Cache) -> CompiledFunction:
@@ -307,10 +302,8 @@ def _build(unit: _Unit, options: Options) -> bytes:
     """One line of JSON (the account and the stages), then the library."""
     target = load_target(options.target)
     with tempfile.TemporaryDirectory(prefix="planish-") as folder:
-        bench = make_workbench(options, target, Path(folder), unit.file.source)
+        bench = make_workbench(options, target, Path(folder), unit.file.given)
         result = build_function(unit.function, unit.file, options, target, bench)
-        if unit.kernel is not None:
-            _confirm(unit, unit.kernel, result, options, bench)
         whole = assemble_file(unit.file, options, (result,), target, bench)
         library = result.selection.library if result.selection is not None else None
         if library is None:
@@ -338,18 +331,6 @@ def _complete(account: FileAccount, function: CFunction) -> FileAccount:
 def _build_original(unit: _Unit, bench: Workbench, flags: Sequence[str]) -> Path:
     text = unit.file.source.text + entry_text(unit.interface.signature)
     return compile_library(bench.compiler, text, ("-w", *flags), bench.folder, include_dirs=bench.include_dirs)
-
-
-def _confirm(unit: _Unit, kernel: Kernel, result: FunctionResult, options: Options, bench: Workbench) -> None:
-    """The C of a Python kernel is what versions are compared with; it has to mean what the kernel means."""
-    signature = signature_of(unit.function)
-    assert signature is not None, "every type of a kernel is known"
-    known = tuple(known_arguments(p, unit.function) for p in result.plans if p.prepared is not None)
-    cases = check_cases(unit.function, known, options.sizes)
-    library = _build_original(unit, bench, ("-O1", "-ffp-contract=off"))
-    wrong = confirm_meaning(library, kernel, signature, cases)
-    if wrong:
-        raise RuntimeError(f"the C for {kernel.name} does not compute what the kernel means: {wrong}")
 
 
 class KernelFunction:

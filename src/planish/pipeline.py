@@ -1,4 +1,4 @@
-"""The whole compiler on one screen: C text in, a verified and faster drop-in out.
+"""The whole compiler on one screen: C text, or MLIR, in, a verified and faster drop-in out.
 
 read -> prepare (rows and columns, private locals, dependences) -> plan (versions, each proven legal)
      -> lower (a nest) -> emit (C) -> verify (beside the original) -> measure -> assemble
@@ -11,34 +11,47 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
 import islpy as isl
 
+from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.span import Source, Span
 from planish.core.telling import Tell, keep_quiet
 from planish.emit.dropin import assemble, defined_macros, emit_banner, emit_header
 from planish.emit.prologue import emit_prologue
+from planish.emit.raised.vendor import replace_by_calls
 from planish.emit.replacement import NoExtentError, Replacement, replace_region
+from planish.emit.standalone import emit_standalone
 from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.unit import CFile, CFunction, Region
+from planish.frontend.mlir.reader import is_mlir, read_mlir
 from planish.ir.checker import check_kernel
 from planish.ir.types import Floats
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
+from planish.library.maker import Maker
+from planish.library.versions import raise_version
 from planish.poly.affine import NotAffineError
+from planish.run.blas import Blas, find_blas
 from planish.run.cases import Known, check_cases, clock_case, signature_of
+from planish.run.entry import entry_text
+from planish.run.meaning import confirm_meaning
 from planish.run.selection import Selection, Version, Workbench, select
-from planish.run.toolchain import choose_compiler
+from planish.run.signature import Case
+from planish.run.toolchain import choose_compiler, compile_library
 from planish.schedule.automatic.plan import Candidate, Prepared, plan, prepare
 from planish.schedule.follow import follow
 from planish.target.load import load_target
 from planish.target.machine import Target
 from planish.version import VERSION
+
+_BLAS = "blas"
+"""The version that calls a BLAS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +60,8 @@ class Options:
 
     `sizes` (name to value) and `budget` (seconds a function) are for checking and timing; `function` limits the work.
     `script`: the schedule of the one nest there is, in place of those that planish finds; `catalogue`: instructions
-    that it may use besides those that come with planish, from the files `instructions`.
+    that it may use besides those that come with planish, from the files `instructions`. `blas`: the library that a
+    version may call, with integers of 64 bits where `ilp64`.
     """
 
     target: str = "native"
@@ -63,6 +77,8 @@ class Options:
     script: Source | None = None
     catalogue: Catalogue = Catalogue()
     instructions: tuple[str, ...] = ()
+    blas: str | None = None
+    ilp64: bool = False
 
     def describe(self) -> str:
         """The options as the command line would spell them."""
@@ -71,7 +87,8 @@ class Options:
         threads = f" --threads {self.threads}" if self.threads > 1 else ""
         script = f" --script {self.script.name}" if self.script is not None else ""
         files = "".join(f" --instructions {x}" for x in self.instructions)
-        return f"--target {self.target} --fp {self.fp}{threads}{sizes}{defines}{script}{files}"
+        blas = f" --blas={self.blas}{' --ilp64' if self.ilp64 else ''}" if self.blas is not None else ""
+        return f"--target {self.target} --fp {self.fp}{threads}{sizes}{defines}{script}{files}{blas}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +125,8 @@ class FileResult:
 
 
 def build_file(source: Source, options: Options, tell: Tell = keep_quiet) -> FileResult:
-    """The drop-in replacement of a C file; raises PlanishError for input that cannot be read."""
+    """The drop-in replacement of a C file, or the C of a file of MLIR; raises PlanishError for input that cannot be
+    read."""
     tell("reading")
     target = load_target(options.target)
     file = read_file(source, options)
@@ -125,7 +143,11 @@ def read_file(source: Source, options: Options) -> CFile:
     Raises PlanishError E0104 where `options.function` is not among them, E0105 where there is no loop, E0204 where a
     function is defined twice, E0623 where a script is given for several nests, and what the front-end raises.
     """
-    file = read_c(source, defines=options.defines, include_dirs=options.include_dirs, fp=options.fp)
+    if is_mlir(source):
+        kernels = read_mlir(source, options.function, options.fp)
+        file = emit_standalone(*kernels, origin=source)
+    else:
+        file = read_c(source, defines=options.defines, include_dirs=options.include_dirs, fp=options.fp)
     names = [f.name for f in file.functions]
     if options.function is not None and options.function not in names:
         known = ", ".join(names) or "none"
@@ -156,12 +178,15 @@ def _has_loop(function: CFunction, source: Source) -> bool:
 
 
 def make_workbench(options: Options, target: Target, folder: Path, source: Source) -> Workbench:
-    """The compiler and flags with which versions are checked and timed."""
+    """The compiler and flags with which versions are checked and timed, and the BLAS; PlanishError as of
+    `find_blas`.
+    """
     compiler = choose_compiler(options.compiler)
+    blas = find_blas(options.blas, options.ilp64, compiler) if options.blas is not None else None
     beside = Path(source.name).resolve().parent
     return Workbench(
         compiler, target.flags_for(compiler.kind), folder, options.fp, options.threads,
-        (beside, *options.include_dirs), options.defines, options.budget,
+        (beside, *options.include_dirs), options.defines, options.budget, blas,
     )  # fmt: skip
 
 
@@ -186,6 +211,26 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
     return RegionPlan(region, prepared, candidates, ())
 
 
+def _sizes_of(region: Region, options: Options) -> dict[str, int]:
+    """The sizes of a region that are given."""
+    return {name: options.sizes[text] for name, text in region.names if text in options.sizes}
+
+
+def with_raised(plan: RegionPlan, options: Options, target: Target, tell: Tell = keep_quiet) -> RegionPlan:
+    """The plan with one more version, which calls kernels of the library, where there is one."""
+    if plan.prepared is None or not plan.candidates:
+        return plan
+    maker = Maker(Cache(), tell=lambda x: tell(f"{plan.region.function}: making {x}"))
+    sizes = _sizes_of(plan.region, options)
+    candidate, remarks = raise_version(
+        plan.region.kernel, plan.prepared, plan.region.scratch, target, options.fp, maker, options.threads, sizes
+    )
+    if candidate is None:
+        return replace(plan, remarks=(*plan.remarks, *remarks))
+    check_kernel(candidate.kernel, f"schedule {candidate.name}")
+    return replace(plan, candidates=(*plan.candidates, candidate), remarks=(*plan.remarks, *remarks))
+
+
 def build_function(
     function: CFunction, file: CFile, options: Options, target: Target, bench: Workbench, tell: Tell = keep_quiet
 ) -> FunctionResult:
@@ -195,6 +240,19 @@ def build_function(
     # What is not measured takes the most promising version; the others are made only if that one is no good.
     first = _choose_version(function, file, options, target, bench, tell, 1)
     return _choose_version(function, file, options, target, bench, tell, None) if _was_refused(first) else first
+
+
+def _confirm_meaning(function: CFunction, file: CFile, cases: tuple[Case, ...], bench: Workbench) -> None:
+    """The C that was made of a kernel is what versions are compared with; it has to mean what the kernel means."""
+    signature = signature_of(function)
+    assert signature is not None, "every type of a kernel is known"
+    kernel = function.regions[0].kernel
+    flags = ("-w", "-O1", "-ffp-contract=off")
+    text = file.source.text + entry_text(signature)
+    library = compile_library(bench.compiler, text, flags, bench.folder, include_dirs=bench.include_dirs)
+    wrong = confirm_meaning(library, kernel, signature, cases)
+    if wrong:
+        raise RuntimeError(f"the C for {kernel.name} does not compute what the kernel means: {wrong}")
 
 
 def _was_refused(result: FunctionResult) -> bool:
@@ -209,13 +267,18 @@ def _choose_version(
 ) -> FunctionResult:
     tell(f"{function.name}: finding schedules")
     plans = tuple(plan_region(r, options, target, most) for r in function.regions)
+    if options.measure and options.script is None:
+        # Such a version is used where it was seen to be faster.
+        plans = tuple(with_raised(x, options, target, tell) for x in plans)
     remarks = tuple(r for p in plans for r in p.remarks)
     signature = signature_of(function)
     if signature is None or not any(p.candidates for p in plans):
         return FunctionResult(function, plans, None, (), remarks)
-    versions, replaced, refused = make_versions(plans, file, options)
+    versions, replaced, refused = make_versions(plans, file, options, bench.blas)
     known = tuple(known_arguments(p, function, file.source.text) for p in plans if p.prepared is not None)
     cases = check_cases(function, known, options.sizes)
+    if file.origin is not None:
+        _confirm_meaning(function, file, cases, bench)
     clock = clock_case(function, known, options.sizes) if options.measure else None
     tell(f"{function.name}: checking{' and timing' if clock else ''} {len(versions)} versions")
     selection = select(file.source.text, versions, signature, cases, clock, bench, function.span)
@@ -248,16 +311,21 @@ def _is_alone(function: CFunction, text: str) -> bool:
 
 
 def make_versions(
-    plans: tuple[RegionPlan, ...], file: CFile, options: Options
+    plans: tuple[RegionPlan, ...], file: CFile, options: Options, blas: Blas | None = None
 ) -> tuple[list[Version], dict[str, tuple[Replacement, ...]], tuple[Remark, ...]]:
-    """Whole-file texts, one for each strategy, in the order of the first region's estimate."""
-    labels = list(dict.fromkeys(c.name for p in plans for c in p.candidates))
+    """Whole-file texts: one that calls a BLAS, where there is one, and one for each strategy, in the order of the first
+    region's estimate."""
+    calls, spoken = _call_blas(plans, file, options, blas) if blas is not None else ({}, [])
+    labels = list(dict.fromkeys([*([_BLAS] if calls else []), *(c.name for p in plans for c in p.candidates)]))
     versions: list[Version] = []
     replaced: dict[str, tuple[Replacement, ...]] = {}
-    remarks: list[Remark] = []
+    remarks: list[Remark] = list(spoken)
     for label in labels:
         made = []
         for p in plans:
+            if label == _BLAS and p.region.start in calls:
+                made.append(calls[p.region.start])
+                continue
             candidate = next((c for c in p.candidates if c.name == label), p.candidates[0] if p.candidates else None)
             if candidate is None or p.prepared is None:
                 continue
@@ -267,8 +335,36 @@ def make_versions(
                 remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], p.region.span))
         if made:
             replaced[label] = tuple(made)
-            versions.append(Version(label, compose(file.source.text, made, "")))
+            link = blas.link if blas is not None and label == _BLAS else ()
+            versions.append(Version(label, compose(file.source.text, made, ""), link))
     return versions, replaced, tuple(dict.fromkeys(remarks))
+
+
+def _call_blas(
+    plans: tuple[RegionPlan, ...], file: CFile, options: Options, blas: Blas
+) -> tuple[dict[int, Replacement], list[Remark]]:
+    """What calls a BLAS, by where the regions begin, and remarks on the others."""
+    if options.fp != "reassociate":
+        message = f"--fp {options.fp} keeps sums in their order, which no BLAS does: {blas.name} is not called"
+        return {}, [Remark("blas-refused", "refused", message, p.region.span) for p in plans]
+    target = load_target(options.target)
+    calls: dict[int, Replacement] = {}
+    remarks = []
+    for p in plans:
+        region = p.region
+        try:
+            made = replace_by_calls(
+                region, target, file.source.text, blas.interface, declared=file.preprocessed,
+                reserved=defined_macros(file.source.text), comment=f"{_place(region.span)}: calls of {blas.name}",
+                typical=_sizes_of(region, options),
+            )  # fmt: skip
+        except (NotAffineError, NoExtentError, PlanishError, isl.Error) as error:
+            made = str(error).splitlines()[0]
+        if isinstance(made, Replacement):
+            calls[region.start] = made
+        else:
+            remarks.append(Remark("blas-refused", "refused", f"{blas.name} is not called: {made}", region.span))
+    return calls, remarks
 
 
 def make_replacement(
@@ -279,7 +375,7 @@ def make_replacement(
         region, prepared.scop, candidate.kernel, source.text,
         threads=options.threads > 1, strict=options.fp != "reassociate",
         comment=f"{_place(region.span)}: {candidate.name}", reserved=defined_macros(source.text),
-        catalogue=shipped().joined(options.catalogue),
+        catalogue=shipped().joined(options.catalogue).joined(candidate.catalogue),
     )  # fmt: skip
 
 
@@ -290,7 +386,8 @@ def _place(span: Span | None) -> str:
 def compose(text: str, replacements: list[Replacement] | tuple[Replacement, ...], banner: str) -> str:
     """The user's text with replacements in place."""
     headers = tuple(dict.fromkeys(header for r in replacements for header in r.headers))
-    prologue = emit_prologue([r.function for r in replacements], [r.patch.text for r in replacements], headers)
+    functions = [*dict.fromkeys(x for r in replacements for x in r.callees), *(r.function for r in replacements)]
+    prologue = emit_prologue(functions, [r.patch.text for r in replacements], headers)
     return assemble(text, [r.patch for r in replacements], banner, prologue)
 
 
@@ -299,10 +396,12 @@ def assemble_file(
 ) -> FileResult:
     """The final text and header of a file."""
     replacements = [r for result in results for r in result.replacements]
-    used = [r.selection.flags for r in results if r.selection is not None and r.selection.version is not None]
-    flags = dict.fromkeys((*bench.shared_flags, *(f for flags in used for f in flags)))
-    banner = emit_banner(VERSION, options.describe(), file.source.text, f"{bench.compiler.name} {' '.join(flags)}")
+    used = [(r.selection, r.selection.version) for r in results if r.selection is not None and r.selection.version]
+    flags = dict.fromkeys((*bench.shared_flags, *(f for selection, _ in used for f in selection.flags)))
+    link = " ".join(dict.fromkeys(f for _, version in used for f in version.link))
+    command = f"{bench.compiler.name} {' '.join(flags)}"
+    banner = emit_banner(VERSION, options.describe(), file.given.text, command, link)
     text = compose(file.source.text, replacements, banner) if replacements else banner + file.source.text
     public = [f.prototype for f in file.functions if not f.static]
-    header = banner + emit_header(Path(file.source.name).stem, public, ["<stddef.h>", "<stdint.h>"])
-    return FileResult(file.source, text, header, results, file.remarks)
+    header = banner + emit_header(Path(file.given.name).stem, public, ["<stddef.h>", "<stdint.h>"])
+    return FileResult(file.given, text, header, results, file.remarks)

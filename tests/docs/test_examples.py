@@ -1,8 +1,8 @@
 """Every example in the README and in docs/ runs as it stands there.
 
-A fence says how: `c NAME` writes a file that the examples of the page use, `toml NAME` a machine; `python` runs (as a
-session where it has prompts); `planish` is a kernel; `console` holds a command after `$`, and what it prints, with
-`…` standing for any lines.
+A fence says how: `c NAME` and `mlir NAME` write files that the examples of the page use, `toml NAME` a machine,
+`tdl NAME` tactics that are right; `python` runs (as a session where it has prompts); `planish` is a kernel; `console`
+holds a command after `$`, and what it prints, with `…` standing for any lines; `console NAME` needs that BLAS.
 """
 
 from __future__ import annotations
@@ -16,11 +16,17 @@ from pathlib import Path
 import pytest
 
 from planish.cli.entry import main
+from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.ir.checker import check_kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_kernel
 from planish.pipeline import Options, read_file
+from planish.raising.nests import raise_kernel
+from planish.raising.tdl.examples import check_tactic
+from planish.raising.tdl.reader import load_tactics, read_tactics
+from planish.run.blas import find_blas
+from planish.run.toolchain import choose_compiler
 from planish.target.load import load_target
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,15 +59,18 @@ def test_every_example_runs(
     monkeypatch.setenv("COLUMNS", "120")
     found = list(examples(page))
     for example in found:
-        if example.name:
+        if example.name and example.language != "console":
             Path(example.name).write_text(example.text)
     names: dict[str, object] = {}
     for example in found:
         match example.language:
-            case "c":
+            case "c" | "mlir":
                 assert any(f.regions for f in read_file(Source(example.name, example.text), Options()).functions)
             case "toml":
                 assert load_target(example.name).name == Path(example.name).stem
+            case "tdl":
+                for tactic in read_tactics(Source(example.name, example.text), load_tactics()):
+                    assert not check_tactic(tactic, raise_kernel), tactic.name
             case "planish":
                 kernel = parse_kernel(example.text)
                 check_kernel(kernel, "documentation")
@@ -69,9 +78,18 @@ def test_every_example_runs(
             case "python":
                 run_python(example, page, names)
             case "console":
+                if example.name:
+                    need_blas(example.name)
                 run_console(example, capsys)
             case _:
                 assert example.language in _PLAIN, f"{page.name}:{example.line}: what is {example.language}?"
+
+
+def need_blas(name: str) -> None:
+    try:
+        find_blas(name, False, choose_compiler(None))
+    except PlanishError as error:
+        pytest.skip(error.diagnostic.message)
 
 
 def run_python(example: Example, page: Path, names: dict[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""`planish build FILE.c…`: a drop-in for each file, and a table of what was done.
+"""`planish build FILE.c…`: a drop-in for each file, or C for one of MLIR, and a table of what was done.
 
 $ planish build gemm.c -o fast --function gemm
 """
@@ -32,14 +32,16 @@ from planish.cli.options import (
 )
 from planish.cli.progress import show_progress
 from planish.core.cache import Cache
-from planish.core.diagnostic import PlanishError
+from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import Input, read_input
 from planish.isa.instruction import Catalogue
 from planish.isa.reader import read_instructions
 from planish.pipeline import Options
 from planish.report.account import FileAccount
+from planish.report.operations import report_operations
 from planish.report.store import build_cached
 from planish.report.tables import build_table, describe_floats, describe_times, make_console
+from planish.run.blas import check_name, find_blas
 from planish.run.toolchain import choose_compiler
 from planish.stages import STAGES, Stage, print_stages
 from planish.target.load import load_target
@@ -92,34 +94,50 @@ def build(
         StageName | None,
         typer.Option("--stop-after", help="Print a stage on stdout; write no file.", show_default=False),
     ] = None,
+    blas: Annotated[
+        str | None,
+        typer.Option(
+            "--blas", metavar="openblas|blis|mkl|cblas", help="Try calls of this library, too.", show_default=False
+        ),
+    ] = None,
+    ilp64: Annotated[bool, typer.Option("--ilp64", help="--blas: its integers have 64 bits.")] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Say of each statement which operation it is, what runs it, and why.")
+    ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Build anew what is cached; replace files that Planish did not write.")
     ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
 ) -> int:
-    """Write a verified and faster drop-in for each C file.
+    """Write a verified and faster drop-in for each C file, and C for each file of MLIR (`.mlir`).
 
     DIR/FILE.c has the functions of FILE.c with the same signatures; every loop nest that was replaced stays in it for
     the calls that the new one does not cover. DIR/FILE.h declares them. The new code is checked beside the original on
     random data, and used only where it was measured to be faster.
     """
+    if ilp64 and blas is None:
+        advice = "name the library with --blas, or leave it out"
+        raise PlanishError(Diagnostic("E0848", "--ilp64 is of no use without --blas", help=advice))
     options = Options(
         target=target, function=function, threads=threads, fp=read_floats(fp), measure=measure,
         sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()),
         compiler=cc, script=read_input(script).source if script is not None else None,
         catalogue=_read_instructions(instructions or ()), instructions=tuple(instructions or ()),
+        blas=check_name(blas) if blas is not None else None, ilp64=ilp64,
     )  # fmt: skip
     names = list(dict.fromkeys(files))
     if stop_after is not None:
         return _show(names, options, (stop_after,))
     load_target(target)
-    choose_compiler(cc)
+    compiler = choose_compiler(cc)
+    if blas is not None:
+        find_blas(blas, ilp64, compiler)
     check_outputs(names, output, force)
     if dump:
         shown = _show(names, options, tuple(dump))
         if shown != OK:
             return shown
-    return _build(names, output, options, force, quiet, to_stderr=bool(dump))
+    return _build(names, output, options, force, quiet, report, to_stderr=bool(dump))
 
 
 def _read_instructions(names: Sequence[str]) -> Catalogue:
@@ -138,7 +156,9 @@ def _show(names: list[str], options: Options, wanted: tuple[StageName, ...]) -> 
     return OK
 
 
-def _build(names: list[str], folder: Path, options: Options, force: bool, quiet: bool, to_stderr: bool) -> int:
+def _build(
+    names: list[str], folder: Path, options: Options, force: bool, quiet: bool, report: bool, to_stderr: bool
+) -> int:
     cache = Cache()
     done: list[tuple[FileAccount, bool]] = []
     written: list[Path] = []
@@ -158,12 +178,19 @@ def _build(names: list[str], folder: Path, options: Options, force: bool, quiet:
                 done.append((account, cached))
             progress.finish()
     _report(done, written, quiet, to_stderr)
+    for account, _ in done if report else ():
+        text = report_operations(read_input(account.name).source, options, account)
+        print(text, end="", file=sys.stderr if to_stderr else sys.stdout)
     return USER_ERROR if failed else OK
 
 
 def _write(given: Input, account: FileAccount, folder: Path) -> tuple[Path, ...]:
     stem = Path(given.source.name).stem
-    return write_files(folder, {f"{stem}.c": account.text, f"{stem}.h": account.header}, given.encoding)
+    files = {f"{stem}.c": account.text}
+    if not re.search(rf'^[ \t]*#[ \t]*include[ \t]*"{re.escape(stem)}\.h"', account.text, re.MULTILINE):
+        # A header of that name beside the drop-in would hide the user's own.
+        files[f"{stem}.h"] = account.header
+    return write_files(folder, files, given.encoding)
 
 
 def _report(done: list[tuple[FileAccount, bool]], written: list[Path], quiet: bool, to_stderr: bool) -> None:
@@ -178,7 +205,10 @@ def _report(done: list[tuple[FileAccount, bool]], written: list[Path], quiet: bo
     for line in (*describe_times(accounts), describe_floats(accounts)):
         console.print(line, markup=False, soft_wrap=True)
     for account in accounts:
-        console.print(f"compile {Path(account.name).name} with: {_command(account)}", markup=False, soft_wrap=True)
+        name = f"{Path(account.name).stem}.c"
+        console.print(f"compile {name} with: {_command(account)}", markup=False, soft_wrap=True)
+        if account.link:
+            console.print(f"link {name} with: {account.link}", markup=False, soft_wrap=True)
     console.print(f"wrote {', '.join(map(str, written))}", markup=False, soft_wrap=True)
 
 

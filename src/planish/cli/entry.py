@@ -33,6 +33,8 @@ COMMANDS = (
     Command("astgen", "planish.cli.astgen", "Print the loops that run a schedule (isl's .st and .in files)."),
     Command("kernel", "planish.cli.kernel", "Generate a kernel of the library: gemm, its micro-kernels."),
     Command("targets", "planish.cli.targets", "List the machines that --target takes."),
+    Command("tactics", "planish.cli.tactics", "List, check and explain what nests are raised to."),
+    Command("raise", "planish.cli.raise_", "Print what nests compute as NumPy, einsum, BLAS calls, MLIR or JSON."),
     Command("cache", "planish.cli.cache", "Show or empty the store of earlier builds."),
 )
 

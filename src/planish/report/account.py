@@ -66,7 +66,7 @@ class FunctionAccount:
 class FileAccount:
     """What became of a file: the texts to write, the compiler's command line to use, and every function's account.
 
-    `warnings` are diagnostics as text.
+    `warnings` are diagnostics as text; `link` are flags for the libraries that the text calls.
     """
 
     name: str
@@ -76,14 +76,21 @@ class FileAccount:
     floats: str
     functions: tuple[FunctionAccount, ...]
     warnings: tuple[str, ...]
+    link: str = ""
 
 
 def account_for(result: FileResult, options: Options) -> FileAccount:
     """The account of a finished build."""
     functions = tuple(x for f in result.functions if (x := _function(f, result)) is not None)
-    compile = next((x.partition("compile:")[2].strip() for x in result.text.splitlines()[:6] if "compile:" in x), "")
+    compile, link = (_told(result.text, f" *   {word}:") for word in ("compile", "link"))
     warnings = tuple(d.render(result.source) for d in _warnings(result, options))
-    return FileAccount(result.source.name, result.text, result.header, compile, options.fp, functions, warnings)
+    return FileAccount(result.source.name, result.text, result.header, compile, options.fp, functions, warnings, link)
+
+
+def _told(text: str, word: str) -> str:
+    """What the banner of a text says behind a word."""
+    lines = text.splitlines()[:6]
+    return next((x.removeprefix(word).strip() for x in lines if x.startswith(word)), "")
 
 
 def _function(result: FunctionResult, file: FileResult) -> FunctionAccount | None:
@@ -116,12 +123,19 @@ def remarks_of(function: CFunction, own: tuple[Remark, ...], file: tuple[Remark,
 def describe_version(result: FunctionResult, label: str) -> tuple[str, ...]:
     """What a version does, one sentence for each band of loops: "line 12: tiles 32 x 64; …"."""
     out: list[str] = []
+    known = {x.patch.start: x.done for x in result.replacements}
     for plan in result.plans:
+        if made := known.get(plan.region.start):
+            span = plan.region.span
+            out.append(f"line {span.line}: {', '.join(made)}" if span is not None else ", ".join(made))
+            continue
         chosen = next((c for c in plan.candidates if c.name == label), next(iter(plan.candidates), None))
         for remark in chosen.remarks if chosen is not None else ():
             if remark.id == "schedule-band":
                 what = remark.message.partition(": ")[2].partition("; ")[2] or "as one loop nest"
                 out.append(f"line {remark.span.line}: {what}" if remark.span else what)
+            elif remark.kind == "done" and not remark.id.startswith("schedule-"):
+                out.append(f"line {remark.span.line}: {remark.message}" if remark.span else remark.message)
     return tuple(dict.fromkeys(out))
 
 

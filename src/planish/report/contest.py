@@ -130,13 +130,14 @@ def run_contests(
         if options.function not in (None, function.name) or not function.regions:
             continue
         with tempfile.TemporaryDirectory(prefix="planish-") as folder:
-            event = _arrange(function, source, options, compilers[0], Path(folder), (beside, *options.include_dirs))
+            folders = (beside, *options.include_dirs)
+            event = _arrange(function, file.source, options, compilers[0], Path(folder), folders)
             if event is None:
                 continue
             built = next((f for f in account.functions if f.function == function.name), None)
-            places = _compete(event, contestants, source.text, account.text, budget, options.threads, tell)
+            standings = _compete(event, contestants, file.source.text, account.text, budget, options.threads, tell)
             arguments = event.clock.describe(event.signature)
-            yield Contest(source.name, function.name, arguments, built is not None and built.replaced, places)
+            yield Contest(source.name, function.name, arguments, built is not None and built.replaced, standings)
 
 
 def _arrange(

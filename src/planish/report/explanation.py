@@ -6,6 +6,7 @@ print(explain_file(source, Options()))
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from planish.core.diagnostic import Remark, render_at
 from planish.core.span import Source, Span
@@ -17,9 +18,10 @@ from planish.pipeline import Options, RegionPlan, plan_region, read_file
 from planish.poly.carried import Link, list_links
 from planish.poly.scop import Scop, Statement
 from planish.report.account import FileAccount
-from planish.report.tables import format_ratio, format_seconds
+from planish.report.operations import describe_choice, describe_operations
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.target.load import load_target
+from planish.target.machine import Target
 
 _LEGEND = "flow: reads what was written; anti: overwrites what was read; output: overwrites what was written"
 
@@ -35,13 +37,22 @@ def explain_file(source: Source, options: Options, earlier: FileAccount | None =
     parts: list[str] = []
     told: set[Remark] = set()
     for function in functions:
-        plans = tuple(plan_region(r, options, target) for r in function.regions)
+        plans = tuple(_with_operations(plan_region(r, options, target), options, target) for r in function.regions)
         refused = [r for r in file.remarks if _within(r, function)]
         told |= set(refused)
         parts += _explain_function(function, plans, refused, source, earlier)
     rest = [r for r in file.remarks if r not in told and (options.function is None or r.span is None)]
     parts += [r.render(source) for r in rest]
     return "\n\n".join(parts) + "\n"
+
+
+def _with_operations(plan: RegionPlan, options: Options, target: Target) -> RegionPlan:
+    """The plan with remarks on what its statements are as operations."""
+    if plan.prepared is None:
+        return plan
+    region = plan.region
+    remarks = describe_operations(region.kernel, region.scratch, target, options.fp, dict(options.sizes))
+    return replace(plan, remarks=(*plan.remarks, *remarks))
 
 
 def _within(remark: Remark, function: CFunction) -> bool:
@@ -66,10 +77,7 @@ def _explain_function(
         yield remark.render(source)
     built = next((f for f in earlier.functions if f.function == function.name), None) if earlier is not None else None
     if built is not None and built.before is not None and built.after is not None:
-        what = f"`{built.version}` is in use" if built.replaced else "the original stays in use"
-        times = f"{format_seconds(built.before.median)} before, {format_seconds(built.after.median)} after"
-        ratio = format_ratio(built.ratio if built.replaced else 1.0)
-        yield f"note[built]: {what}: {times} ({ratio}), timed with {built.timed}"
+        yield describe_choice(built)
 
 
 def _explain_region(plan: RegionPlan, count: int, source: Source) -> Iterator[str]:

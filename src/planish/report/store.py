@@ -12,8 +12,10 @@ from planish.core.span import Source
 from planish.core.stamp import stamp_program
 from planish.core.telling import Tell, keep_quiet
 from planish.frontend.c.preprocess import preprocess
+from planish.frontend.mlir.reader import is_mlir, parser_version
 from planish.pipeline import Options, build_file
 from planish.report.account import FileAccount, account_for, parse_account, print_account
+from planish.run.blas import find_blas
 from planish.run.toolchain import choose_compiler
 from planish.target.load import load_target
 
@@ -42,12 +44,17 @@ def recall(source: Source, options: Options, cache: Cache) -> FileAccount | None
 
 
 def build_address(source: Source, options: Options) -> str:
-    """What determines a build: the text with all that it includes, the options, the machine, the tools."""
+    """What determines a build: the text and all that it includes, or what reads it, the options, the machine, tools."""
     target = load_target(options.target)
     # What the processor runs at changes from moment to moment, and no schedule looks at it.
     machine = replace(target, frequency_ghz=0.0)
-    included = preprocess(source, options.defines, options.include_dirs).text
+    if is_mlir(source):
+        included = parser_version()
+    else:
+        included = preprocess(source, options.defines, options.include_dirs).text
     wishes = [(f.name, getattr(options, f.name)) for f in fields(options) if f.name != "sizes"]
     sizes = sorted(options.sizes.items())
     compiler = choose_compiler(options.compiler)
-    return key("build", stamp_program(), source.name, source.text, included, wishes, sizes, machine, compiler.stamp)
+    blas = str(find_blas(options.blas, options.ilp64, compiler)) if options.blas is not None else ""
+    tools = (compiler.stamp, blas)
+    return key("build", stamp_program(), source.name, source.text, included, wishes, sizes, machine, tools)

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from planish.core.cache import CacheInfo
+from planish.raising.tdl.tactic import Tactic
 from planish.report.account import Check, FileAccount, FunctionAccount
 from planish.target.machine import Target
 
@@ -122,6 +123,23 @@ def targets_table(targets: Sequence[Target]) -> Table:
         vectors = f"{t.vector_registers} x {t.vector_bits} bit" if t.vector_bits else "none"
         caches = ", ".join(f"L{c.level} {format_bytes(c.bytes)}" for c in t.caches)
         table.add_row(escape(t.name), vectors, caches, str(t.cores), escape(t.description))
+    return table
+
+
+def tactics_table(tactics: Sequence[Tactic]) -> Table:
+    """Tactics, those that are variants of one in one row."""
+    families: dict[tuple[str, str], list[Tactic]] = {}
+    for tactic in tactics:
+        families.setdefault((tactic.family, tactic.source.name), []).append(tactic)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("tactic", overflow="fold")
+    for name in ("variants", "builders"):
+        table.add_column(name, justify="right")
+    table.add_column("what it is", overflow="fold")
+    for (family, _), members in families.items():
+        count = str(len(members)) if members[0].name != family else "-"
+        builders = max(len(x.builders) for x in members)
+        table.add_row(escape(family), count, str(builders) if builders else "-", escape(members[0].summary))
     return table
 
 

@@ -16,6 +16,7 @@ from typing import Literal
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Span
 from planish.ir.types import Floats
+from planish.run.blas import Blas
 from planish.run.clock import ClockError, Timing, measure
 from planish.run.entry import entry_text
 from planish.run.oracle import Verdict, compare
@@ -33,7 +34,8 @@ expect."""
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
-    """Where and how versions are built: the compiler, its flags for the target, a folder, what floats may do."""
+    """Where and how versions are built: the compiler, its flags for the target, a folder, what floats may do, a BLAS
+    that versions may call."""
 
     compiler: Compiler
     flags: tuple[str, ...]
@@ -43,6 +45,7 @@ class Workbench:
     include_dirs: tuple[Path, ...] = ()
     defines: tuple[str, ...] = ()
     budget: float = 2.0
+    blas: Blas | None = None
 
     @property
     def shared_flags(self) -> tuple[str, ...]:
@@ -58,10 +61,11 @@ class Workbench:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A text of the whole file in which one function is transformed."""
+    """A text of the whole file in which one function is transformed; `link` are the flags of libraries it calls."""
 
     label: str
     text: str
+    link: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,8 @@ def _verify(
     itself comes through (what it may be called with is its author's to say)."""
     left = tuple(cases)
     try:
-        library = _compile(version.text, signature, bench, (*bench.shared_flags, *bench.version_flags, *more))
+        flags = (*bench.shared_flags, *bench.version_flags, *more, *version.link)
+        library = _compile(version.text, signature, bench, flags)
     except PlanishError as error:
         return Remark("verify-compile", "refused", f"{version.label}: {error.diagnostic.message}"), left
     tolerance: Tolerance | Literal["exact"] = "exact" if bench.floats == "strict" else Tolerance()

@@ -62,6 +62,14 @@ def test_build_writes_a_drop_in_and_says_so(tmp_path: Path, capsys: pytest.Captu
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["scale.c", "scale.h"]
 
 
+def test_a_header_of_the_users_is_not_hidden(tmp_path: Path) -> None:
+    (tmp_path / "scale.h").write_text("#define FACTOR 3\n")
+    given = (tmp_path / "scale.c").read_text()
+    (tmp_path / "scale.c").write_text('#include "scale.h"\n' + given)
+    assert main(["build", "scale.c", "--no-measure", "-o", "out"]) == 0
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["scale.c"]
+
+
 def test_second_build_comes_from_the_cache(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["build", "scale.c", "--no-measure"]
     assert main(command) == 0

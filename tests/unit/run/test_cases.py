@@ -56,6 +56,13 @@ def test_sizes_lie_apart_once_that_matters() -> None:
     assert len(set(wanted_sizes(("a", "b", "c"), 8).values())) == 3
 
 
+def test_a_large_function_without_sizes_is_called_all_the_same() -> None:
+    text = "void f(double a[300][300]) { for (int k = 0; k < K; k++) for (int i = 0; i < 300; i++)"
+    text += " for (int j = 0; j < 300; j++) a[i][j] += k; }"
+    assert len(check_cases(*known_of(text.replace("K", "300")), {})) == 1
+    assert not check_cases(*known_of(text.replace("K", "6000")), {})
+
+
 def test_empty_single_odd_and_large_calls_are_made() -> None:
     cases = check_cases(*known_of(SCALE), {})
     values = [c.values["n"] for c in cases]

@@ -22,7 +22,15 @@ from planish.library.gemm.microkernel import Tile
 from planish.library.gemm.operands import Op, Operands
 from planish.library.gemm.threads import make_threads
 from planish.library.gemm.transposed import list_transposed, list_turned, make_transposed_products
-from planish.library.gemm.whole import list_loops, list_tiles, list_variants, make_products, make_tiles, make_whole
+from planish.library.gemm.whole import (
+    Variant,
+    list_loops,
+    list_tiles,
+    list_variants,
+    make_products,
+    make_tiles,
+    make_whole,
+)
 from planish.library.maker import Maker
 from planish.library.vectors import Product, Vectors
 from planish.schedule.program import Program
@@ -72,8 +80,11 @@ def _count_loops(vectors: Vectors, blocking: Blocking, op: Op) -> int:
     """How many of the kernels around tiles are made one by one for a product."""
     if vectors.product.group > 1:
         return len(list_groups("", vectors, blocking))
-    variants = list_variants(vectors, blocking) if op == "nn" else list_transposed(vectors, blocking, op)
-    return len(list_loops(variants))
+    return len(list_loops(_list_variants(vectors, blocking, op)))
+
+
+def _list_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Variant, ...]:
+    return list_variants(vectors, blocking) if op == "nn" else list_transposed(vectors, blocking, op)
 
 
 def make_functions(
@@ -118,6 +129,7 @@ def _make_products(
 ) -> list[Instruction]:
     if vectors.product.group > 1:
         return make_grouped_products(name, vectors, blocking, tiles, maker)
+    variants = _list_variants(vectors, blocking, op)
     if op == "nn":
-        return make_products(name, vectors, blocking, tiles, maker)
-    return make_transposed_products(name, vectors, blocking, tiles, op, maker)
+        return make_products(name, vectors, variants, tiles, maker)
+    return make_transposed_products(name, vectors, variants, tiles, op, maker)

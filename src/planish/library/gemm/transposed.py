@@ -9,6 +9,8 @@ product.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planish.ir.expr import Binary, Expr
 from planish.ir.nest import Kernel
 from planish.ir.printer import print_expr
@@ -26,6 +28,7 @@ from planish.library.gemm.blocked import (
 from planish.library.gemm.microkernel import Layout, Tile
 from planish.library.gemm.operands import Op, Operands
 from planish.library.gemm.whole import (
+    BOTH,
     SMALL,
     Variant,
     list_layouts,
@@ -50,15 +53,16 @@ from planish.schedule.steps.values import FoldFactor
 
 
 def make_transposed_products(
-    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, op: Op, maker: Maker | None = None
-) -> list[Instruction]:
+    name: str, vectors: Vectors, variants: Sequence[Variant], tiles: Catalogue, op: Op, maker: Maker | None = None,
+    parts: Sequence[bool] = BOTH,
+) -> list[Instruction]:  # fmt: skip
     """The kernels of all variants for operands of which one is transposed, and those that choose one of them."""
-    variants, maker = list_transposed(vectors, blocking, op), maker or Maker()
+    maker = maker or Maker()
     made = [
         maker.make(name_variant(name, variant, first), _make_variant, name, vectors, variant, tiles, first, op)
-        for variant, first in list_loops(variants)
+        for variant, first in list_loops(variants, parts)
     ]
-    return [*made, *make_choices(name, vectors, variants, tiles.with_instructions(made), op)]
+    return [*made, *make_choices(name, vectors, variants, tiles.with_instructions(made), op, parts)]
 
 
 def _make_variant(

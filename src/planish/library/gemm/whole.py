@@ -1,7 +1,7 @@
 """The whole product C = alpha A B + beta C for sizes that are known when it runs: which loops are run for which sizes.
 
     made = make_tiles(list_tiles(vectors, blocking), blocking)
-    made += make_products("sgemm", vectors, blocking, Catalogue().with_instructions(made))
+    made += make_products("sgemm", vectors, list_variants(vectors, blocking), Catalogue().with_instructions(made))
     program = make_whole("sgemm", vectors, made)
 """
 
@@ -35,6 +35,8 @@ LOW = 8
 """Tiles of so many rows at most are always used as they are."""
 THIN_DEPTH = 8
 """A product of few rows reads so many rows of B at a time, each to its end: memory is what it waits for."""
+BOTH = (True, False)
+"""The parts of a product that there are: the one that stores it, and the one that adds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,21 +157,21 @@ def make_tiles(largest: Iterable[Tile], blocking: Blocking, maker: Maker | None 
 
 
 def make_products(
-    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: Maker | None = None
-) -> list[Instruction]:
+    name: str, vectors: Vectors, variants: Sequence[Variant], tiles: Catalogue, maker: Maker | None = None,
+    parts: Sequence[bool] = BOTH,
+) -> list[Instruction]:  # fmt: skip
     """The kernels of all variants, and those that choose one of them by the sizes."""
-    variants, maker = list_variants(vectors, blocking), maker or Maker()
+    maker = maker or Maker()
     made = [
         maker.make(name_variant(name, variant, first), _make_variant, name, vectors, variant, tiles, first)
-        for variant, first in list_loops(variants)
+        for variant, first in list_loops(variants, parts)
     ]
-    return [*made, *make_choices(name, vectors, variants, tiles.with_instructions(made))]
+    return [*made, *make_choices(name, vectors, variants, tiles.with_instructions(made), parts=parts)]
 
 
-def list_loops(variants: Iterable[Variant]) -> list[tuple[Variant, bool]]:
-    """The variants that have kernels of their own, each twice: the one that stores the product, and the one that adds
-    it."""
-    return [(x, first) for x in variants for first in (True, False) if not x.single]
+def list_loops(variants: Iterable[Variant], parts: Sequence[bool] = BOTH) -> list[tuple[Variant, bool]]:
+    """The variants that have kernels of their own, each for some `parts`."""
+    return [(x, first) for x in variants for first in parts if not x.single]
 
 
 def _make_variant(name: str, vectors: Vectors, variant: Variant, tiles: Catalogue, first: bool) -> Instruction:
@@ -180,12 +182,13 @@ def _make_variant(name: str, vectors: Vectors, variant: Variant, tiles: Catalogu
 
 
 def make_choices(
-    name: str, vectors: Vectors, variants: Sequence[Variant], known: Catalogue, op: Op = "nn"
-) -> list[Instruction]:
+    name: str, vectors: Vectors, variants: Sequence[Variant], known: Catalogue, op: Op = "nn",
+    parts: Sequence[bool] = BOTH,
+) -> list[Instruction]:  # fmt: skip
     """The kernels that choose a variant by the sizes, which may be zero: `NAME_first` stores the product, `NAME_add`
     adds it to C."""
     made = []
-    for first in (True, False):
+    for first in parts:
         called = {x.name: name_variant(name, x, first) for x in variants if not x.single}
         layout: Layout = "turned" if Operands(op).transposed_a else "plain"
         called |= {x.name: name_family(x.blocking.tile(vectors, layout, first)) for x in variants if x.single}

@@ -1,0 +1,414 @@
+"""A raised kernel as a kernel again: products of matrices are calls of the library's, all else is scheduled as nests.
+
+>>> from planish.ir.expr import index
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.raising.raised import Loops
+>>> from planish.target.load import load_target
+>>> kernel = parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = 0.0 } }")
+>>> try:
+...     lower_raised(Raised(kernel, (Loops(kernel.body),)), load_target("generic"), Maker())
+... except NotLoweredError as error:
+...     print(error)
+there is no product of matrices
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import assert_never
+
+import islpy as isl
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.expr import Compare, Expr, index
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.polynomial import add, mul
+from planish.ir.printer import print_expr
+from planish.ir.traverse import expressions, loads, variables, walk
+from planish.ir.types import F32, F64, Type
+from planish.isa.instruction import Catalogue, Instruction
+from planish.isa.shipped import shipped
+from planish.library.gemm.compact import choose_few, make_compact
+from planish.library.maker import Maker
+from planish.library.products import Matrices, NoMatricesError, begin, find_matrices, loops_of
+from planish.library.triangles import Triangle, find_triangle, split
+from planish.library.vectors import choose_vectors
+from planish.poly.affine import NotAffineError
+from planish.poly.matching import MismatchError
+from planish.raising.algebra.writing import write_product
+from planish.raising.expansion import inline
+from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, walk_steps
+from planish.schedule.accesses import redirect
+from planish.schedule.automatic.plan import plan, prepare
+from planish.schedule.given import match_instruction
+from planish.schedule.nodes import label_kernel, nodes
+from planish.schedule.program import holds
+from planish.target.machine import Target
+
+_PREFIXES = {F32: "s", F64: "d"}
+_MOST_DIMENSIONS = 2
+"""What is private to an iteration has a cell for each: of more loops than so many, these are too many."""
+_WIDTH = 96
+"""About so many rows are in a block on the diagonal of a triangle."""
+
+
+class NotLoweredError(Exception):
+    """A raised kernel of which no version is made; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """The kernel, the kernels that it calls, and what each of its operations became.
+
+    What is assumed besides what the raised kernel assumes has to be asked before it is run.
+    """
+
+    kernel: Kernel
+    catalogue: Catalogue
+    remarks: tuple[Remark, ...]
+
+
+def lower_raised(
+    raised: Raised, target: Target, maker: Maker, kept: Sequence[str] = (), threads: int = 1
+) -> Lowered:
+    """The kernel that runs a raised one on a target; sums of floats are made in another order. `kept`: locals that are
+    arrays of the caller's, which needs them no more.
+
+    Raises NotLoweredError where no operation of it is a product of matrices that the library has, or where what it
+    needs cannot be written as one kernel."""
+    lowering = _Lowering(raised, target, maker, threads)
+    lowering.expect_product()
+    body = lowering.steps(raised.steps, _Place(raised.kernel.sizes, raised.kernel.assumptions))
+    if not lowering.made:
+        raise NotLoweredError(lowering.reason or "there is no product of matrices")
+    kernel = raised.kernel
+    heap = [*(x for x in raised.locals if x.name not in kept), *lowering.heap]
+    caller = (*kernel.arrays, *(x for x in raised.locals if x.name in kept))
+    arrays, heap, block = lowering.without_reshapes(caller, heap, Block(tuple(body)))
+    used = set(_names(block))
+    own = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
+    wide = next((x.name for x in heap if x.name in own & used and len(x.shape) > _MOST_DIMENSIONS), None)
+    if wide is not None:
+        raise NotLoweredError(f"`{wide}` would need memory of its own in every iteration")
+    whole = replace(
+        kernel, arrays=arrays, body=Block((*(Alloc(x) for x in heap if x.name in used), *block.body)),
+        assumptions=tuple(dict.fromkeys((*kernel.assumptions, *lowering.conditions))),
+    )  # fmt: skip
+    return Lowered(whole, Catalogue().with_instructions(lowering.made.values()), tuple(lowering.remarks))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a step stands: the sizes that it sees, and what is known of them."""
+
+    sizes: tuple[str, ...]
+    known: tuple[Expr, ...]
+
+
+@dataclass(slots=True)
+class _Lowering:
+    """A raised kernel on its way: local arrays that were added, kernels that are called, what has to be asked."""
+
+    raised: Raised
+    target: Target
+    maker: Maker
+    threads: int
+    heap: list[Array] = field(default_factory=list)
+    made: dict[str, Instruction] = field(default_factory=dict)
+    conditions: list[Expr] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+    reason: str = ""
+    arrays: dict[str, Array] = field(default_factory=dict)
+    bases: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        raised = self.raised
+        known = (*raised.kernel.arrays, *raised.locals, *(x.array for x in raised.reshapes))
+        self.arrays = {x.name: x for x in known}
+        self.bases = {x.array.name: x.of for x in raised.reshapes}
+
+    def expect_product(self) -> None:
+        """That an operation is a product of matrices, before anything is made for it."""
+        arrays = {**self.arrays, **{x.name: x for x in _case_locals(self.raised.steps)}}
+        for step in walk_steps(self.raised.steps):
+            if isinstance(step, Apply):
+                if find_triangle(step, arrays) is not None:
+                    return
+                try:
+                    find_matrices(step, arrays, set())
+                except NoMatricesError as error:
+                    self.reason = f"`{step.operation.name}`: {error}"
+                else:
+                    return
+        raise NotLoweredError(self.reason or "there is no product of matrices")
+
+    def steps(self, steps: Sequence[Step], place: _Place) -> list[Stmt]:
+        """The statements that run some steps; neighbours that are nests are scheduled together."""
+        out: list[Stmt] = []
+        nests: list[Stmt] = []
+
+        def finish() -> None:
+            out.extend(self.planned(nests, place) if nests else ())
+            nests.clear()
+
+        def wait(stmts: Sequence[Stmt]) -> None:
+            if self.meet(nests, stmts):
+                finish()
+            nests.extend(stmts)
+
+        for step in steps:
+            match step:
+                case Loops(body=body):
+                    wait(body.body)
+                case Apply():
+                    self.ask(step.conditions)
+                    triangle = find_triangle(step, self.arrays, self.taken(place))
+                    call = None if triangle else self.product(step, place)
+                    if triangle is not None:
+                        wait(triangle.first)
+                        finish()
+                        out.extend(self.blocks(triangle, place))
+                    elif call is None:
+                        wait(inline(step, self.arrays, self.taken(place)).body)
+                    else:
+                        wait(call[0])
+                        finish()
+                        out.append(call[1])
+                case Repeat(var=var, lower=lower, upper=upper, by=by):
+                    finish()
+                    out.append(For(var, lower, upper, by, Block(tuple(self.repeated(step, place)))))
+                case Choice():
+                    finish()
+                    out.extend(self.chosen(step, place))
+                case _:
+                    assert_never(step)
+        finish()
+        return out
+
+    def taken(self, place: _Place) -> set[str]:
+        """Names that loops may not have."""
+        scalars = {x.name for x in self.raised.kernel.scalars}
+        return {*self.arrays, *place.sizes, *scalars, *(x.name for x in self.heap)}
+
+    def blocks(self, triangle: Triangle, place: _Place) -> list[Stmt]:
+        """The statements that compute a triangle by blocks."""
+        width = choose_width(self.target, triangle.type)
+        name, var = self.fresh("diagonal", place), self.fresh("first", place)
+        for product in triangle.products:
+            # What is asked of the whole holds of its parts, whose sizes differ from one iteration to the next.
+            self.call(find_matrices(write_product(product), self.arrays, self.taken(place)), place)
+        cut = split(triangle, var, name, width)
+        self.heap.append(cut.block)
+        self.arrays[name] = cut.block
+        operation = triangle.step.operation.name
+        message = f"`{operation}` is computed by blocks of {width}, of which those on the diagonal are whole"
+        self.remarks.append(Remark("raise-triangle", "done", message, triangle.step.span))
+        return self.steps(cut.steps, place)
+
+    def repeated(self, step: Repeat, place: _Place) -> list[Stmt]:
+        """The statements of one iteration."""
+        var = index(step.var)
+        bounds = (Compare("ge", var, step.lower), Compare("lt", var, step.upper))
+        return self.steps(step.steps, _Place((*place.sizes, step.var), (*place.known, *bounds)))
+
+    def chosen(self, step: Choice, place: _Place) -> list[Stmt]:
+        """The statements of the first case whose condition holds."""
+        otherwise: list[Stmt] = []
+        for number, case in reversed(list(enumerate(step.cases))):
+            steps = case.steps
+            for array in case.locals:
+                name = self.fresh(array.name, place)
+                steps = tuple(_with_name(x, array.name, name) for x in steps)
+                self.arrays[name] = replace(array, name=name)
+                self.heap.append(self.arrays[name])
+            body = self.steps(steps, place)
+            last = number == len(step.cases) - 1
+            otherwise = body if last else [If(case.condition, Block(tuple(body)), Block(tuple(otherwise)))]
+        return otherwise
+
+    def ask(self, conditions: Sequence[Expr]) -> None:
+        """Have conditions asked before the kernel is run."""
+        inside = [x for x in conditions if not variables(x) <= {*self.raised.kernel.sizes}]
+        if inside:
+            text = print_expr(inside[0])
+            raise NotLoweredError(f"what has to be asked of an operation depends on the iteration: {text}")
+        known = {*self.conditions, *self.raised.kernel.assumptions}
+        self.conditions += (x for x in dict.fromkeys(conditions) if x not in known)
+
+    def base(self, name: str) -> str:
+        """The array whose memory a name stands for."""
+        return self.bases.get(name, name)
+
+    def meet(self, first: Sequence[Stmt], second: Sequence[Stmt]) -> bool:
+        """Whether two parts have different names for the same memory: the planner knows arrays by their names."""
+        one, other = set(_names(Block(tuple(first)))), set(_names(Block(tuple(second))))
+        return any(a != b and self.base(a) == self.base(b) for a in one for b in other)
+
+    def product(self, step: Apply, place: _Place) -> tuple[list[Stmt], Stmt] | None:
+        """The loops that set what a product begins with, and those that the library's kernel does; None where the
+        operation is another one, or the kernel does not do it."""
+        name = step.operation.name
+        try:
+            matrices = find_matrices(step, self.arrays, self.taken(place))
+            names = [self.base(x) for x in matrices.names]
+            if names[0] in names[1:]:
+                raise NoMatricesError("an operand is in the array that is written")
+            call = self.call(matrices, place)
+        except NoMatricesError as error:
+            self.reason = f"`{name}`: {error}"
+            self.remarks.append(Remark("raise-loops", "note", f"`{name}` is run as loops: {error}", step.span))
+            return None
+        message = f"`{name}` is a product of matrices ({matrices.op}), done by `{call.facts.instruction}`"
+        self.remarks.append(Remark("raise-gemm", "done", message, step.span))
+        return begin(matrices), _within(matrices, call)
+
+    def call(self, matrices: Matrices, place: _Place) -> For:
+        """The loops of a product, given to the library's kernel; what has to hold for it is proven, or asked."""
+        try:
+            vectors = choose_vectors(self.target, matrices.type)
+        except PlanishError as error:
+            raise NoMatricesError(error.diagnostic.message) from error
+        loop = loops_of(matrices)
+        sizes = (*place.sizes, *matrices.batch)
+        arrays = tuple(self.arrays[x] for x in dict.fromkeys(matrices.names))
+        kernel = label_kernel(
+            Kernel("call", sizes, self.raised.kernel.scalars, arrays, Block((loop,)), (*place.known, *self.conditions))
+        )
+        name = f"planish_{_PREFIXES[matrices.type]}gemm"
+        chosen, made = make_compact(name, vectors, self.target, matrices.op, self.maker)
+        labelled = next(x for x in nodes(kernel.body) if isinstance(x, For))
+        try:
+            found = match_instruction(chosen, labelled, {x.name: x for x in arrays}, shipped().bits)
+        except MismatchError as error:
+            raise NoMatricesError(f"the library's kernel does not do it: {error.reason}") from error
+        unproven = [x for x in found.conditions if not holds(kernel, labelled, x)]
+        self.ask(unproven)
+        self.made |= {x.name: x for x in made}
+        return replace(loop, facts=replace(loop.facts, instruction=chosen.name))
+
+    def planned(self, nests: Sequence[Stmt], place: _Place) -> list[Stmt]:
+        """Nests in the order that the planner likes best, or as they are where it finds none."""
+        kernel = self.raised.kernel
+        used = set(_names(Block(tuple(nests))))
+        arrays = tuple(replace(x, memory="dram") for x in self.arrays.values() if x.name in used)
+        part = Kernel(kernel.name, place.sizes, kernel.scalars, arrays, Block(tuple(nests)), place.known)
+        try:
+            prepared = prepare(part)
+            found = plan(prepared, self.target, reassociate=True, threads=self.threads, most=1)
+        except (NotAffineError, isl.Error):
+            return list(nests)
+        if not found or prepared.scop.kernel.arrays != arrays:
+            return list(nests)
+        asked = [x for x in prepared.scop.kernel.assumptions if x not in place.known]
+        self.ask(asked)
+        body = found[0].kernel.body
+        for own in [x.array for x in body.body if isinstance(x, Alloc)]:
+            fresh = self.fresh(own.name, place)
+            body = redirect(body, own.name, partial(_renamed, fresh))
+            self.heap.append(replace(own, name=fresh))
+        self.remarks += (x for x in found[0].remarks if x.id == "schedule-band")
+        return [x for x in body.body if not isinstance(x, Alloc)]
+
+    def fresh(self, name: str, place: _Place) -> str:
+        """A name for an array that nothing else has."""
+        taken, number, free = self.taken(place), 2, name
+        while free in taken:
+            free, number = f"{name}_{number}", number + 1
+        return free
+
+    def without_reshapes(
+        self, caller: Sequence[Array], heap: Sequence[Array], block: Block
+    ) -> tuple[tuple[Array, ...], list[Array], Block]:
+        """The kernel with one name for each block of memory: one that has several is addressed by its elements, one
+        after the other."""
+        shaped = dict.fromkeys(self.bases.values())
+        for name in (*shaped, *self.bases):
+            block = redirect(block, name, partial(_flattened, self.base(name), self.arrays[name].shape))
+        flat = [replace(x, shape=(_volume(x.shape),)) if x.name in shaped else x for x in (*caller, *heap)]
+        return tuple(flat[: len(caller)]), flat[len(caller) :], block
+
+
+def choose_width(target: Target, type: Type) -> int:
+    """The rows and columns of blocks on a diagonal: tiles are whole, and little is computed for nothing."""
+    try:
+        vectors = choose_vectors(target, type)
+    except PlanishError:
+        return _WIDTH
+    width = choose_few(vectors)[1] * vectors.lanes
+    return -(-_WIDTH // width) * width
+
+
+def _case_locals(steps: Sequence[Step]) -> Iterator[Array]:
+    """The arrays of all cases."""
+    for step in steps:
+        match step:
+            case Choice(cases=cases):
+                for case in cases:
+                    yield from (*case.locals, *_case_locals(case.steps))
+            case Repeat(steps=inner):
+                yield from _case_locals(inner)
+            case Apply() | Loops():
+                pass
+            case _:
+                assert_never(step)
+
+
+def _with_name(step: Step, old: str, new: str) -> Step:
+    """A step with another name for a local array."""
+    match step:
+        case Apply(operands=operands):
+            views = {x: replace(y, array=new) if y.array == old else y for x, y in operands.items()}
+            return replace(step, operands=views)
+        case Loops(body=body):
+            return replace(step, body=redirect(body, old, partial(_renamed, new)))
+        case Repeat(steps=steps):
+            return replace(step, steps=tuple(_with_name(x, old, new) for x in steps))
+        case Choice(cases=cases):
+            return Choice(tuple(replace(x, steps=tuple(_with_name(y, old, new) for y in x.steps)) for x in cases))
+        case _:
+            assert_never(step)
+
+
+def _within(matrices: Matrices, loop: For) -> Stmt:
+    """The loops of one product of matrices for each of a batch."""
+    out: Stmt = loop
+    for var, extent in reversed(tuple(matrices.batch.items())):
+        out = For(var, index(0), extent, 1, Block((out,)))
+    return out
+
+
+def _names(block: Block) -> Iterator[str]:
+    """The arrays that a nest uses."""
+    for stmt in walk(block):
+        if isinstance(stmt, Assign | Reduce):
+            yield stmt.array
+        yield from (x.array for e in expressions(stmt) for x in loads(e))
+
+
+def _renamed(name: str, at: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
+    return name, at
+
+
+def _flattened(name: str, shape: Sequence[Expr | None], at: Sequence[Expr]) -> tuple[str, tuple[Expr, ...]]:
+    return name, (_linear(at, shape),)
+
+
+def _linear(at: Sequence[Expr], shape: Sequence[Expr | None]) -> Expr:
+    """The place of an element, counted from the array's first one."""
+    out: Expr = index(0)
+    for subscript, extent in zip(at, shape, strict=True):
+        out = subscript if extent is None else add(mul(out, extent), subscript)
+    return out
+
+
+def _volume(shape: Sequence[Expr | None]) -> Expr | None:
+    """The elements of an array; None where its first extent is not known."""
+    out: Expr = index(1)
+    for extent in shape:
+        if extent is None:
+            return None
+        out = mul(out, extent)
+    return out
+

@@ -1,0 +1,176 @@
+"""Operations that are products of matrices, as the loops of the library's kernels: C += alpha A B for each of a batch.
+
+>>> from planish.ir.expr import index
+>>> from planish.ir.nest import Array
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.types import F32
+>>> from planish.raising.operation import Operation
+>>> from planish.raising.raised import whole
+>>> nest = "for i in 0 .. m { for j in 0 .. n { for p in 0 .. k { C[i, j] += A[i, p] * B[j, p] } } }"
+>>> text = f"kernel nt(m, n, k; A: f64[m, k], B: f64[n, k], C: f64[m, n]) {{ {nest} }}"
+>>> shapes = {"A": (8, 3), "B": (9, 3), "C": (8, 9)}
+>>> arrays = {x: Array(x, F32, tuple(map(index, y))) for x, y in shapes.items()}
+>>> sizes = {"m": index(8), "n": index(9), "k": index(3)}
+>>> step = Apply(Operation("nt", parse_kernel(text)), {x: whole(y) for x, y in arrays.items()}, sizes)
+>>> found = find_matrices(step, arrays, set())
+>>> found.op, str(found.type), found.names
+('nt', 'f32', ('C', 'A', 'B'))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from planish.ir.expr import Binary, Const, Expr, Load, Var, index
+from planish.ir.nest import Array, Assign, Block, For, Reduce, Stmt
+from planish.ir.polynomial import add, constant, mul
+from planish.ir.types import F32, F64, INDEX, Type
+from planish.library.gemm.operands import Op
+from planish.raising.algebra.kinds import Groups, arranged, groups_of, kind_of
+from planish.raising.algebra.product import Product, Term, is_number
+from planish.raising.algebra.reading import read_product
+from planish.raising.raised import Apply
+
+
+class NoMatricesError(Exception):
+    """An operation that is no product of matrices that the library has; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrices:
+    """A product whose operands have rows, or columns, of neighbours in memory; `batch`: loops around it, and how often
+    they run."""
+
+    product: Product
+    groups: Groups
+    op: Op
+    type: Type
+    batch: Mapping[str, Expr]
+    letters: Mapping[str, str]
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The arrays: the output's, those of the factors."""
+        first, second = self.product.factors
+        return self.product.output.view.array, first.view.array, second.view.array
+
+
+def find_matrices(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Matrices:
+    """The product of matrices that an operation is, with names for its loops that are not taken; NoMatricesError where
+    it is none that the library has."""
+    type = arrays[step.operands[step.operation.output].array].type
+    found = read_product(step, type)
+    if isinstance(found, str):
+        raise NoMatricesError(found)
+    if type not in (F32, F64):
+        raise NoMatricesError(f"its elements are {type}, not f32 or f64")
+    product = arranged(found)
+    kind = kind_of(product)
+    if kind not in ("gemm", "batched_gemm"):
+        raise NoMatricesError(f"it is no product of matrices but a `{kind}`")
+    if any(arrays[x.view.array].type != type for x in product.factors):
+        raise NoMatricesError("the types of its operands differ")
+    groups = groups_of(product)
+    assert groups is not None
+    if _lies(product.output, groups.rows, groups.columns, arrays) == "t":
+        product, groups = _exchanged(product, groups)
+    first, second = product.factors
+    if _lies(product.output, groups.rows, groups.columns, arrays) != "n":
+        raise NoMatricesError(f"no dimension of `{product.output.view.array}` has neighbours in memory")
+    a = _lies(first, groups.rows, groups.depth, arrays)
+    b = _lies(second, groups.depth, groups.columns, arrays)
+    ops: dict[tuple[str, str], Op] = {("n", "n"): "nn", ("n", "t"): "nt", ("t", "n"): "tn", ("t", "t"): "tt"}
+    if (a, b) not in ops:
+        name = (first if a == "" else second).view.array
+        raise NoMatricesError(f"no dimension of `{name}` has neighbours in memory")
+    names = _names(taken)
+    wanted = (*((x, "s") for x in groups.batch), (groups.rows, "i"), (groups.columns, "j"), (groups.depth, "p"))
+    letters = {x: names(name) for x, name in wanted}
+    batch = {letters[x]: product.extents[x] for x in groups.batch}
+    return Matrices(product, groups, ops[a, b], type, batch, letters)
+
+
+def _exchanged(product: Product, groups: Groups) -> tuple[Product, Groups]:
+    """The product of the transposed factors in the other order, which is the output transposed."""
+    first, second = product.factors
+    turned = Product(
+        product.output, (second, first), product.extents, product.sums, product.alpha, product.beta, product.exact
+    )
+    return turned, Groups(groups.batch, groups.columns, groups.rows, groups.depth)
+
+
+def _names(taken: set[str]) -> Callable[[str], str]:
+    """What gives names that are used for nothing yet."""
+    used = set(taken)
+
+    def free(name: str) -> str:
+        number, out = 2, name
+        while out in used:
+            out, number = f"{name}_{number}", number + 1
+        used.add(out)
+        return out
+
+    return free
+
+
+def _lies(term: Term, rows: str, columns: str, arrays: Mapping[str, Array]) -> Literal["n", "t", ""]:
+    """How a matrix lies: with its rows of neighbours ("n"), with its columns ("t"), or neither."""
+    for letter, answer in ((columns, "n"), (rows, "t")):
+        if constant(_stride(term, letter, arrays)) == 1:
+            return answer  # type: ignore[return-value]
+    return ""
+
+
+def _stride(term: Term, letter: str, arrays: Mapping[str, Array]) -> Expr:
+    """How many elements lie between two neighbours along a letter."""
+    out: Expr = index(0)
+    for step, extent in zip(term.view.steps[term.letters.index(letter)], arrays[term.view.array].shape, strict=True):
+        # Nothing times an extent is nothing, whatever an extent is written as.
+        rows = index(0) if constant(out) == 0 else out if extent is None else mul(out, extent)
+        out = add(rows, index(step))
+    return out
+
+
+def loops_of(matrices: Matrices) -> For:
+    """The plain loops that add the product to the output, without those of the batch."""
+    product, groups = matrices.product, matrices.groups
+    element = [_element(x, matrices) for x in product.factors]
+    alpha = Const(1.0, matrices.type) if product.alpha is None else product.alpha
+    value = Binary("mul", Binary("mul", alpha, _load(product.factors[0], element[0], matrices)),
+                   _load(product.factors[1], element[1], matrices))  # fmt: skip
+    target = product.output.view.array
+    body: Stmt = Reduce(target, _element(product.output, matrices), "add", value)
+    for letter in (groups.depth, groups.columns, groups.rows):
+        body = For(matrices.letters[letter], index(0), product.extents[letter], 1, Block((body,)))
+    assert isinstance(body, For)
+    return body
+
+
+def begin(matrices: Matrices) -> list[Stmt]:
+    """The loops that set what a product begins with, for all of a batch; none where it is added to what is there."""
+    product = matrices.product
+    if product.accumulates:
+        return []
+    target, at = product.output.view.array, _element(product.output, matrices)
+    body: Stmt = Assign(target, at, Const(0.0, matrices.type))
+    if product.beta is not None and not is_number(product.beta, 0):
+        body = Reduce(target, at, "mul", product.beta)
+    for letter in reversed(product.output.letters):
+        body = For(matrices.letters[letter], index(0), product.extents[letter], 1, Block((body,)))
+    return [body]
+
+
+def _load(term: Term, at: tuple[Expr, ...], matrices: Matrices) -> Expr:
+    return Load(term.view.array, at, matrices.type)
+
+
+def _element(term: Term, matrices: Matrices) -> tuple[Expr, ...]:
+    """The subscripts of an operand's element."""
+    out = list(term.view.start)
+    for letter, step in zip(term.letters, term.view.steps, strict=True):
+        for d, factor in enumerate(step):
+            if factor:
+                out[d] = add(out[d], mul(index(factor), Var(matrices.letters[letter], INDEX)))
+    return tuple(out)

@@ -1,0 +1,91 @@
+"""A further version of a nest: raised to operations, improved as algebra, and lowered to kernels of the library.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.schedule.automatic.plan import prepare
+>>> from planish.target.load import load_target
+>>> kernel = parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = 0.0 } }")
+>>> raise_version(kernel, prepare(kernel), (), load_target("generic"), "reassociate", Maker())
+(None, ())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+import islpy as isl
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.nest import Kernel
+from planish.ir.types import F32, F64, Floats
+from planish.library.lowering import NotLoweredError, lower_raised
+from planish.library.maker import Maker
+from planish.library.vectors import choose_vectors
+from planish.poly.affine import NotAffineError
+from planish.raising.algebra.rewrite import improve
+from planish.raising.nests import raise_kernel
+from planish.raising.raised import Raised
+from planish.raising.tdl.constants import specialise_all
+from planish.raising.tdl.reader import load_tactics
+from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.target.machine import Target
+
+NAME = "raised"
+"""What the version is called."""
+_DEPTH = 3
+"""The loops of a product of matrices."""
+
+
+def raise_version(
+    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
+    threads: int = 1, typical: Mapping[str, int] | None = None,
+) -> tuple[Candidate | None, tuple[Remark, ...]]:  # fmt: skip
+    """The version of a kernel that calls kernels of the library, and why there is none where there is none. `prepared`:
+    the kernel as it is scheduled otherwise.
+
+    `scratch`: arrays of which nothing is read behind it; `typical`: sizes at which costs are compared.
+    """
+    scop = prepared.scop
+    types = {x.name: x.type for x in (*scop.kernel.arrays, *scop.locals)}
+    deep = [x for x in scop.statements if len(x.iterators) >= _DEPTH]
+    if not any(types[x.write.array] in (F32, F64) for x in deep):
+        return None, ()
+    span = scop.kernel.span
+    if fp != "reassociate":
+        message = f"no kernels of the library are called: they sum in another order, which --fp {fp} does not allow"
+        return None, (Remark("raise-floats", "note", message, span),)
+    try:
+        choose_vectors(target, F64)
+        raised, remarks = improve_nest(kernel, scratch, target, fp, typical)
+        kept = [x.name for x in raised.locals if x.name in scratch]
+        lowered = lower_raised(raised, target, maker, kept, threads)
+    except NotAffineError as error:
+        return None, (Remark("raise-none", "note", error.reason, span),)
+    except NotLoweredError as error:
+        return None, (Remark("raise-none", "note", f"no version calls kernels of the library: {error}", span),)
+    except PlanishError as error:
+        return None, (Remark("raise-none", "note", error.diagnostic.message, span),)
+    except isl.Error as error:
+        message = f"the polyhedral library gave up: {str(error).partition(' in /')[0]}"
+        return None, (Remark("raise-none", "note", message, span),)
+    known = {x.name: x for x in lowered.kernel.arrays}
+    arrays = tuple(known.get(x.name, x) for x in scop.kernel.arrays)
+    if len(known) > len({*known} & {x.name for x in scop.kernel.arrays}):
+        return None, (Remark("raise-none", "note", "the raised kernel has other arrays", span),)
+    whole = replace(lowered.kernel, arrays=arrays)
+    done = tuple(x for x in remarks if x.kind == "done")
+    return Candidate(NAME, scop.schedule, whole, (*done, *lowered.remarks), 0.0, lowered.catalogue), remarks
+
+
+def improve_nest(
+    kernel: Kernel, scratch: Collection[str], target: Target, fp: Floats, typical: Mapping[str, int] | None = None,
+    *, fuse: bool = True,
+) -> tuple[Raised, tuple[Remark, ...]]:  # fmt: skip
+    """The operations of a kernel, improved for a target as by `improve`; raises NotAffineError."""
+    operations = specialise_all([x.operation for x in load_tactics()], kernel)
+    raised = raise_kernel(kernel, operations, reassociate=fp == "reassociate")
+    own = tuple(x for x in raised.kernel.arrays if x.name in scratch and None not in x.shape)
+    if own:
+        others = tuple(x for x in raised.kernel.arrays if x not in own)
+        raised = replace(raised, kernel=replace(raised.kernel, arrays=others), locals=(*raised.locals, *own))
+    return improve(raised, target, fp, typical, fuse=fuse)

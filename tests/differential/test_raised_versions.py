@@ -1,0 +1,342 @@
+"""Drop-ins that call kernels of the library: compiled beside what numpy computes, for sizes from none to blocks."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from examples import FOLDER
+
+from planish.core.cache import Cache
+from planish.core.span import Source
+from planish.library.maker import Maker
+from planish.library.versions import raise_version
+from planish.pipeline import Options, compose, make_replacement, read_file
+from planish.run.toolchain import choose_compiler
+from planish.schedule.automatic.plan import prepare
+from planish.target.load import load_target
+
+Matrix = np.ndarray[Any, Any]
+NATIVE = load_target("native")
+MARGIN = 64
+"""Elements in front of and behind each array that nothing may touch."""
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here"),
+    pytest.mark.skipif(not (NATIVE.fma or NATIVE.isa.startswith("arm")), reason="no instructions for this machine"),
+]
+
+GEMM = """\
+void gemm(int m, int n, int k, double alpha, double beta, double C[m][n], double A[m][k], double B[k][n])
+{
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            C[i][j] *= beta;
+            for (int p = 0; p < k; p++)
+                C[i][j] += alpha * A[i][p] * B[p][j];
+        }
+}
+"""
+TWO = """\
+void two(int m, int n, int k, int l, double T[m][n], double A[m][k], double B[k][n], double C[n][l], double D[m][l])
+{
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            T[i][j] = 0;
+            for (int p = 0; p < k; p++)
+                T[i][j] += 1.5 * A[i][p] * B[p][j];
+        }
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < l; j++) {
+            D[i][j] *= 0.5;
+            for (int p = 0; p < n; p++)
+                D[i][j] += T[i][p] * C[p][j];
+        }
+}
+"""
+NT = """\
+void gemm_nt(int M, int N, int K, double ALPHA, double *A, int lda, double *B, int ldb, double *C, int ldc)
+{
+    for (int i = 0; i < M; ++i)
+        for (int j = 0; j < N; ++j) {
+            register double sum = 0;
+            for (int k = 0; k < K; ++k)
+                sum += ALPHA * A[i * lda + k] * B[j * ldb + k];
+            C[i * ldc + j] += sum;
+        }
+}
+"""
+CONTRACTION = """\
+void contract(int na, int nb, int nc, int nd, double C[na][nb], double A[nc][na][nd], double B[nd][nc][nb])
+{
+    for (int a = 0; a < na; a++)
+        for (int b = 0; b < nb; b++)
+            for (int c = 0; c < nc; c++)
+                for (int d = 0; d < nd; d++)
+                    C[a][b] += A[c][a][d] * B[d][c][b];
+}
+"""
+TRIANGLES = """\
+void lower(int n, int l, double a, double b, double C[n][n], double A[n][l])
+{
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++)
+            C[i][j] *= b;
+        for (int k = 0; k < l; k++)
+            for (int j = 0; j <= i; j++)
+                C[i][j] += a * A[i][k] * A[j][k];
+    }
+}
+void upper(int n, int l, double a, double b, double C[n][n], double A[l][n])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = i; j < n; j++) {
+            C[i][j] *= b;
+            for (int k = 0; k < l; k++)
+                C[i][j] += a * A[k][i] * A[k][j];
+        }
+}
+void both(int n, int l, double a, double b, double C[n][n], double A[n][l], double B[n][l])
+{
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++)
+            C[i][j] *= b;
+        for (int k = 0; k < l; k++)
+            for (int j = 0; j <= i; j++)
+                C[i][j] += A[j][k] * a * B[i][k] + B[j][k] * a * A[i][k];
+    }
+}
+"""
+SWITCH = """\
+void chain(int a, int b, int c, int d, double A[a][b], double B[b][c], double C[c][d], double D[a][d])
+{
+    double S[a][c];
+    for (int i = 0; i < a; i++)
+        for (int j = 0; j < c; j++) {
+            S[i][j] = 0;
+            for (int k = 0; k < b; k++)
+                S[i][j] += A[i][k] * B[k][j];
+        }
+    for (int i = 0; i < a; i++)
+        for (int j = 0; j < d; j++) {
+            D[i][j] = 0;
+            for (int k = 0; k < c; k++)
+                D[i][j] += S[i][k] * C[k][j];
+        }
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DropIn:
+    """A raised version, compiled; `fallbacks` counts the calls in which the original ran."""
+
+    text: str
+    library: ctypes.CDLL
+    kinds: tuple[str, ...]
+
+    @property
+    def fallbacks(self) -> int:
+        return ctypes.c_int.in_dll(self.library, "fallbacks").value
+
+
+def make(source: Source, place: Path, include: Path, fp: str = "reassociate") -> DropIn:
+    """The drop-in with the raised version of each nest of a file, whatever the clock would say of it."""
+    options = Options(fp=fp)  # type: ignore[arg-type]
+    file = read_file(source, replace(options, include_dirs=(include,)))
+    made, kinds = [], []
+    for region in (x for f in file.functions for x in f.regions):
+        prepared = prepare(region.kernel)
+        candidate, remarks = raise_version(region.kernel, prepared, region.scratch, NATIVE, options.fp, Maker(Cache()))
+        assert candidate is not None, remarks
+        kinds += [x.id for x in candidate.remarks]
+        replacement = make_replacement(region, prepared, candidate, source, options)
+        head, found, tail = replacement.patch.text.partition("} else {")
+        assert found or not replacement.guards
+        counted = replace(replacement.patch, text=f"{head}{found} fallbacks++;{tail}" if found else head)
+        made.append(replace(replacement, patch=counted))
+    text = "int fallbacks;\n" + compose(source.text, made, "")
+    place.mkdir(exist_ok=True)
+    (place / "drop_in.c").write_text(text)
+    flags = [*NATIVE.flags_for(choose_compiler("gcc").kind), f"-I{include}", "-std=c11", "-O2", "-Wall", "-Wextra"]
+    command = ["gcc", *flags, "-Werror", "-fopenmp-simd", "-shared", "-fPIC", "drop_in.c", "-o", "drop_in.so"]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return DropIn(text, ctypes.CDLL(str(place / "drop_in.so")), tuple(kinds))
+
+
+@pytest.fixture(scope="module")
+def drop_in(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], DropIn]:
+    place = tmp_path_factory.mktemp("raised")
+
+    @cache
+    def get(text: str) -> DropIn:
+        name = str(abs(hash(text)))
+        return make(Source("nest.c", text), place / name, place)
+
+    return get
+
+
+def fill(seed: int, **shapes: tuple[int, ...]) -> dict[str, Matrix]:
+    """Arrays of random numbers, each in the middle of a larger one of nothing but 7."""
+    random = np.random.default_rng(seed)
+    out = {}
+    for name, shape in shapes.items():
+        count = int(np.prod(shape))
+        whole = np.full(count + 2 * MARGIN, 7.0)
+        out[name] = whole[MARGIN : MARGIN + count].reshape(shape)
+        out[name][...] = random.uniform(-1, 1, shape)
+    return out
+
+
+def call(made: DropIn, name: str, arguments: tuple[int | float | Matrix, ...]) -> None:
+    """Call a function; what lies around its arrays is as it was before."""
+    passed: list[Any] = []
+    for x in arguments:
+        if isinstance(x, np.ndarray):
+            passed.append(ctypes.c_void_p(x.ctypes.data))
+        else:
+            passed.append(ctypes.c_double(x) if isinstance(x, float) else ctypes.c_int(x))
+    getattr(made.library, name)(*passed)
+    for x in arguments:
+        if isinstance(x, np.ndarray) and x.size:
+            whole = x.base if x.base is not None else x
+            while whole.base is not None and isinstance(whole.base, np.ndarray):
+                whole = whole.base
+            assert (whole[:MARGIN] == 7.0).all() and (whole[-MARGIN:] == 7.0).all()
+    assert made.fallbacks == 0
+
+
+def agree(mine: Matrix, wanted: Matrix, depth: int) -> None:
+    assert mine.shape == wanted.shape
+    assert np.abs(mine - wanted).max(initial=0.0) <= 1e-14 * (depth + 4)
+
+
+SIZES = [
+    (0, 5, 4), (5, 0, 4), (5, 4, 0), (1, 1, 1), (7, 5, 3), (6, 32, 8), (13, 31, 33), (12, 64, 449), (3, 200, 17),
+    (97, 193, 905), (2200, 33, 17), (50, 400, 950),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("m", "n", "k"), SIZES)
+def test_a_product_with_factors(drop_in: Callable[[str], DropIn], m: int, n: int, k: int) -> None:
+    made = drop_in(GEMM)
+    assert "planish_dgemm_add(" in made.text and "raise-gemm" in made.kinds
+    x = fill(m + n + k, C=(m, n), A=(m, k), B=(k, n))
+    wanted = 0.75 * x["C"] + 1.5 * (x["A"] @ x["B"])
+    call(made, "gemm", (m, n, k, 1.5, 0.75, x["C"], x["A"], x["B"]))
+    agree(x["C"], wanted, k)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), SIZES)
+def test_two_products(drop_in: Callable[[str], DropIn], m: int, n: int, k: int) -> None:
+    made, last = drop_in(TWO), 21
+    assert made.kinds.count("raise-gemm") == 2
+    x = fill(m + n + k, T=(m, n), A=(m, k), B=(k, n), C=(n, last), D=(m, last))
+    between = 1.5 * (x["A"] @ x["B"])
+    wanted = 0.5 * x["D"] + between @ x["C"]
+    call(made, "two", (m, n, k, last, x["T"], x["A"], x["B"], x["C"], x["D"]))
+    agree(x["T"], between, k)
+    agree(x["D"] / (k + 1), wanted / (k + 1), n)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), SIZES)
+def test_rows_with_any_distance_and_a_transposed_factor(
+    drop_in: Callable[[str], DropIn], m: int, n: int, k: int
+) -> None:
+    made = drop_in(NT)
+    assert "planish_dgemm_nt_add(" in made.text
+    x = fill(m + n + k, A=(m, k + 2), B=(n, k + 3), C=(m, n + 5))
+    wanted = x["C"].copy()
+    wanted[:, :n] += 0.25 * (x["A"][:, :k] @ x["B"][:, :k].T)
+    call(made, "gemm_nt", (m, n, k, 0.25, x["A"], k + 2, x["B"], k + 3, x["C"], n + 5))
+    agree(x["C"], wanted, k)
+
+
+@pytest.mark.parametrize(
+    ("na", "nb", "nc", "nd"), [(0, 3, 2, 2), (3, 2, 0, 4), (1, 1, 1, 1), (7, 5, 3, 9), (40, 70, 31, 33)]
+)
+def test_a_contraction(drop_in: Callable[[str], DropIn], na: int, nb: int, nc: int, nd: int) -> None:
+    made = drop_in(CONTRACTION)
+    assert "planish_dgemm_add(" in made.text and "algebra-contraction" in made.kinds
+    x = fill(na + nb + nc, C=(na, nb), A=(nc, na, nd), B=(nd, nc, nb))
+    wanted = x["C"] + np.einsum("cad,dcb->ab", x["A"], x["B"])
+    call(made, "contract", (na, nb, nc, nd, x["C"], x["A"], x["B"]))
+    agree(x["C"], wanted, nc * nd)
+
+
+@pytest.mark.parametrize(("n", "k"), [(0, 3), (1, 0), (1, 1), (7, 5), (95, 20), (96, 3), (97, 40), (301, 460)])
+def test_triangles(drop_in: Callable[[str], DropIn], n: int, k: int) -> None:
+    made = drop_in(TRIANGLES)
+    assert made.kinds.count("raise-triangle") == 3 and made.kinds.count("raise-gemm") == 8
+    x = fill(n + k, C=(n, n), A=(n, k), T=(k, n), B=(n, k))
+    a, b, old = 1.5, 0.25, x["C"].copy()
+    for name, factors, inside in (
+        ("lower", ("A",), np.tril), ("upper", ("T",), np.triu), ("both", ("A", "B"), np.tril)
+    ):  # fmt: skip
+        x["C"][...] = old
+        first, last = x[factors[0]], x[factors[-1]]
+        product = first.T @ first if name == "upper" else first @ last.T
+        product = product + product.T if name == "both" else product
+        wanted = old - inside(old) + inside(b * old + a * product)
+        call(made, name, (n, k, a, b, x["C"], *(x[y] for y in factors)))
+        agree(x["C"], wanted, 4 * k)
+
+
+def test_a_chain_in_its_best_order(tmp_path: Path) -> None:
+    path = FOLDER / "chains" / "chain4.c"
+    made = make(Source(str(path), path.read_text()), tmp_path, path.parent)
+    assert "algebra-chain" in made.kinds and made.kinds.count("raise-gemm") == 3
+    shapes: Mapping[str, tuple[int, int]] = {
+        "A": (500, 600), "B": (600, 550), "C": (550, 640), "D": (640, 60), "out": (500, 60)
+    }  # fmt: skip
+    x = fill(4, **shapes)
+    wanted = x["A"] @ (x["B"] @ (x["C"] @ x["D"]))
+    call(made, "chain4", tuple(x[name] for name in shapes))
+    assert np.abs(x["out"] - wanted).max() <= 1e-11 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "d"), [(40, 50, 60, 3), (3, 50, 40, 60), (9, 8, 7, 6), (1, 2, 0, 3), (5, 0, 5, 5)]
+)
+def test_a_chain_whose_order_the_sizes_decide(drop_in: Callable[[str], DropIn], a: int, b: int, c: int, d: int) -> None:
+    made = drop_in(SWITCH)
+    assert made.kinds.count("raise-gemm") >= 2
+    x = fill(a + b + c, A=(a, b), B=(b, c), C=(c, d), D=(a, d))
+    wanted = x["A"] @ x["B"] @ x["C"]
+    call(made, "chain", (a, b, c, d, *(x[name] for name in "ABCD")))
+    agree(x["D"] / (b + 1), wanted / (b + 1), c)
+
+
+def test_arrays_that_overlap_run_the_original(drop_in: Callable[[str], DropIn]) -> None:
+    made, n = drop_in(GEMM), 9
+    x = fill(1, C=(n, n), B=(n, n))
+    wanted = x["C"].copy()
+    for i in range(n):
+        for j in range(n):
+            wanted[i, j] *= 0.5
+            for p in range(n):
+                wanted[i, j] += 2.0 * wanted[i, p] * x["B"][p, j]
+    before = made.fallbacks
+    pointers = [ctypes.c_void_p(x[name].ctypes.data) for name in "CCB"]
+    made.library.gemm(n, n, n, ctypes.c_double(2.0), ctypes.c_double(0.5), *pointers)
+    assert made.fallbacks == before + 1
+    ctypes.c_int.in_dll(made.library, "fallbacks").value = before
+    assert np.allclose(x["C"], wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("fp", ["strict", "contract"])
+def test_sums_in_order_call_nothing(fp: str) -> None:
+    file = read_file(Source("nest.c", GEMM), Options(fp=fp))  # type: ignore[arg-type]
+    (region,) = file.functions[0].regions
+    kernel = region.kernel
+    candidate, remarks = raise_version(kernel, prepare(kernel), (), NATIVE, fp, Maker())  # type: ignore[arg-type]
+    assert candidate is None and [x.id for x in remarks] == ["raise-floats"]
