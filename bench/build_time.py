@@ -48,10 +48,10 @@ def find_command() -> tuple[str, ...]:
     return (str(script),) if script.exists() else (sys.executable, "-m", "planish")
 
 
-def time_build(file: Path, limit: float = 60.0) -> Build:
+def time_build(file: Path, limit: float = 60.0, options: Sequence[str] = ()) -> Build:
     """Builds one file in a process of its own with an empty cache; what runs longer than `limit` seconds is ended."""
     with tempfile.TemporaryDirectory(prefix="planish-build-") as name:
-        command = (*find_command(), "build", str(file), "--no-measure", "-o", str(Path(name) / "out"))
+        command = (*find_command(), "build", str(file), "--no-measure", *options, "-o", str(Path(name) / "out"))
         finished = _run(command, Path(name) / "cache", limit)
     code = finished.code if finished.status == "ended" else 124
     said = (finished.stderr.strip() or finished.stdout.strip()) if code else ""

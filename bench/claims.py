@@ -3,6 +3,7 @@
     python bench/claims.py spine            # everything (about an hour and a half the first time; can be resumed)
     python bench/claims.py spine --quick    # a sample, under a minute
     python bench/claims.py astgen           # the race of code generators on isl's own inputs (minutes)
+    python bench/claims.py raising          # recall over the corpus, near misses, cost, and speed beside OpenBLAS
     python bench/claims.py spine --stored   # measures no kernels, takes the results that are there
 """
 
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 import claims_astgen
+import claims_raising
 import claims_schedule
 import claims_spine
 from claim import Claim, Examine
@@ -21,6 +23,7 @@ ISSUES: Mapping[str, Examine] = {
     "spine": claims_spine.examine,
     "astgen": claims_astgen.examine,
     "schedule": claims_schedule.examine,
+    "raising": claims_raising.examine,
 }
 """Each issue's claims by its name; a new one is a module with an `examine` and a line here."""
 

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-Team = Literal["compiler", "polly", "ours"]
+Team = Literal["compiler", "polly", "blas", "apart", "ours"]
 
 RESULTS = Path(__file__).resolve().parent / "results"
 
