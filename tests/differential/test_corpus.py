@@ -21,6 +21,12 @@ ENTRIES = corpus()
 TINY = {"nussinov": {"n": 16}, "floyd-warshall": {"n": 12}, "deriche": {"w": 9, "h": 11}, "seidel-2d": {"tsteps": 2},
         "adi": {"tsteps": 2}, "heat-3d": {"tsteps": 2}, "fdtd-2d": {"tmax": 3}, "jacobi-2d": {"tsteps": 2}}  # fmt: skip
 """Fewer steps than the smallest data of an example have: these are seen elsewhere as well."""
+SLOW = [x.group == "polybench" or (x.group == "contractions" and n % 5 > 0) for n, x in enumerate(ENTRIES)]
+"""What is alike, or seen elsewhere as well, is left to a wide sweep."""
+CASES = [
+    pytest.param(x, id=f"{x.group}-{x.path.stem}", marks=[pytest.mark.slow] * slow)
+    for x, slow in zip(ENTRIES, SLOW, strict=True)
+]
 
 
 def check(entry: Entry, place: Path, change: Callable[[Kernel], Kernel]) -> None:
@@ -34,11 +40,11 @@ def check(entry: Entry, place: Path, change: Callable[[Kernel], Kernel]) -> None
     assert replay.calls == len(function.regions), "a condition of a kernel did not hold"
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda x: f"{x.group}-{x.path.stem}")
+@pytest.mark.parametrize("entry", CASES)
 def test_as_read(entry: Entry, tmp_path: Path) -> None:
     check(entry, tmp_path, lambda kernel: kernel)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda x: f"{x.group}-{x.path.stem}")
+@pytest.mark.parametrize("entry", CASES)
 def test_as_prepared(entry: Entry, tmp_path: Path) -> None:
     check(entry, tmp_path, lambda kernel: prepare_kernel(kernel).kernel)
