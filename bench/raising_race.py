@@ -214,6 +214,9 @@ def run(
     """Races programs one after the other; what is stored for this state of planish is not measured again."""
     stored = {x.name: found for x in wanted if not redo and (found := _stored(x, folder)) is not None}
     progress = Progress(len(wanted), len(stored), show)
+    # What is inherited, such as OPENBLAS_CORETYPE, may hold the library back.
+    for name in [x for x in os.environ if x.startswith(("OPENBLAS_", "GOTO_", "OMP_"))]:
+        del os.environ[name]
     os.environ.update(ONE_THREAD)
     try:
         for program in wanted:
