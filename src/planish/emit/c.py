@@ -49,7 +49,7 @@ from planish.ir.nest import (
     Stmt,
 )
 from planish.ir.printer import print_expr
-from planish.ir.traverse import expressions, map_block, walk, walk_expr
+from planish.ir.traverse import expressions, map_block, used_names, walk, walk_expr
 from planish.ir.types import BOOL, F16, I32, I64, Type
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
@@ -171,20 +171,6 @@ def without_dead(kernel: Kernel) -> Kernel:
         kernel = replace(kernel, body=body)
 
 
-def names_of(kernel: Kernel) -> set[str]:
-    """Every name that the kernel binds."""
-    out = {*kernel.sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)}
-    for stmt in walk(kernel.body):
-        match stmt:
-            case For(var=var) | Let(var=var):
-                out.add(var)
-            case Alloc(array=array):
-                out.add(array.name)
-            case _:
-                pass
-    return out
-
-
 @dataclass(slots=True)
 class _Function:
     """The function that is being written."""
@@ -207,7 +193,7 @@ class _Function:
         """Choose the spelling of every name, and note what is read and written."""
         functions = {f"{x}{suffix}" for x in PURE_FUNCTIONS for suffix in ("", "f", "l")}
         self.taken = {*_KEYWORDS, *functions, *reserved, self.name}
-        wanted = names_of(self.kernel)
+        wanted = used_names(self.kernel)
         for name in sorted(wanted):
             spelling = name
             while spelling in self.taken or spelling.startswith(("_", "planish_")) or spelling.endswith("_t"):

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
-from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -62,6 +62,33 @@ def walk_expr(expr: Expr) -> Iterator[Expr]:
         yield x
         if not isinstance(x, Const | Var):
             rest += reversed(children(x))
+
+
+def chained(expr: Expr, op: str) -> Iterator[Expr]:
+    """The operands of an operator that is written several times: a, b and c of `(a + b) + c`."""
+    if isinstance(expr, Binary) and expr.op == op:
+        yield from chained(expr.left, op)
+        yield from chained(expr.right, op)
+    else:
+        yield expr
+
+
+def bindings(stmt: Stmt) -> Iterator[str]:
+    """The names that a statement binds, with all in it: loops, values and local arrays."""
+    for x in walk(stmt):
+        match x:
+            case For(var=name) | Let(var=name):
+                yield name
+            case Alloc(array=array):
+                yield array.name
+            case _:
+                pass
+
+
+def used_names(kernel: Kernel) -> frozenset[str]:
+    """The sizes, scalars, arrays, loops and bound names of a kernel."""
+    own = (*kernel.sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays))
+    return frozenset((*own, *bindings(kernel.body)))
 
 
 def map_expr(function: Callable[[Expr], Expr], expr: Expr) -> Expr:

@@ -22,6 +22,7 @@ from typing import assert_never
 import islpy as isl
 
 from planish.core.diagnostic import PlanishError, Remark
+from planish.core.names import free_name
 from planish.ir.expr import Compare, Expr, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, mul
@@ -313,10 +314,7 @@ class _Lowering:
 
     def fresh(self, name: str, place: _Place) -> str:
         """A name for an array that nothing else has."""
-        taken, number, free = self.taken(place), 2, name
-        while free in taken:
-            free, number = f"{name}_{number}", number + 1
-        return free
+        return free_name(name, self.taken(place))
 
     def without_reshapes(
         self, caller: Sequence[Array], heap: Sequence[Array], block: Block

@@ -19,10 +19,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from planish.core.names import take_name
 from planish.ir.expr import Binary, Const, Expr, Load, Var, index
 from planish.ir.nest import Array, Assign, Block, For, Reduce, Stmt
 from planish.ir.polynomial import add, constant, mul
@@ -85,9 +86,9 @@ def find_matrices(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> 
     if (a, b) not in ops:
         name = (first if a == "" else second).view.array
         raise NoMatricesError(f"no dimension of `{name}` has neighbours in memory")
-    names = _names(taken)
+    used = set(taken)
     wanted = (*((x, "s") for x in groups.batch), (groups.rows, "i"), (groups.columns, "j"), (groups.depth, "p"))
-    letters = {x: names(name) for x, name in wanted}
+    letters = {x: take_name(name, used) for x, name in wanted}
     batch = {letters[x]: product.extents[x] for x in groups.batch}
     return Matrices(product, groups, ops[a, b], type, batch, letters)
 
@@ -101,26 +102,11 @@ def _exchanged(product: Product, groups: Groups) -> tuple[Product, Groups]:
     return turned, Groups(groups.batch, groups.columns, groups.rows, groups.depth)
 
 
-def _names(taken: set[str]) -> Callable[[str], str]:
-    """What gives names that are used for nothing yet."""
-    used = set(taken)
-
-    def free(name: str) -> str:
-        number, out = 2, name
-        while out in used:
-            out, number = f"{name}_{number}", number + 1
-        used.add(out)
-        return out
-
-    return free
-
-
 def _lies(term: Term, rows: str, columns: str, arrays: Mapping[str, Array]) -> Literal["n", "t", ""]:
     """How a matrix lies: with its rows of neighbours ("n"), with its columns ("t"), or neither."""
-    for letter, answer in ((columns, "n"), (rows, "t")):
-        if constant(_stride(term, letter, arrays)) == 1:
-            return answer  # type: ignore[return-value]
-    return ""
+    if constant(_stride(term, columns, arrays)) == 1:
+        return "n"
+    return "t" if constant(_stride(term, rows, arrays)) == 1 else ""
 
 
 def _stride(term: Term, letter: str, arrays: Mapping[str, Array]) -> Expr:

@@ -11,13 +11,13 @@ x * A[1]
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from planish.ir.expr import Binary, BinaryOp, Const, Expr, Load, Unary, Var, type_of
 from planish.ir.nest import ReduceOp
 from planish.ir.printer import print_expr
-from planish.ir.traverse import children, loads, walk_expr, with_children
+from planish.ir.traverse import chained, children, loads, walk_expr, with_children
 from planish.ir.types import INDEX
 
 
@@ -201,7 +201,7 @@ def joined(value: Expr, op: ReduceOp) -> list[Product]:
         return products(value)
     inner = INNER[op]
     out = ONE
-    for part in _operands(value, inner) if inner else [value]:
+    for part in chained(value, inner) if inner else [value]:
         out = out.times(_whole(part))
     return [out]
 
@@ -212,9 +212,3 @@ INNER: Mapping[ReduceOp, BinaryOp | None] = {
 """The operator within the terms that another one combines, over which it distributes."""
 
 
-def _operands(value: Expr, op: BinaryOp) -> Iterator[Expr]:
-    if isinstance(value, Binary) and value.op == op:
-        yield from _operands(value.left, op)
-        yield from _operands(value.right, op)
-    else:
-        yield value

@@ -24,7 +24,7 @@ import islpy as isl
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.nest import Kernel, Reduce, ReduceOp
-from planish.ir.traverse import children, with_children
+from planish.ir.traverse import chained, children, with_children
 from planish.ir.types import Type
 from planish.poly.affine import NotAffineError
 from planish.poly.agreement import MOST_CHECKS, Match
@@ -177,7 +177,7 @@ def _spelt(value: Expr) -> Iterator[Expr]:
         case Load() | Const() | Var():
             yield value
         case Binary(op=op) if op in _COMMUTE:
-            operands = sorted(_flat(value, op), key=_shape)
+            operands = sorted(chained(value, op), key=_shape)
             for parts in product(*(list(_spelt(x)) for x in operands)):
                 for turned in _turned(parts):
                     yield reduce(lambda a, b: Binary(op, a, b), turned)
@@ -197,14 +197,6 @@ def _turned(parts: Sequence[Expr]) -> Iterator[tuple[Expr, ...]]:
             yield turned
 
 
-def _flat(value: Expr, op: str) -> Iterator[Expr]:
-    if isinstance(value, Binary) and value.op == op:
-        yield from _flat(value.left, op)
-        yield from _flat(value.right, op)
-    else:
-        yield value
-
-
 def _shape(value: Expr) -> str:
     """What an operand looks like, whatever it loads."""
     match value:
@@ -213,7 +205,7 @@ def _shape(value: Expr) -> str:
         case Const() | Var():
             return "scalar"
         case Binary(op=op) if op in _COMMUTE:
-            return f"{op}({', '.join(sorted(map(_shape, _flat(value, op))))})"
+            return f"{op}({', '.join(sorted(map(_shape, chained(value, op))))})"
         case Binary(op=word) | Unary(op=word) | Compare(op=word) | Call(function=word):
             return f"{word}({', '.join(map(_shape, children(value)))})"
         case Select() | Cast():

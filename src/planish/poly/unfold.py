@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from planish.core.names import take_name
 from planish.ir.expr import Compare, Expr, Load, Var, index
 from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Let, Reduce, Stmt
 from planish.ir.polynomial import add, build, chain, constant, degree, exact_quotient, mul, names, normal, polynomial
@@ -45,7 +46,7 @@ def unfold(kernel: Kernel) -> Kernel:
         extents = _extents(stmt.upper, divisors)
         if any(degree(x) > 1 for x in extents):
             return stmt
-        counters = [_fresh(f"{stmt.var}_{level}", taken) for level in range(len(extents))]
+        counters = [take_name(f"{stmt.var}_{level}", taken) for level in range(len(extents))]
         value: Expr = index(0)
         for counter, stride in zip(counters, (*divisors, index(1)), strict=True):
             value = add(value, mul(Var(counter, INDEX), stride))
@@ -81,13 +82,6 @@ def _bound_names(block: Block) -> Iterator[str]:
                 yield array.name
             case _:
                 pass
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
 
 
 def _strides(array: str, kernel: Kernel) -> list[Expr]:

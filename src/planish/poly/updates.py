@@ -16,13 +16,12 @@ A NaN may come out elsewhere, which is for the caller to allow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
 from planish.ir.expr import Binary, Call, Compare, Expr, Load, Select, type_of
 from planish.ir.nest import Assign, Kernel, Reduce, Stmt
-from planish.ir.traverse import map_block, map_expr, map_exprs
+from planish.ir.traverse import chained, map_block, map_expr, map_exprs
 from planish.ir.types import BOOL
 
 Extremum = Literal["min", "max"]
@@ -55,7 +54,7 @@ def _update(stmt: Assign) -> Assign | Reduce:
     match stmt.value:
         case Binary(op="min" | "max" as op):
             own = Load(stmt.array, stmt.index, type_of(stmt.value))
-            parts = list(_operands(stmt.value, op))
+            parts = list(chained(stmt.value, op))
             if parts.count(own) != 1:
                 return stmt
             parts.remove(own)
@@ -66,10 +65,3 @@ def _update(stmt: Assign) -> Assign | Reduce:
         case _:
             return stmt
 
-
-def _operands(expr: Expr, op: Extremum) -> Iterator[Expr]:
-    if isinstance(expr, Binary) and expr.op == op:
-        yield from _operands(expr.left, op)
-        yield from _operands(expr.right, op)
-    else:
-        yield expr

@@ -16,6 +16,7 @@ from typing import Literal
 
 import islpy as isl
 
+from planish.core.names import take_name
 from planish.ir.expr import Expr, Load
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import map_expr
@@ -40,21 +41,13 @@ def split_webs(kernel: Kernel) -> Kernel:
         webs = _webs(scop, flow, array.name)
         names[array.name], copies[array.name] = {}, []
         for number, web in enumerate(webs):
-            name = array.name if number == 0 else _fresh(array.name, taken)
+            name = array.name if number == 0 else take_name(array.name, taken)
             copies[array.name].append(replace(array, name=name))
             names[array.name] |= dict.fromkeys(web, name)
     if all(len(c) == 1 for c in copies.values()):
         return kernel
     order = iter([s.name for s in scop.statements])
     return replace(kernel, body=_renamed_block(kernel.body, names, copies, order))
-
-
-def _fresh(base: str, taken: set[str]) -> str:
-    number = 2
-    while f"{base}_{number}" in taken:
-        number += 1
-    taken.add(f"{base}_{number}")
-    return f"{base}_{number}"
 
 
 def _webs(scop: Scop, flow: isl.UnionMap, array: str) -> list[set[Use]]:

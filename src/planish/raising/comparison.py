@@ -22,7 +22,7 @@ from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Sele
 from planish.ir.nest import Alloc, Array, Assign, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.polynomial import add, linear_in, names, neg, place, same, sub
 from planish.ir.simplify import simplify
-from planish.ir.traverse import flatten, loads, substitute, variables
+from planish.ir.traverse import chained, flatten, loads, substitute, variables
 from planish.ir.types import BOOL, F64, INDEX, Type
 from planish.ir.updates import as_update
 from planish.raising.raised import View
@@ -234,20 +234,12 @@ class _Comparison:
 
 def _tests(stmt: If) -> tuple[list[Expr], If]:
     """The conditions of tests within each other, and the innermost test."""
-    found = _conjunction(stmt.condition)
+    found = list(chained(stmt.condition, "and"))
     inner = flatten(stmt.then.body)
     if stmt.otherwise.body or len(inner) != 1 or not isinstance(inner[0], If) or inner[0].otherwise.body:
         return found, stmt
     rest, last = _tests(inner[0])
     return found + rest, last
-
-
-def _conjunction(condition: Expr) -> list[Expr]:
-    match condition:
-        case Binary(op="and", left=left, right=right):
-            return [*_conjunction(left), *_conjunction(right)]
-        case _:
-            return [condition]
 
 
 def _distance(condition: Expr) -> Expr | None:

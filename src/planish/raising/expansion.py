@@ -22,9 +22,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
 from typing import assert_never
 
+from planish.core.names import free_name, take_name
 from planish.ir.expr import Cast, Const, Expr, Load, Var, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.polynomial import add, floordiv, mod, mul, normal
@@ -69,11 +69,6 @@ def inline(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Block:
     return _Inliner(dict(step.operands), element).block(definition.body, {**step.sizes, **step.scalars}, taken)
 
 
-def _fresh(name: str, taken: set[str]) -> str:
-    """A name like this one that nothing has."""
-    return name if name not in taken else next(x for n in count(1) if (x := f"{name}_{n}") not in taken)
-
-
 @dataclass(frozen=True, slots=True)
 class _Inliner:
     """Operands for arrays, and the type that f64 stands for."""
@@ -87,7 +82,7 @@ class _Inliner:
         for stmt in block.body:
             match stmt:
                 case Let(var=var):
-                    value, name = self.value(stmt.value, values), _fresh(var, taken)
+                    value, name = self.value(stmt.value, values), free_name(var, taken)
                     out.append(replace(stmt, var=name, value=value))
                     values = {**values, var: Var(name, type_of(value))}
                     taken.add(name)
@@ -101,7 +96,8 @@ class _Inliner:
         """One statement, which binds nothing for those after it, over the operands."""
         match stmt:
             case For(var=var):
-                lower, upper, name = self.value(stmt.lower, values), self.value(stmt.upper, values), _fresh(var, taken)
+                lower, upper = self.value(stmt.lower, values), self.value(stmt.upper, values)
+                name = free_name(var, taken)
                 body = self.block(stmt.body, {**values, var: Var(name, INDEX)}, {*taken, name})
                 return replace(stmt, var=name, lower=lower, upper=upper, body=body)
             case If():
@@ -117,8 +113,7 @@ class _Inliner:
 
     def local(self, array: Array, values: Mapping[str, Expr], taken: set[str]) -> Array:
         """A local array of the definition under a name of its own."""
-        name = _fresh(array.name, taken)
-        taken.add(name)
+        name = take_name(array.name, taken)
         shape = tuple(None if x is None else self.value(x, values) for x in array.shape)
         rank = len(shape)
         steps = tuple(tuple(int(i == d) for d in range(rank)) for i in range(rank))

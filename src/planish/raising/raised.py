@@ -9,14 +9,14 @@ A[0 + x0, n - x1 | x0 < n, x1 < n]
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from planish.core.span import Span
 from planish.ir.expr import Binary, Expr, index
-from planish.ir.nest import Alloc, Array, Block, For, Kernel, Let
+from planish.ir.nest import Array, Block, Kernel
 from planish.ir.printer import print_expr
-from planish.ir.traverse import walk
+from planish.ir.traverse import bindings
 from planish.raising.operation import Operation
 
 
@@ -171,24 +171,6 @@ def case_locals(steps: tuple[Step, ...]) -> Iterator[Array]:
                 assert_never(step)
 
 
-def with_all_arrays(raised: Raised) -> Raised:
-    """The kernel with the arrays of all cases as its own."""
-    steps = tuple(map(_without_locals, raised.steps))
-    return replace(raised, steps=steps, locals=(*raised.locals, *case_locals(raised.steps)))
-
-
-def _without_locals(step: Step) -> Step:
-    match step:
-        case Repeat(steps=steps):
-            return replace(step, steps=tuple(map(_without_locals, steps)))
-        case Choice(cases=cases):
-            return Choice(tuple(replace(x, steps=tuple(map(_without_locals, x.steps)), locals=()) for x in cases))
-        case Apply() | Loops():
-            return step
-        case _:
-            assert_never(step)
-
-
 def bound_names(steps: tuple[Step, ...]) -> Iterator[str]:
     """The names that steps bind, besides those in the definitions of operations."""
     for step in steps:
@@ -197,8 +179,7 @@ def bound_names(steps: tuple[Step, ...]) -> Iterator[str]:
                 yield var
                 yield from bound_names(inner)
             case Loops(body=body):
-                yield from (x.var for x in walk(body) if isinstance(x, For | Let))
-                yield from (x.array.name for x in walk(body) if isinstance(x, Alloc))
+                yield from bindings(body)
             case Choice(cases=cases):
                 for case in cases:
                     yield from (x.name for x in case.locals)

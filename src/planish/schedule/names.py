@@ -1,8 +1,7 @@
 """Names that a step may give: not yet used anywhere in the kernel.
 
 >>> from planish.ir.parser import parse_kernel
->>> sorted(used_names(parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }")))
-['A', 'i', 'n']
+>>> check_fresh(parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }"), "j", "k")
 """
 
 from __future__ import annotations
@@ -11,24 +10,10 @@ from dataclasses import replace
 from functools import partial
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.nest import Alloc, Block, For, Kernel, Let, Stmt
-from planish.ir.traverse import blocks_of, with_blocks
+from planish.core.names import take_name
+from planish.ir.nest import Alloc, Block, Kernel, Stmt
+from planish.ir.traverse import blocks_of, used_names, with_blocks
 from planish.schedule.accesses import Indices, redirect
-from planish.schedule.nodes import nodes
-
-
-def used_names(kernel: Kernel) -> frozenset[str]:
-    """The sizes, scalars, arrays, loops and bound names of a kernel."""
-    out = {*kernel.sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)}
-    for node in nodes(kernel.body):
-        match node:
-            case For(var=name) | Let(var=name):
-                out.add(name)
-            case Alloc(array=array):
-                out.add(array.name)
-            case _:
-                pass
-    return frozenset(out)
 
 
 def check_fresh(kernel: Kernel, *names: str, free: str = "") -> None:
@@ -52,13 +37,6 @@ def name_buffers(kernel: Kernel) -> Kernel:
     """The kernel with a name of its own for each local array: copies of a loop have copies of its buffers."""
     taken, seen = set(used_names(kernel)), set[str]()
 
-    def fresh(name: str) -> str:
-        number = 2
-        while f"{name}_{number}" in taken:
-            number += 1
-        taken.add(f"{name}_{number}")
-        return f"{name}_{number}"
-
     def visit(block: Block) -> Block:
         out: list[Stmt] = []
         rest = list(block.body)
@@ -67,7 +45,7 @@ def name_buffers(kernel: Kernel) -> Kernel:
             if isinstance(stmt, Alloc):
                 name = stmt.array.name
                 if name in seen:
-                    other = fresh(name)
+                    other = take_name(name, taken)
                     stmt = replace(stmt, array=replace(stmt.array, name=other))
                     rest = list(redirect(Block(tuple(rest)), name, partial(_renamed, other)).body)
                 seen.add(stmt.array.name)

@@ -18,13 +18,14 @@ from planish.isa.instruction import Catalogue, Instruction, MemoryKind, make_ins
 from planish.library.calls import make_callable
 from planish.schedule.program import Program, Step
 from planish.schedule.script import print_script, run_script
-from planish.schedule.steps.buffers import LiftAlloc, Prefetch, StageMem
+from planish.schedule.steps.buffers import LiftAlloc, StageMem
 from planish.schedule.steps.control import Sink, Specialise, Swap
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Split, Unroll
 from planish.schedule.steps.padding import Widen
+from planish.schedule.steps.prefetch import Prefetch
 from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetLayout, SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut, FoldFactor, SetPrecision
 

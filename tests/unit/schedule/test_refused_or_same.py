@@ -21,12 +21,13 @@ from planish.schedule.accesses import arrays_of
 from planish.schedule.nodes import nodes
 from planish.schedule.program import Program, Step
 from planish.schedule.reach import always
-from planish.schedule.steps.buffers import LiftAlloc, Prefetch, StageMem
+from planish.schedule.steps.buffers import LiftAlloc, StageMem
 from planish.schedule.steps.control import Sink, Specialise
 from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, PartialEval
 from planish.schedule.steps.loops import Peel, Reverse, Split, Unroll
 from planish.schedule.steps.padding import Widen
+from planish.schedule.steps.prefetch import Prefetch
 from planish.schedule.steps.values import FoldFactor
 
 HEAD = "kernel f(n, m; x: f32; A: f32[n], B: f32[64], I: i32[64], J: i32[64], L: i64[64])"

@@ -13,10 +13,10 @@ from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Span
-from planish.ir.nest import Alloc, Block, For, Let
+from planish.ir.nest import Block, For
 from planish.ir.printer import print_expr
 from planish.ir.simplify import simplify_block
-from planish.ir.traverse import walk
+from planish.ir.traverse import bindings
 from planish.ir.types import F64
 from planish.raising.expansion import inline, without_reshapes
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, arrays_of, walk_steps
@@ -94,14 +94,6 @@ def names_in(raised: Raised) -> set[str]:
     kernel = raised.kernel
     out = {*kernel.sizes, *(x.name for x in kernel.scalars), *arrays_of(raised)}
     out |= set(repeated(raised.steps))
-    for step in walk_steps(raised.steps):
-        for stmt in walk(loops_of(step, raised)):
-            match stmt:
-                case For(var=name) | Let(var=name):
-                    out.add(name)
-                case Alloc(array=array):
-                    out.add(array.name)
-                case _:
-                    pass
+    out.update(x for step in walk_steps(raised.steps) for x in bindings(loops_of(step, raised)))
     return out
 

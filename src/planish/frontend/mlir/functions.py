@@ -25,7 +25,7 @@ kernel scale(n; a: f32; x: f32[n])
 from __future__ import annotations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Block as Body
 from xdsl.ir import Operation, SSAValue
 
@@ -150,6 +150,6 @@ def _refuse(op: Operation, cx: Translation) -> None:
         case "tensor" | "bufferization":
             cx.fail(op, "E0865", f"`{op.name}` works on tensors", "run one-shot-bufferize first")
         case _:
-            name = op.attributes["op_name__"].data if op.name == "builtin.unregistered" else op.name  # type: ignore[attr-defined]
+            name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
             cx.fail(op, "E0864", f"the operation `{name}` is not supported", _ADVICE)
 

@@ -9,6 +9,7 @@ name_sizes(op, body, cx).names      # ("m", "n", "A_stride0")
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType
 from xdsl.ir import Block as Body
@@ -159,7 +160,7 @@ def _equal_extents(body: Body, sizes: Sizes, cx: Translation) -> _Classes:
     for op in body.ops:
         if op.name not in HANDLERS:
             continue
-        structure = structure_of(op, lambda code, message, at=op: cx.fail(at, code, message))  # type: ignore[misc]
+        structure = structure_of(op, partial(cx.fail, op))
         for axes in structure.equal() if structure is not None else ():
             places = [(n, axis) for value, axis in axes if (n := _argument(value)) in sizes.layouts and n is not None]
             for place in places[1:]:

@@ -18,6 +18,7 @@ from typing import NoReturn
 from xdsl.ir import Block as Body
 from xdsl.ir import Operation, SSAValue
 
+from planish.core.names import take_name
 from planish.core.span import Span
 from planish.frontend.mlir.maps import MOST_INDEX_NODES
 from planish.frontend.mlir.syntax import Module
@@ -99,11 +100,7 @@ class Translation:
 
     def fresh(self, wanted: str) -> str:
         """A name that nothing else has."""
-        name, number = wanted, 2
-        while name in self.taken:
-            name, number = f"{wanted}_{number}", number + 1
-        self.taken.add(name)
-        return name
+        return take_name(wanted, self.taken)
 
     def name(self, value: SSAValue, otherwise: str) -> str:
         """A name of its own for a value, after the one in the text."""

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DenseIntOrFPElementsAttr, MemRefType
+from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
@@ -210,8 +211,8 @@ def _results(op: Operation, elements: list[Expr], at: Sequence[Expr], cx: Transl
         cx.values[argument] = Number(element)
         cx.reading[argument] = frozenset(x.array for x in loads(element))
     for inner in body.walk():
-        if inner.name == "linalg.index":
-            number = inner.properties["dim"].value.data  # type: ignore[attr-defined]
+        if isinstance(inner, IndexOp):
+            number = inner.dim.value.data
             if not 0 <= number < len(at):
                 cx.fail(inner, "E0862", f"`linalg.index` is not well-formed: there is no loop {number}")
             cx.values[inner.results[0]] = Number(at[number])

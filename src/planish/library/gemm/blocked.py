@@ -24,12 +24,13 @@ from planish.library.vectors import Vectors
 from planish.schedule.combine import pack
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
-from planish.schedule.steps.buffers import LiftAlloc, Prefetch, StageMem
+from planish.schedule.steps.buffers import LiftAlloc, StageMem
 from planish.schedule.steps.control import Sink, Specialise
 from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import Simplify
 from planish.schedule.steps.loops import Split, Unroll
+from planish.schedule.steps.prefetch import Prefetch
 from planish.schedule.steps.storage import PadDim
 from planish.schedule.steps.values import FoldFactor
 

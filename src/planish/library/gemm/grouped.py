@@ -25,12 +25,13 @@ from planish.library.vectors import Vectors
 from planish.schedule.combine import pack
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
-from planish.schedule.steps.buffers import Prefetch, StageMem
+from planish.schedule.steps.buffers import StageMem
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Split, Unroll
+from planish.schedule.steps.prefetch import Prefetch
 from planish.schedule.steps.storage import PadDim, ReorderDims, SplitDim
 
 SCALED_ROWS = 6

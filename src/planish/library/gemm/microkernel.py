@@ -25,11 +25,12 @@ from planish.library.gemm.operands import Operands, spell_number, spell_term
 from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
-from planish.schedule.steps.buffers import LiftAlloc, Prefetch, StageMem
+from planish.schedule.steps.buffers import LiftAlloc, StageMem
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import PartialEval, RenameLoop
 from planish.schedule.steps.loops import Fission, Peel, Split, Unroll
 from planish.schedule.steps.padding import Widen
+from planish.schedule.steps.prefetch import Prefetch
 from planish.schedule.steps.storage import SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut
 

@@ -18,11 +18,12 @@ from planish.library.gemm.microkernel import STAGES, Tile
 from planish.library.gemm.operands import spell_number, spell_term
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
-from planish.schedule.steps.buffers import LiftAlloc, Prefetch
+from planish.schedule.steps.buffers import LiftAlloc
 from planish.schedule.steps.control import Swap
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import PartialEval, RenameLoop
 from planish.schedule.steps.loops import Fuse, Split, Unroll
+from planish.schedule.steps.prefetch import Prefetch
 
 AHEAD = 16
 """So many products ahead of their use rows of B are fetched."""

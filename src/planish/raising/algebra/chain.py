@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import product as combinations
 
 from planish.core.diagnostic import Remark
+from planish.core.names import take_name
 from planish.core.span import Span
 from planish.ir.evaluate import evaluate
 from planish.ir.expr import Binary, Cast, Compare, Const, Expr, index
@@ -47,7 +48,6 @@ from planish.raising.algebra.setting import (
     Change,
     Setting,
     asked_of,
-    fresh_name,
     refused,
     replaced,
     with_locals,
@@ -204,7 +204,7 @@ class _Ordering:
             shape = tuple(self.product.extents[x] for x in letters)
             array = next((x for x in left_over if (x.type, x.shape) == (type, shape)), None)
             if array is None:
-                array = Array(fresh_name("product", taken), type, shape)
+                array = Array(take_name("product", taken), type, shape)
                 known.append(array)
             else:
                 left_over.remove(array)

@@ -18,6 +18,7 @@ from itertools import combinations
 from itertools import product as cross
 
 from planish.core.diagnostic import Remark
+from planish.core.names import take_name
 from planish.ir.evaluate import evaluate
 from planish.ir.expr import Expr
 from planish.ir.nest import Array
@@ -32,7 +33,6 @@ from planish.raising.algebra.setting import (
     Change,
     Setting,
     asked_of,
-    fresh_name,
     refused,
     replaced,
     with_locals,
@@ -206,7 +206,7 @@ def _applied(
         if n in plan.turned:
             letters = "".join(groups)
             shape = tuple(product.extents[x] for x in letters)
-            array = Array(fresh_name("turned", taken), type, shape)
+            array = Array(take_name("turned", taken), type, shape)
             arrays.append(array)
             local = whole_term(array, letters)
             extents = {x: product.extents[x] for x in letters}
@@ -215,7 +215,7 @@ def _applied(
             else:
                 before.append(Product(local, (term,), extents, ""))
             term = local
-        found = fold(term, groups, array, fresh_name(f"{array.name}_flat", taken))
+        found = fold(term, groups, array, take_name(f"{array.name}_flat", taken))
         assert found is not None
         if found.array is not None:
             reshapes.append(Reshape(found.array, facts.base(array.name)))

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from planish.core.diagnostic import Remark
+from planish.core.names import take_name
 from planish.ir.evaluate import evaluate
 from planish.ir.expr import Expr, Load, Var
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Reduce, Stmt
@@ -31,7 +32,7 @@ from planish.raising.algebra.facts import Access, Facts, may_overlap, reads
 from planish.raising.algebra.identity import span
 from planish.raising.algebra.product import same_view
 from planish.raising.algebra.reading import places
-from planish.raising.algebra.setting import Change, Setting, done, fresh_name, refused, replaced
+from planish.raising.algebra.setting import Change, Setting, done, refused, replaced
 from planish.raising.algebra.writing import origin_of
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, View
@@ -207,7 +208,7 @@ def join(first: Operation, second: Operation, name: str) -> Joined | None:
         if isinstance(x, Var) and isinstance(y, Var)
     }
     for x in (x for x in given if x not in names):
-        names[x] = first.output if x in (name, second.output) else fresh_name(x, taken) if x in taken else x
+        names[x] = first.output if x in (name, second.output) else take_name(x, taken)
         taken.add(names[x])
     arrays = [replace(x, name=names[x.name], shape=_renamed_shape(x, names)) for x in epilogue.arrays]
     kernel = Kernel(

@@ -139,15 +139,6 @@ def taken_names(raised: Raised) -> set[str]:
     return names.union(arrays_of(raised), bound_names((Loops(kernel.body), *raised.steps)))
 
 
-def fresh_name(base: str, taken: set[str]) -> str:
-    """A name that is not taken, which is taken from then on."""
-    number = 1
-    while f"{base}{number}" in taken:
-        number += 1
-    taken.add(f"{base}{number}")
-    return f"{base}{number}"
-
-
 def asked_of(extents: Iterable[Expr], facts: Facts) -> tuple[Expr, ...]:
     """Conditions under which an array may have these extents, as far as they are not proven."""
     wanted = [Compare("ge", normal(x), index(0)) for x in extents]

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from planish.core.names import free_name
 from planish.core.span import Source, Span
 from planish.ir.expr import Expr, Var, index
 from planish.ir.nest import Array, Block
@@ -154,10 +155,7 @@ class _Builder:
 
     def fresh(self, name: str) -> str:
         """A name for a new array."""
-        number = 1
-        while f"{name}_{number}" in self.arrays:
-            number += 1
-        return f"{name}_{number}"
+        return free_name(name, self.arrays)
 
     def compute(self, stmt: Statement) -> None:
         """A statement as an operation of its own, whose sizes are those of the indices."""

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 
 from planish.schedule.program import Step
 from planish.schedule.steps.bands import Reorder, Skew
-from planish.schedule.steps.buffers import BindExpr, LiftAlloc, Prefetch, StageMem
+from planish.schedule.steps.buffers import BindExpr, LiftAlloc, StageMem
 from planish.schedule.steps.control import Hoist, Sink, Specialise, Swap
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.instructions import Inline, Replace
 from planish.schedule.steps.kernels import Assume, PartialEval, Rename, RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Fuse, Peel, Reverse, Shift, Split, Unroll
 from planish.schedule.steps.padding import Widen
+from planish.schedule.steps.prefetch import Prefetch
 from planish.schedule.steps.storage import FoldDim, PadDim, ReorderDims, ReuseBuffer, SetLayout, SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut, FoldFactor, SetPrecision
 

@@ -26,9 +26,8 @@ from planish.astgen.verify import record
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Expr, index
 from planish.ir.nest import Alloc, Block, For, Let, Stmt
-from planish.ir.traverse import substitute_block
+from planish.ir.traverse import substitute_block, used_names
 from planish.poly.affine import NotAffineError
-from planish.schedule.names import used_names
 from planish.schedule.nodes import Node, exchange
 from planish.schedule.program import Change, Program, Target
 from planish.schedule.reach import region

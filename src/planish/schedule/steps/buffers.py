@@ -21,20 +21,18 @@ import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, index, type_of
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, LoopFacts, Memory, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Memory, Reduce, Stmt
 from planish.ir.simplify import simplify, simplify_block
-from planish.ir.traverse import children, expressions, loads, map_expr, substitute, variables, walk
+from planish.ir.traverse import children, expressions, loads, map_expr, variables, walk
 from planish.ir.types import BOOL
 from planish.poly.affine import NotAffineError, isl_name
 from planish.poly.dependence import find_dependences
 from planish.poly.expression import extreme_expr
 from planish.poly.listing import list_sets
-from planish.poly.matching import MismatchError
 from planish.poly.scop import Scop
-from planish.schedule.accesses import Indices, arrays_of, find_array, redirect, uses
-from planish.schedule.given import match_instruction
+from planish.schedule.accesses import Indices, find_array, redirect, uses
 from planish.schedule.names import check_fresh
-from planish.schedule.nodes import Node, Siblings, edit, exchange, siblings_of
+from planish.schedule.nodes import Node, Siblings, edit, exchange
 from planish.schedule.program import Change, Program, Target
 from planish.schedule.reach import always, region
 
@@ -94,7 +92,7 @@ class StageMem:
         made = (*made, *self._after(array, part, names))
         return Change(replace(kernel, body=exchange(kernel.body, path[-1].label, lambda x: made)))
 
-    def part(self, program: Program, path: Sequence[Node]) -> tuple[Array, _Part]:
+    def part(self, program: Program, path: Sequence[Node]) -> tuple[Array, Part]:
         """The array and the part of it that is staged; PlanishError E0606."""
         kernel, body = program.kernel, Block((path[-1],))
         array = find_array(kernel, self.array)
@@ -103,19 +101,19 @@ class StageMem:
             message = f"`{self.array}` is made in there" if local else f"`{self.array}` is not used there"
             raise PlanishError(Diagnostic("E0606", message, help="name an array that the statement uses"))
         try:
-            part = _Part.of(region(kernel, path, body), array, self.clip)
+            part = Part.of(region(kernel, path, body), array, self.clip)
         except NotAffineError as error:
             message = f"which cells of `{self.array}` are used is not known: {error.reason}"
             raise PlanishError(Diagnostic("E0606", message, help="stage arrays with affine subscripts")) from error
         unsure = _is_chosen(body, self.array)
-        outside = not _is_inside(kernel, path, array, part) if unsure or not part.is_used else False
+        outside = not is_inside(kernel, path, array, part) if unsure or not part.is_used else False
         if outside and (unsure or not self.clip):
             message = f"the box around what is used of `{self.array}` may reach outside of the array"
             advice = "assume that the loops inside run, split off the edge, or copy what is there with clip=True"
             raise PlanishError(Diagnostic("E0606", message, help=advice))
         return array, part
 
-    def _before(self, array: Array, part: _Part, names: Sequence[str]) -> tuple[Stmt, ...]:
+    def _before(self, array: Array, part: Part, names: Sequence[str]) -> tuple[Stmt, ...]:
         """What fills the buffer."""
         here, there = part.cells(names)
         if self.accumulate:
@@ -125,7 +123,7 @@ class StageMem:
             return part.loops(names, Assign(self.name, here, Load(self.array, there, array.type)))
         return ()
 
-    def _after(self, array: Array, part: _Part, names: Sequence[str]) -> tuple[Stmt, ...]:
+    def _after(self, array: Array, part: Part, names: Sequence[str]) -> tuple[Stmt, ...]:
         """What brings its content back."""
         here, there = part.cells(names)
         value = Load(self.name, here, array.type)
@@ -135,7 +133,7 @@ class StageMem:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
+class Part:
     """The box of cells that a region uses: where it begins, as expressions over what is around, its extents at most,
     and how many cells are copied; whether all of the box is always used, any of it is written, and what is in it is
     needed first."""
@@ -169,7 +167,7 @@ class _Part:
         return (inner,)
 
     @staticmethod
-    def of(scop: Scop, array: Array, clip: bool) -> _Part:
+    def of(scop: Scop, array: Array, clip: bool) -> Part:
         """The part of an array; PlanishError E0606 where its extents are not constant, or none of it may be used
         (`clip`)."""
         cells = _cells(scop, array.name, (True, False))
@@ -193,7 +191,7 @@ class _Part:
         # There are sizes for which nothing of it is used; these have an empty box here.
         used, surely = (bool(box.is_subset(x) and scop.context.is_subset(x.params())) for x in (cells, stored))
         needed = not surely or _is_read_first(scop, array.name)
-        return _Part(tuple(lowers), tuple(extents), tuple(counts), used, not stored.is_empty(), needed)
+        return Part(tuple(lowers), tuple(extents), tuple(counts), used, not stored.is_empty(), needed)
 
 
 def _cells(scop: Scop, array: str, writes: Sequence[bool]) -> isl.Set:
@@ -240,7 +238,7 @@ def _is_read_first(scop: Scop, array: str) -> bool:
     return any(x.get_tuple_name() == isl_name(array) for x in list_sets(live.range()))
 
 
-def _is_inside(kernel: Kernel, path: Sequence[Node], array: Array, part: _Part) -> bool:
+def is_inside(kernel: Kernel, path: Sequence[Node], array: Array, part: Part) -> bool:
     """Whether the box is inside of the array wherever the statement runs."""
     for low, extent, limit in zip(part.lowers, part.extents, array.shape, strict=True):
         last = Binary("add", low, index(extent))
@@ -264,122 +262,6 @@ def _check_only_added(program: Program, body: Block, array: str) -> None:
             if kind is not None and kind.type.is_float:
                 message = f"the sums in `{array}` would be made in another order, which is not allowed"
                 raise PlanishError(Diagnostic("E0606", message, help="allow it, or stage without accumulate"))
-
-
-@dataclass(frozen=True, slots=True)
-class Prefetch:
-    """Bring the part of an array that a statement will use near the processor, before another statement of the same
-    block: loops whose innermost one an instruction does, over as many elements as a line of the cache holds.
-
-    Nothing is computed: what they load goes `nowhere`, a memory that cannot be read. `ahead`: what the iteration of a
-    loop so many later will use (or the last one) is fetched. `every`: the statement in front of which to fetch is a
-    loop, and a row is fetched in each of so many of its iterations; then the next row, up to the last.
-
-    >>> from planish.schedule.example import show_step
-    >>> text = "alloc t: f32[16] stack for i in 0 .. 16 { t[i] = B[i] } for j in 0 .. 16 { A[j] += t[j] }"
-    >>> show_step(text, Prefetch("j", "A", "i", "pf", "avx512_prefetch_f32"), head="kernel f(A: f32[16], B: f32[16])")
-    alloc t: f32[16] stack
-    alloc pf: f32[] nowhere
-    for pf_0 in 0 .. 16 as avx512_prefetch_f32 {
-      pf[] = A[pf_0]
-    }
-    for i in 0 .. 16 {
-      t[i] = B[i]
-    }
-    for j in 0 .. 16 {
-      A[j] += t[j]
-    }
-    """
-
-    of: Target
-    array: str
-    before: Target
-    name: str
-    instruction: str
-    ahead: int = 0
-    loop: str = ""
-    every: int = 0
-
-    def rewrite(self, program: Program) -> Change:
-        """E0606 where the array is not used there, its part has no constant extents, reaches further than the array, or
-        is not made of whole lines; E0604 where the statements are not in one block, or not in the loop, or what is to
-        be spread over a loop is one row, or there is no such loop."""
-        kernel, path, place = program.kernel, program.path(self.of), program.path(self.before)
-        here, there = (siblings_of(kernel.body, x[-1].label) for x in (path, place))
-        if here is None or there is None or here[0] is not there[0]:
-            message = "the statement before which to fetch is in another block"
-            raise PlanishError(Diagnostic("E0604", message, help="point at one beside the statement that needs it"))
-        array, part = StageMem(self.of, self.array, self.name).part(program, path)
-        line = program.catalogue.instruction(self.instruction).lanes or 1
-        whole = [d for d in part.kept if d < len(part.extents) - 1]
-        if not part.kept or part.kept[-1] != len(part.extents) - 1 or part.extents[-1] % line:
-            message = f"the part of `{self.array}` has no rows of a multiple of {line} elements"
-            raise PlanishError(Diagnostic("E0606", message, help="fetch parts of whole lines"))
-        names = {d: f"{self.name}_{d}" for d in part.kept}
-        check_fresh(kernel, self.name, *names.values())
-        later = self._later(path)
-        ahead = replace(part, lowers=tuple(simplify(substitute(x, later)) for x in part.lowers))
-        if later and not _is_inside(kernel, path, array, ahead):
-            message = f"what a later iteration uses of `{self.array}` may lie outside of the array"
-            raise PlanishError(Diagnostic("E0606", message, help="fetch for a loop whose last iteration uses it"))
-        made: list[Stmt] = [Alloc(Array(self.name, array.type, (), memory="nowhere"))]
-        last = len(part.extents) - 1
-        row = self._row(place[-1], part, whole)
-        whole = [d for d in whole if d not in row]
-        for number in range(part.extents[-1] // line):
-            at: list[Expr] = [
-                Binary("add", low, row.get(d, index(names.get(d, 0)))) for d, low in enumerate(part.lowers)
-            ]
-            at[last] = Binary("add", at[last], index(number * line))
-            value = Load(self.array, tuple(simplify(substitute(x, later)) for x in at), array.type)
-            facts = LoopFacts(instruction=self.instruction)
-            body = Block((Assign(self.name, (), value),))
-            inner = For(names[last], index(0), index(line), 1, body, facts)
-            for d in reversed(whole):
-                inner = For(names[d], index(0), index(part.extents[d]), 1, Block((inner,)))
-            made.append(inner)
-        def insert(stmt: Node) -> tuple[Stmt, ...]:
-            if not row:
-                return (*made, stmt)
-            assert isinstance(stmt, For)
-            return (replace(stmt, body=Block((*made, *stmt.body.body))),)
-
-        change = replace(kernel, body=exchange(kernel.body, place[-1].label, insert))
-        _check_instruction(program, change, [x for stmt in made for x in walk(stmt) if isinstance(x, For)])
-        return Change(change)
-
-    def _row(self, before: Node, part: _Part, whole: Sequence[int]) -> dict[int, Expr]:
-        """The row that an iteration of a loop fetches, by its dimension; none where all of them are fetched at once."""
-        if not self.every:
-            return {}
-        if not isinstance(before, For) or before.step != 1 or self.every < 1 or not whole:
-            message = "what is fetched has no rows, or there is no loop over which to spread them"
-            raise PlanishError(Diagnostic("E0604", message, help="fetch it at once: every=0"))
-        first = Binary("sub", index(before.var), before.lower)
-        row = Binary("min", Binary("floordiv", first, index(self.every)), index(part.extents[whole[0]] - 1))
-        return {whole[0]: simplify(row)}
-
-    def _later(self, path: Sequence[Node]) -> dict[str, Expr]:
-        """The value of the loop's variable in the iteration for which to fetch: the last one where there is none."""
-        if not self.ahead and not self.loop:
-            return {}
-        loop = next((x for x in path[:-1] if isinstance(x, For) and x.var == self.loop), None)
-        if loop is None or self.ahead < 1 or loop.step != 1:
-            message = f"the statement is in no loop over `{self.loop}` whose iterations follow each other"
-            raise PlanishError(Diagnostic("E0604", message, help="name a loop around it, and fetch 1 or more ahead"))
-        last = Binary("sub", loop.upper, index(1))
-        return {loop.var: simplify(Binary("min", Binary("add", index(loop.var), index(self.ahead)), last))}
-
-
-def _check_instruction(program: Program, kernel: Kernel, loops: Sequence[For]) -> None:
-    """That the instruction that is to do a loop does that; PlanishError E0632."""
-    for loop in (x for x in loops if x.facts.instruction):
-        instruction = program.catalogue.instruction(loop.facts.instruction)
-        try:
-            match_instruction(instruction, loop, arrays_of(kernel), program.catalogue.bits)
-        except MismatchError as error:
-            message = f"`{loop.facts.instruction}` does not fetch that: {error.reason}"
-            raise PlanishError(Diagnostic("E0632", message, help="choose an instruction for the type")) from error
 
 
 @dataclass(frozen=True, slots=True)

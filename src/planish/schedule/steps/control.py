@@ -24,6 +24,7 @@ from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, 
 from planish.ir.parser import parse_expr
 from planish.ir.simplify import simplify_block
 from planish.ir.traverse import expressions, loads, substitute_block, variables, walk
+from planish.schedule.accesses import uses
 from planish.schedule.nodes import Node, Siblings, edit, exchange
 from planish.schedule.program import Change, Program, Target
 from planish.schedule.reach import always
@@ -194,22 +195,12 @@ class Swap:
                 message = "no statement is in front of it with which it could change places"
                 raise PlanishError(Diagnostic("E0604", message, help="point at the second of two statements"))
             before, stmt = siblings[place - 1], siblings[place]
-            if isinstance(stmt, Alloc) or (isinstance(before, Alloc) and _uses(stmt, before.array.name)):
+            if isinstance(stmt, Alloc) or (isinstance(before, Alloc) and uses(Block((stmt,)), before.array.name)):
                 message = "a buffer is made before it is used"
                 raise PlanishError(Diagnostic("E0604", message, help="lift the allocation, or swap other statements"))
             return (*siblings[: place - 1], stmt, before, *siblings[place + 1 :])
 
         return Change(program.kernel, lambda body: edit(body, node.label, swap))
-
-
-def _uses(stmt: Stmt, array: str) -> bool:
-    """Whether a statement reads or writes an array."""
-    for x in walk(stmt):
-        if isinstance(x, Assign | Reduce) and x.array == array:
-            return True
-        if any(load.array == array for e in expressions(x) for load in loads(e)):
-            return True
-    return False
 
 
 def _runs(kernel: Kernel, path: Sequence[Node], loop: For) -> bool:
