@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +18,7 @@ import typer
 from planish.cli.exits import OK, guarded
 from planish.cli.files import check_writable, write_files
 from planish.cli.options import Defines, Floats, Fp, Function, Includes, read_floats
+from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.files import read_input
 from planish.emit.raised.cblas_text import emit_cblas
@@ -28,11 +29,11 @@ from planish.emit.raised.numpy_text import emit_numpy
 from planish.frontend.c.unit import CFile, CFunction
 from planish.pipeline import Options, read_file
 from planish.poly.affine import NotAffineError
+from planish.raising.known import load_operations
 from planish.raising.nests import raise_kernel
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Loops, Raised, walk_steps
 from planish.raising.tdl.constants import specialise_all
-from planish.raising.tdl.reader import load_tactics
 
 FORMS: Mapping[str, Callable[..., str]] = {
     "mlir": emit_mlir, "numpy": emit_numpy, "einsum": emit_einsum, "cblas": emit_cblas, "json": emit_json,
@@ -92,7 +93,7 @@ def raise_file(
 
 def raise_kernels(file: CFile, options: Options) -> tuple[Raised, ...]:
     """The nests of a file as operations; PlanishError E0845 where there is no nest."""
-    operations = [x.operation for x in load_tactics()]
+    operations = load_operations(Cache())
     functions = [x for x in file.functions if options.function in (None, x.name)]
     out = [x for f in functions for x in _raise_function(f, operations, options)]
     if not out:
@@ -100,7 +101,7 @@ def raise_kernels(file: CFile, options: Options) -> tuple[Raised, ...]:
     return tuple(out)
 
 
-def _raise_function(function: CFunction, operations: list[Operation], options: Options) -> list[Raised]:
+def _raise_function(function: CFunction, operations: Sequence[Operation], options: Options) -> list[Raised]:
     """The nests of a function, named like it, with a number where there are several."""
     out = []
     for region in function.regions:

@@ -17,14 +17,13 @@ True
 
 from __future__ import annotations
 
-import importlib
-import io
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from typing import ParamSpec
 
 from planish.core.cache import Cache, key
+from planish.core.pickles import read_pickle
 from planish.core.stamp import stamp_program
 from planish.core.telling import Tell, keep_quiet
 from planish.isa.instruction import Catalogue, Instruction
@@ -61,8 +60,8 @@ class Maker:
         what = [self._describe(x) for x in (*arguments, *sorted(named.items()))]
         address = key("kernel", stamp_program(), make.__module__, make.__qualname__, *what)
         content = None if self.anew else self.cache.get(address)
-        known = None if content is None else _read(content)
-        if known is not None:
+        known = None if content is None else read_pickle(content, _PLACES)
+        if isinstance(known, Instruction):
             self.found, self.kept = self.found + 1, self.kept + 1
             return known
         kernel = make(*arguments, **named)
@@ -80,23 +79,3 @@ class Maker:
             # The catalogue is held, so that no other one gets its identity.
             known = self._stamps[id(argument)] = (argument, key(seen, argument.memories))
         return known[1]
-
-
-def _read(content: bytes) -> Instruction | None:
-    """The kernel that was kept; None where it cannot be read, and has to be made again."""
-    try:
-        found = _Reader(io.BytesIO(content)).load()
-    except Exception:  # Whatever is wrong with what lies there, it is not worth more than making it again.
-        return None
-    return found if isinstance(found, Instruction) else None
-
-
-class _Reader(pickle.Unpickler):
-    """Reads nothing but what kernels consist of: an entry that somebody else has put there runs no code."""
-
-    def find_class(self, module: str, name: str) -> object:
-        """The dataclass of kernels that has the name; pickle.UnpicklingError for anything else."""
-        found = getattr(importlib.import_module(module), name) if module.startswith(_PLACES) else None
-        if not (isinstance(found, type) and is_dataclass(found) and found.__module__ == module):
-            raise pickle.UnpicklingError(f"{module}.{name} is no part of a kernel")
-        return found

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import islpy as isl
 
+from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.nest import Kernel
 from planish.ir.types import F32, F64, Floats
@@ -23,10 +24,10 @@ from planish.library.maker import Maker
 from planish.library.vectors import choose_vectors
 from planish.poly.affine import NotAffineError
 from planish.raising.algebra.rewrite import improve
+from planish.raising.known import load_operations
 from planish.raising.nests import raise_kernel
 from planish.raising.raised import Raised
 from planish.raising.tdl.constants import specialise_all
-from planish.raising.tdl.reader import load_tactics
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.target.machine import Target
 
@@ -56,7 +57,7 @@ def raise_version(
         return None, (Remark("raise-floats", "note", message, span),)
     try:
         choose_vectors(target, F64)
-        raised, remarks = improve_nest(kernel, scratch, target, fp, typical)
+        raised, remarks = improve_nest(kernel, scratch, target, fp, typical, cache=maker.cache)
         kept = [x.name for x in raised.locals if x.name in scratch]
         lowered = lower_raised(raised, target, maker, kept, threads)
     except NotAffineError as error:
@@ -79,10 +80,11 @@ def raise_version(
 
 def improve_nest(
     kernel: Kernel, scratch: Collection[str], target: Target, fp: Floats, typical: Mapping[str, int] | None = None,
-    *, fuse: bool = True,
+    *, fuse: bool = True, cache: Cache | None = None,
 ) -> tuple[Raised, tuple[Remark, ...]]:  # fmt: skip
-    """The operations of a kernel, improved for a target as by `improve`; raises NotAffineError."""
-    operations = specialise_all([x.operation for x in load_tactics()], kernel)
+    """The operations of a kernel, improved for a target as by `improve`; raises NotAffineError. What operations
+    are compared by is kept in a `cache`."""
+    operations = specialise_all(load_operations(cache), kernel)
     raised = raise_kernel(kernel, operations, reassociate=fp == "reassociate")
     own = tuple(x for x in raised.kernel.arrays if x.name in scratch and None not in x.shape)
     if own:

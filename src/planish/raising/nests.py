@@ -12,16 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
-from planish.ir.nest import Alloc, Array, Assign, Block, If, Kernel, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import flatten, walk
-from planish.poly.affine import NotAffineError
-from planish.poly.agreement import Pattern
 from planish.raising.comparison import compare
+from planish.raising.known import nest_for, prepare
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Loops, Raised, Step
-from planish.raising.recognise import pattern_for, prepare, recognise_prepared, used_arrays
+from planish.raising.recognise import recognise_prepared, used_arrays
 
 
 def raise_kernel(kernel: Kernel, operations: Sequence[Operation], *, reassociate: bool = True) -> Raised:
@@ -67,7 +65,7 @@ def _runs(
 ) -> Iterator[tuple[int, int, Apply]]:
     """Statements from one to another that are written as a definition is, the first that fits; none is in two."""
     body = kernel.body.body
-    known = [(x, found) for x in operations if (found := _definition(x, reassociate)) is not None]
+    known = [(x, found) for x in operations if (found := nest_for(x, reassociate)) is not None]
     start = 0
     while start < len(body):
         for operation, definition in known:
@@ -84,19 +82,6 @@ def _runs(
                     start = end - 1
                     break
         start += 1
-
-
-@lru_cache(maxsize=512)
-def _definition(operation: Operation, reassociate: bool) -> Kernel | None:
-    """The definition in the form in which kernels are compared with it; None where it is one value without tests, which
-    is recognised however it is written."""
-    tests = any(isinstance(x, If) for x in walk(operation.definition.body))
-    if isinstance(pattern_for(operation), Pattern) and not tests:
-        return None
-    try:
-        return prepare(operation.definition, reassociate)
-    except NotAffineError:
-        return None
 
 
 def _count(body: Sequence[Stmt]) -> int:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import count
 from typing import assert_never
 
@@ -27,20 +26,18 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, R
 from planish.ir.polynomial import normal
 from planish.ir.traverse import expressions, loads, map_block, map_exprs, substitute, variables, walk
 from planish.ir.types import F64, INDEX, Type
-from planish.poly.affine import NotAffineError
-from planish.poly.agreement import Match, Pattern, agree, pattern_of
-from planish.poly.chain import Chain, arrange, normal_form, order_groups, reads
+from planish.poly.agreement import Match, Pattern, agree
+from planish.poly.chain import Chain, arrange, order_groups, reads
 from planish.poly.flow import Distribution, distribute
 from planish.poly.form import Form, form_of
 from planish.poly.hoist import hoist
 from planish.poly.operands import MismatchError, Operand
 from planish.poly.products import NoFormError
 from planish.poly.scop import Scop, extract_scop
-from planish.poly.system import Equations, agree_systems, equations_of, kinds_of, system_of
-from planish.poly.tidy import tidy
-from planish.poly.updates import find_updates
+from planish.poly.system import Equations, agree_systems, kinds_of, system_of
 from planish.poly.widen import widen
 from planish.raising.contraction import contraction_of
+from planish.raising.known import pattern_for, prepare
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, View, walk_steps
 
@@ -98,11 +95,6 @@ def recognise(kernel: Kernel, operations: Sequence[Operation], *, reassociate: b
 
     Raises NotAffineError where the kernel is not a static control part."""
     return recognise_prepared(prepare(kernel, reassociate), operations, reassociate)
-
-
-def prepare(kernel: Kernel, reassociate: bool) -> Kernel:
-    """A kernel in the form in which it is looked at; raises NotAffineError where it is not a static control part."""
-    return find_updates(tidy(kernel)) if reassociate else tidy(kernel)
 
 
 def recognise_prepared(kernel: Kernel, operations: Sequence[Operation], reassociate: bool, first: int = 0) -> Raised:
@@ -287,18 +279,6 @@ def _note(run: Group, level: int, reason: str, search: _Search) -> None:
     for number in run if len(run) == 1 or level > 2 else ():
         if number not in search.reasons or search.reasons[number][0] < level:
             search.reasons[number] = (level, reason)
-
-
-@lru_cache(maxsize=512)
-def pattern_for(operation: Operation) -> Pattern | Equations | str:
-    """The definition in its normal form, or as equations where it has none; why it has neither."""
-    try:
-        return pattern_of(operation.definition, normal_form(operation.definition))
-    except (NoFormError, NotAffineError):
-        try:
-            return equations_of(operation.definition)
-        except (NoFormError, NotAffineError) as error:
-            return str(error)
 
 
 def _check_types(operation: Operation, match: Match, kind: Type, scop: Scop) -> None:

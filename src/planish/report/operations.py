@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from planish.core.cache import Cache
 from planish.core.diagnostic import Remark
 from planish.core.span import Source
 from planish.frontend.c.unit import CFunction
@@ -63,7 +64,7 @@ def describe_operations(
 ) -> tuple[Remark, ...]:
     """A remark on each operation and each nest without a name, and on what algebra did with them or left."""
     try:
-        raised, remarks = improve_nest(kernel, scratch, target, fp, typical)
+        raised, remarks = improve_nest(kernel, scratch, target, fp, typical, cache=Cache())
     except NotAffineError as error:
         return (Remark("raise", "refused", f"no operations: {error.reason}", kernel.span),)
     arrays = {x.name: x for x in (*raised.kernel.arrays, *raised.locals, *(x.array for x in raised.reshapes))}

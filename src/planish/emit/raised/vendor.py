@@ -18,6 +18,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from planish.core.cache import Cache
 from planish.emit.raised.cblas_text import emit_callers
 from planish.emit.raised.interface import WORDS, Interface
 from planish.emit.replacement import Replacement, call_instead, name_of
@@ -40,7 +41,7 @@ def replace_by_calls(
     names to avoid; `typical` are sizes at which costs are compared. Sums are made in any order. Raises NotAffineError,
     NoExtentError and PlanishError.
     """
-    improved, _ = improve_nest(region.kernel, region.scratch, target, "reassociate", typical, fuse=False)
+    improved, _ = improve_nest(region.kernel, region.scratch, target, "reassociate", typical, fuse=False, cache=Cache())
     raised = _with_scratch(improved, region)
     name = name_of(region)
     made = emit_callers(raised, name, interface, reserved)

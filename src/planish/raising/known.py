@@ -1,0 +1,111 @@
+"""What operations are compared by: made once, and kept for the processes that come after.
+
+>>> import tempfile
+>>> from planish.core.cache import Cache
+>>> cache = Cache(tempfile.mkdtemp())
+>>> gemv = next(x for x in load_operations(cache) if x.name == "gemv")
+>>> isinstance(pattern_for(gemv), Pattern), cache.info().entries
+(True, 1)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from planish.core.cache import Cache, key
+from planish.core.stamp import stamp_program
+from planish.ir.nest import If, Kernel
+from planish.ir.traverse import walk
+from planish.poly.affine import NotAffineError
+from planish.poly.agreement import Pattern, pattern_of
+from planish.poly.chain import normal_form
+from planish.poly.pickles import read_sets, write_sets
+from planish.poly.products import NoFormError
+from planish.poly.system import Equations, equations_of
+from planish.poly.tidy import tidy
+from planish.poly.updates import find_updates
+from planish.raising.operation import Operation
+from planish.raising.tdl.reader import load_tactics
+
+_PLACES = ("planish.core.", "planish.ir.", "planish.poly.", "planish.raising.")
+"""Where the classes are of which an operation and its means consist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a definition is compared by: its normal form, or equations where it has none, or why it has neither; and the
+    nest itself, in the form in which kernels are looked at, unless the normal form says all."""
+
+    pattern: Pattern | Equations | str
+    nest: Kernel | None
+
+
+_READ: dict[Operation, Means] = {}
+"""Those that another process has made. What they are is determined by the operation, so whoever asks gets the same."""
+
+
+def load_operations(cache: Cache | None) -> tuple[Operation, ...]:
+    """The operations of the tactics that come with Planish, in their order; with a cache, what they are compared by is
+    read from there, or put there."""
+    return _load(cache.root) if cache is not None else tuple(x.operation for x in load_tactics())
+
+
+@lru_cache(maxsize=4)
+def _load(root: Path) -> tuple[Operation, ...]:
+    cache, address = Cache(root), key("operations", stamp_program())
+    content = cache.get(address)
+    known = None if content is None else read_sets(content, _PLACES)
+    if not isinstance(known, dict):
+        known = {x.operation: means_of(x.operation) for x in load_tactics()}
+        cache.put(address, write_sets(known))
+    _READ.update(known)
+    return tuple(known)
+
+
+def means_of(operation: Operation) -> Means:
+    """What an operation is compared by, where sums may be done in any order."""
+    return _READ.get(operation) or _make(operation)
+
+
+def pattern_for(operation: Operation) -> Pattern | Equations | str:
+    """The definition in its normal form, or as equations where it has none; why it has neither."""
+    return means_of(operation).pattern
+
+
+def nest_for(operation: Operation, reassociate: bool) -> Kernel | None:
+    """The definition in the form in which kernels are looked at; None where it is one value without tests, which is
+    recognised however it is written."""
+    means = means_of(operation)
+    return means.nest if reassociate or means.nest is None else _prepared(operation, False)
+
+
+def prepare(kernel: Kernel, reassociate: bool) -> Kernel:
+    """A kernel in the form in which it is looked at; raises NotAffineError where it is not a static control part."""
+    return find_updates(tidy(kernel)) if reassociate else tidy(kernel)
+
+
+@lru_cache(maxsize=512)
+def _make(operation: Operation) -> Means:
+    pattern = _make_pattern(operation.definition)
+    tests = any(isinstance(x, If) for x in walk(operation.definition.body))
+    return Means(pattern, None if isinstance(pattern, Pattern) and not tests else _prepared(operation, True))
+
+
+def _make_pattern(definition: Kernel) -> Pattern | Equations | str:
+    try:
+        return pattern_of(definition, normal_form(definition))
+    except (NoFormError, NotAffineError):
+        try:
+            return equations_of(definition)
+        except (NoFormError, NotAffineError) as error:
+            return str(error)
+
+
+@lru_cache(maxsize=512)
+def _prepared(operation: Operation, reassociate: bool) -> Kernel | None:
+    try:
+        return prepare(operation.definition, reassociate)
+    except NotAffineError:
+        return None
