@@ -156,13 +156,14 @@ def _select_timed(
     cases: Sequence[Case], clock: Case, bench: Workbench, remarks: list[Remark], span: Span | None,
 ) -> Selection:  # fmt: skip
     fast = ("-ffast-math",) if bench.floats == "reassociate" else ()
-    contestants = [("original", _compile(original, signature, bench, bench.shared_flags))]
+    # Versions are called by the words of their strategies, one of which is "original": these names are none of them.
+    contestants = [("source file", _compile(original, signature, bench, bench.shared_flags))]
     if fast:
-        contestants.append(("original-fast", _compile(original, signature, bench, (*bench.shared_flags, *fast))))
+        contestants.append(("source file, fast", _compile(original, signature, bench, (*bench.shared_flags, *fast))))
     timings, good = _race(contestants, good, signature, clock, bench, remarks, span)
     if not good:
         return Selection(None, None, None, None, (), tuple(remarks))
-    before = min((t for n, t in timings.items() if n.startswith("original")), key=lambda t: t.median)
+    before = min((timings[name] for name, _ in contestants), key=lambda t: t.median)
     label = choose_fastest({v.label: timings[v.label].median for v, _, _ in good}, before.median)
     if label is None:
         best = min(timings[v.label].median for v, _, _ in good)

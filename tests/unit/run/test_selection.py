@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,11 @@ def test_a_faster_one_does(tmp_path: Path) -> None:
     assert chosen.version is RIGHT
     assert chosen.before is not None and chosen.after is not None
     assert chosen.after.median < chosen.before.median
+
+
+def test_a_version_may_have_any_name(tmp_path: Path) -> None:
+    chosen = pick(tmp_path, [SLOW, replace(RIGHT, label="original")], CLOCK, floats="reassociate", text=SLOW.text)
+    assert chosen.version is not None and chosen.version.text == RIGHT.text
 
 
 def test_without_any_case_nothing_is_verified(tmp_path: Path) -> None:

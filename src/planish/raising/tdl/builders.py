@@ -13,7 +13,7 @@
 >>> [step.operation.name for step in made.steps]
 ['transpose', 'reshape', 'reshape', 'matmul', 'reshape', 'transpose']
 >>> [x.name for x in made.locals]
-['C_1', 'D', 'E', 'D_1']
+['C_2', 'D', 'E', 'D_2']
 """
 
 from __future__ import annotations

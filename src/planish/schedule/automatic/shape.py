@@ -64,9 +64,9 @@ def shape_band(node: isl.ScheduleNode, band: Band, choice: Choice, order: StripO
         node = _climb(full, node.get_tree_depth())
         others = _insert_lanes(node.get_child(1 - place).get_child(0), values, sorted(jam), choice)
         node = _climb(others, node.get_tree_depth())
-        outer = [_floor(values[m], jam[m]) if m in jam else values[m] for m in inner]
+        outer = [floor_of(values[m], jam[m]) if m in jam else values[m] for m in inner]
         node = node.insert_partial_schedule(_join(outer)).band_set_permutable(1)
-    tiles = [_floor(values[m], t) for m, t in enumerate(choice.tiles) if t]
+    tiles = [floor_of(values[m], t) for m, t in enumerate(choice.tiles) if t]
     if tiles:
         node = node.insert_partial_schedule(_join(tiles)).band_set_permutable(1)
     return node
@@ -122,7 +122,7 @@ def _insert_strip(node: isl.ScheduleNode, values: list[isl.UnionPwAff], choice: 
     return node.insert_mark(isl.Id("registers"))
 
 
-def _floor(value: isl.UnionPwAff, size: int) -> isl.UnionPwAff:
+def floor_of(value: isl.UnionPwAff, size: int) -> isl.UnionPwAff:
     """The start of the tile of `size` that a value lies in."""
     by = isl.Val.int_from_si(value.get_ctx(), size)
     return value.scale_down_val(by).floor().scale_val(by)

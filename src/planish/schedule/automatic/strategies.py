@@ -1,7 +1,7 @@
 """Legal orders to choose from: the original one, and isl's scheduler under several fusion strategies.
 
 >>> [s.name for s in STRATEGIES]
-['fused', 'apart', 'distributed', 'original']
+['fused', 'apart', 'distributed', 'blocks', 'original']
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import islpy as isl
 from planish.poly.budget import budget
 from planish.poly.dependence import Dependences
 from planish.poly.scop import Scop
+from planish.schedule.automatic.blocks import block_passes
 from planish.schedule.automatic.restructure import distribute, merge_bands
 
 OPERATION_LIMIT = 5_000_000
@@ -23,9 +24,10 @@ OPERATION_LIMIT = 5_000_000
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """How statements are put into common loops: `fused` maximally, `apart` by component, `distributed` as
-    written but with every loop cut where it may be, `original` as written."""
+    written but with every loop cut where it may be, `blocks` as that, but with the nests that go through one array
+    doing so together, `original` as written."""
 
-    name: Literal["fused", "apart", "distributed", "original"]
+    name: Literal["fused", "apart", "distributed", "blocks", "original"]
     describe: str
 
 
@@ -33,6 +35,7 @@ STRATEGIES = (
     Strategy("fused", "statements share loops where dependences allow it"),
     Strategy("apart", "strongly connected statements only share loops"),
     Strategy("distributed", "the loops as they were written, one nest for each statement where that is legal"),
+    Strategy("blocks", "nests that go through one array take some of its rows each, before the next rows"),
     Strategy("original", "the loops as they were written"),
 )
 
@@ -45,6 +48,8 @@ def compute_schedule(
         return merge_bands(scop.schedule, order)
     if strategy.name == "distributed":
         return merge_bands(distribute(scop.schedule, order), order)
+    if strategy.name == "blocks":
+        return block_passes(scop, dependences, merge_bands(distribute(scop.schedule, order), order))
     context = scop.context.get_ctx()
     context.set_schedule_serialize_sccs(1 if strategy.name == "apart" else 0)
     context.set_schedule_maximize_band_depth(1)
