@@ -38,16 +38,18 @@ Run = tuple[int, tuple[int, ...]]
 rows."""
 
 
-def block_passes(scop: Scop, dependences: Dependences, schedule: isl.Schedule) -> isl.Schedule:
-    """The schedule with a loop over blocks of rows around nests that go through one array, wherever that is legal."""
+def block_passes(scop: Scop, dependences: Dependences, schedule: isl.Schedule) -> isl.Schedule | None:
+    """The schedule with a loop over blocks of rows around nests that go through one array, wherever that is legal; None
+    where there are no such nests."""
+    blocked = False
     for path in find_paths(schedule.get_root(), lambda x: kind_of(x) in SEQUENCES):
         # Paths to the deeper ones come first, so that a change leaves those that follow in place.
         node = find_node(schedule, path)
         for first, members in reversed(find_runs([_rows(scop, dependences, x) for x in _parts(node)])):
             changed = _block(find_node(schedule, path), first, members)
             if find_violation(schedule_map(changed), dependences.order) is None:
-                schedule = changed
-    return schedule
+                schedule, blocked = changed, True
+    return schedule if blocked else None
 
 
 def find_runs(parts: Sequence[Mapping[str, int]]) -> list[Run]:

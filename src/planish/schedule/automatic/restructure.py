@@ -18,11 +18,13 @@ from planish.poly.trees import SEQUENCES, Kind, Path, find_node, find_paths, has
 from planish.schedule.automatic.band import same_time
 
 
-def distribute(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule:
-    """Every loop around a sequence with loops in it becomes one loop for each part, wherever that is legal."""
+def distribute(schedule: isl.Schedule, order: isl.UnionMap, fully: bool = False) -> isl.Schedule:
+    """Every loop around a sequence with loops in it (`fully`: around any) becomes one loop for each part, wherever that
+    is legal."""
     tried: set[Path] = set()
+    wanted = _is_around_parts if fully else _is_distributable
     while True:
-        left = [p for p in find_paths(schedule.get_root(), _is_distributable) if p not in tried]
+        left = [p for p in find_paths(schedule.get_root(), wanted) if p not in tried]
         if not left:
             return schedule
         tried.add(left[0])
@@ -32,11 +34,12 @@ def distribute(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule:
             tried = {p for p in tried if p != left[0]}
 
 
+def _is_around_parts(node: isl.ScheduleNode) -> bool:
+    return kind_of(node) == Kind.band and kind_of(node.get_child(0)) in SEQUENCES
+
+
 def _is_distributable(node: isl.ScheduleNode) -> bool:
-    if kind_of(node) != Kind.band or kind_of(node.get_child(0)) not in SEQUENCES:
-        return False
-    parts = node.get_child(0)
-    return any(has_band(parts.get_child(i)) for i in range(parts.n_children()))
+    return _is_around_parts(node) and has_band(node.get_child(0))
 
 
 def _sink(node: isl.ScheduleNode) -> isl.ScheduleNode:

@@ -49,7 +49,9 @@ def compute_schedule(
     if strategy.name == "distributed":
         return merge_bands(distribute(scop.schedule, order), order)
     if strategy.name == "blocks":
-        return block_passes(scop, dependences, merge_bands(distribute(scop.schedule, order), order))
+        ways = (merge_bands(distribute(scop.schedule, order, fully), order) for fully in (False, True))
+        blocked = (block_passes(scop, dependences, way) for way in ways)
+        return next((x for x in blocked if x is not None), None)
     context = scop.context.get_ctx()
     context.set_schedule_serialize_sccs(1 if strategy.name == "apart" else 0)
     context.set_schedule_maximize_band_depth(1)
