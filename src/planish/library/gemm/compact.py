@@ -14,10 +14,10 @@ from __future__ import annotations
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.gemm.blocked import FEWEST_ROWS, Blocking, choose_blocking
 from planish.library.gemm.edges import count_family
-from planish.library.gemm.microkernel import Tile, choose_tile
+from planish.library.gemm.microkernel import Layout, Tile, choose_tile
 from planish.library.gemm.operands import Op, Operands
 from planish.library.gemm.transposed import make_transposed_products
-from planish.library.gemm.whole import Variant, make_products, make_tiles
+from planish.library.gemm.whole import SMALL, Variant, list_layouts, make_products, make_tiles, wide_blocks
 from planish.library.maker import Maker
 from planish.library.vectors import Vectors
 from planish.target.machine import Target
@@ -52,15 +52,21 @@ def choose_few_blocks(vectors: Vectors, target: Target) -> Blocking:
 
 
 def make_compact(
-    name: str, vectors: Vectors, target: Target, op: Op = "nn", maker: Maker | None = None
+    name: str, vectors: Vectors, target: Target, op: Op = "nn", maker: Maker | None = None, repeated: bool = False
 ) -> tuple[Instruction, list[Instruction]]:
-    """The kernel that adds a product of any size to C, and all that it calls, with itself."""
+    """The kernel that adds a product of any size to C, and all that it calls, with itself. `repeated`: there are many
+    products, so that they may be small; those are summed where A and B lie, if these do not lie transposed."""
     blocking, maker = choose_few_blocks(vectors, target), maker or Maker()
-    made = make_tiles([blocking.tile(vectors, "rows", first) for first in ADDS], blocking, maker)
+    near = repeated and op == "nn" and "plain" in list_layouts(vectors)
+    layouts: tuple[Layout, ...] = ("rows", "plain") if near else ("rows",)
+    made = make_tiles([blocking.tile(vectors, x, first) for x in layouts for first in ADDS], blocking, maker)
     own, tiles = Operands(op).name(name), Catalogue().with_instructions(made)
-    packed = (Variant("packed", "", blocking, True),)
+    variants: tuple[Variant, ...] = (Variant("packed", "", blocking, True),)
+    if near:
+        small = Variant("plain", f"m * n * k <= {SMALL}", wide_blocks(vectors, blocking))
+        own, variants = f"{own}_near", (small, *variants)
     if op == "nn":
-        made += make_products(own, vectors, packed, tiles, maker, ADDS)
+        made += make_products(own, vectors, variants, tiles, maker, ADDS)
     else:
-        made += make_transposed_products(own, vectors, packed, tiles, op, maker, ADDS)
+        made += make_transposed_products(own, vectors, variants, tiles, op, maker, ADDS)
     return made[-1], made

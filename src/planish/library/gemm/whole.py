@@ -76,10 +76,10 @@ def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
     packed = Variant("packed", "", blocking, True)
     if "plain" not in list_layouts(vectors):
         return in_depths(packed, vectors)
-    wide = _wide(vectors, blocking)
+    wide = wide_blocks(vectors, blocking)
     thin, small = replace(wide, depth=THIN_DEPTH), f"m * n * k <= {SMALL}"
     rows, width = blocking.rows, blocking.vectors * vectors.lanes
-    flat, line = (_wide(vectors, _flat(vectors, blocking, most)) for most in (FLAT_ROWS, LINE_ROWS))
+    flat, line = (wide_blocks(vectors, _flat(vectors, blocking, most)) for most in (FLAT_ROWS, LINE_ROWS))
     flat_width = flat.vectors * vectors.lanes
     large = f"n * k > {LARGE}"
     out = [
@@ -124,7 +124,7 @@ def join(variant: Variant, condition: str) -> Variant:
     return replace(variant, condition=" && ".join(filter(None, (variant.condition, condition))))
 
 
-def _wide(vectors: Vectors, blocking: Blocking) -> Blocking:
+def wide_blocks(vectors: Vectors, blocking: Blocking) -> Blocking:
     """A blocking whose columns hardly ever end: nothing is copied that would have to fit a cache."""
     width = blocking.vectors * vectors.lanes
     return replace(blocking, columns=MOST_COLUMNS // width * width)

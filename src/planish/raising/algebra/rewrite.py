@@ -16,6 +16,7 @@ from planish.ir.expr import Compare, index
 from planish.ir.traverse import variables
 from planish.ir.types import Floats
 from planish.raising.algebra.chain import order_chains
+from planish.raising.algebra.columns import use_columns
 from planish.raising.algebra.common import share_products
 from planish.raising.algebra.contraction import use_matrices
 from planish.raising.algebra.cost import Model, sample
@@ -33,7 +34,7 @@ Rule = Callable[[Facts, Setting], Change]
 
 _RULES: tuple[Rule, ...] = (
     remove_dead, merge_starts, simplify_numbers, share_products, forward_copies, store_directly, order_chains,
-    use_symmetry, use_matrices, fuse_epilogues,
+    use_symmetry, use_matrices, use_columns, fuse_epilogues,
 )  # fmt: skip
 """In the order in which they are tried; after a change the first one is tried again."""
 
