@@ -5,56 +5,91 @@
 >>> text = "kernel thin(n, s; X: f64[n * s], Y: f64[n]) { for i in 0 .. n { Y[i] = X[s * i] } }"
 >>> thin = Operation("thin", parse_kernel(text))
 >>> kernel = parse_kernel("kernel k(m; A: f64[3 * m], B: f64[m]) { for i in 0 .. m { B[i] = A[3 * i] } }")
->>> for found in specialise(thin, kernel):
-...     print(print_stmt(found.definition.body.body[0].body.body[0]))
-Y[i] = X[i]
-Y[i] = X[3 * i]
+>>> [print_stmt(found.definition.body.body[0].body.body[0]) for found in specialise(thin, kernel)]
+['Y[i] = X[3 * i]']
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice, product
+from itertools import combinations, islice
+from math import gcd
 
 from planish.ir.expr import Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Reduce
-from planish.ir.polynomial import names, normal, place, polynomial
+from planish.ir.polynomial import Monomial, names, normal, place, polynomial
 from planish.ir.simplify import simplify
 from planish.ir.traverse import (
     expressions,
+    loads,
     map_block,
     map_expr,
     map_exprs,
     substitute,
     substitute_block,
+    variables,
     walk,
     walk_expr,
 )
 from planish.ir.types import BOOL, INDEX
 from planish.raising.operation import Operation
 
-_MOST = 4
-"""How many numbers for an operation's constants are tried in a kernel where nobody asked for it."""
+_MOST = 8
+"""How many choices of numbers for an operation's constants are tried in a kernel where nobody asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How a subscript moves: with what the statement stores to (`place`), with what it sums over (`inside`), each by so
+    many elements or by a constant's name (0: not at all), and from where on (`start`)."""
+
+    place: int | str
+    inside: int | str
+    start: int | str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The constants in it."""
+        return tuple(x for x in (self.place, self.inside, self.start) if isinstance(x, str))
+
+    def numbers(self, seen: Window) -> dict[str, int] | None:
+        """What its constants are if it is another window; None where it cannot be."""
+        found: dict[str, int] = {}
+        for wanted, number in ((self.place, seen.place), (self.inside, seen.inside)):
+            assert isinstance(number, int)
+            if isinstance(wanted, str) and number:
+                found[wanted] = number
+            elif wanted != number:
+                return None
+        if isinstance(self.start, str):
+            assert isinstance(seen.start, int)
+            found[self.start] = max(0, -seen.start)
+        return found
 
 
 def specialise(operation: Operation, kernel: Kernel) -> Iterator[Operation]:
-    """The operation with a number for each constant in its subscripts, of those in the kernel's; itself without any."""
-    factors, offsets = _constants(operation)
-    if not factors and not offsets:
+    """The operation with a number for each constant in its subscripts, as the windows of the kernel have them; itself
+    without any."""
+    if not any(_constants(operation)):
         yield operation
         return
-    steps, distances = _offered(kernel)
-    choices = [sorted(steps | {1})] * len(factors) + [sorted(distances | {0})] * len(offsets)
-    for chosen in product(*choices):
-        yield with_constants(operation, dict(zip((*factors, *offsets), chosen, strict=True)))
+    tried: list[dict[str, int]] = []
+    wanted = [x for access in _windows(operation.definition, named=True) for x in access if x.names]
+    for access in _windows(kernel):
+        for chosen in combinations(access, len(wanted)):
+            numbers = [x.numbers(y) for x, y in zip(wanted, chosen, strict=True)]
+            values = {name: value for x in numbers if x is not None for name, value in x.items()}
+            if None not in numbers and values not in tried:
+                tried.append(values)
+                yield with_constants(operation, values)
 
 
 def specialise_all(operations: Sequence[Operation], kernel: Kernel) -> list[Operation]:
     """The operations with numbers for their constants; those that have some only where a kernel has a subscript in
     which two iterators move, as in a window."""
-    window = _has_window(kernel)
+    window = any(x.place and x.inside for access in _windows(kernel) for x in access)
     out: list[Operation] = []
     for operation in operations:
         if not any(_constants(operation)):
@@ -69,12 +104,47 @@ def _constants(operation: Operation) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return constants_in(operation.definition)
 
 
-def _has_window(kernel: Kernel) -> bool:
+def _windows(kernel: Kernel, named: bool = False) -> list[tuple[Window, ...]]:
+    """The windows of each access, the slowest dimension first; `named`: those of a definition, which has constants."""
+    names = frozenset(x for part in constants_in(kernel) for x in part) if named else frozenset()
     iterators = {x.var for x in walk(kernel.body) if isinstance(x, For)}
-    return any(
-        sum(any(isinstance(x, Var) and x.name in iterators for x in monomial) for monomial in polynomial(subscript)) > 1
-        for subscript in _subscripts(kernel.body)
-    )
+    stores = [x for x in walk(kernel.body) if isinstance(x, Assign | Reduce)]
+    anywhere = {name for x in stores for e in x.index for name in variables(e)}
+    out: list[tuple[Window, ...]] = []
+    for stmt in walk(kernel.body):
+        if isinstance(stmt, Assign | Reduce):
+            # What is summed in a scalar is stored to an array later.
+            stored = {x for e in stmt.index for x in variables(e)} or anywhere
+            for access in [x.index for e in expressions(stmt) for x in loads(e)]:
+                found = [y for x in access for y in _windows_of(x, iterators, stored, names)]
+                out.append(tuple(found))
+    return list(dict.fromkeys(out))
+
+
+def _windows_of(
+    subscript: Expr, iterators: Collection[str], stored: Collection[str], constants: Collection[str]
+) -> Iterator[Window]:
+    """The windows of a subscript: one for each extent by which iterators are multiplied, as where it is linear."""
+    moves: dict[Monomial, tuple[list[int | str], list[int | str]]] = {}
+    starts: dict[Monomial, int | str] = {}
+    for monomial, factor in polynomial(subscript).items():
+        named = [x.name for x in monomial if isinstance(x, Var)]
+        constant = next((x for x in named if x in constants), None)
+        moving = [x for x in named if x in iterators]
+        rest = tuple(x for x in monomial if not (isinstance(x, Var) and x.name in {*moving, constant}))
+        if moving:
+            place, inside = moves.setdefault(rest, ([], []))
+            (place if {*moving} & {*stored} else inside).append(abs(factor) if constant is None else constant)
+        else:
+            starts[rest] = factor if constant is None else constant
+    for rest, (place, inside) in moves.items():
+        yield Window(_common(place), _common(inside), starts.get(rest, 0))
+
+
+def _common(steps: Sequence[int | str]) -> int | str:
+    """By how much several iterators move together, as those of tiles do."""
+    named = next((x for x in steps if isinstance(x, str)), None)
+    return gcd(*(x for x in steps if isinstance(x, int))) if named is None else named
 
 
 def with_constants(operation: Operation, values: Mapping[str, int]) -> Operation:
@@ -125,20 +195,6 @@ def constants_in(kernel: Kernel) -> tuple[tuple[str, ...], tuple[str, ...]]:
                 if name in kernel.sizes and name not in bounds | extents:
                     (factors if moves else offsets)[name] = None
     return tuple(factors), tuple(x for x in offsets if x not in factors)
-
-
-def _offered(kernel: Kernel) -> tuple[set[int], set[int]]:
-    """The numbers that multiply an iterator in a subscript, and those that are added."""
-    iterators = {x.var for x in walk(kernel.body) if isinstance(x, For)}
-    steps: set[int] = set()
-    distances: set[int] = set()
-    for subscript in _subscripts(kernel.body):
-        for monomial, factor in polynomial(subscript).items():
-            if monomial == ():
-                distances.add(abs(factor))
-            elif any(isinstance(x, Var) and x.name in iterators for x in monomial):
-                steps.add(abs(factor))
-    return steps, distances
 
 
 def _subscripts(body: Block) -> Iterator[Expr]:

@@ -1,4 +1,4 @@
-"""Convolutions become products of matrices: they compute the same in any layout, with strides, groups, parts of rows."""
+"""Convolutions become products of matrices: they compute the same in any layout, with strides, groups, gaps in rows."""
 
 from __future__ import annotations
 
