@@ -220,6 +220,24 @@ def agree(mine: Matrix, wanted: Matrix, depth: int) -> None:
     assert np.abs(mine - wanted).max(initial=0.0) <= 1e-14 * (depth + 4)
 
 
+CONV = """\
+void conv(int n, int f, int c, int h, int w, int v, int r, int s, double O[n][f][h][v],
+          double X[n][c][2 * h + r][w + s], double W[f][c][r][s])
+{
+    for (int b = 0; b < n; b++)
+        for (int o = 0; o < f; o++)
+            for (int y = 0; y < h; y++)
+                for (int x = 0; x < w; x++) {
+                    O[b][o][y][x] *= 0.5;
+                    for (int i = 0; i < c; i++)
+                        for (int p = 0; p < r; p++)
+                            for (int q = 0; q < s; q++)
+                                O[b][o][y][x] += X[b][i][2 * y + p][x + q] * W[o][i][p][q];
+                }
+}
+"""
+
+
 SIZES = [
     (0, 5, 4), (5, 0, 4), (5, 4, 0), (1, 1, 1), (7, 5, 3), (6, 32, 8), (13, 31, 33), (12, 64, 449), (3, 200, 17),
     (97, 193, 905), (2200, 33, 17), (50, 400, 950),
@@ -340,3 +358,23 @@ def test_sums_in_order_call_nothing(fp: str) -> None:
     kernel = region.kernel
     candidate, remarks = raise_version(kernel, prepare(kernel), (), NATIVE, fp, Maker())  # type: ignore[arg-type]
     assert candidate is None and [x.id for x in remarks] == ["raise-floats"]
+
+
+@pytest.mark.parametrize(
+    ("n", "f", "c", "h", "w", "gap"),
+    [(1, 1, 1, 1, 1, 0), (2, 3, 2, 5, 4, 0), (2, 7, 3, 33, 9, 0), (1, 70, 40, 3, 65, 0), (2, 5, 3, 9, 17, 3),
+     (0, 3, 2, 5, 4, 0), (2, 3, 0, 5, 4, 0), (2, 0, 2, 4, 4, 1)],
+)  # fmt: skip
+def test_a_convolution(
+    drop_in: Callable[[str], DropIn], n: int, f: int, c: int, h: int, w: int, gap: int
+) -> None:
+    made, (r, s) = drop_in(CONV), (3, 2)
+    assert "raise-gemm" in made.kinds and "algebra-columns" in made.kinds
+    x = fill(n + f, O=(n, f, h, w + gap), X=(n, c, 2 * h + r, w + s), W=(f, c, r, s))
+    wanted = x["O"].copy()
+    wanted[..., :w] *= 0.5
+    for p, q in np.ndindex(r, s):
+        seen = x["X"][:, :, p : p + 2 * h : 2, q : q + w]
+        wanted[..., :w] += np.einsum("nchw,fc->nfhw", seen, x["W"][:, :, p, q])
+    call(made, "conv", (n, f, c, h, w, w + gap, r, s, x["O"], x["X"], x["W"]))
+    agree(x["O"], wanted, c * r * s)

@@ -7,21 +7,23 @@
 >>> path = path_to(kernel.body, 3)
 >>> region(kernel, path[:2], Block(())).context
 Set("[n, i] -> {  : n >= 8 and 0 <= i < n }")
->>> [always(kernel, path, parse_expr(x)) for x in ("i <= n - 1", "i > 1", "i < 7")]
-[True, True, False]
+>>> [always(kernel, path, parse_expr(x)) for x in ("i <= n - 1", "i > 1", "i * n < n * n", "i * n <= n * n")]
+[True, True, False, True]
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
+from operator import and_
 
 import islpy as isl
 
-from planish.ir.expr import Compare, Expr, Unary, index, type_of
+from planish.ir.expr import Compare, Expr, Unary, Var, index, type_of
 from planish.ir.nest import Block, For, If, Kernel, Let
+from planish.ir.polynomial import Monomial, build, polynomial, sub
 from planish.ir.traverse import blocks_of, loads, substitute, substitute_block
 from planish.ir.types import INDEX
 from planish.poly.affine import NotAffineError, condition_set
@@ -100,7 +102,33 @@ def _follows(sizes: tuple[str, ...], assumptions: tuple[Expr, ...], condition: E
         known = isl.Set.from_params(_context(sizes, assumptions))
         return bool(known.is_subset(condition_set(condition, known.get_space())))
     except (NotAffineError, KeyError):
-        return False
+        divided = _divided(condition)
+        if divided is None:
+            return False
+        factor, rest = divided
+        return all(_follows(sizes, assumptions, x) for x in (Compare("ge", factor, index(0)), rest))
+
+
+def _divided(condition: Expr) -> tuple[Var, Expr] | None:
+    """A variable by which both sides of a condition are multiplied, and the condition without it, from which it follows
+    where the variable is not negative; None where there is none."""
+    match condition:
+        case Compare(op="ge" | "le" as op, left=left, right=right):
+            terms = polynomial(sub(left, right))
+        case _:
+            return None
+    shared = reduce(and_, ({x for x in monomial if isinstance(x, Var)} for monomial in terms)) if terms else set()
+    if not shared:
+        return None
+    factor = min(shared, key=lambda x: x.name)
+    rest = {_without(factor, monomial): times for monomial, times in terms.items()}
+    return factor, Compare(op, build(rest), index(0))
+
+
+def _without(factor: Expr, monomial: Monomial) -> Monomial:
+    """A product without one of its factors."""
+    place = monomial.index(factor)
+    return monomial[:place] + monomial[place + 1 :]
 
 
 @lru_cache(maxsize=1024)

@@ -50,9 +50,10 @@ from planish.raising.algebra.window import is_windowed
 from planish.raising.algebra.writing import Origin, whole_term, write_product
 from planish.raising.raised import Apply, Case, Choice, Raised, Repeat, Reshape, Step, View
 
-_UNKNOWN = 64
-"""What an extent may be that nothing is known of."""
+_UNKNOWN = 12
+"""What an extent is taken for of which nothing is known: channels and rows are longer, windows are shorter."""
 _MOST_ROWS = 32
+"""So many rows are enough for all of a tile's columns to be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ class _Rewrite:
         weights = self.local("weights", kept, self.product.extents, plan.kernel)
         factor = self.folded(weights, kept, (*batches, *self.groups(plan.features)))
         steps: tuple[Step, ...] = (self.row_by_row(factor),)
-        if plan.rows:
+        if plan.rows and self.count_rows() > 1:
             extent, whole = self.product.extents[plan.along], self.declared()
             alike = simplify(Compare("eq", normal(extent), normal(whole)))
             several = self.rows_together(factor, whole)
@@ -242,7 +243,7 @@ class _Rewrite:
         return self.around(at, (Repeat(var, index(0), total, count, steps),))
 
     def count_rows(self) -> int:
-        """As many rows as leave half of the second cache to other things, where their length is known."""
+        """As many rows as fill half of the second cache with what the window sees."""
         room = self.setting.model.target.cache(2).share // 2
         kernel, output = self.plan.kernel, self.product.output
         size = self.facts.type_of(self.product).size
