@@ -48,10 +48,12 @@ def find_command() -> tuple[str, ...]:
     return (str(script),) if script.exists() else (sys.executable, "-m", "planish")
 
 
-def time_build(file: Path, limit: float = 60.0, options: Sequence[str] = ()) -> Build:
-    """Builds one file in a process of its own with an empty cache; what runs longer than `limit` seconds is ended."""
+def time_build(file: Path, limit: float = 60.0, options: Sequence[str] = (), measured: bool = False) -> Build:
+    """Builds one file in a process of its own with an empty cache; what runs longer than `limit` seconds is ended.
+    `measured`: with the clock's time, as the default is."""
     with tempfile.TemporaryDirectory(prefix="planish-build-") as name:
-        command = (*find_command(), "build", str(file), "--no-measure", *options, "-o", str(Path(name) / "out"))
+        flags = (*([] if measured else ["--no-measure"]), *options)
+        command = (*find_command(), "build", str(file), *flags, "-o", str(Path(name) / "out"))
         finished = _run(command, Path(name) / "cache", limit)
     code = finished.code if finished.status == "ended" else 124
     said = (finished.stderr.strip() or finished.stdout.strip()) if code else ""

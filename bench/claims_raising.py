@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import tempfile
 import time
@@ -95,10 +96,14 @@ def examine_misses(quick: bool) -> Iterator[Claim | Note]:
 
 def examine_cost(quick: bool) -> Iterator[Claim | Note]:
     """The seconds to raise each kernel, and what they add to its build."""
-    costs = raising_cost.measure(POLYBENCH.files(SAMPLE_KERNELS if quick else ()))
+    files = POLYBENCH.files(SAMPLE_KERNELS if quick else ())
+    with tempfile.TemporaryDirectory(prefix="planish-raising-") as name:
+        first = raising_cost.raise_apart(files[0], Path(name))
+        costs = raising_cost.measure(files, Path(name))
     slowest = max(costs, key=lambda x: x.seconds)
-    yield Note(f"the slowest to raise is {slowest.file}; a process reads the tactics first")
-    yield at_most("raising.worst_seconds", slowest.seconds, 2)
+    yield Note(f"the first process on a machine also makes what operations are compared by: {first:.2f} s")
+    yield Note(f"the slowest to raise is {slowest.file}, in a process of its own")
+    yield at_most("raising.worst_seconds", max(slowest.seconds, first), 2)
     yield at_most("raising.share_of_build", raising_cost.share_of(costs), 0.12)
 
 
@@ -171,9 +176,10 @@ def race_drop_in(folder: Path) -> tuple[float, str]:
     with tempfile.TemporaryDirectory(prefix="planish-program-") as name:
         place = Path(name) / folder.name
         place.mkdir()
+        shutil.copy(folder.parent / "program.mk", name)
         for path in folder.iterdir():
             if path.is_file():
-                (place / path.name).write_bytes(path.read_bytes())
+                shutil.copy(path, place)
         made = subprocess.run(
             ["make", "compare", f"PLANISH={' '.join(find_command())}"], cwd=place, capture_output=True, text=True
         )

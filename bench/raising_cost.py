@@ -1,6 +1,6 @@
 """What raising costs: the seconds for each PolyBench kernel in a process of its own, and what that adds to its build.
 
-    python bench/raising_cost.py examples/polybench/gemm.c   # prints the seconds for this file, from nothing loaded
+    python bench/raising_cost.py examples/polybench/gemm.c   # prints the seconds for this file in a fresh process
 
 >>> round(share_of([Cost("a", 0.1, 2.0), Cost("b", 0.2, 4.0)]), 3)
 0.05
@@ -16,18 +16,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from build_time import find_command, time_build
+from build_time import time_build
 from progress import Progress
 from suite import read_source
 
+from planish.core.cache import Cache
 from planish.pipeline import Options, read_file
 from planish.poly.affine import NotAffineError
+from planish.raising.known import load_operations
 from planish.raising.nests import raise_kernel
 from planish.raising.tdl.constants import specialise_all
-from planish.raising.tdl.reader import load_tactics
 
 WITHOUT = "--no-raise"
-"""The option of `planish build` that leaves raising out, where it has one."""
+"""The option of `planish build` that leaves raising out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +45,28 @@ def share_of(costs: Sequence[Cost]) -> float:
     return sum(x.seconds for x in costs) / max(sum(x.build_seconds for x in costs), 1e-9)
 
 
-def measure(files: Sequence[Path], show: bool = True) -> list[Cost]:
-    """Raises and builds the files one after the other, nothing cached."""
-    options = (WITHOUT,) if has_switch() else ()
+def measure(files: Sequence[Path], cache: Path, show: bool = True) -> list[Cost]:
+    """Raises and builds the files one after the other, each in a process of its own; what operations are compared by is
+    kept in a cache, which has to have it already."""
     progress = Progress(len(files), show=show)
     out: list[Cost] = []
     try:
         for file in files:
             progress.begin(file.stem)
-            out.append(Cost(file.stem, raise_apart(file), time_build(file, options=options).seconds))
+            built = time_build(file, 600.0, (WITHOUT,), measured=True)
+            out.append(Cost(file.stem, raise_apart(file, cache), built.seconds))
             progress.finish(f"{out[-1].seconds:.2f} s of {out[-1].build_seconds:.2f} s")
     finally:
         progress.close()
     return out
 
 
-def has_switch() -> bool:
-    """Whether `planish build` can leave raising out; builds that cannot do not raise."""
-    help_text = subprocess.run([*find_command(), "build", "--help"], capture_output=True, text=True).stdout
-    return WITHOUT in help_text
-
-
-def raise_apart(file: Path) -> float:
-    """The seconds of raising a file in a process of its own."""
+def raise_apart(file: Path, cache: Path) -> float:
+    """The seconds of raising a file in a process of its own, with a cache in some folder."""
     path = os.pathsep.join(x for x in sys.path if x)
     command = [sys.executable, __file__, str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path})
-    return float(done.stdout)
+    environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(cache)}
+    return float(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
 
 
 def raise_file(file: Path) -> float:
@@ -78,7 +74,7 @@ def raise_file(file: Path) -> float:
     functions = read_file(read_source(file), Options(include_dirs=(file.parent,))).functions
     regions = [x for function in functions for x in function.regions]
     started = time.perf_counter()
-    operations = [x.operation for x in load_tactics()]
+    operations = load_operations(Cache())
     for region in regions:
         try:
             raise_kernel(region.kernel, specialise_all(operations, region.kernel))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import sys
 import tempfile
 import time
@@ -91,41 +92,40 @@ def chains(share: int) -> list[Program]:
     for name, sizes in CHAINS.items():
         shrunk = tuple(max(1, x // share) for x in sizes)
         path = ROOT / "examples" / "chains" / f"{name}.c"
-        out.append(Program(name, path, write_chain(name, shrunk), {}, (), write_chain(name, shrunk, apart=True)))
+        given, count = {f"n{i}": x for i, x in enumerate(shrunk)}, len(shrunk) - 1
+        out.append(Program(name, path, write_chain(name, count), given, (), write_chain(name, count, apart=True)))
     return out
 
 
-def write_chain(name: str, sizes: Sequence[int], apart: bool = False) -> str:
-    """C that multiplies matrices from left to right.
+def write_chain(name: str, count: int, apart: bool = False) -> str:
+    """C that multiplies `count` matrices from left to right, number i of n_i rows.
 
-    >>> print(write_chain("twice", (2, 3, 4)).splitlines()[0])
-    void twice(double M0[2][3], double M1[3][4], double out[2][4])
+    >>> print(write_chain("twice", 2).splitlines()[0])
+    void twice(int n0, int n1, int n2, double M0[n0][n1], double M1[n1][n2], double out[n0][n2])
     """
-    last = len(sizes) - 2
-    given = [f"double M{i}[{sizes[i]}][{sizes[i + 1]}]" for i in range(last + 1)]
-    names = ["M0", *(f"P{i}" for i in range(1, last)), "out"]
-    products = [
-        (names[i - 1], f"M{i}", names[i], (sizes[0], sizes[i], sizes[i + 1])) for i in range(1, last + 1)
-    ]
-    local = "".join(f"    static double {c}[{m}][{n}];\n" for _, _, c, (m, _, n) in products[:-1])
-    head = f"void {name}({', '.join([*given, f'double out[{sizes[0]}][{sizes[-1]}]'])})"
+    sizes = ", ".join(f"int n{i}" for i in range(count + 1))
+    given = [f"double M{i}[n{i}][n{i + 1}]" for i in range(count)]
+    names = ["M0", *(f"P{i}" for i in range(1, count - 1)), "out"]
+    products = [(names[i - 1], f"M{i}", names[i], (0, i, i + 1)) for i in range(1, count)]
+    local = "".join(f"    double {c}[n{m}][n{n}];\n" for _, _, c, (m, _, n) in products[:-1])
+    head = f"void {name}({sizes}, {', '.join([*given, f'double out[n0][n{count}]'])})"
     if not apart:
-        body = "".join(_product(*x) for x in products)
-        return f"{head}\n{{\n{local.replace('static ', '')}{body}}}\n"
+        return f"{head}\n{{\n{local}{''.join(_product(*x) for x in products)}}}\n"
     functions = "".join(
-        f"void {name}_{i}(double {a}[{m}][{k}], double {b}[{k}][{n}], double {c}[{m}][{n}])\n{{\n"
+        f"static void {name}_{i}({sizes}, double {a}[n{m}][n{k}], double {b}[n{k}][n{n}], double {c}[n{m}][n{n}])\n{{\n"
         f"{_product(a, b, c, (m, k, n))}}}\n"
         for i, (a, b, c, (m, k, n)) in enumerate(products)
     )
-    calls = "".join(f"    {name}_{i}({a}, {b}, {c});\n" for i, (a, b, c, _) in enumerate(products))
-    return f"{functions}{head}\n{{\n{local.replace('static ', '')}{calls}}}\n"
+    passed = ", ".join(f"n{i}" for i in range(count + 1))
+    calls = "".join(f"    {name}_{i}({passed}, {a}, {b}, {c});\n" for i, (a, b, c, _) in enumerate(products))
+    return f"{functions}{head}\n{{\n{local}{calls}}}\n"
 
 
 def _product(a: str, b: str, c: str, sizes: tuple[int, int, int]) -> str:
     m, k, n = sizes
     return (
-        f"    for (int i = 0; i < {m}; i++)\n        for (int j = 0; j < {n}; j++) {{\n            {c}[i][j] = 0;\n"
-        f"            for (int k = 0; k < {k}; k++)\n                {c}[i][j] += {a}[i][k] * {b}[k][j];\n        }}\n"
+        f"    for (int i = 0; i < n{m}; i++)\n        for (int j = 0; j < n{n}; j++) {{\n            {c}[i][j] = 0;\n"
+        f"            for (int k = 0; k < n{k}; k++)\n                {c}[i][j] += {a}[i][k] * {b}[k][j];\n        }}\n"
     )
 
 
@@ -218,6 +218,8 @@ def run(
     for name in [x for x in os.environ if x.startswith(("OPENBLAS_", "GOTO_", "OMP_"))]:
         del os.environ[name]
     os.environ.update(ONE_THREAD)
+    # What is between the products of a chain are arrays of the function's own: larger than a stack usually is.
+    resource.setrlimit(resource.RLIMIT_STACK, (resource.getrlimit(resource.RLIMIT_STACK)[1],) * 2)
     try:
         for program in wanted:
             if program.name in stored:

@@ -61,7 +61,8 @@ class Options:
     `sizes` (name to value) and `budget` (seconds a function) are for checking and timing; `function` limits the work.
     `script`: the schedule of the one nest there is, in place of those that planish finds; `catalogue`: instructions
     that it may use besides those that come with planish, from the files `instructions`. `blas`: the library that a
-    version may call, with integers of 64 bits where `ilp64`.
+    version may call, with integers of 64 bits where `ilp64`. `raising`: a version may call kernels of planish's own
+    library.
     """
 
     target: str = "native"
@@ -79,6 +80,7 @@ class Options:
     instructions: tuple[str, ...] = ()
     blas: str | None = None
     ilp64: bool = False
+    raising: bool = True
 
     def describe(self) -> str:
         """The options as the command line would spell them."""
@@ -88,7 +90,8 @@ class Options:
         script = f" --script {self.script.name}" if self.script is not None else ""
         files = "".join(f" --instructions {x}" for x in self.instructions)
         blas = f" --blas={self.blas}{' --ilp64' if self.ilp64 else ''}" if self.blas is not None else ""
-        return f"--target {self.target} --fp {self.fp}{threads}{sizes}{defines}{script}{files}{blas}"
+        raising = "" if self.raising else " --no-raise"
+        return f"--target {self.target} --fp {self.fp}{threads}{sizes}{defines}{script}{files}{blas}{raising}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -267,7 +270,7 @@ def _choose_version(
 ) -> FunctionResult:
     tell(f"{function.name}: finding schedules")
     plans = tuple(plan_region(r, options, target, most) for r in function.regions)
-    if options.measure and options.script is None:
+    if options.measure and options.raising and options.script is None:
         # Such a version is used where it was seen to be faster.
         plans = tuple(with_raised(x, options, target, tell) for x in plans)
     remarks = tuple(r for p in plans for r in p.remarks)

@@ -74,6 +74,9 @@ def build(
     measure: Annotated[
         bool, typer.Option("--measure/--no-measure", help="Time each version; without, take the most promising one.")
     ] = True,
+    raising: Annotated[
+        bool, typer.Option("--raise/--no-raise", help="Try calls of the library's own kernels where that is measured.")
+    ] = True,
     size: Sizes = None,
     define: Defines = None,
     include: Includes = None,
@@ -123,7 +126,7 @@ def build(
         sizes=parse_sizes(size), defines=tuple(define or ()), include_dirs=tuple(include or ()),
         compiler=cc, script=read_input(script).source if script is not None else None,
         catalogue=_read_instructions(instructions or ()), instructions=tuple(instructions or ()),
-        blas=check_name(blas) if blas is not None else None, ilp64=ilp64,
+        blas=check_name(blas) if blas is not None else None, ilp64=ilp64, raising=raising,
     )  # fmt: skip
     names = list(dict.fromkeys(files))
     if stop_after is not None:

@@ -88,6 +88,8 @@ def lower_raised(
     heap = [*(x for x in raised.locals if x.name not in kept), *lowering.heap]
     caller = (*kernel.arrays, *(x for x in raised.locals if x.name in kept))
     arrays, heap, block = lowering.without_reshapes(caller, heap, Block(tuple(body)))
+    # The thread keeps them: fresh memory costs more than what is done in it.
+    heap = [replace(x, memory="scratch") if x.shape and x.memory == "dram" else x for x in heap]
     used = set(_names(block))
     own = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
     wide = next((x.name for x in heap if x.name in own & used and len(x.shape) > _MOST_DIMENSIONS), None)

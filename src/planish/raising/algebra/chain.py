@@ -109,6 +109,10 @@ class _Ordering:
         """The rows of each matrix, and the columns of the last."""
         return tuple(self.extent(x) for x in self.chain.between)
 
+    def rows(self, values: Mapping[str, int]) -> tuple[int, ...]:
+        """The sizes as numbers."""
+        return tuple(max(0, evaluate(x, values)) for x in self.sizes)
+
     def extent(self, letter: str) -> Expr:
         return self.product.extents[letter] if letter else index(1)
 
@@ -123,7 +127,9 @@ class _Ordering:
             if not self.is_cheaper(orders[0]):
                 return Change(None, (self.stays(where),))
         else:
-            orders, dropped = winners(self.sizes, _multiplications, _MOST_CASES)
+            points = self.setting.model.points
+            usual = [self.rows(points[0])] if len(points) == 1 else []
+            orders, dropped = winners(self.sizes, _multiplications, _MOST_CASES, usual)
             old = self.present()
             if len(orders) == 1 and (orders[0] == old or not self.is_cheaper(orders[0])):
                 return Change(None, (self.stays(where),))
@@ -246,10 +252,13 @@ def _multiplications(rows: int, depth: int, columns: int) -> float:
     return float(rows * depth * columns)
 
 
-def winners(sizes: Sequence[Expr], price: Price, most: int) -> tuple[list[Order], bool]:
+def winners(
+    sizes: Sequence[Expr], price: Price, most: int, usual: Sequence[tuple[int, ...]] = ()
+) -> tuple[list[Order], bool]:
     """Orders of which one is the cheapest, or nearly so, whatever the sizes; whether others were dropped.
 
-    They are found by trying sizes that are equal, smaller and larger than each other.
+    They are found by trying sizes that are equal, smaller and larger than each other; those for the `usual` sizes are
+    always among them.
     """
     names = sorted({x for size in sizes for x in variables(size)})
     if len(_SAMPLES) ** len(names) <= _MOST_SAMPLES:
@@ -264,8 +273,8 @@ def winners(sizes: Sequence[Expr], price: Price, most: int) -> tuple[list[Order]
     lowest = [cost_of(order, x, price) for order, x in zip(best, rows, strict=True)]
     good = {x: {n for n, row in enumerate(rows) if cost_of(x, row, price) <= _MUCH * lowest[n]} for x in orders}
     # The fewest orders that serve all sizes, taken greedily.
-    left = set(range(len(rows)))
-    out: list[Order] = []
+    out = list(dict.fromkeys(best_order(x, price) for x in usual))
+    left = set(range(len(rows))).difference(*(good.get(x, set()) for x in out))
     while left and len(out) < most:
         order = max(orders, key=lambda x: len(good[x] & left))
         out.append(order)

@@ -12,23 +12,28 @@ Every choice of what is folded, looped over and transposed that can be cheapest 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from itertools import combinations
 from itertools import product as cross
 
 from planish.core.diagnostic import Remark
 from planish.core.names import take_name
 from planish.ir.evaluate import evaluate
-from planish.ir.expr import Expr
+from planish.ir.expr import Binary, Compare, Const, Expr
 from planish.ir.nest import Array
+from planish.ir.polynomial import normal, same
+from planish.ir.printer import print_expr
+from planish.ir.simplify import simplify
+from planish.ir.types import BOOL
 from planish.raising.algebra.cost import Shape, shape_of
 from planish.raising.algebra.dead import describe
 from planish.raising.algebra.facts import Facts
 from planish.raising.algebra.fold import Folded, fold
 from planish.raising.algebra.identity import span
 from planish.raising.algebra.kinds import Groups, arranged, groups_of, kind_of, kind_of_matrices
-from planish.raising.algebra.product import Product, Term, volume
+from planish.raising.algebra.product import Product, Term, is_number, volume
 from planish.raising.algebra.setting import (
     Change,
     Setting,
@@ -38,7 +43,7 @@ from planish.raising.algebra.setting import (
     with_locals,
 )
 from planish.raising.algebra.writing import Origin, whole_term, write_product
-from planish.raising.raised import Apply, Reshape, View
+from planish.raising.raised import Apply, Case, Choice, Reshape, Step, View
 
 _MOST_LOOPED = 2
 """Of the dimensions of the output at most so many are looped over besides the batches."""
@@ -82,16 +87,49 @@ def use_matrices(facts: Facts, setting: Setting) -> Change:
             message = f"{describe(step)} stays: --fp {setting.floats} keeps how its elements are rounded"
             remarks.append(refused("contraction", message, span(step)))
             continue
-        groups = groups_of(product)
-        assert groups is not None
-        search = _Search(facts, setting, product, groups)
-        plan = search.best()
-        if plan is None:
+        plan, cost = _Search(facts, setting, product).best()
+        filled, condition = _filled(facts, product)
+        better, less = _Search(facts, setting, filled).best() if condition is not None else (None, cost)
+        if plan is None and better is None:
             message = f"{describe(step)} stays: transposing its operands would take longer than its loops"
             remarks.append(refused("contraction", message, span(step)))
             continue
-        return _applied(facts, setting, place, product, plan, remarks)
+        assert isinstance(step, Apply)
+        rewrite = _Rewrite(facts, step, setting.taken(facts.raised))
+        if better is not None and less < cost and condition is not None:
+            otherwise = rewrite.steps(product, plan) if plan is not None else (step,)
+            cases = (Case(condition, rewrite.steps(filled, better)), Case(Const(True, BOOL), otherwise))
+            return rewrite.change(place, (Choice(cases),), filled, better, remarks)
+        assert plan is not None
+        return rewrite.change(place, rewrite.steps(product, plan), product, plan, remarks)
     return Change(None, tuple(remarks))
+
+
+def _filled(facts: Facts, product: Product) -> tuple[Product, Expr | None]:
+    """The product if its rows lie without gaps, so that they are one dimension with those around them, and the
+    condition on the sizes for it; None where nothing has to be asked, or cannot be."""
+    declared: dict[str, Expr] = {}
+    for term in (*product.factors, product.output):
+        shape = facts.arrays[term.view.array].shape
+        for letter, step in zip(term.letters, term.view.steps, strict=True):
+            dims = [d for d, x in enumerate(step) if x]
+            extent = shape[dims[0]] if len(dims) == 1 and dims[0] > 0 and step[dims[0]] == 1 else None
+            if extent is not None and is_number(normal(term.view.start[dims[0]]), 0):
+                if not same(declared.setdefault(letter, extent), extent):
+                    return product, None
+    asked: list[Expr] = [Compare("eq", normal(product.extents[x]), normal(y)) for x, y in declared.items()]
+    asked = [x for x in asked if simplify(x) != Const(True, BOOL)]
+    if not asked or any(simplify(x) == Const(False, BOOL) for x in asked):
+        return product, None
+    extents = {**product.extents, **declared}
+
+    def fill(term: Term) -> Term:
+        shape = tuple(extents[x] for x in term.letters)
+        return Term(View(term.view.array, term.view.start, term.view.steps, shape), term.letters)
+
+    condition = reduce(partial(Binary, "and"), dict.fromkeys(asked))
+    filled = replace(product, output=fill(product.output), factors=tuple(map(fill, product.factors)), extents=extents)
+    return filled, condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +139,12 @@ class _Search:
     facts: Facts
     setting: Setting
     product: Product
-    groups: Groups
+
+    @property
+    def groups(self) -> Groups:
+        found = groups_of(self.product)
+        assert found is not None
+        return found
 
     @property
     def operands(self) -> tuple[Term, Term, Term]:
@@ -114,8 +157,8 @@ class _Search:
         chosen = points if len(points) <= _MOST_POINTS else random.Random(0).sample(points, _MOST_POINTS)
         return [{x: max(0, evaluate(y, p)) for x, y in self.product.extents.items()} for p in chosen]
 
-    def best(self) -> Plan | None:
-        """The cheapest plan; None where the loops as they are cost less."""
+    def best(self) -> tuple[Plan | None, float]:
+        """The cheapest plan and what it costs; None where the loops as they are cost less."""
         model, type = self.setting.model, self.facts.type_of(self.product)
         points = self.points()
         lowest = sum(model.time(shape_of(self.product), type, x) for x in points)
@@ -126,7 +169,7 @@ class _Search:
             # What needs no transpose is taken where it costs the same: it has a name.
             if total < lowest or (found is None and total == lowest and not plan.turned):
                 lowest, found = total, plan
-        return found
+        return found, lowest
 
     def plans(self) -> Iterator[Plan]:
         """Every plan that may be the cheapest: groups in an order that one of their operands has in memory."""
@@ -187,53 +230,65 @@ def subsets(letters: str, most: int) -> Iterator[str]:
         yield from ("".join(x) for x in combinations(letters, count))
 
 
-def _applied(
-    facts: Facts, setting: Setting, place: int, product: Product, plan: Plan, remarks: list[Remark]
-) -> Change:
-    """The kernel with the steps of a plan."""
-    taken = setting.taken(facts.raised)
-    type = facts.type_of(product)
-    step = facts.raised.steps[place]
-    assert isinstance(step, Apply)
-    arrays: list[Array] = []
-    reshapes: list[Reshape] = []
-    before: list[Product] = []
-    after: list[Product] = []
-    folded: list[Term] = []
-    for n, term in enumerate((*product.factors, product.output)):
-        groups = plan.groups(n, term)
-        array = facts.arrays[term.view.array]
-        if n in plan.turned:
-            letters = "".join(groups)
-            shape = tuple(product.extents[x] for x in letters)
-            array = Array(take_name("turned", taken), type, shape)
-            arrays.append(array)
-            local = whole_term(array, letters)
-            extents = {x: product.extents[x] for x in letters}
-            if n == 2:
-                after.append(Product(term, (local,), extents, "", None, product.beta))
-            else:
-                before.append(Product(local, (term,), extents, ""))
-            term = local
-        found = fold(term, groups, array, take_name(f"{array.name}_flat", taken))
-        assert found is not None
-        if found.array is not None:
-            reshapes.append(Reshape(found.array, facts.base(array.name)))
-        folded.append(_spread(found.term, plan.loops, product.extents))
-    extents = {x: product.extents[x] for x in plan.loops}
-    for group in (plan.rows, plan.columns, plan.depth):
-        if group:
-            extents[group[0]] = volume(product.extents, group)
-    beta = None if 2 in plan.turned else product.beta
-    main = Product(folded[2], (folded[0], folded[1]), extents, plan.depth[:1], product.alpha, beta, product.exact)
-    asked = asked_of((x for a in arrays for x in a.shape if x is not None), facts)
-    origin = Origin(asked, (), step.span)
-    steps = tuple(write_product(x, origin) for x in (*before, main, *after))
-    fresh = replaced(with_locals(facts.raised, arrays, reshapes), place, steps)
-    parts = [(*product.factors, product.output)[n].view.array for n in plan.turned]
-    what = f"with {' and '.join(parts)} transposed" if parts else "with no operand transposed"
-    message = f"{describe(step)} is computed as `{kind_of(arranged(main))}`, {what}"
-    return Change(fresh, (*remarks, Remark("algebra-contraction", "done", message, step.span)))
+@dataclass(slots=True)
+class _Rewrite:
+    """A contraction on its way: names that are taken, and the arrays that its plans need."""
+
+    facts: Facts
+    step: Apply
+    taken: set[str]
+    arrays: list[Array] = field(default_factory=list)
+    reshapes: list[Reshape] = field(default_factory=list)
+
+    def change(
+        self, place: int, steps: tuple[Step, ...], product: Product, plan: Plan, remarks: Sequence[Remark]
+    ) -> Change:
+        """The kernel with some steps in the contraction's place."""
+        fresh = replaced(with_locals(self.facts.raised, self.arrays, self.reshapes), place, steps)
+        parts = [(*product.factors, product.output)[n].view.array for n in plan.turned]
+        what = f"with {' and '.join(parts)} transposed" if parts else "with no operand transposed"
+        kind = kind_of_matrices(bool(plan.rows), bool(plan.columns), bool(plan.depth), bool(plan.loops))
+        message = f"{describe(self.step)} is computed as `{kind}`, {what}"
+        if isinstance(steps[0], Choice):
+            message += f" where {print_expr(steps[0].cases[0].condition)}"
+        return Change(fresh, (*remarks, Remark("algebra-contraction", "done", message, self.step.span)))
+
+    def steps(self, product: Product, plan: Plan) -> tuple[Step, ...]:
+        """The steps of a plan."""
+        type = self.facts.type_of(product)
+        asked: list[Expr] = []
+        before: list[Product] = []
+        after: list[Product] = []
+        folded: list[Term] = []
+        for n, term in enumerate((*product.factors, product.output)):
+            groups = plan.groups(n, term)
+            array = self.facts.arrays[term.view.array]
+            if n in plan.turned:
+                letters = "".join(groups)
+                shape = tuple(product.extents[x] for x in letters)
+                array = Array(take_name("turned", self.taken), type, shape)
+                self.arrays.append(array)
+                asked += shape
+                local = whole_term(array, letters)
+                extents = {x: product.extents[x] for x in letters}
+                if n == 2:
+                    after.append(Product(term, (local,), extents, "", None, product.beta))
+                else:
+                    before.append(Product(local, (term,), extents, ""))
+                term = local
+            found = fold(term, groups, array, take_name(f"{array.name}_flat", self.taken))
+            assert found is not None
+            if found.array is not None:
+                self.reshapes.append(Reshape(found.array, self.facts.base(array.name)))
+            folded.append(_spread(found.term, plan.loops, product.extents))
+        extents = {x: product.extents[x] for x in plan.loops}
+        for group in (plan.rows, plan.columns, plan.depth):
+            if group:
+                extents[group[0]] = volume(product.extents, group)
+        beta = None if 2 in plan.turned else product.beta
+        main = Product(folded[2], (folded[0], folded[1]), extents, plan.depth[:1], product.alpha, beta, product.exact)
+        origin = Origin(asked_of(asked, self.facts), (), self.step.span)
+        return tuple(write_product(x, origin) for x in (*before, main, *after))
 
 
 def _spread(term: Term, loops: str, extents: Mapping[str, Expr]) -> Term:

@@ -17,6 +17,7 @@ from math import prod
 from typing import assert_never
 
 from planish.ir.nest import Array
+from planish.ir.polynomial import constant
 from planish.ir.types import Type
 from planish.schedule.automatic.band import Band, Group, Motion
 from planish.schedule.automatic.strides import StrideKind, stride_kind
@@ -24,6 +25,10 @@ from planish.target.machine import Target
 
 JAM_TWO = (4, 4)
 JAM_ONE = (8,)
+COLLIDING = 1024
+"""Lines so many bytes apart share few sets of a cache."""
+CROSSING = 16
+"""The rows and columns of a block that is turned: two lines of the largest elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +139,9 @@ def _choose_tiles(band: Band, member: int, target: Target, arrays: dict[str, Arr
     width = max(target.lanes(_element(m, arrays)) for m in motions)
     room = target.cache(2).share // 2
     groups = _groups(motions)
+    crossed = _crossed_members(motions, member, arrays)
+    if crossed:
+        return tuple(CROSSING if m in crossed else 1 for m in range(len(band.members)))
     whole = _whole_members(band, motions, member)
     best: tuple[float, tuple[int, ...]] | None = None
     for tiles in tile_candidates(len(band.members), member, width):
@@ -147,6 +155,30 @@ def _choose_tiles(band: Band, member: int, target: Target, arrays: dict[str, Arr
     if best is None:
         return ()
     return tuple(0 if m in whole or t == band.extents[m] else t for m, t in enumerate(best[1]))
+
+
+def _crossed_members(motions: list[Motion], member: int, arrays: dict[str, Array]) -> set[int]:
+    """The lanes' member and those that cross it, where nothing is used twice: an access goes along the lines that it
+    touches by one of them, and from line to line by the other, as a transposition does; and these lines may lie in few
+    sets of a cache, so that few of them stay there."""
+    if any(not any(step) for x in motions for step in x.steps):
+        return set()
+    crossing = {
+        m for x in motions if stride_kind(x.steps[member]) == "far" and _may_collide(x, member, arrays)
+        for m, step in enumerate(x.steps) if stride_kind(step) in ("unit", "reverse")
+    }  # fmt: skip
+    return crossing | {member} if crossing else set()
+
+
+def _may_collide(motion: Motion, member: int, arrays: dict[str, Array]) -> bool:
+    """Whether an access may go on by a multiple of a quarter of a page, as far as extents are known."""
+    array, stride = arrays[motion.access.array], 0
+    for step, extent in zip(motion.steps[member], array.shape, strict=True):
+        known = 0 if not stride else constant(extent) if extent is not None else None
+        if known is None:
+            return True
+        stride = stride * known + step
+    return stride * array.type.size % COLLIDING == 0
 
 
 def _whole_members(band: Band, motions: list[Motion], lanes_member: int) -> set[int]:

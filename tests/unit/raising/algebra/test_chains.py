@@ -236,3 +236,12 @@ def test_batches_of_chains() -> None:
 
 def test_orders_are_shown() -> None:
     assert show((0, (1, 2)), "ABC") == "A (B C)"
+
+
+def test_the_order_for_the_usual_sizes_is_among_those_chosen_from() -> None:
+    names = [index(f"n{i}") for i in range(7)]
+    usual = (1500, 400, 2000, 2200, 600, 1400, 1000)
+    price = lambda rows, depth, columns: float(rows * depth * columns)  # noqa: E731
+    assert best_order(usual, price) not in winners(names, price, 6)[0]
+    orders, dropped = winners(names, price, 6, [usual])
+    assert best_order(usual, price) in orders and len(orders) == 6 and dropped
