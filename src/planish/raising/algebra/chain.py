@@ -14,7 +14,7 @@ A vector is a matrix of one column, so that (A * B) * x becomes two products of 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product as combinations
 
