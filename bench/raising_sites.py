@@ -44,11 +44,11 @@ ALSO: Mapping[str, tuple[str, ...]] = {
     "stencil": ("stencil_1d", "stencil_2d", "stencil_3d", "stencil_difference", "stencil_curl", "stencil_seidel"),
     "ger": ("ger2",),
     "axpy": ("combine",),
-    "elementwise": ("map", "zip", "combine", "add_bias", "broadcast", "standardise"),
+    "elementwise": ("map", "zip", "combine", "add_bias", "bias", "broadcast", "standardise"),
     "argmax": ("arg_max", "iamax"),
     "maxpool": ("pool_max",),
     "minplus": ("product_min",),
-    "prefix": ("prefix_sum", "prefix_sum_in_place"),
+    "prefix": ("prefix_sum", "prefix_sum_in_place", "prefix_sum_running"),
     "gemm": ("gemm_batched",),
     "nrm2": ("sumsq", "dot"),
 }
@@ -60,7 +60,7 @@ PRODUCTS = ("gemm", "gemv", "ger", "dot", "contraction", "axpy", "scal", "sum")
 _VARIANTS = re.compile(
     r"(_(lower|upper|left|right|plain|transposed|unit|nonunit|equal|own|centre|star|box|inclusive|exclusive|valid"
     r"|padded|ncw|nwc|nchw|nhwc|ncdhw|ndhwc|rows|columns|acb|bac|bca|cab|cba|relu|exp|log|tanh|sqrt|abs|plus|minus"
-    r"|times|over|grouped|depthwise|image|vectors|matrices|strict|whole|apart))+$"
+    r"|times|over|grouped|depthwise|image|signal|channels|steps|vectors|matrices|strict|whole|apart))+$"
 )
 _NUMBER = re.compile(r"(_\d+)+$")
 

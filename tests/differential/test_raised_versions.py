@@ -378,3 +378,32 @@ def test_a_convolution(
         wanted[..., :w] += np.einsum("nchw,fc->nfhw", seen, x["W"][:, :, p, q])
     call(made, "conv", (n, f, c, h, w, w + gap, r, s, x["O"], x["X"], x["W"]))
     agree(x["O"], wanted, c * r * s)
+
+
+def chain_of(count: int) -> str:
+    """C that multiplies so many matrices from left to right."""
+    sizes = ", ".join(f"int n{i}" for i in range(count + 1))
+    given = ", ".join(f"double M{i}[n{i}][n{i + 1}]" for i in range(count))
+    names = ["M0", *(f"P{i}" for i in range(1, count - 1)), "out"]
+    text = f"void chain({sizes}, {given}, double out[n0][n{count}])\n{{\n"
+    text += "".join(f"    double {x}[n0][n{i + 2}];\n" for i, x in enumerate(names[1:-1]))
+    for i in range(1, count):
+        text += f"""\
+    for (int i = 0; i < n0; i++)
+        for (int j = 0; j < n{i + 1}; j++) {{
+            {names[i]}[i][j] = 0;
+            for (int k = 0; k < n{i}; k++)
+                {names[i]}[i][j] += {names[i - 1]}[i][k] * M{i}[k][j];
+        }}
+"""
+    return text + "}\n"
+
+
+@pytest.mark.parametrize("sizes", [(1,) * 7, (9, 2, 14, 3, 11, 5, 8), (3, 16, 5, 30, 2, 9, 4), (40, 30, 20, 10, 5, 2, 1)])
+def test_a_long_chain_in_any_of_its_orders(drop_in: Callable[[str], DropIn], sizes: tuple[int, ...]) -> None:
+    made, count = drop_in(chain_of(6)), 6
+    shapes = {f"M{i}": (sizes[i], sizes[i + 1]) for i in range(count)}
+    x = fill(sum(sizes), **shapes, out=(sizes[0], sizes[-1]))
+    wanted = np.linalg.multi_dot([x[f"M{i}"] for i in range(count)])
+    call(made, "chain", (*sizes, *(x[f"M{i}"] for i in range(count)), x["out"]))
+    agree(x["out"] / np.abs(wanted).max(), wanted / np.abs(wanted).max(), sum(sizes))

@@ -220,9 +220,11 @@ class _Lowering:
         """The statements of the first case whose condition holds."""
         otherwise: list[Stmt] = []
         for number, case in reversed(list(enumerate(step.cases))):
-            steps = case.steps
+            steps, own = case.steps, {x.name for x in case.locals}
             for array in case.locals:
-                name = self.fresh(array.name, place)
+                # One whose turn is still to come keeps its name until then.
+                taken = self.taken(place)
+                name = array.name if array.name not in taken else free_name(array.name, taken | own)
                 steps = tuple(_with_name(x, array.name, name) for x in steps)
                 self.arrays[name] = replace(array, name=name)
                 self.heap.append(self.arrays[name])

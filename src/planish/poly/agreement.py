@@ -29,9 +29,11 @@ from itertools import islice, permutations, product
 
 import islpy as isl
 
-from planish.ir.expr import Expr, Var
+from planish.ir.expr import Expr, Load, Var, type_of
 from planish.ir.nest import Kernel
 from planish.ir.polynomial import names
+from planish.ir.traverse import map_expr
+from planish.ir.types import INDEX
 from planish.poly.affine import NotAffineError
 from planish.poly.form import IDEMPOTENT, Cell, Form, Head, Term, columns, is_own
 from planish.poly.operands import (
@@ -46,20 +48,25 @@ from planish.poly.operands import (
     may_turn,
     own_sizes,
 )
+from planish.poly.products import whole
 from planish.poly.scalars import bind_scalars, number
+from planish.poly.spelling import turnings
 
 PARAM, SET = isl.dim_type.param, isl.dim_type.set
 MOST_CHECKS = 48
 """How many guesses are checked."""
+_MOST_TURNINGS = 8
+"""In how many ways the operands of factors are turned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What stands for the arrays, sizes and scalars of a definition."""
+    """What stands for the arrays, sizes and scalars of a definition, and what has to hold of the nest's sizes."""
 
     operands: Mapping[str, Operand]
     sizes: Mapping[str, Expr]
     scalars: Mapping[str, Expr]
+    conditions: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,12 +195,32 @@ def _orders(a: Term, b: Term, own: Form, other: Form) -> Iterator[tuple[Term, Te
         raise MismatchError(f"the product is `{b.describe()}` where the definition has `{a.describe()}`", 1)
     written = other.written
     found = False
-    for heads in permutations(b.heads):
-        if all(_fits(x, y, b, own, other, written) for x, y in zip(a.heads, heads, strict=True)):
-            found = True
-            yield a, replace(b, heads=heads)
+    for turned in islice(product(*map(_turned, b.heads)), _MOST_TURNINGS):
+        for heads in permutations(turned):
+            if all(_fits(x, y, b, own, other, written) for x, y in zip(a.heads, heads, strict=True)):
+                found = True
+                yield a, replace(b, heads=heads)
     if not found:
         raise MismatchError(f"the product is `{b.describe()}` where the definition has `{a.describe()}`", 1)
+
+
+def _turned(head: Head) -> list[Head]:
+    """A factor with operands that look alike in either order."""
+    if head.skeleton is None or any(type_of(x) == INDEX for x in head.scalars):
+        return [head]
+    cells = {f"#{n}": x for n, x in enumerate(head.cells)}
+    scalars = {f"${n}": x for n, x in enumerate(head.scalars)}
+
+    def loaded(part: Expr) -> Expr:
+        return Load(part.name, (), part.type) if isinstance(part, Var) and part.name in cells else part
+
+    out = []
+    for factor in map(whole, turnings(map_expr(loaded, head.skeleton))):
+        if factor.head == head.text:
+            found = tuple(cells[x.array] for x in factor.loads)
+            others = tuple(scalars[x.name] for x in factor.scalars if isinstance(x, Var))
+            out.append(replace(head, cells=found, scalars=others))
+    return out
 
 
 def _fits(own: Head, other: Head, term: Term, first: Form, second: Form, written: isl.Set) -> bool:
@@ -216,7 +243,9 @@ def _place(kernel: Kernel, own: Form, terms: Sequence[tuple[Term, Term]], other:
     ]
     pieces.sort(key=lambda x: -x.own.dim(SET))
     empty = Bound({}, {})
-    if pieces and next(candidates(pieces, empty, False), None) is None:
+    turns = any(map(may_turn, pieces))
+    ways = (candidates(pieces, empty, x) for x in ((False, True) if turns else (False,)))
+    if pieces and all(next(x, None) is None for x in ways):
         raise _explain(pieces)
     _compare_start(own, other)
     if not own.lost.is_empty():
@@ -229,8 +258,7 @@ def _place(kernel: Kernel, own: Form, terms: Sequence[tuple[Term, Term]], other:
             return bound
         if error.level > worst.level:
             worst = error
-    turned = candidates(pieces, empty, True) if any(map(may_turn, pieces)) else ()
-    for bound in islice(turned, MOST_CHECKS):
+    for bound in islice(candidates(pieces, empty, True) if turns else (), MOST_CHECKS):
         if check(kernel.sizes, pieces, bound, count, own.context, other.context) is None:
             return bound
     raise worst

@@ -1,6 +1,7 @@
 """Linear subscripts become rows and columns: `A[i*lda + k]` is `A[i, k]` wherever every k lies within a row.
 
-The condition (here k < lda for all instances) becomes an assumption of the kernel, checked at run time.
+The condition (here k < lda for all instances) becomes an assumption of the kernel, checked at run time. So does k < 64
+for `A[i*64 + k]`, where k goes up to a size: what is known to stay within 64 needs no rows.
 
 >>> from planish.ir.expr import Binary, Var, index
 >>> from planish.ir.types import INDEX
@@ -11,7 +12,7 @@ The condition (here k < lda for all instances) becomes an assumption of the kern
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import gcd
@@ -41,24 +42,40 @@ from planish.poly.scop import Scop, extract_scop
 Strides = tuple[Expr, ...]
 """Sums of products of sizes by which linear subscripts advance, the largest first, without the last dimension's 1."""
 
+_SHORTEST = 16
+"""How long a row is at least whose length is a number; a shorter one may be the step of a window."""
+
 
 def delinearise(kernel: Kernel) -> Kernel:
     """The kernel with rows and columns instead of linear subscripts, and the assumptions that this needs.
 
     Raises NotAffineError where a subscript cannot be split."""
-    found = {a.name: _layouts(a, kernel) for a in kernel.arrays if len(a.shape) == 1}
-    layouts = {name: x for name, x in found.items() if x}
-    if not layouts:
-        return kernel
-    chosen = {name: x[0] for name, x in layouts.items()}
-    for name, (first, *others) in layouts.items():
+    linear = [x for x in kernel.arrays if len(x.shape) == 1]
+    layouts = {x.name: found for x in linear if (found := _layouts(x, kernel))}
+    first = {name: x[0] for name, x in layouts.items()}
+    others = (x for x in linear if x.name not in layouts)
+    numbered = {x.name: strides for x in others if (strides := _numbered(x, kernel, first))}
+    if numbered:
+        try:
+            return _delinearised(kernel, {**first, **numbered}, layouts)
+        except NotAffineError:
+            pass  # not all of them can be rows at once
+    return _delinearised(kernel, first, layouts) if layouts else kernel
+
+
+def _delinearised(kernel: Kernel, first: Mapping[str, Strides], layouts: Mapping[str, Sequence[Strides]]) -> Kernel:
+    """The kernel with the subscripts of some arrays split, in the first way or one that keeps more sizes."""
+    chosen = {**first}
+    for name, (usual, *others) in layouts.items():
         for other in others:
-            kept, left = (_leave_rows(_within_rows(kernel, {**chosen, name: x})[1], (name,)) for x in (first, other))
+            kept, left = (_leave_rows(_within_rows(kernel, {**chosen, name: x})[1], (name,)) for x in (usual, other))
             if not kept.is_subset(left):
                 chosen[name] = other
     rows, scop = _within_rows(kernel, chosen)
     good = coalesce(scop.context.subtract(_leave_rows(scop, chosen)))
-    if scop.statements and all(x.domain.intersect_params(good).is_empty() for x in scop.statements):
+    idle = [x.domain.intersect_params(good).is_empty() for x in scop.statements]
+    # Lengths that are numbers are a guess, which no statement may pay for.
+    if idle and (any(idle) if first.keys() - layouts.keys() else all(idle)):
         at = next(iter(chosen))
         raise NotAffineError(chosen[at][0], f"no sizes keep the subscripts of `{at}` within rows")
     condition = set_condition(_as_parameters(coalesce(good.gist(scop.context))), ())
@@ -219,6 +236,29 @@ def _layouts(array: Array, kernel: Kernel) -> tuple[Strides, ...]:
     return tuple(out)
 
 
+def _numbered(array: Array, kernel: Kernel, known: Mapping[str, Strides]) -> Strides:
+    """The lengths of an array's rows as numbers, where it depends on sizes whether the columns stay within them; none
+    where that is settled. `known`: the strides of other arrays."""
+    moving, steps = iterators(kernel), list[set[int]]()
+    for terms in (polynomial(x) for (x,) in subscripts(array.name, kernel.body)):
+        moved = {m: c for m, c in terms.items() if any(isinstance(x, Var) and x.name in moving for x in m)}
+        steps += [set(map(abs, moved.values()))] if moved else []
+    lengths = sorted({x for row in steps for x in row if x >= _SHORTEST}, reverse=True)
+    if not lengths or any(a % b for a, b in pairwise(lengths)):
+        return ()
+    in_rows = [{x % lengths[-1] == 0 for x in row} for row in steps]
+    if not all(True in x for x in in_rows) or not any(False in x for x in in_rows):
+        return ()
+    strides = tuple(map(index, lengths))
+    scop = _within_rows(kernel, {**known, array.name: strides})[1]
+    left = _leave_rows(scop, (array.name,))
+    good = scop.context.subtract(left)
+    using = [x for x in scop.statements if any(y.array == array.name for y in x.accesses)]
+    if left.is_empty() or any(x.domain.intersect_params(good).is_empty() for x in using):
+        return ()
+    return strides
+
+
 def _primitive(terms: Polynomial) -> Expr:
     """A sum without the number by which all of it can be divided, its first product positive."""
     whole = gcd(*terms.values())
@@ -246,7 +286,7 @@ def _shaped(array: Array, strides: Strides) -> Array:
     extents: list[Expr | None] = [None]
     for larger, smaller in pairwise((*strides, index(1))):
         extent = exact_quotient(larger, smaller)
-        if extent is None or degree(extent) != 1:
+        if extent is None or degree(extent) > 1:
             raise NotAffineError(larger, f"the strides of `{array.name}` do not divide each other")
         extents.append(extent)
     return replace(array, shape=tuple(extents))

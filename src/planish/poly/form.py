@@ -450,3 +450,25 @@ def _inlined(term: Term, head: Head, value: Term, rank: int) -> Term:
     if not _is_function(joint, dropped, kept):
         raise NoFormError("the same product is combined several times")
     return _placed(term, head, value, rank)
+
+
+def scaling_apart(form: Form) -> tuple[Form, Form] | None:
+    """What multiplies the old values, and then what is added to them, as two forms; None for other forms, and where all
+    is multiplied after it was added up."""
+    own = next((x for x in form.terms if len(x.heads) == 1 and is_own(x.heads[0], x, form)), None)
+    rest = tuple(x for x in form.terms if x is not own)
+    if own is None or form.op != "add" or not rest or any(x.array == form.target for y in rest for x in y.cells):
+        return None
+    if not columns(own.points, range(form.rank)).is_equal(form.lost) or all(_has_scale(x, own) for x in rest):
+        return None
+    return replace(form, terms=(own,), sums=False), replace(form, terms=rest, lost=form.lost.subtract(form.lost))
+
+
+def _has_scale(term: Term, other: Term) -> bool:
+    """Whether a term is multiplied by what another one is."""
+    left = list(term.coefficients)
+    for x in other.coefficients:
+        if x not in left:
+            return False
+        left.remove(x)
+    return bool(other.coefficients) or term.negative == other.negative

@@ -50,6 +50,11 @@ class Operand:
     start: tuple[Expr, ...]
     steps: tuple[tuple[int, ...], ...]
 
+    @property
+    def is_window(self) -> bool:
+        """Whether two of its dimensions step through one subscript, as where it has elements more than once."""
+        return any(sum(map(bool, steps)) > 1 for steps in zip(*self.steps, strict=True))
+
     def __str__(self) -> str:
         texts = []
         for d, start in enumerate(self.start):
@@ -258,19 +263,37 @@ def check(
     """What is wrong with a guess, if anything is: a size that is missing, one that the definition does not allow
     (`assumed`, where the nest's are in `context`), or points that only one side has. Where points `count`, none may
     stand for two."""
+    try:
+        allowed = allowed_sizes(sizes, bound, assumed, context)
+    except MismatchError as error:
+        return error
+    if not context.is_subset(allowed):
+        return MismatchError("its sizes may be some that the definition does not allow", 3)
+    return check_pieces(pieces, bound, count, context)
+
+
+def allowed_sizes(sizes: Sequence[str], bound: Bound, assumed: isl.Set, context: isl.Set) -> isl.Set:
+    """Those of the nest's sizes in `context` that a definition allows (`assumed`); raises MismatchError where there are
+    none, or one is missing."""
     missing = [x for x in sizes if x + OWN not in bound.sizes]
     if missing:
-        return MismatchError(f"nothing says what the size `{missing[0]}` is", 2)
+        raise MismatchError(f"nothing says what the size `{missing[0]}` is", 2)
     try:
-        if not context.is_subset(with_sizes(assumed, bound.sizes)):
-            return MismatchError("its sizes may be some that the definition does not allow", 3)
-        for piece in pieces:
-            error = check_piece(piece, bound, count, context)
-            if error is not None:
-                return error
+        allowed = context.intersect(with_sizes(assumed, bound.sizes))
+    except NotAffineError as error:
+        raise MismatchError(f"an operand has no affine place: {error.reason}", 2) from error
+    if allowed.is_empty():
+        raise MismatchError("its sizes are none that the definition allows", 3)
+    return allowed
+
+
+def check_pieces(pieces: Sequence[Piece], bound: Bound, count: bool, context: isl.Set) -> MismatchError | None:
+    """What is wrong with a guess for any of some sets of points."""
+    try:
+        found = (check_piece(piece, bound, count, context) for piece in pieces)
+        return next((x for x in found if x is not None), None)
     except NotAffineError as error:
         return MismatchError(f"an operand has no affine place: {error.reason}", 2)
-    return None
 
 
 def check_piece(piece: Piece, bound: Bound, count: bool, context: isl.Set) -> MismatchError | None:

@@ -19,6 +19,7 @@ from planish.ir.nest import ReduceOp
 from planish.ir.printer import print_expr
 from planish.ir.traverse import chained, children, loads, walk_expr, with_children
 from planish.ir.types import INDEX
+from planish.poly.spelling import in_order
 
 
 class NoFormError(Exception):
@@ -171,7 +172,7 @@ def _require_data(value: Expr) -> None:
 
 
 def whole(value: Expr) -> Factor:
-    """A value as one factor, the loads and scalars in it numbered; raises NoFormError."""
+    """A value as one factor, the loads and scalars in it in order and numbered; raises NoFormError."""
     found: list[Load] = []
     scalars: list[Expr] = []
 
@@ -188,7 +189,7 @@ def whole(value: Expr) -> Factor:
             case _:
                 return with_children(x, tuple(visit(y) for y in children(x)))
 
-    skeleton = visit(value)
+    skeleton = visit(in_order(value))
     return Factor(print_expr(skeleton), tuple(found), tuple(scalars), skeleton)
 
 

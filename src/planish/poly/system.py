@@ -14,19 +14,19 @@ A[m - 1 - x0, 0]
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice, permutations, product
-from typing import assert_never
 
 import islpy as isl
 
-from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.expr import Expr, type_of
 from planish.ir.nest import Kernel, Reduce, ReduceOp
-from planish.ir.traverse import chained, children, with_children
+from planish.ir.simplify import simplify
+from planish.ir.traverse import substitute
 from planish.ir.types import Type
-from planish.poly.affine import NotAffineError
+from planish.poly.affine import NotAffineError, condition_set
 from planish.poly.agreement import MOST_CHECKS, Match
 from planish.poly.dependence import find_order
 from planish.poly.flow import commute
@@ -35,8 +35,9 @@ from planish.poly.operands import (
     Bound,
     MismatchError,
     Piece,
+    allowed_sizes,
     candidates,
-    check,
+    check_pieces,
     may_turn,
     own_sizes,
     placement,
@@ -45,12 +46,14 @@ from planish.poly.operands import (
 from planish.poly.products import NoFormError, whole
 from planish.poly.scalars import Scale, bind, spelt
 from planish.poly.scop import Access, Scop, Statement, extract_scop, require_affine
+from planish.poly.spelling import orders_of, shape_of
 from planish.poly.tidy import tidy
 from planish.poly.updates import find_updates
 
 IN, OUT, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
-_COMMUTE = frozenset({"add", "mul", "min", "max", "and", "or", "xor"})
 _MOST_SPELLINGS = 24
+_ORDER = 5
+"""The level of a mismatch where all is the same but for the order."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,13 +97,14 @@ class System:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Equations:
-    """A definition as a system, with its sizes, its scalars, and the arrays that are its own."""
+    """A definition as a system, with its sizes, its scalars, the arrays that are its own, and what it assumes."""
 
     system: System
     kinds: tuple[str, ...]
     sizes: tuple[str, ...]
     scalars: tuple[str, ...]
     locals: frozenset[str]
+    assumptions: tuple[Expr, ...]
 
 
 def equations_of(kernel: Kernel) -> Equations:
@@ -110,7 +114,8 @@ def equations_of(kernel: Kernel) -> Equations:
     scop = extract_scop(find_updates(tidy(kernel)))
     system = system_of(scop, range(len(scop.statements)), find_order(scop)).renamed()
     scalars, locals = tuple(x.name for x in kernel.scalars), frozenset(x.name for x in scop.locals)
-    return Equations(system, tuple(kinds_of(scop.statements)), kernel.sizes, scalars, locals)
+    kinds = tuple(kinds_of(scop.statements))
+    return Equations(system, kinds, kernel.sizes, scalars, locals, kernel.assumptions)
 
 
 def system_of(scop: Scop, numbers: Sequence[int], before: isl.UnionMap, reassociate: bool = True) -> System:
@@ -135,7 +140,7 @@ def kinds_of(statements: Sequence[Statement]) -> list[str]:
 
 def _kind(statement: Statement) -> str:
     stmt, value = statement.stmt, bound_value(statement)
-    return f"{stmt.op if isinstance(stmt, Reduce) else ''} {_shape(value)}"
+    return f"{stmt.op if isinstance(stmt, Reduce) else ''} {shape_of(value)}"
 
 
 def _meetings(early: Statement, late: Statement, reassociate: bool) -> isl.Map | None:
@@ -151,7 +156,7 @@ def _meetings(early: Statement, late: Statement, reassociate: bool) -> isl.Map |
 def _member(statement: Statement) -> Member:
     stmt = statement.stmt
     relations = {(x.array, x.index): x for x in statement.accesses}
-    values = islice(_spelt(bound_value(statement)), _MOST_SPELLINGS)
+    values = islice(orders_of(bound_value(statement)), _MOST_SPELLINGS)
     spellings = tuple(_spelling(x, statement, relations) for x in values)
     op = stmt.op if isinstance(stmt, Reduce) else None
     return Member(Cell(stmt.array, 0, len(stmt.index)), op, type_of(stmt.value), spellings)
@@ -169,49 +174,6 @@ def _spelling(
     if not relation.is_injective():
         raise NoFormError("iterations that use the same cells wait for each other")
     return Spelling(Head(factor.head, tuple(cells), factor.scalars), relation.range(), relation)
-
-
-def _spelt(value: Expr) -> Iterator[Expr]:
-    """A value with the operands of its sums and products in order, those that look alike in each order."""
-    match value:
-        case Load() | Const() | Var():
-            yield value
-        case Binary(op=op) if op in _COMMUTE:
-            operands = sorted(chained(value, op), key=_shape)
-            for parts in product(*(list(_spelt(x)) for x in operands)):
-                for turned in _turned(parts):
-                    yield reduce(lambda a, b: Binary(op, a, b), turned)
-        case _:
-            for parts in product(*(list(_spelt(x)) for x in children(value))):
-                yield with_children(value, parts)
-
-
-def _turned(parts: Sequence[Expr]) -> Iterator[tuple[Expr, ...]]:
-    """The orders of some operands in which those that look alike change places."""
-    if len(parts) > 3:
-        yield tuple(parts)
-        return
-    shapes = [_shape(x) for x in parts]
-    for turned in permutations(parts):
-        if [_shape(x) for x in turned] == shapes:
-            yield turned
-
-
-def _shape(value: Expr) -> str:
-    """What an operand looks like, whatever it loads."""
-    match value:
-        case Load():
-            return "load"
-        case Const() | Var():
-            return "scalar"
-        case Binary(op=op) if op in _COMMUTE:
-            return f"{op}({', '.join(sorted(map(_shape, chained(value, op))))})"
-        case Binary(op=word) | Unary(op=word) | Compare(op=word) | Call(function=word):
-            return f"{word}({', '.join(map(_shape, children(value)))})"
-        case Select() | Cast():
-            return f"{type(value).__name__}({', '.join(map(_shape, children(value)))})"
-        case _:
-            assert_never(value)
 
 
 def agree_systems(definition: Equations, other: System, private: Set[str]) -> Match:
@@ -234,8 +196,16 @@ def agree_systems(definition: Equations, other: System, private: Set[str]) -> Ma
             except MismatchError as error:
                 worst = error if error.level > worst.level else worst
                 continue
-            return Match(bound.operands, {x: bound.size(x) for x in sizes}, values)
+            known = {x: bound.size(x) for x in sizes}
+            return Match(bound.operands, known, values, _conditions(definition, known, other.context))
     raise worst
+
+
+def _conditions(definition: Equations, sizes: Mapping[str, Expr], context: isl.Set) -> tuple[Expr, ...]:
+    """What the definition assumes and the nest's sizes need not have."""
+    found = [simplify(substitute(x, sizes)) for x in definition.assumptions]
+    space = context.get_space().set_from_params()
+    return tuple(x for x in found if not context.is_subset(condition_set(x, space).params()))
 
 
 def _alike(own: Member, other: Member) -> list[Spelling]:
@@ -275,39 +245,52 @@ def _place(
     ranked = sorted(pieces, key=lambda x: -x.own.dim(SET))
     worst = MismatchError(f"the subscripts of `{ranked[0].text}` move in another way than the definition's", 2)
     for flipped in (False, True):
-        if flipped and not any(map(may_turn, pieces)):
+        if flipped and worst.level < _ORDER and not any(map(may_turn, pieces)):
             break
         for bound in islice(candidates(ranked, Bound({}, {}), flipped), MOST_CHECKS):
-            error = check(sizes, ranked, bound, True, own.context, other.context)
-            if error is None:
-                error = _check_order(own, other, pieces, spellings, turned, bound)
+            error = _check(own, other, pieces, spellings, turned, sizes, bound)
             if error is None:
                 return bound
             worst = error if error.level > worst.level else worst
     raise worst
 
 
+def _check(
+    own: System, other: System, pieces: Sequence[Piece], spellings: Sequence[Spelling], turned: Sequence[int],
+    sizes: Sequence[str], bound: Bound,
+) -> MismatchError | None:
+    """What is wrong with a guess, if anything is, for those sizes that the definition allows."""
+    try:
+        allowed = allowed_sizes(sizes, bound, own.context, other.context)
+    except MismatchError as error:
+        return error
+    inside = [replace(x, other=x.other.intersect_params(allowed)) for x in pieces]
+    return check_pieces(inside, bound, True, allowed) or _check_order(
+        own, other, inside, spellings, turned, bound, allowed
+    )
+
+
 def _check_order(
     own: System, other: System, pieces: Sequence[Piece], spellings: Sequence[Spelling], turned: Sequence[int],
-    bound: Bound,
+    bound: Bound, context: isl.Set,
 ) -> MismatchError | None:
     """What is wrong with the order of the instances that meet in a cell, if anything is."""
     try:
-        there = [placement(x, bound, other.context) for x in pieces]
+        there = [placement(x, bound, context) for x in pieces]
     except NotAffineError as error:
         return MismatchError(f"an operand has no affine place: {error.reason}", 2)
     for a, b in product(range(len(pieces)), repeat=2):
         mine, theirs = own.order.get((a, b)), other.order.get((turned[a], turned[b]))
-        wanted = None
+        if mine is None and theirs is None:
+            continue
+        space = there[a].range().get_space().map_from_domain_and_range(there[b].range().get_space())
+        wanted = found = isl.Map.empty(space)
         if mine is not None:
             early, late = (own.members[x].spellings[0].instances for x in (a, b))
             points = with_sizes(mine.apply_domain(early).apply_range(late), bound.sizes)
             wanted = points.apply_domain(there[a]).apply_range(there[b])
-        found = None
         if theirs is not None:
             found = theirs.apply_domain(spellings[a].instances).apply_range(spellings[b].instances)
-        if wanted is None and found is None:
-            continue
-        if wanted is None or found is None or not wanted.is_equal(found):
-            return MismatchError(f"`{pieces[b].text}` does not wait for the same as in the definition", 5)
+        if not wanted.is_equal(found.intersect_params(context)):
+            return MismatchError(f"`{pieces[b].text}` does not wait for the same as in the definition", _ORDER)
     return None

@@ -15,11 +15,12 @@ from dataclasses import replace
 
 from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import flatten, walk
+from planish.poly.settle import settle
 from planish.raising.comparison import compare
 from planish.raising.known import nest_for, prepare
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Loops, Raised, Step
-from planish.raising.recognise import recognise_prepared, used_arrays
+from planish.raising.recognise import count_left, recognise_prepared, used_arrays
 
 
 def raise_kernel(kernel: Kernel, operations: Sequence[Operation], *, reassociate: bool = True) -> Raised:
@@ -28,6 +29,22 @@ def raise_kernel(kernel: Kernel, operations: Sequence[Operation], *, reassociate
 
     Raises NotAffineError where the kernel is not a static control part."""
     ready = prepare(kernel, reassociate)
+    settled = settle(ready, reassociate)
+    found = _raise(settled, operations, reassociate)
+    if settled is ready or not count_left(found.steps):
+        return found
+    # What stays in loops had better keep its accumulators.
+    other = _raise(ready, operations, reassociate)
+    return found if _done(found) > _done(other) else other
+
+
+def _done(raised: Raised) -> int:
+    """How many statements are operations outside of loops."""
+    return _count(raised.kernel.body.body) - count_left(raised.steps)
+
+
+def _raise(ready: Kernel, operations: Sequence[Operation], reassociate: bool) -> Raised:
+    """As `raise_kernel`, for a kernel that is prepared."""
     locals = tuple(x.array for x in ready.body.body if isinstance(x, Alloc))
     body = [x for x in flatten(ready.body.body) if not isinstance(x, Alloc)]
     whole = replace(ready, arrays=(*ready.arrays, *locals), body=Block(tuple(body)))

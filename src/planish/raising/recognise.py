@@ -15,21 +15,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import assert_never
 
 from planish.core.span import Span
 from planish.ir.expr import Compare, Expr, Var, index, type_of
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Reduce
 from planish.ir.polynomial import normal
 from planish.ir.traverse import expressions, loads, map_block, map_exprs, substitute, variables, walk
 from planish.ir.types import F64, INDEX, Type
 from planish.poly.agreement import Match, Pattern, agree
 from planish.poly.chain import Chain, arrange, order_groups, reads
 from planish.poly.flow import Distribution, distribute
-from planish.poly.form import Form, form_of
+from planish.poly.form import Form, form_of, is_own, scaling_apart
 from planish.poly.hoist import hoist
 from planish.poly.operands import MismatchError, Operand
 from planish.poly.products import NoFormError
@@ -39,6 +38,7 @@ from planish.poly.widen import widen
 from planish.raising.contraction import contraction_of
 from planish.raising.known import pattern_for, prepare
 from planish.raising.operation import Operation
+from planish.raising.pruning import only
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, View, walk_steps
 
 _LONGEST = 32
@@ -51,11 +51,12 @@ Group = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """An operation for statements that follow each other."""
+    """An operation for statements that follow each other; `scaling` is one that has to be done before."""
 
     operation: Operation
     match: Match
     statements: tuple[int, ...]
+    scaling: _Found | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class _Task:
     """What is looked for, in a kernel or in one iteration of its outer loops.
 
     `kernel`: the local arrays are among its arrays; `private`: those that nothing reads afterwards; `numbers`: those
-    of its statements in the whole kernel.
+    of its statements in the whole kernel; `sizes`: those that are no loop's.
     """
 
     kernel: Kernel
@@ -71,6 +72,7 @@ class _Task:
     numbers: tuple[int, ...]
     operations: tuple[tuple[Operation, Pattern | Equations], ...]
     reassociate: bool
+    sizes: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -101,9 +103,9 @@ def recognise_prepared(kernel: Kernel, operations: Sequence[Operation], reassoci
     """As `recognise`, for a kernel that is prepared; `first` is the number of its first statement."""
     known = [(x, found) for x in operations if not isinstance(found := pattern_for(x), str)]
     raised = _recognise(kernel, known, reassociate, first)
-    if _left(raised) and (wider := widen(kernel)) is not kernel:
+    if count_left(raised.steps) and (wider := widen(kernel)) is not kernel:
         other = _recognise(wider, known, reassociate, first)
-        raised = other if _left(other) < _left(raised) else raised
+        raised = other if count_left(other.steps) < count_left(raised.steps) else raised
     return raised
 
 
@@ -112,15 +114,15 @@ def _recognise(
 ) -> Raised:
     locals = tuple(x.array for x in walk(kernel.body) if isinstance(x, Alloc))
     total = sum(isinstance(x, Assign | Reduce) for x in walk(kernel.body))
-    flat = replace(kernel, arrays=(*kernel.arrays, *locals), body=_without(kernel.body, range(total)))
-    names = frozenset(x.name for x in locals)
-    steps = _raise(_Task(flat, names, tuple(range(first, first + total)), tuple(known), reassociate))
+    flat = replace(kernel, arrays=(*kernel.arrays, *locals), body=only(kernel.body, range(total)))
+    names, fixed = frozenset(x.name for x in locals), frozenset(kernel.sizes)
+    steps = _raise(_Task(flat, names, tuple(range(first, first + total)), tuple(known), reassociate, fixed))
     return Raised(kernel, steps, tuple(x for x in locals if x.name in used_arrays(steps)))
 
 
-def _left(raised: Raised) -> int:
+def count_left(steps: Sequence[Step]) -> int:
     """How many statements stay in loops, by themselves or as operations in them."""
-    return sum(_statements(x) for x in raised.steps if isinstance(x, Repeat | Loops))
+    return sum(_statements(x) for x in steps if isinstance(x, Repeat | Loops))
 
 
 def _statements(step: Step) -> int:
@@ -222,18 +224,44 @@ def _match_form(run: Group, form: Form, search: _Search) -> _Found | None:
         _note(run, 9, "its operations must be done in the order in which they are written (--fp)", search)
         return None
     hoisted = hoist(form, {x.name: x.type for x in search.scop.kernel.arrays})
-    for value in (form, hoisted) if hoisted is not None else (form,):
-        for operation, pattern in (*search.task.operations, *_made(value)):
-            if not isinstance(pattern, Pattern):
-                continue
-            try:
-                match = agree(pattern, value)
-                _check_types(operation, match, value.type, search.scop)
-            except MismatchError as error:
-                _note(run, error.level, f"not {operation.name}: {error.reason}", search)
-                continue
-            return _Found(operation, match, tuple(sorted(run)))
+    values = (form, hoisted) if hoisted is not None else (form,)
+    for value in values:
+        if (found := _match_value(run, value, search)) is not None:
+            return found
+    own = _scaling(run, form.target, search)
+    for value in values if own else ():
+        apart = scaling_apart(value)
+        if apart is not None and (scaling := _match_value(run, apart[0], search)) is not None:
+            found = _match_value(run, apart[1], search)
+            return None if found is None else replace(found, scaling=replace(scaling, statements=own))
     return None
+
+
+def _scaling(run: Group, target: str, search: _Search) -> Group:
+    """The statements that multiply the old values of an array, and add to them; none where one does nothing else, which
+    may be an operation by itself."""
+    forms = {n: x for n in sorted(run) if isinstance(x := search.forms.get(n), Form) and x.target == target}
+    scaling = tuple(n for n, x in forms.items() if any(is_own(y, z, x) for z in x.terms for y in z.heads))
+    return () if any(len(forms[n].terms) == 1 for n in scaling) else scaling
+
+
+def _match_value(run: Group, value: Form, search: _Search) -> _Found | None:
+    """The first operation that has a form; one that sees no window in an operand is preferred."""
+    window: _Found | None = None
+    for operation, pattern in (*search.task.operations, *_made(value)):
+        if not isinstance(pattern, Pattern):
+            continue
+        try:
+            match = agree(pattern, value)
+            _check_types(operation, match, value.type, search.scop)
+        except MismatchError as error:
+            _note(run, error.level, f"not {operation.name}: {error.reason}", search)
+            continue
+        found = _Found(operation, match, tuple(sorted(run)))
+        if not any(x.is_window for x in match.operands.values()):
+            return found
+        window = window or found
+    return window
 
 
 def _match_system(run: Group, search: _Search) -> _Found | None:
@@ -251,6 +279,8 @@ def _match_system(run: Group, search: _Search) -> _Found | None:
             if system is None:
                 system = system_of(search.scop, numbers, search.flow.order, search.task.reassociate)
             match = agree_systems(pattern, system, _private(run, search))
+            if any(variables(x) - search.task.sizes for x in match.conditions):
+                raise MismatchError("its sizes may be some that the definition does not allow", 3)
             _check_types(operation, match, kind, search.scop)
         except (MismatchError, NoFormError) as error:
             level = error.level if isinstance(error, MismatchError) else 0
@@ -306,7 +336,7 @@ def _assemble(search: _Search, parts: Sequence[Group]) -> tuple[Step, ...]:
             steps.append(_loops(sorted(rest), search))
             rest = []
         found, repeated = search.known.get(group), inner.get(group)
-        steps += [_apply(found, search)] if found is not None else [repeated] if repeated is not None else []
+        steps += _applied(found, search) if found is not None else [repeated] if repeated is not None else []
     if rest:
         steps.append(_loops(sorted(rest), search))
     return tuple(steps)
@@ -318,7 +348,7 @@ def _inside(group: Group, search: _Search) -> Repeat | None:
     task = search.task
     if len(group) == 1 and isinstance(search.forms[group[0]], Form):
         return None
-    body = _without(task.kernel.body, group)
+    body = only(task.kernel.body, group)
     match body.body:
         case (For() as loop,):
             pass
@@ -383,12 +413,17 @@ def used_arrays(steps: tuple[Step, ...]) -> frozenset[str]:
     return frozenset(used)
 
 
+def _applied(found: _Found, search: _Search) -> list[Step]:
+    first = [] if found.scaling is None else _applied(found.scaling, search)
+    return [*first, _apply(found, search)]
+
+
 def _apply(found: _Found, search: _Search) -> Apply:
     match, definition = found.match, found.operation.definition
     operands = {x.name: _view(x, match.operands[x.name], match.sizes) for x in definition.arrays}
     span = _around([search.scop.statements[n].stmt.span for n in found.statements])
     names = tuple(map(search.name, found.statements))
-    return Apply(found.operation, operands, match.sizes, match.scalars, (), names, span)
+    return Apply(found.operation, operands, match.sizes, match.scalars, match.conditions, names, span)
 
 
 def _view(array: Array, operand: Operand, sizes: Mapping[str, Expr]) -> View:
@@ -408,7 +443,7 @@ def _around(spans: Sequence[Span | None]) -> Span | None:
 
 def _loops(numbers: Sequence[int], search: _Search) -> Loops:
     """The nest with only some of its statements, and why these have no name."""
-    body = _without(search.task.kernel.body, numbers)
+    body = only(search.task.kernel.body, numbers)
     return Loops(body, {search.name(x): _reason(x, search) for x in numbers})
 
 
@@ -429,44 +464,3 @@ def _cycle(number: int, search: _Search) -> str:
         return form
     others = ", ".join(search.name(x) for x in group if x != number)
     return f"it stays in one loop with {others}: they wait for each other"
-
-
-def _without(block: Block, kept: Collection[int]) -> Block:
-    """The block with those statements only whose number (in textual order) is kept, and what these need."""
-    return _pruned(block, frozenset(kept), count())
-
-
-def _pruned(block: Block, kept: frozenset[int], numbers: Iterator[int]) -> Block:
-    out: list[Stmt] = []
-    for stmt in block.body:
-        match stmt:
-            case Block():
-                out.append(_pruned(stmt, kept, numbers))
-            case For():
-                out.append(replace(stmt, body=_pruned(stmt.body, kept, numbers)))
-            case If():
-                then = _pruned(stmt.then, kept, numbers)
-                out.append(replace(stmt, then=then, otherwise=_pruned(stmt.otherwise, kept, numbers)))
-            case Assign() | Reduce():
-                if next(numbers) in kept:
-                    out.append(stmt)
-            case Let():
-                out.append(stmt)
-            case Alloc():
-                pass
-            case _:
-                assert_never(stmt)
-    return Block(tuple(_needed(out)))
-
-
-def _needed(stmts: Sequence[Stmt]) -> list[Stmt]:
-    """Statements without loops over nothing, and without bindings that nothing uses."""
-    out: list[Stmt] = []
-    used: set[str] = set()
-    for stmt in reversed(stmts):
-        works = any(isinstance(x, Assign | Reduce) for x in walk(stmt))
-        if not works and not (isinstance(stmt, Let) and stmt.var in used):
-            continue
-        used |= {name for x in walk(stmt) for e in expressions(x) for name in variables(e)}
-        out.append(stmt)
-    return out[::-1]

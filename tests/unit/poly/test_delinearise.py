@@ -91,6 +91,55 @@ def test_a_diagonal_stands_in_square_rows() -> None:
     assert rows(DIAGONAL) == ([["i", "i"]], [None, "n"], [])
 
 
+NUMBERS = "kernel k(m, n; A: f64[?]) { for i in 0 .. m { for j in 0 .. @ { A[#] = 1.0 } } }"
+
+
+@pytest.mark.parametrize(
+    ("linear", "found", "length", "most"),
+    [("64 * i + j", ["i", "j"], "64", "64"), ("j + 1 + 128 * (m - 1 - i)", ["m - i - 1", "j + 1"], "128", "127")],
+)
+def test_rows_whose_length_is_a_number(linear: str, found: list[str], length: str, most: str) -> None:
+    condition = f"m <= 0 || m > 0 && n <= {most}"
+    assert rows(NUMBERS.replace("@", "n").replace("#", linear)) == ([found], [None, length], [condition])
+
+
+def test_rows_in_rows_whose_lengths_are_numbers() -> None:
+    text = "for h in 0 .. n { for i in 0 .. n { for j in 0 .. n { A[1024 * h + 32 * i + j] = 1.0 } } }"
+    found, shape, assumed = rows("kernel k(n; A: f64[?]) { " + text + " }")
+    assert (found, shape, assumed) == ([["h", "i", "j"]], [None, "32", "32"], ["n <= 32"])
+
+
+@pytest.mark.parametrize(
+    ("bound", "linear"),
+    [
+        ("n", "640 * i + 64 * j + 3"),  # nothing moves along the rows
+        ("40", "64 * i + j"),  # the columns stay within them
+        ("80", "64 * i + j"),  # the columns leave them
+        ("n", "4 * i + j"),  # a window
+        ("n", "64 * i + 100 * j"),
+        ("n", "j"),
+    ],
+)
+def test_numbers_that_are_no_rows(bound: str, linear: str) -> None:
+    kernel = parse_kernel(NUMBERS.replace("@", bound).replace("#", linear))
+    assert delinearise(kernel) is kernel
+
+
+def test_rows_of_numbers_beside_rows_of_sizes() -> None:
+    text = "for i in 0 .. m { for j in 0 .. n { A[32 * j + i] = B[i * lda + j] } }"
+    kernel = delinearise(parse_kernel("kernel k(m, n, lda; A: f64[?], B: f64[?]) { " + text + " }"))
+    assert [len(x.shape) for x in kernel.arrays] == [2, 2]
+    run_kernel(kernel, {"m": 2, "n": 2, "lda": 2, "A": np.zeros((2, 32)), "B": np.ones((2, 2))})
+    with pytest.raises(ValueError, match="assumption"):
+        run_kernel(kernel, {"m": 33, "n": 2, "lda": 2, "A": np.zeros((3, 32)), "B": np.ones((33, 2))})
+
+
+def test_rows_of_numbers_that_exclude_each_other_stay_linear() -> None:
+    text = "for i in 0 .. n { for j in 0 .. n { A[32 * i + j] = 1.0 } for k in 40 .. n { B[64 * i + k] = 1.0 } }"
+    kernel = parse_kernel("kernel k(n; A: f64[?], B: f64[?]) { " + text + " }")
+    assert delinearise(kernel) is kernel
+
+
 def test_strides_that_do_not_divide_each_other_are_refused() -> None:
     with pytest.raises(NotAffineError, match="divide"):
         delinearise(parse_kernel(MIXED))
