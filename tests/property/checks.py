@@ -23,15 +23,15 @@ from tests.property.rearranged import rearrange
 
 from planish.astgen.verify import Instance, evaluate, list_instances
 from planish.ir.checker import check_kernel
-from planish.ir.expr import Binary, Expr, Var, index
+from planish.ir.expr import Binary, Expr, Load, Var, index, type_of
 from planish.ir.interpreter import run_kernel
-from planish.ir.nest import Array, Block, For, Kernel, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, LoopFacts, Reduce, Stmt
 from planish.ir.printer import print_kernel
 from planish.ir.traverse import map_block, map_exprs, substitute
 from planish.ir.types import INDEX
 from planish.poly.affine import isl_name
 from planish.poly.budget import budget
-from planish.poly.dependence import Dependences, find_dependences
+from planish.poly.dependence import Dependences, find_dependences, movable_updates
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.listing import list_maps
 from planish.poly.scop import Scop, extract_scop
@@ -68,15 +68,25 @@ def run(kernel: Kernel, program: Program, sizes: dict[str, int]) -> dict[str, by
     return {n: v.tobytes() for n, v in values.items() if isinstance(v, np.ndarray)}
 
 
-def compare(program: Program, changed: Kernel, what: str) -> str | None:
-    """What differs between the program and a changed kernel, for all sizes of the program."""
+def compare(program: Program, changed: Kernel, what: str, exact: bool = True) -> str | None:
+    """What differs between the program and a changed kernel, for all sizes of the program; if not `exact`, by more than
+    floats that are summed in another order may."""
     check_kernel(changed, what)
     for sizes in program.sizes:
         wanted, got = run(program.kernel, program, sizes), run(changed, program, sizes)
         for name in wanted:
-            if wanted[name] != got[name]:
+            same = wanted[name] == got[name]
+            if not same and (exact or not _is_close(program.kernel.array(name), wanted[name], got[name])):
                 return f"{what}: {name} differs for {sizes}\n{print_kernel(program.kernel)}\n{print_kernel(changed)}"
     return None
+
+
+def _is_close(array: Array, wanted: bytes, got: bytes) -> bool:
+    """Whether floats differ by rounding at most; huge numbers, which may cancel, are not judged."""
+    if not array.type.is_float:
+        return False
+    a, b = (np.frombuffer(x, array.type.numpy) for x in (wanted, got))
+    return bool(np.nanmax(np.abs(a), initial=0.0) > 1e9 or np.allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True))
 
 
 def fix_sizes(relation: isl.UnionMap, sizes: dict[str, int]) -> isl.UnionMap:
@@ -146,14 +156,15 @@ def check_same(program: Program, count: Counter[str]) -> str | None:
 
 
 def check_strategies(program: Program, count: Counter[str]) -> str | None:
-    """Every automatic schedule is legal and means the same."""
+    """Every automatic schedule is legal and means the same, with sums of integers in any order."""
     scop, dependences = _prepared(program)
+    kept = _kept(scop, dependences)
     for strategy in STRATEGIES[:2]:
-        schedule = compute_schedule(scop, dependences, dependences.order, strategy)
+        schedule = compute_schedule(scop, dependences, kept, strategy)
         if schedule is None:
             count["given up"] += 1
             continue
-        if find_violation(schedule_map(schedule), dependences.order) is not None:
+        if find_violation(schedule_map(schedule), kept) is not None:
             return f"{strategy.name}: the automatic schedule is illegal\n{print_kernel(program.kernel)}"
         count["automatic"] += 1
         fault = compare(program, lower(scop, schedule, scop.locals), strategy.name)
@@ -165,6 +176,11 @@ def check_strategies(program: Program, count: Counter[str]) -> str | None:
 def _prepared(program: Program) -> tuple[Scop, Dependences]:
     scop = extract_scop(program.kernel)
     return scop, find_dependences(scop)
+
+
+def _kept(scop: Scop, dependences: Dependences) -> isl.UnionMap:
+    """The pairs that keep their order where results are to be the same to the bit."""
+    return dependences.order.subtract(movable_updates(scop, dependences, reassociate=False))
 
 
 def check_random_schedules(program: Program, count: Counter[str]) -> str | None:
@@ -205,10 +221,11 @@ def check_shapes(program: Program, count: Counter[str]) -> str | None:
     if not scop.statements or scop.domain.is_empty():
         return None
     arrays = {a.name: a for a in (*scop.kernel.arrays, *scop.locals)}
-    computed = compute_schedule(scop, dependences, dependences.order, rng.choice(STRATEGIES))
-    schedule = computed or scop.schedule
+    movable = movable_updates(scop, dependences, reassociate=False)
+    kept = dependences.order.subtract(movable)
+    schedule = compute_schedule(scop, dependences, kept, rng.choice(STRATEGIES)) or scop.schedule
     for path in leaf_bands(schedule):
-        band = read_band(find_node(schedule, path), scop, dependences, dependences.order, False)
+        band = read_band(find_node(schedule, path), scop, dependences.order, movable)
         choice = choose(band, rng.choice(TARGETS), arrays)
         if band.permutable:
             tiles = tuple(rng.choice((0, 0, 2, 3, 4, 8)) for _ in choice.tiles)
@@ -216,7 +233,7 @@ def check_shapes(program: Program, count: Counter[str]) -> str | None:
             choice = replace(choice, tiles=tiles, jam=jam)
         order: StripOrder = rng.choice(ORDERS) if choice.jam else "whole"
         shaped = shape_band(find_node(schedule, path), band, choice, order).get_schedule()
-        if find_violation(schedule_map(shaped), dependences.order) is not None:
+        if find_violation(schedule_map(shaped), kept) is not None:
             count["shape refused"] += 1
             continue
         count["shaped"] += 1
@@ -243,14 +260,70 @@ def check_plan(program: Program, count: Counter[str]) -> str | None:
     return None
 
 
-def compare_lanes(program: Program, kernel: Kernel, what: str, count: Counter[str]) -> str | None:
-    """As `compare`, and again with every loop that is said to be independent run backwards."""
-    fault = compare(program, kernel, what)
+def check_sums(program: Program, count: Counter[str]) -> str | None:
+    """The whole way, with sums in any order; floats may differ by rounding."""
+    prepared = prepare(program.kernel)
+    if not prepared.scop.statements:
+        return None
+    for target in TARGETS:
+        for candidate in plan(prepared, target, reassociate=True, threads=1 + program.seed % 2):
+            count["candidates"] += 1
+            what = f"sums {candidate.name} {target.name}"
+            fault = compare_lanes(program, candidate.kernel, what, count, exact=False)
+            if fault is not None:
+                return f"{fault}\n{candidate.schedule}"
+    return None
+
+
+def compare_lanes(
+    program: Program, kernel: Kernel, what: str, count: Counter[str], exact: bool = True
+) -> str | None:
+    """As `compare`, and again with every loop that is said to be independent run backwards, and statement by statement,
+    as lanes do."""
+    fault = compare(program, kernel, what, exact)
     if fault is not None:
         return fault
     arrays = {a.name: a for a in kernel.arrays}
     backwards = replace(kernel, body=map_block(lambda s: _backwards(s, arrays, count), kernel.body))
-    return compare(program, backwards, f"{what}, lanes backwards") if backwards != kernel else None
+    fault = compare(program, backwards, f"{what}, lanes backwards", exact) if backwards != kernel else None
+    if fault is not None:
+        return fault
+    abreast = replace(kernel, body=map_block(lambda s: _abreast(s, kernel, count), kernel.body))
+    return compare(program, abreast, f"{what}, lanes abreast", exact) if abreast != kernel else None
+
+
+LANES_ABREAST = 64
+"""The most iterations of a loop that are run abreast."""
+
+
+def _abreast(stmt: Stmt, kernel: Kernel, count: Counter[str]) -> Stmt | tuple[Stmt, ...]:
+    """A loop over lanes in which each statement is done for all iterations before the next one, and loads before it
+    stores; loops of sums and those around others are left alone."""
+    if not isinstance(stmt, For) or not stmt.facts.simd or stmt.facts.reductions:
+        return stmt
+    body = stmt.body.body
+    if not all(isinstance(x, Let | Assign | Reduce) for x in body):
+        return stmt
+    count["abreast"] += 1
+    lane = (Binary("sub", Var(stmt.var, INDEX), stmt.lower),)
+    loops: list[Stmt] = []
+    cells: list[Stmt] = []
+    held: dict[str, Expr] = {}
+    plain = replace(stmt, facts=LoopFacts())
+    for number, x in enumerate(body):
+        assert isinstance(x, Let | Assign | Reduce)
+        value = substitute(x.value, held)
+        if isinstance(x, Reduce):
+            value = Binary(x.op, Load(x.array, x.index, type_of(value)), value)
+        own = Array(f"{stmt.var}_lanes{number}", type_of(value), (index(LANES_ABREAST),))
+        cells.append(Alloc(own))
+        loops.append(replace(plain, body=Block((Assign(own.name, lane, value),))))
+        result = Load(own.name, lane, own.type)
+        if isinstance(x, Let):
+            held[x.var] = result
+        else:
+            loops.append(replace(plain, body=Block((Assign(x.array, x.index, result),))))
+    return Block((*cells, *loops))
 
 
 def _backwards(stmt: Stmt, arrays: dict[str, Array], count: Counter[str]) -> Stmt:
@@ -280,10 +353,11 @@ CHECKS: dict[str, Check] = {
     "random": check_random_schedules,
     "shapes": check_shapes,
     "plan": check_plan,
+    "sums": check_sums,
 }
 
 
-EVERY = {"order": 1, "same": 1, "flow": 3, "random": 2, "strategies": 5, "shapes": 5, "plan": 10}
+EVERY = {"order": 1, "same": 1, "flow": 3, "random": 2, "strategies": 5, "shapes": 5, "plan": 10, "sums": 10}
 """Each check takes one program in so many where not every program goes through all; the costly ones fewer."""
 
 

@@ -3,7 +3,8 @@
 Each program goes through every check in a child process, which is ended if one takes too long. The line of progress
 names the next seed, so that a run which was interrupted goes on with `--seed`; faults are printed and counted. With
 `--of programs-sampled`, the costly checks are made for a part of them, as in the suite. With `--of maps`,
-schedule maps (see `tests.property.maps`) are made instead of programs, with `--of scripts` scripts for programs.
+schedule maps (see `tests.property.maps`) are made instead of programs, with `--of scripts` scripts for programs, with
+`--of sums` nests of sums (see `tests.property.sums`).
 
 >>> parse(["--count", "3"]).seed
 0
@@ -24,8 +25,9 @@ from multiprocessing.context import SpawnProcess
 
 from tests.property.checks import CHECKS, EVERY, run_check
 from tests.property.maps import MAP_CHECKS, check_map
-from tests.property.programs import make_program
+from tests.property.programs import Program, make_program
 from tests.property.scripts import SCRIPT_CHECKS, check_script
+from tests.property.sums import make_sums
 
 Answer = tuple[int, list[str], "Counter[str]"]
 
@@ -63,13 +65,21 @@ def check_sampled(seed: int, names: tuple[str, ...], count: Counter[str]) -> lis
 
 def check_program(seed: int, names: tuple[str, ...], count: Counter[str]) -> list[str]:
     """The faults of a seed's program, which is made once."""
-    program = make_program(seed)
+    return _check(make_program(seed), names, count)
+
+
+def check_sums(seed: int, names: tuple[str, ...], count: Counter[str]) -> list[str]:
+    """As `check_program`, of nests of sums."""
+    return _check(make_sums(seed), names, count)
+
+
+def _check(program: Program, names: tuple[str, ...], count: Counter[str]) -> list[str]:
     faults = []
     for name in names:
         try:
             fault = run_check(name, program, count)
         except Exception:  # the other checks are made all the same
-            fault = f"seed {seed}: {name} raised\n{traceback.format_exc(limit=-6)}"
+            fault = f"seed {program.seed}: {name} raised\n{traceback.format_exc(limit=-6)}"
         if fault is not None:
             faults.append(fault)
     return faults
@@ -87,6 +97,7 @@ FAMILIES = {
     "programs": Family(tuple(CHECKS), check_program),
     "programs-sampled": Family(tuple(CHECKS), check_sampled),
     "maps": Family(MAP_CHECKS, check_map),
+    "sums": Family(("strategies", "shapes", "plan", "sums"), check_sums),
     "scripts": Family(SCRIPT_CHECKS, check_script),
 }
 

@@ -130,6 +130,16 @@ def reduction_chains(scop: Scop, order: isl.UnionMap) -> isl.UnionMap:
     return out
 
 
+def movable_updates(scop: Scop, dependences: Dependences, reassociate: bool) -> isl.UnionMap:
+    """Pairs of updates that may change places: of integers always, of floats where the user allows it."""
+    types = {a.name: a.type for a in (*scop.kernel.arrays, *scop.locals)}
+    free = isl.UnionSet.empty(scop.context.get_space())
+    for statement in scop.statements:
+        if reassociate or types[statement.stmt.array].is_int:
+            free = free.union(isl.UnionSet.from_set(statement.domain))
+    return dependences.reductions.intersect_domain(free)
+
+
 def _reads_own_target(statement: Statement) -> bool:
     """Whether the value that an instance adds may itself read the cell that it updates."""
     write = statement.write

@@ -198,11 +198,24 @@ def contract(
     written = times.intersect_domain(writes.domain())
     merged = writes.apply_range(_keeping(array, dropped, scop))
     rivals = merged.apply_range(merged.reverse()).subtract(writes.apply_range(writes.reverse()))
+    if _outlive_a_part(rivals, chain, times):
+        return False
     later = rivals.intersect(written.lex_lt_union_map(written))
     if later.is_empty():
         return True
     before_read = written.lex_lt_union_map(times.intersect_domain(chain.range()))
     return bool(later.apply_range(before_read).intersect(chain).is_empty())
+
+
+def _outlive_a_part(rivals: isl.UnionMap, chain: isl.UnionMap, times: isl.UnionMap) -> bool:
+    """Whether two values that cannot share a cell are made in one of the outermost parts of a schedule, and both are
+    needed in later ones; that is asked first, since it takes little time."""
+    part = isl.UnionMap.empty(times.get_space())
+    for own in list_maps(times):
+        part = part.add_map(own.project_out(isl.dim_type.out, 1, own.dim(isl.dim_type.out) - 1))
+    kept = chain.intersect(part.lex_lt_union_map(part)).domain()
+    part = part.intersect_domain(kept)
+    return not rivals.intersect(part.apply_range(part.reverse())).is_empty()
 
 
 def _writes(scop: Scop, array: str) -> isl.UnionMap:

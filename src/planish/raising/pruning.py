@@ -5,7 +5,7 @@
 >>> text = "for i in 0 .. n { x[i] = 0.0 for j in 0 .. n { x[i] += y[j] } }"
 >>> print(print_stmt(only(parse_kernel("kernel k(n; x: f64[n], y: f64[n]) { " + text + " }").body, [0]).body[0]))
 for i in 0 .. n {
-  x[i] = 0.0
+  x[i] = 0.0:f64
 }
 """
 

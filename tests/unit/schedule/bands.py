@@ -8,7 +8,7 @@ import islpy as isl
 
 from planish.ir.nest import Array
 from planish.ir.parser import parse_kernel
-from planish.poly.dependence import Dependences, find_dependences
+from planish.poly.dependence import Dependences, find_dependences, movable_updates
 from planish.poly.scop import Scop, extract_scop
 from planish.poly.trees import find_node
 from planish.schedule.automatic.band import Band, read_band
@@ -42,7 +42,8 @@ def find_band(text: str, reassociate: bool) -> Found:
     """The first innermost band of a kernel whose bands are merged where they may be."""
     scop = extract_scop(parse_kernel(text))
     dependences = find_dependences(scop)
-    schedule = merge_bands(scop.schedule, dependences.order)
+    movable = movable_updates(scop, dependences, reassociate)
+    schedule = merge_bands(scop.schedule, dependences.order.subtract(movable))
     node = find_node(schedule, leaf_bands(schedule)[0])
-    band = read_band(node, scop, dependences, dependences.order, reassociate)
+    band = read_band(node, scop, dependences.order, movable)
     return Found(band, node, schedule, scop, dependences, {a.name: a for a in scop.kernel.arrays})

@@ -84,6 +84,36 @@ def test_lanes_come_in_whole_vectors() -> None:
     assert len(set(tile_candidates(2, 1, 8))) == 7 * 6
 
 
+IMAGES = """kernel k(n, f, c, h, w; out: f32[n, f, h, w], x: f32[n, c, h + 2, w + 2], k: f32[f, c, 3, 3]) {
+  for i in 0 .. n { for o in 0 .. f { for y in 0 .. h { for z in 0 .. w { for c2 in 0 .. c {
+    for r in 0 .. 3 { for s in 0 .. 3 { out[i, o, y, z] += x[i, c2, y + r, z + s] * k[o, c2, r, s] } } } } } } }
+}"""
+
+
+def test_a_convolution_runs_along_its_rows_and_is_jammed_along_channels() -> None:
+    band, choice = plan(IMAGES)
+    assert len(band.members) == 7 and band.extents[5:] == (3, 3)
+    assert (choice.lanes_member, [g.lanes for g in choice.groups]) == (3, ["parallel"])
+    assert [m for m, _ in choice.jam] == [1, 4]
+
+
+def test_few_of_many_loops_are_tiled_and_none_that_is_short() -> None:
+    _, choice = plan(IMAGES)
+    assert choice.tiles[5] in (0, 1) and choice.tiles[6] in (0, 1)
+    assert sum(t > 1 for t in choice.tiles) <= 4
+
+
+def test_sums_that_keep_their_order_are_no_band() -> None:
+    assert len(plan(IMAGES, reassociate=False)[0].members) < 7
+    assert len(plan(IMAGES.replace("f32", "i32"), reassociate=False)[0].members) == 7
+
+
+def test_a_sum_of_few_iterations_does_not_fill_lanes() -> None:
+    nest = "for i in 0 .. n { for j in 0 .. 3 { y[i] += x[i + j] * k[j] } }"
+    _, choice = plan(f"kernel k(n; y: f32[n], x: f32[n + 2], k: f32[3]) {{ {nest} }}")
+    assert choice.lanes_member == 0
+
+
 def test_a_copy_without_reuse_is_not_tiled() -> None:
     nest = "for i in 0 .. n { for j in 0 .. m { B[i, j] = A[i, j] } }"
     _, choice = plan(f"kernel k(n, m; A: f64[n, m], B: f64[n, m]) {{ {nest} }}")

@@ -51,7 +51,8 @@ def test_a_schedule_that_reverses_a_dependence_is_no_version() -> None:
     backward = isl.Schedule.from_domain(domain).insert_partial_schedule(
         isl.MultiUnionPwAff("[n] -> [{ S0[i] -> [(-i)] }]")
     )
-    draft = partial(draft_version, prepared, WIDE, STRATEGIES[-1], reassociate=False)
+    nothing = isl.UnionMap.empty(domain.get_space())
+    draft = partial(draft_version, prepared, WIDE, STRATEGIES[-1], movable=nothing)
     assert shape_schedule(prepared, draft(backward)) is None
     assert shape_schedule(prepared, draft(prepared.scop.schedule)) is not None
 

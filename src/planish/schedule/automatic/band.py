@@ -15,7 +15,6 @@ from typing import Literal
 import islpy as isl
 
 from planish.core.graph import order_components
-from planish.poly.dependence import Dependences
 from planish.poly.extents import valid_sizes
 from planish.poly.listing import list_maps, list_sets
 from planish.poly.scop import Access, Scop, Statement
@@ -46,9 +45,10 @@ class Motion:
 class Band:
     """A band of a schedule tree.
 
-    `members` give each loop's value; `prefix` the time outside the band; `inside` the dependences between instances of
-    equal prefix; `motions` the accesses whose steps are constant, `irregular` the number of the others;
-    `extents` bound the number of values of each member for fixed outer ones, where array extents bound it.
+    `members` give each loop's value; `prefix` the time outside the band; `inside` the pairs of instances of equal
+    prefix that use one cell, `movable` those pairs that may change places; `motions` the accesses whose steps are
+    constant, `irregular` the number of the others; `extents` bound the number of values of each member for fixed outer
+    ones, where array extents bound it.
     """
 
     members: tuple[isl.UnionMap, ...]
@@ -57,10 +57,22 @@ class Band:
     permutable: bool
     statements: tuple[Statement, ...]
     inside: isl.UnionMap
-    reductions: isl.UnionMap
+    movable: isl.UnionMap
     motions: tuple[Motion, ...]
     irregular: int
     extents: tuple[int | None, ...]
+
+    @property
+    def kept(self) -> isl.UnionMap:
+        """The pairs of instances of equal prefix that keep their order."""
+        return self.inside.subtract(self.movable)
+
+    def targets_stay(self, member: int, names: Container[str]) -> bool:
+        """Whether some statements store to the same cell in all iterations of `member`, for fixed others."""
+        others = (m for i, m in enumerate(self.members) if i != member)
+        place = reduce(lambda a, b: a.flat_range_product(b), others, self.prefix)
+        writes = (s.write.relation for s in self.statements if s.name in names)
+        return all(place.reverse().apply_range(isl.UnionMap.from_map(w)).is_single_valued() for w in writes)
 
     @property
     def dominant(self) -> tuple[Statement, ...]:
@@ -77,10 +89,10 @@ class Band:
         source, sink = isl.dim_type.in_, isl.dim_type.out
         edges = {(m.get_tuple_name(source), m.get_tuple_name(sink)): m for m in list_maps(together)}
         parts = _split(names, edges) if apart else (frozenset(names),)
-        moved = same_time(self.members[member])
-        return tuple(Group(part, self._kind(part, edges, moved)) for part in parts)
+        return tuple(Group(part, self._kind(part, edges, member)) for part in parts)
 
-    def _kind(self, part: frozenset[str], edges: dict[tuple[str, str], isl.Map], moved: isl.UnionMap) -> Lanes:
+    def _kind(self, part: frozenset[str], edges: dict[tuple[str, str], isl.Map], member: int) -> Lanes:
+        moved = same_time(self.members[member])
         carried = isl.UnionMap.empty(moved.get_space())
         for (first, second), relation in edges.items():
             if first in part and second in part:
@@ -88,7 +100,7 @@ class Band:
         carried = carried.subtract(moved)
         if carried.is_empty():
             return "parallel"
-        return "reduction" if carried.is_subset(self.reductions) else "serial"
+        return "reduction" if carried.is_subset(self.movable) and self.targets_stay(member, part) else "serial"
 
 
 def _split(names: list[str], edges: Container[tuple[str, str]]) -> tuple[frozenset[str], ...]:
@@ -102,10 +114,8 @@ def same_time(times: isl.UnionMap) -> isl.UnionMap:
     return times.apply_range(times.reverse())
 
 
-def read_band(
-    node: isl.ScheduleNode, scop: Scop, dependences: Dependences, order: isl.UnionMap, reassociate: bool
-) -> Band:
-    """What the band at `node` is made of."""
+def read_band(node: isl.ScheduleNode, scop: Scop, order: isl.UnionMap, movable: isl.UnionMap) -> Band:
+    """What the band at `node` is made of. `order`: pairs that use one cell; `movable`: those that may be reversed."""
     schedule = node.band_get_partial_schedule()
     domain = node.get_domain()
     prefix = node.get_prefix_schedule_union_map().intersect_domain(domain)
@@ -134,10 +144,9 @@ def read_band(
                 irregular += 1
             else:
                 motions.append(Motion(statement, access, steps[outer:]))
-    allowed = _movable_reductions(scop, dependences, reassociate)
     permutable = bool(node.band_get_permutable()) or len(members) == 1
     return Band(
-        members, prefix, domain, permutable, statements, inside, allowed, tuple(motions), irregular, tuple(extents)
+        members, prefix, domain, permutable, statements, inside, movable, tuple(motions), irregular, tuple(extents)
     )
 
 
@@ -165,14 +174,3 @@ def _extents(statement: Statement, times: isl.UnionMap, outer: int, valid: isl.S
         out.append(max(widths, default=0) if len(widths) == len(moving) else None)
     return out
 
-
-def _movable_reductions(scop: Scop, dependences: Dependences, reassociate: bool) -> isl.UnionMap:
-    """Chains of updates that may be summed in another order: integers always, floats where the user allows it."""
-    out = isl.UnionMap.empty(scop.context.get_space())
-    for statement in scop.statements:
-        arrays = {a.name: a for a in (*scop.kernel.arrays, *scop.locals)}
-        if statement.reduction is None or not (reassociate or arrays[statement.stmt.array].type.is_int):
-            continue
-        own = isl.UnionSet.from_set(statement.domain)
-        out = out.union(dependences.reductions.intersect_domain(own))
-    return out

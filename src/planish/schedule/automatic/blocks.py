@@ -4,13 +4,13 @@ Before: for i, j { S1 uses A[i, j] };  for i, j { S2 uses A[j, i] }
 After:  for each block of rows { for i, j { S1 in these rows };  for j, i { S2 in these rows } }
 
 >>> from planish.ir.parser import parse_kernel
->>> from planish.poly.dependence import find_dependences
+>>> from planish.poly.dependence import find_order
 >>> from planish.poly.scop import extract_scop
 >>> from planish.schedule.automatic.restructure import merge_bands
 >>> nests = ("for i in 0 .. n { for j in 0 .. n { " + x + " } }" for x in ("x[i] += A[i, j]", "y[i] += A[j, i]"))
 >>> scop = extract_scop(parse_kernel("kernel k(n; A: f64[n, n], x: f64[n], y: f64[n]) { " + " ".join(nests) + " }"))
->>> dependences = find_dependences(scop)
->>> schedule = block_passes(scop, dependences, merge_bands(scop.schedule, dependences.order))
+>>> order = find_order(scop)
+>>> schedule = block_passes(scop, order, merge_bands(scop.schedule, order))
 >>> band = schedule.get_root().get_child(0)
 >>> print(band.band_get_partial_schedule().get_at(0))
 [n] -> { S0[i, j] -> [(i - (i) mod 8)]; S1[i, j] -> [(j - (j) mod 8)] }
@@ -22,7 +22,6 @@ from collections.abc import Mapping, Sequence
 
 import islpy as isl
 
-from planish.poly.dependence import Dependences
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.scop import Scop
 from planish.poly.trees import SEQUENCES, Kind, find_node, find_paths, kind_of
@@ -38,16 +37,16 @@ Run = tuple[int, tuple[int, ...]]
 rows."""
 
 
-def block_passes(scop: Scop, dependences: Dependences, schedule: isl.Schedule) -> isl.Schedule | None:
+def block_passes(scop: Scop, order: isl.UnionMap, schedule: isl.Schedule) -> isl.Schedule | None:
     """The schedule with a loop over blocks of rows around nests that go through one array, wherever that is legal; None
     where there are no such nests."""
     blocked = False
     for path in find_paths(schedule.get_root(), lambda x: kind_of(x) in SEQUENCES):
         # Paths to the deeper ones come first, so that a change leaves those that follow in place.
         node = find_node(schedule, path)
-        for first, members in reversed(find_runs([_rows(scop, dependences, x) for x in _parts(node)])):
+        for first, members in reversed(find_runs([_rows(scop, order, x) for x in _parts(node)])):
             changed = _block(find_node(schedule, path), first, members)
-            if find_violation(schedule_map(changed), dependences.order) is None:
+            if find_violation(schedule_map(changed), order) is None:
                 schedule, blocked = changed, True
     return schedule if blocked else None
 
@@ -77,12 +76,11 @@ def _parts(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
     return [node.get_child(i).get_child(0) for i in range(node.n_children())]
 
 
-def _rows(scop: Scop, dependences: Dependences, node: isl.ScheduleNode) -> dict[str, int]:
+def _rows(scop: Scop, order: isl.UnionMap, node: isl.ScheduleNode) -> dict[str, int]:
     """The arrays that a nest goes through once, with the member of its band that goes from row to row."""
     if kind_of(node) != Kind.band or node.band_n_member() < 2:
         return {}
-    band = read_band(node, scop, dependences, dependences.order, reassociate=False)
-    return _streamed(band)
+    return _streamed(read_band(node, scop, order, isl.UnionMap.empty(order.get_space())))
 
 
 def _streamed(band: Band) -> dict[str, int]:

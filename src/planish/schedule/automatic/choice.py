@@ -11,9 +11,10 @@ fit in a cache.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import product
-from math import prod
+from itertools import combinations, product
+from math import inf, prod
 from typing import assert_never
 
 from planish.ir.nest import Array
@@ -29,6 +30,12 @@ COLLIDING = 1024
 """Lines so many bytes apart share few sets of a cache."""
 CROSSING = 16
 """The rows and columns of a block that is turned: two lines of the largest elements."""
+
+_SUM_UP, _USUAL_TRIPS = 8.0, 64
+"""Cycles in which lanes are added up at the end of a loop, and the iterations of one of which nothing is known."""
+
+MOST_COMPARED = 4
+"""Members of which all tiles are compared; those of more are grown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,7 @@ def choose(band: Band, target: Target, arrays: dict[str, Array]) -> Choice:
     plans = [_lane_cost(band, m, apart, target, arrays) for apart in ways for m in candidates]
     cost, member, groups = min(plans, key=lambda x: x[0])
     jam = _choose_jam(band, member, groups)
-    tiles = _choose_tiles(band, member, target, arrays) if band.permutable else ()
+    tiles = _choose_tiles(band, member, jam, target, arrays) if band.permutable else ()
     return Choice(member, groups, jam, tiles or tuple(0 for _ in band.members), cost)
 
 
@@ -80,16 +87,22 @@ def _lane_cost(
     if not motions:
         return (float(len(band.members) - member), member, groups)
     total = 0.0
+    trips = max(1, band.extents[member] or _USUAL_TRIPS)
     for motion in motions:
-        width = target.lanes(_element(motion, arrays))
+        width = _filled(target.lanes(_element(motion, arrays)), band.extents[member])
         cost = _access_cost(stride_kind(motion.steps[member]), width)
         if kind[motion.statement.name] == "serial":
             cost = 0.5 * cost + 1.5
         elif kind[motion.statement.name] == "reduction":
-            cost *= 1.05
+            cost = 1.05 * cost + _SUM_UP / trips / len(motions)
         total += cost
     preference = 0.001 * (len(band.members) - 1 - member) + 0.0005 * len(groups)
     return (total / len(motions) + preference, member, groups)
+
+
+def _filled(width: int, extent: int | None) -> int:
+    """The lanes of a vector that a member fills."""
+    return width if extent is None else max(1, min(width, extent))
 
 
 def _access_cost(kind: StrideKind, width: int) -> float:
@@ -113,25 +126,49 @@ def _choose_jam(band: Band, member: int, groups: tuple[Group, ...]) -> tuple[tup
     if any(kind[s.name] == "serial" for s in band.dominant) or not band.permutable or band.irregular:
         return ()
     motions = _dominant_motions(band)
-    gains = []
-    for m in range(len(band.members)):
-        stays = sum(1 for x in motions if not any(x.steps[m]) and any(x.steps[member]))
-        if m != member and stays * 4 >= len(motions):
-            gains.append((stays, m))
-    gains.sort(reverse=True)
-    picked = sorted(m for _, m in gains[:2])
-    factors = JAM_TWO if len(picked) == 2 else JAM_ONE
-    return tuple(zip(picked, factors, strict=False))
+    vectors = [x for x in motions if any(x.steps[member])]
+    staying = {m: {n for n, x in enumerate(vectors) if not any(x.steps[m])} for m in range(len(band.members))}
+    useful = [
+        m for m, stay in staying.items()
+        if m != member and len(stay) * 4 >= len(motions) and _holds(band.extents[m], JAM_TWO[0])
+    ]  # fmt: skip
+    if len(useful) < 2:
+        return tuple(zip(useful, JAM_ONE, strict=False))
+
+    def left(pair: Iterable[int]) -> tuple[float, int]:
+        """The part of the vectors' accesses that is left; then how many are windows, which tend to be short."""
+        factors = dict(zip(pair, JAM_TWO, strict=True))
+        shares = (prod(f for m, f in factors.items() if n in staying[m]) for n in range(len(vectors)))
+        return sum(1 / x for x in shares), sum(_is_offset(m, motions) for m in factors)
+
+    pairs = sorted(combinations(useful, 2), reverse=True)
+    return tuple(zip(min(pairs, key=left), JAM_TWO, strict=True))
+
+
+def _holds(extent: int | None, size: int) -> bool:
+    return extent is None or extent >= size
+
+
+def _is_offset(member: int, motions: list[Motion]) -> bool:
+    """Whether a member moves an access along a subscript in which it is added to another one."""
+    return any(
+        x.steps[member][d] and any(step[d] for m, step in enumerate(x.steps) if m != member)
+        for x in motions for d in range(len(x.steps[member]))
+    )  # fmt: skip
 
 
 def tile_candidates(members: int, lanes_member: int, width: int) -> list[tuple[int, ...]]:
     """Tile sizes to compare: powers of two, the lanes' member in whole vectors."""
-    sizes = [(width, 2 * width, 4 * width, 8 * width, 16 * width, 32 * width, 64 * width) if m == lanes_member
-             else (4, 8, 16, 32, 64, 128) for m in range(members)]  # fmt: skip
-    return list(product(*sizes))
+    return list(product(*(_sizes(m == lanes_member, width) for m in range(members))))
 
 
-def _choose_tiles(band: Band, member: int, target: Target, arrays: dict[str, Array]) -> tuple[int, ...]:
+def _sizes(lanes: bool, width: int) -> tuple[int, ...]:
+    return tuple(width << n for n in range(7)) if lanes else (4, 8, 16, 32, 64, 128)
+
+
+def _choose_tiles(
+    band: Band, member: int, jam: tuple[tuple[int, int], ...], target: Target, arrays: dict[str, Array]
+) -> tuple[int, ...]:
     """The tile with the least lines loaded per instance whose data fit in half of the second cache."""
     motions = [m for m in band.motions if m.access.index]
     if len(band.members) < 2 or not motions:
@@ -143,18 +180,50 @@ def _choose_tiles(band: Band, member: int, target: Target, arrays: dict[str, Arr
     if crossed:
         return tuple(CROSSING if m in crossed else 1 for m in range(len(band.members)))
     whole = _whole_members(band, motions, member)
-    best: tuple[float, tuple[int, ...]] | None = None
-    for tiles in tile_candidates(len(band.members), member, width):
-        tiles = tuple(t if e is None else min(t, max(e, 1)) for t, e in zip(tiles, band.extents, strict=True))
+
+    def score(tiles: tuple[int, ...]) -> float:
         footprint = sum(_lines(g, tiles, target.cache(1).line, arrays) for g in groups) * target.cache(1).line
-        if footprint > room:
-            continue
-        score = footprint / prod(tiles) * (1.0 + 16.0 * width / tiles[member])
-        if best is None or score < best[0] * 0.98:
-            best = (score, tiles)
-    if best is None:
-        return ()
-    return tuple(0 if m in whole or t == band.extents[m] else t for m, t in enumerate(best[1]))
+        return inf if footprint > room else footprint / prod(tiles) * (1.0 + 16.0 * width / tiles[member])
+
+    if len(band.members) <= MOST_COMPARED:
+        every = tile_candidates(len(band.members), member, width)
+        tiles = _best((_within(x, band.extents) for x in every), score)
+    else:
+        smallest = {member: width, **dict(jam)}
+        start = tuple(smallest.get(m, 1) for m in range(len(band.members)))
+        largest = tuple(_sizes(m == member, width)[-1] for m in range(len(band.members)))
+        tiles = _best(_growing(_within(start, band.extents), _within(largest, band.extents), score), score)
+    return tuple(0 if m in whole or t == band.extents[m] else t for m, t in enumerate(tiles))
+
+
+def _within(tiles: tuple[int, ...], extents: tuple[int | None, ...]) -> tuple[int, ...]:
+    return tuple(t if e is None else min(t, max(e, 1)) for t, e in zip(tiles, extents, strict=True))
+
+
+def _best(candidates: Iterable[tuple[int, ...]], score: Callable[[tuple[int, ...]], float]) -> tuple[int, ...]:
+    """The first candidate that is better by a fiftieth than those before; () where none fits."""
+    best: tuple[int, ...] = ()
+    least = inf
+    for tiles in candidates:
+        found = score(tiles)
+        if found < least * 0.98:
+            best, least = tiles, found
+    return best
+
+
+def _growing(
+    tiles: tuple[int, ...], largest: tuple[int, ...], score: Callable[[tuple[int, ...]], float]
+) -> Iterator[tuple[int, ...]]:
+    """Tiles that fit, each the one before with the member doubled for which that is best."""
+    while score(tiles) < inf:
+        yield tiles
+        more = (
+            tuple(min(2 * t, x) if m == d else t for m, (t, x) in enumerate(zip(tiles, largest, strict=True)))
+            for d in range(len(tiles))
+        )
+        tiles = min((x for x in more if x != tiles), key=score, default=())
+        if not tiles:
+            return
 
 
 def _crossed_members(motions: list[Motion], member: int, arrays: dict[str, Array]) -> set[int]:

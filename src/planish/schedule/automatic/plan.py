@@ -16,7 +16,7 @@ from planish.core.diagnostic import Remark
 from planish.ir.nest import Array, Kernel
 from planish.isa.instruction import Catalogue
 from planish.poly.budget import budget
-from planish.poly.dependence import Dependences, find_dependences
+from planish.poly.dependence import Dependences, find_dependences, movable_updates
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.privatise import contract
 from planish.poly.scop import Scop, extract_scop
@@ -31,7 +31,7 @@ from planish.schedule.automatic.strategies import STRATEGIES, Strategy, compute_
 from planish.schedule.automatic.threads import mark_threads
 from planish.target.machine import Target
 
-CONTRACTION_LIMIT = 60_000_000
+CONTRACTION_LIMIT = 3_000_000
 """Bound on isl's work for all local arrays of one version; what is not proven by then keeps its cells."""
 
 
@@ -46,12 +46,14 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """A version before the costly work: a legal schedule, its innermost bands with what is to be done, the cost."""
+    """A version before the costly work: a legal schedule, its innermost bands with what is to be done, the cost; and
+    the pairs of instances that keep their order."""
 
     strategy: Strategy
     schedule: isl.Schedule
     bands: tuple[tuple[Path, Band, Choice], ...]
     cost: float
+    kept: isl.UnionMap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,10 +86,12 @@ def plan(
     drafts: dict[str, Draft] = {}
     if not prepared.scop.statements:
         return ()
+    movable = movable_updates(prepared.scop, prepared.dependences, reassociate)
+    kept = prepared.dependences.order.subtract(movable)
     for strategy in STRATEGIES:
-        schedule = compute_schedule(prepared.scop, prepared.dependences, prepared.dependences.order, strategy)
+        schedule = compute_schedule(prepared.scop, prepared.dependences, kept, strategy)
         if schedule is not None and str(schedule) not in drafts:
-            drafts[str(schedule)] = draft_version(prepared, target, strategy, schedule, reassociate)
+            drafts[str(schedule)] = draft_version(prepared, target, strategy, schedule, movable)
     for draft in sorted(drafts.values(), key=lambda d: d.cost):
         if most is not None and len(out) >= most:
             break
@@ -98,17 +102,18 @@ def plan(
 
 
 def draft_version(
-    prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, reassociate: bool
+    prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, movable: isl.UnionMap
 ) -> Draft:
-    """How every innermost band of a legal schedule is to be shaped for the target, and what that costs."""
-    scop, dependences = prepared.scop, prepared.dependences
+    """How every innermost band of a legal schedule is to be shaped for the target, and what that costs. `movable`: the
+    pairs of updates that may change places."""
+    scop, order = prepared.scop, prepared.dependences.order
     arrays = {a.name: a for a in (*scop.kernel.arrays, *scop.locals)}
     bands = []
     for path in leaf_bands(schedule):
-        band = read_band(find_node(schedule, path), scop, dependences, dependences.order, reassociate)
+        band = read_band(find_node(schedule, path), scop, order, movable)
         bands.append((path, band, choose(band, target, arrays)))
     cost = sum(_weighted(choice, band, scop) for _, band, choice in bands)
-    return Draft(strategy, schedule, tuple(bands), cost)
+    return Draft(strategy, schedule, tuple(bands), cost, order.subtract(movable))
 
 
 def shape_schedule(prepared: Prepared, draft: Draft, threads: int = 1) -> Candidate | None:
@@ -121,7 +126,7 @@ def shape_schedule(prepared: Prepared, draft: Draft, threads: int = 1) -> Candid
         schedule, made = _shape(schedule, path, band, choice)
         kept.note(band, choice, {a.name for a in scop.locals})
         remarks.append(_describe(band, made))
-    if find_violation(schedule_map(schedule), dependences.order) is not None:
+    if find_violation(schedule_map(schedule), draft.kept) is not None:
         return None
     if threads > 1:
         schedule = mark_threads(schedule, dependences.order)
@@ -136,7 +141,7 @@ def _shape(
     schedule: isl.Schedule, path: Path, band: Band, choice: Choice
 ) -> tuple[isl.Schedule, Choice]:
     """The schedule with one band shaped; plans that would break a dependence give way to simpler ones."""
-    whole = replace(choice, jam=())
+    whole, kept = replace(choice, jam=()), band.kept
     attempts: list[tuple[Choice, StripOrder]] = []
     if choice.jam:
         attempts += [(choice, "full-first"), (choice, "rest-first"), (choice, "whole")]
@@ -144,7 +149,7 @@ def _shape(
     for attempt, order in attempts:
         shaped = shape_band(find_node(schedule, path), band, attempt, order).get_schedule()
         # The rest of the tree is as it was, so only instances that the band puts in order can have come out of it.
-        if find_violation(schedule_map(shaped).intersect_domain(band.domain), band.inside) is None:
+        if find_violation(schedule_map(shaped).intersect_domain(band.domain), kept) is None:
             return shaped, attempt
     serial = (Group(frozenset(s.name for s in band.statements), "serial"),)
     return schedule, replace(choice, jam=(), tiles=tuple(0 for _ in choice.tiles), groups=serial)

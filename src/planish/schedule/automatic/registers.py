@@ -1,7 +1,8 @@
 """Scalar promotion inside lanes: what a strip loads twice is loaded once, sums stay in registers.
 
-The loop's marks promise that (a) its iterations are independent, or partial sums, and (b) with strips inside, accesses
-of one array that are written differently never meet in a strip; so values may be kept by name.
+The loop's marks promise that (a) its iterations are independent, or (`SUMS`) only share cells that they update, and (b)
+with strips inside, accesses of one array that are written differently never meet in a strip; so values may be kept by
+name.
 
 Before: for j { C[i, j] += A[i, k] * B[k, j];  C[i, j] += A[i, k + 1] * B[k + 1, j] }
 After:  let a = A[i, k]; let a2 = A[i, k + 1]; for j { let c = C[i, j]; …; C[i, j] = c2 }
@@ -23,6 +24,12 @@ from planish.ir.traverse import expressions, loads, map_block, map_expr, variabl
 from planish.poly.expression import normalise
 
 Cell = tuple[str, tuple[Expr, ...]]
+
+SUMS: tuple[tuple[ReduceOp, str], ...] = (("add", ""),)
+"""Of a loop that is marked for lanes: its iterations add to common cells, which are not named yet."""
+
+STRIP = LoopFacts(simd=True, unroll=-1)
+"""A loop over lanes with strips inside."""
 
 
 @dataclass(slots=True)
@@ -50,7 +57,7 @@ def promote(nest: Block, taken: frozenset[str], arrays: Mapping[str, Array]) -> 
         if not isinstance(stmt, For) or not stmt.facts.simd:
             return stmt
         plain = all(isinstance(s, Assign | Reduce) for s in stmt.body.body)
-        if stmt.facts.unroll == -1 and plain:
+        if stmt.facts.unroll == STRIP.unroll and plain:
             return _promote_strip(stmt, names, arrays)
         return _promote_sums(stmt, names, arrays)
 
@@ -83,6 +90,8 @@ def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stm
     sums = [c for c in dict.fromkeys(_cell(s) for s in body) if not _uses(loop.var, c)]
     if sums:
         return _if_runs(loop, (*before, *_sum_loop(loop, body, fixed, sums, names, arrays)))
+    if loop.facts.reductions:
+        return replace(loop, facts=LoopFacts())
     values = dict(fixed)
     inside: list[Stmt] = []
     for stmt in body:
@@ -162,7 +171,7 @@ def _promote_sums(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stmt
     facts = LoopFacts(simd=True)
     stays = [s for s in walk(loop.body) if isinstance(s, Assign | Reduce) and not _uses(loop.var, _cell(s))]
     if not stays:
-        return replace(loop, facts=facts)
+        return replace(loop, facts=LoopFacts() if loop.facts.reductions else facts)
     if not all(isinstance(s, Assign | Reduce) for s in body):
         return replace(loop, facts=LoopFacts())
     if len(body) != len(stays) or len({s.array for s in stays}) != len({_cell(s) for s in stays}):

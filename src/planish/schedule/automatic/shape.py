@@ -10,9 +10,9 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Literal
+from typing import Literal, assert_never
 
 import islpy as isl
 
@@ -23,21 +23,26 @@ from planish.poly.scop import Access, Statement
 from planish.poly.trees import Kind, Path, find_paths, has_band, kind_of
 from planish.schedule.automatic.band import Band, Group, same_time
 from planish.schedule.automatic.choice import Choice
+from planish.schedule.automatic.registers import STRIP, SUMS
 
 MARKS = {
-    "registers": LoopFacts(simd=True, unroll=-1),
+    "registers": STRIP,
+    "registers, sums": replace(STRIP, reductions=SUMS),
     "lanes": LoopFacts(simd=True),
+    "lanes, sums": LoopFacts(simd=True, reductions=SUMS),
     "threads": LoopFacts(parallel=True),
 }
-"""Names of marks in the tree, and what they promise of the loops of the band below (`unroll=-1`: strips inside)."""
+"""Names of marks in the tree, and what they promise of the loops of the band below."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strips:
-    """The full strips of a band: the instances in them, and whether each lane was decided on its own."""
+    """The full strips of a band: the instances in them, whether each lane was decided on its own, and whether lanes add
+    to the same cells."""
 
     full: isl.UnionSet
     by_lane: bool
+    sums: bool
 
 
 StripOrder = Literal["full-first", "rest-first", "whole"]
@@ -60,7 +65,7 @@ def shape_band(node: isl.ScheduleNode, band: Band, choice: Choice, order: StripO
         parts = (rest, strips.full) if order == "rest-first" else (strips.full, rest)
         node = node.insert_sequence(isl.UnionSetList.alloc(node.get_ctx(), 2).add(parts[0]).add(parts[1]))
         place = 1 if order == "rest-first" else 0
-        full = _insert_strip(node.get_child(place).get_child(0), values, choice)
+        full = _insert_strip(node.get_child(place).get_child(0), values, choice, strips.sums)
         node = _climb(full, node.get_tree_depth())
         others = _insert_lanes(node.get_child(1 - place).get_child(0), values, sorted(jam), choice)
         node = _climb(others, node.get_tree_depth())
@@ -109,17 +114,27 @@ def _insert_loop(
     """The loop of one group over the lanes' member, above a node."""
     value = values[choice.lanes_member].intersect_domain(node.get_universe_domain())
     node = node.insert_partial_schedule(_join([value]))
-    return node if group.lanes == "serial" else node.insert_mark(isl.Id("lanes"))
+    match group.lanes:
+        case "parallel":
+            return node.insert_mark(isl.Id("lanes"))
+        case "reduction":
+            return node.insert_mark(isl.Id("lanes, sums"))
+        case "serial":
+            return node
+        case _:
+            assert_never(group.lanes)
 
 
-def _insert_strip(node: isl.ScheduleNode, values: list[isl.UnionPwAff], choice: Choice) -> isl.ScheduleNode:
+def _insert_strip(
+    node: isl.ScheduleNode, values: list[isl.UnionPwAff], choice: Choice, sums: bool
+) -> isl.ScheduleNode:
     """Lanes, with the jammed members unrolled inside; returns the mark above."""
     node = node.insert_partial_schedule(_join([values[m] for m, _ in choice.jam]))
     for i in range(len(choice.jam)):
         node = node.band_member_set_ast_loop_type(i, isl.ast_loop_type.unroll)
     node = node.insert_partial_schedule(_join([values[choice.lanes_member]]))
     node = node.band_member_set_ast_loop_type(0, isl.ast_loop_type.separate)
-    return node.insert_mark(isl.Id("registers"))
+    return node.insert_mark(isl.Id("registers, sums" if sums else "registers"))
 
 
 def floor_of(value: isl.UnionPwAff, size: int) -> isl.UnionPwAff:
@@ -134,29 +149,59 @@ def _join(values: list[isl.UnionPwAff]) -> isl.MultiUnionPwAff:
 
 
 def find_strips(band: Band, choice: Choice, by_lane: bool) -> Strips:
-    """The instances of dominant statements in strips that are full, alone, and free of aliasing accesses.
+    """The instances of dominant statements in strips that are full, alone, free of aliasing accesses, and whose lanes
+    do not wait for each other.
 
     With `by_lane` each value of the lanes' member is judged apart; otherwise a strip is full for all of them.
     """
+    strip = _strip_times(band, choice, by_lane)
+    place = strip.flat_range_product(band.members[choice.lanes_member])
     full = isl.UnionSet.empty(band.domain.get_space())
     for statement in band.dominant:
-        full = full.union(_full_strips(band, choice, statement, by_lane))
-    return Strips(coalesce(full), by_lane)
+        full = full.union(_full_strips(band, choice, statement, strip, place, by_lane))
+    full, sums = _independent(band, choice, full, strip)
+    return Strips(coalesce(full), by_lane, sums)
 
 
-def _full_strips(band: Band, choice: Choice, statement: Statement, by_lane: bool) -> isl.UnionSet:
+def _independent(
+    band: Band, choice: Choice, full: isl.UnionSet, strip: isl.UnionMap
+) -> tuple[isl.UnionSet, bool]:
+    """The strips without those in which a lane waits for another one; and whether lanes of the others share sums.
+
+    Loops around a lane that run inside of it in a strip may bring iterations together that met nothing before."""
+    together = same_time(strip.intersect_domain(full))
+    apart = same_time(band.members[choice.lanes_member])
+    shared = band.inside.intersect(together).subtract(apart)
+    summed = band.targets_stay(choice.lanes_member, {s.name for s in band.dominant})
+    waiting = shared.subtract(band.movable) if summed else shared
+    if waiting.is_empty():
+        return full, not shared.is_empty()
+    full = full.subtract(waiting.domain().apply(strip).apply(strip.reverse()))
+    if together.subtract(apart).intersect_domain(full).is_empty():
+        return full.subtract(full), False  # what is left has one lane in each strip
+    return full, not shared.intersect_domain(full).is_empty()
+
+
+def _strip_times(band: Band, choice: Choice, by_lane: bool) -> isl.UnionMap:
+    """Which strip an instance lies in: the time outside the loop over lanes."""
+    jam = dict(choice.jam)
+    out = band.prefix
+    if not by_lane and choice.tiles[choice.lanes_member]:
+        tile = _floor_map(band.members[choice.lanes_member], choice.tiles[choice.lanes_member])
+        out = out.flat_range_product(tile)
+    for m, member in enumerate(band.members):
+        if m != choice.lanes_member:
+            out = out.flat_range_product(_floor_map(member, jam[m]) if m in jam else member)
+    return out
+
+
+def _full_strips(
+    band: Band, choice: Choice, statement: Statement, strip: isl.UnionMap, place: isl.UnionMap, by_lane: bool
+) -> isl.UnionSet:
     jam = dict(choice.jam)
     own = isl.UnionSet.from_set(statement.domain).intersect(band.domain)
     if own.is_empty():
         return own
-    outer = band.prefix
-    if not by_lane and choice.tiles[choice.lanes_member]:
-        tile = _floor_map(band.members[choice.lanes_member], choice.tiles[choice.lanes_member])
-        outer = outer.flat_range_product(tile)
-    for m, member in enumerate(band.members):
-        if m != choice.lanes_member:
-            outer = outer.flat_range_product(_floor_map(member, jam[m]) if m in jam else member)
-    place = outer.flat_range_product(band.members[choice.lanes_member])
     bounds = place
     for m in sorted(jam):
         bounds = bounds.flat_range_product(band.members[m])
@@ -171,7 +216,7 @@ def _full_strips(band: Band, choice: Choice, statement: Statement, by_lane: bool
     if not by_lane:
         last = spots.dim(isl.dim_type.set) - 1
         spots, bad = (x.project_out(isl.dim_type.set, last, 1) for x in (spots, bad))
-    key = place if by_lane else outer
+    key = place if by_lane else strip
     good = isl.UnionSet.from_set(spots.subtract(bad))
     full = own.intersect(good.apply(key.reverse()))
     return full.subtract(_clashes(statement, full, key).apply(key.reverse()))

@@ -43,14 +43,15 @@ STRATEGIES = (
 def compute_schedule(
     scop: Scop, dependences: Dependences, order: isl.UnionMap, strategy: Strategy
 ) -> isl.Schedule | None:
-    """A schedule of the kernel that respects `order`; None where the scheduler gives up within its bound."""
+    """A schedule of the kernel that keeps the pairs of `order` in order; None where the scheduler gives up within its
+    bound."""
     if strategy.name == "original":
         return merge_bands(scop.schedule, order)
     if strategy.name == "distributed":
         return merge_bands(distribute(scop.schedule, order), order)
     if strategy.name == "blocks":
         ways = (merge_bands(distribute(scop.schedule, order, fully), order) for fully in (False, True))
-        blocked = (block_passes(scop, dependences, way) for way in ways)
+        blocked = (block_passes(scop, order, way) for way in ways)
         return next((x for x in blocked if x is not None), None)
     context = scop.context.get_ctx()
     context.set_schedule_serialize_sccs(1 if strategy.name == "apart" else 0)
