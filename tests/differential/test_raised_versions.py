@@ -399,7 +399,9 @@ def chain_of(count: int) -> str:
     return text + "}\n"
 
 
-@pytest.mark.parametrize("sizes", [(1,) * 7, (9, 2, 14, 3, 11, 5, 8), (3, 16, 5, 30, 2, 9, 4), (40, 30, 20, 10, 5, 2, 1)])
+@pytest.mark.parametrize(
+    "sizes", [(1,) * 7, (9, 2, 14, 3, 11, 5, 8), (3, 16, 5, 30, 2, 9, 4), (40, 30, 20, 10, 5, 2, 1)]
+)
 def test_a_long_chain_in_any_of_its_orders(drop_in: Callable[[str], DropIn], sizes: tuple[int, ...]) -> None:
     made, count = drop_in(chain_of(6)), 6
     shapes = {f"M{i}": (sizes[i], sizes[i + 1]) for i in range(count)}

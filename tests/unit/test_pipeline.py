@@ -6,7 +6,7 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.pipeline import FileResult, Options, build_file, compose, plan_region, read_file
+from planish.pipeline import FileResult, Options, RegionPlan, build_file, compose, plan_region, read_file
 from planish.target.load import load_target
 
 SCALE = "/* doubles */\nvoid scale(int n, double *x) {\n  for (int i = 0; i < n; i++)\n    x[i] *= 2; // here\n}\n"
@@ -81,3 +81,21 @@ def test_a_region_has_its_candidates_in_order() -> None:
     file = read_file(Source("scale.c", SCALE), QUIET)
     found = plan_region(file.functions[0].regions[0], QUIET, load_target("generic"))
     assert found.prepared is not None and found.candidates and found.remarks == ()
+
+
+@pytest.mark.parametrize("raising", [True, False])
+def test_calls_of_the_library_are_only_tried_where_they_are_wanted(
+    raising: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def note(plan: RegionPlan, *_: object) -> RegionPlan:
+        asked.append(plan.region.function)
+        return plan
+
+    monkeypatch.setattr("planish.pipeline.with_raised", note)
+    text = "void scale(int n, double x[n]) { for (int i = 0; i < n; i++) x[i] *= 3; }\n"
+    options = Options(raising=raising, budget=0.05)
+    build_file(Source("scale.c", text), options)
+    assert asked == ["scale"] * raising
+    assert ("--no-raise" in options.describe()) != raising
