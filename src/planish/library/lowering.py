@@ -282,8 +282,7 @@ class _Lowering:
             Kernel("call", sizes, self.raised.kernel.scalars, arrays, Block((loop,)), (*place.known, *self.conditions))
         )
         name = f"planish_{_PREFIXES[matrices.type]}gemm"
-        repeated = bool(matrices.batch) or place.sizes != self.raised.kernel.sizes
-        chosen, made = make_compact(name, vectors, self.target, matrices.op, self.maker, repeated)
+        chosen, made = make_compact(name, vectors, self.target, matrices.op, self.maker)
         labelled = next(x for x in nodes(kernel.body) if isinstance(x, For))
         try:
             found = match_instruction(chosen, labelled, {x.name: x for x in arrays}, shipped().bits)

@@ -26,6 +26,8 @@ _ENOUGH = 0.85
 """Of the sums that the largest tile keeps in registers, so many are enough to keep the arithmetic busy."""
 _WIDEST = 4
 """The registers of a tile's row at most."""
+NARROW = 128
+"""A product of so many columns at most uses each element of A a few times only."""
 ADDS = (False,)
 """The part of a product that there is: the one that adds."""
 
@@ -52,21 +54,26 @@ def choose_few_blocks(vectors: Vectors, target: Target) -> Blocking:
 
 
 def make_compact(
-    name: str, vectors: Vectors, target: Target, op: Op = "nn", maker: Maker | None = None, repeated: bool = False
+    name: str, vectors: Vectors, target: Target, op: Op = "nn", maker: Maker | None = None
 ) -> tuple[Instruction, list[Instruction]]:
-    """The kernel that adds a product of any size to C, and all that it calls, with itself. `repeated`: there are many
-    products, so that they may be small; those are summed where A and B lie, if these do not lie transposed."""
+    """The kernel that adds a product of any size to C, and all that it calls, with itself."""
     blocking, maker = choose_few_blocks(vectors, target), maker or Maker()
-    near = repeated and op == "nn" and "plain" in list_layouts(vectors)
-    layouts: tuple[Layout, ...] = ("rows", "plain") if near else ("rows",)
+    variants = list_few_variants(vectors, blocking, op)
+    layouts: tuple[Layout, ...] = ("rows",) if all(x.packed for x in variants) else ("rows", "plain")
     made = make_tiles([blocking.tile(vectors, x, first) for x in layouts for first in ADDS], blocking, maker)
     own, tiles = Operands(op).name(name), Catalogue().with_instructions(made)
-    variants: tuple[Variant, ...] = (Variant("packed", "", blocking, True),)
-    if near:
-        small = Variant("plain", f"m * n * k <= {SMALL}", wide_blocks(vectors, blocking))
-        own, variants = f"{own}_near", (small, *variants)
     if op == "nn":
         made += make_products(own, vectors, variants, tiles, maker, ADDS)
     else:
         made += make_transposed_products(own, vectors, variants, tiles, op, maker, ADDS)
     return made[-1], made
+
+
+def list_few_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Variant, ...]:
+    """Copied blocks; where neither operand lies transposed, small products and those of few columns, for which copying
+    A would take longer than it saves, are summed where A and B lie."""
+    packed = Variant("packed", "", blocking, True)
+    if op != "nn" or "plain" not in list_layouts(vectors):
+        return (packed,)
+    near = f"n <= {NARROW} || m * n * k <= {SMALL}"
+    return Variant("plain", near, wide_blocks(vectors, blocking)), packed
