@@ -45,13 +45,13 @@ _BORROW = """\
 #endif
 
 /* A block like those of planish_allocate, which the thread keeps for later when it is given back. */
-static _Thread_local struct { void *block; size_t bytes; int lent; } planish_kept[8];
+static _Thread_local struct { void *block; size_t bytes; int lent; } planish_kept[32];
 
 static inline void *planish_borrow(size_t bytes)
 {
   const size_t page = (size_t)1 << 21;
   int slot = -1;
-  for (int i = 0; i < 8; i++) {
+  for (int i = 0; i < 32; i++) {
     if (!planish_kept[i].lent && (planish_kept[i].bytes >= bytes || slot < 0 || planish_kept[slot].bytes < bytes)) {
       slot = i;
     }
@@ -77,7 +77,7 @@ static inline void *planish_borrow(size_t bytes)
 _RETURN = """\
 static inline void planish_return(void *block)
 {
-  for (int i = 0; i < 8; i++) {
+  for (int i = 0; i < 32; i++) {
     if (planish_kept[i].block == block) {
       planish_kept[i].lent = 0;
       return;
