@@ -38,7 +38,7 @@ from planish.library.maker import Maker
 from planish.library.versions import raise_version
 from planish.poly.affine import NotAffineError
 from planish.run.blas import Blas, find_blas
-from planish.run.cases import Known, check_cases, clock_case, signature_of
+from planish.run.cases import Known, check_cases, clock_cases, signature_of
 from planish.run.entry import entry_text
 from planish.run.meaning import confirm_meaning
 from planish.run.selection import Selection, Version, Workbench, select
@@ -282,11 +282,11 @@ def _choose_version(
     cases = check_cases(function, known, options.sizes)
     if file.origin is not None:
         _confirm_meaning(function, file, cases, bench)
-    clock = clock_case(function, known, options.sizes) if options.measure else None
-    tell(f"{function.name}: checking{' and timing' if clock else ''} {len(versions)} versions")
-    selection = select(file.source.text, versions, signature, cases, clock, bench, function.span)
+    clocks = clock_cases(function, known, options.sizes) if options.measure else ()
+    tell(f"{function.name}: checking{' and timing' if clocks else ''} {len(versions)} versions")
+    selection = select(file.source.text, versions, signature, cases, clocks, bench, function.span)
     used = replaced[selection.version.label] if selection.version is not None else ()
-    timed = clock.describe(signature) if clock is not None else ""
+    timed = selection.clock.describe(signature) if selection.clock is not None else ""
     return FunctionResult(function, plans, selection, used, (*remarks, *refused, *selection.remarks), timed)
 
 

@@ -19,8 +19,8 @@ from planish.frontend.c.unit import CFunction
 from planish.pipeline import Options, RegionPlan, known_arguments, read_file
 from planish.poly.affine import NotAffineError
 from planish.report.account import FileAccount
-from planish.run.cases import check_cases, clock_case, signature_of
-from planish.run.clock import Timing, measure
+from planish.run.cases import check_cases, clock_cases, signature_of
+from planish.run.clock import Timing, measure_first
 from planish.run.entry import entry_text
 from planish.run.oracle import compare
 from planish.run.process import Limits
@@ -90,7 +90,7 @@ class _Event:
 
     signature: Signature
     cases: tuple[Case, ...]
-    clock: Case
+    clocks: tuple[Case, ...]
     reference: Path
     folder: Path
     include_dirs: tuple[Path, ...]
@@ -135,8 +135,9 @@ def run_contests(
             if event is None:
                 continue
             built = next((f for f in account.functions if f.function == function.name), None)
-            standings = _compete(event, contestants, file.source.text, account.text, budget, options.threads, tell)
-            arguments = event.clock.describe(event.signature)
+            texts = file.source.text, account.text
+            clock, standings = _compete(event, contestants, *texts, budget, options.threads, tell)
+            arguments = clock.describe(event.signature)
             yield Contest(source.name, function.name, arguments, built is not None and built.replaced, standings)
 
 
@@ -156,13 +157,13 @@ def _arrange(
     if not plans:
         return None
     known = tuple(known_arguments(p, function) for p in plans)
-    cases, clock = check_cases(function, known, options.sizes), clock_case(function, known, options.sizes)
-    if clock is None:
+    cases, clocks = check_cases(function, known, options.sizes), clock_cases(function, known, options.sizes)
+    if not clocks:
         return None
     flags = ("-O1", "-ffp-contract=off", *(f"-D{d}" for d in options.defines))
     reference = _compile(source.text, signature, compiler, flags, folder, include_dirs)
     tolerance: Tolerance | Literal["exact"] = "exact" if options.fp == "strict" else Tolerance()
-    return _Event(signature, cases, clock, reference, folder, include_dirs, tolerance)
+    return _Event(signature, cases, clocks, reference, folder, include_dirs, tolerance)
 
 
 def _compile(
@@ -176,7 +177,8 @@ def _compile(
 def _compete(
     event: _Event, contestants: tuple[Contestant, ...], original: str, ours: str, budget: float, threads: int,
     tell: Tell,
-) -> tuple[Place, ...]:  # fmt: skip
+) -> tuple[Case, tuple[Place, ...]]:  # fmt: skip
+    """The call that was timed, and how every contestant did."""
     name = event.signature.function
     ready: list[tuple[str, Path]] = []
     places: dict[str, Place] = {}
@@ -190,13 +192,15 @@ def _compete(
             ready.append((str(number), outcome))
             places[str(number)] = Place(contestant, None, "")
     tell(f"{name}: timing {len(ready)} contestants")
+    clock = event.clocks[0]
     try:
-        for timing in measure(ready, event.signature, event.clock, budget, 5, threads):
-            places[timing.label] = replace(places[timing.label], timing=timing)
+        if ready:
+            clock, timings = measure_first(ready, event.signature, event.clocks, budget, 5, threads)
+            places |= {x.label: replace(places[x.label], timing=x) for x in timings}
     except PlanishError as error:
         for label, _ in ready:
             places[label] = replace(places[label], reason=error.diagnostic.message)
-    return tuple(places[str(number)] for number in range(len(contestants)))
+    return clock, tuple(places[str(number)] for number in range(len(contestants)))
 
 
 def _verify(event: _Event, contestant: Contestant, text: str) -> Path | str:

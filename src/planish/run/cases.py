@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -35,6 +35,8 @@ LOOSE_RANGE = (1, 7)
 """The bounds of integers of which nothing is known."""
 CLOCK_SIZES = (4_000_000, 1_000_000, 200_000, 50_000, 20_000, 8192, 4096, 3000, 2000, 1500, 1000, 700, 500, 350, 250,
                180, 128, 90, 64, 45, 32, 20, 10, 4, 1)  # fmt: skip
+CLOCK_ATTEMPTS = 8
+"""So many calls are tried, of which the first that the original comes through is timed."""
 CLOCK_INSTANCES = 400_000_000
 CLOCK_BYTES = 256 << 20
 LARGEST_GUESS = 1 << 20
@@ -111,8 +113,18 @@ def _has_unknown_size(known: tuple[Known, ...]) -> bool:
     return any(len(k.sizes) < len(k.scop.kernel.sizes) for k in known)
 
 
-def clock_case(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> Case | None:
-    """The call that is timed: bounded sizes at their largest, the others as large as time and memory allow."""
+def clock_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> tuple[Case, ...]:
+    """Calls that may be timed, the first of them best: bounded sizes at their largest, the others as large as time and
+    memory allow; then smaller ones, for a function that is called with less than it needs in the first."""
+    fitting = dict[str, Case]()
+    for case in _clock_attempts(function, known, given):
+        fitting.setdefault(repr(sorted(case.values.items())), case)
+        if len(fitting) == CLOCK_ATTEMPTS:
+            break
+    return tuple(fitting.values())
+
+
+def _clock_attempts(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> Iterator[Case]:
     names = _size_names(known)
     bounded = {n: CLOCK_SIZES[0] for n in names if _is_bounded(n, known)}
     attempts = [dict.fromkeys(names, value) | bounded for value in CLOCK_SIZES if value >= 20] if bounded else []
@@ -126,9 +138,10 @@ def clock_case(function: CFunction, known: tuple[Known, ...], given: Mapping[str
         sizes |= {name: given.get(name, value) for name, value in loose.items()}
         case = make_case(function, known, sizes, seed=1, most_guess=LARGEST_GIVEN if given else LARGEST_GUESS)
         if _instances(known, sizes) <= CLOCK_INSTANCES and _bytes(function, case) <= CLOCK_BYTES:
-            return case
+            yield case
     smallest = _sizes(function, known, wanted_sizes(names, 1), given)
-    return None if smallest is None else make_case(function, known, smallest, seed=1, most_guess=LARGEST_GIVEN)
+    if smallest is not None:
+        yield make_case(function, known, smallest, seed=1, most_guess=LARGEST_GIVEN)
 
 
 def _loose_names(function: CFunction, known: tuple[Known, ...]) -> tuple[str, ...]:

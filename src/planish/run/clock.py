@@ -21,11 +21,13 @@ DEFAULT_SECONDS = 300.0
 
 
 class ClockError(PlanishError):
-    """E0806: a contestant did not come to its end; `label` says which one, as far as that is known."""
+    """E0806: a contestant did not come to its end; `label` says which one, as far as that is known, and `crashed`
+    whether it left its arrays."""
 
-    def __init__(self, diagnostic: Diagnostic, label: str) -> None:
+    def __init__(self, diagnostic: Diagnostic, label: str, crashed: bool = False) -> None:
         super().__init__(diagnostic)
         self.label = label
+        self.crashed = crashed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,24 @@ def measure(
         case _:
             reason = f"{where} crashed {child.signal}".rstrip()
     advice = "measure smaller sizes, or build without measuring"
-    raise ClockError(Diagnostic("E0806", f"cannot measure {signature.function}: {reason}", help=advice), label)
+    diagnostic = Diagnostic("E0806", f"cannot measure {signature.function}: {reason}", help=advice)
+    raise ClockError(diagnostic, label, crashed=child.status == "crashed")
+
+
+def measure_first(
+    libraries: Sequence[tuple[str, Path]], signature: Signature, cases: Sequence[Case], budget_seconds: float = 2.0,
+    min_rounds: int = 5, cores: int = 1,
+) -> tuple[Case, tuple[Timing, ...]]:  # fmt: skip
+    """As `measure`, with the first of some calls in which the first library does not crash, and which one that is: what
+    arrays have to hold is a guess where a function's own sums decide it. Raises ClockError for the last of them."""
+    *others, last = cases
+    for case in others:
+        try:
+            return case, measure(libraries, signature, case, budget_seconds, min_rounds, cores)
+        except ClockError as error:
+            if not error.crashed or error.label != libraries[0][0]:
+                raise
+    return last, measure(libraries, signature, last, budget_seconds, min_rounds, cores)
 
 
 def _timing(label: str, samples: list[float]) -> Timing:

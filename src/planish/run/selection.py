@@ -17,7 +17,7 @@ from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Span
 from planish.ir.types import Floats
 from planish.run.blas import Blas
-from planish.run.clock import ClockError, Timing, measure
+from planish.run.clock import ClockError, Timing, measure, measure_first
 from planish.run.entry import entry_text
 from planish.run.oracle import Verdict, compare
 from planish.run.process import Limits
@@ -72,7 +72,8 @@ class Version:
 class Selection:
     """What came out: the version in use (None: the original), how it was verified, and the times in seconds.
 
-    `library` is the version in use as it was built and verified, in the workbench's folder.
+    `library` is the version in use as it was built and verified, in the workbench's folder; `clock` the call that was
+    timed.
     """
 
     version: Version | None
@@ -82,13 +83,15 @@ class Selection:
     flags: tuple[str, ...]
     remarks: tuple[Remark, ...]
     library: Path | None = None
+    clock: Case | None = None
 
 
 def select(
-    original: str, versions: Sequence[Version], signature: Signature, cases: Sequence[Case], clock: Case | None,
-    bench: Workbench, span: Span | None,
+    original: str, versions: Sequence[Version], signature: Signature, cases: Sequence[Case],
+    clocks: Sequence[Case], bench: Workbench, span: Span | None,
 ) -> Selection:  # fmt: skip
-    """Verify the versions and, where `clock` is given, time them against the original under its best flags."""
+    """Verify the versions and, where there are `clocks`, time them against the original under its best flags: with the
+    first of these calls in which it does not crash."""
     remarks: list[Remark] = []
     reference = _compile(original, signature, bench, ("-O1", "-ffp-contract=off", *_defines(bench)))
     good: list[tuple[Version, Verdict, Path]] = []
@@ -100,14 +103,14 @@ def select(
                 break
             continue
         good.append((version, *outcome))
-        if clock is None:
+        if not clocks:
             break
     if not good:
         return Selection(None, None, None, None, bench.version_flags, tuple(remarks))
-    if clock is None:
+    if not clocks:
         version, verdict, library = good[0]
         return Selection(version, verdict, None, None, bench.version_flags, tuple(remarks), library)
-    return _select_timed(original, good, reference, signature, cases, clock, bench, remarks, span)
+    return _select_timed(original, good, reference, signature, cases, clocks, bench, remarks, span)
 
 
 def _defines(bench: Workbench) -> tuple[str, ...]:
@@ -153,16 +156,16 @@ def _without_failed(cases: tuple[Case, ...], verdict: Verdict) -> tuple[Case, ..
 
 def _select_timed(
     original: str, good: list[tuple[Version, Verdict, Path]], reference: Path, signature: Signature,
-    cases: Sequence[Case], clock: Case, bench: Workbench, remarks: list[Remark], span: Span | None,
+    cases: Sequence[Case], clocks: Sequence[Case], bench: Workbench, remarks: list[Remark], span: Span | None,
 ) -> Selection:  # fmt: skip
     fast = ("-ffast-math",) if bench.floats == "reassociate" else ()
     # Versions are called by the words of their strategies, one of which is "original": these names are none of them.
     contestants = [("source file", _compile(original, signature, bench, bench.shared_flags))]
     if fast:
         contestants.append(("source file, fast", _compile(original, signature, bench, (*bench.shared_flags, *fast))))
-    timings, good = _race(contestants, good, signature, clock, bench, remarks, span)
+    timings, good, clock = _race(contestants, good, signature, clocks, bench, remarks, span)
     if not good:
-        return Selection(None, None, None, None, (), tuple(remarks))
+        return Selection(None, None, None, None, (), tuple(remarks), clock=clock)
     before = min((timings[name] for name, _ in contestants), key=lambda t: t.median)
     label = choose_fastest({v.label: timings[v.label].median for v, _, _ in good}, before.median)
     if label is None:
@@ -170,28 +173,29 @@ def _select_timed(
         ratio = before.median / best
         message = f"no version is faster (the best is {ratio:.2f}x); kept as written"
         remarks.append(Remark("clock", "refused", message, span))
-        return Selection(None, good[0][1], before, before, (), tuple(remarks))
+        return Selection(None, good[0][1], before, before, (), tuple(remarks), clock=clock)
     version, verdict, library = next(g for g in good if g[0].label == label)
     rival = next(c for c in contestants if c[0] == before.label)
-    chosen = Selection(version, verdict, before, timings[label], bench.version_flags, tuple(remarks), library)
+    chosen = Selection(version, verdict, before, timings[label], bench.version_flags, tuple(remarks), library, clock)
     return _confirm(chosen, rival, reference, signature, cases, clock, bench, fast, span)
 
 
 def _race(
-    originals: Sequence[tuple[str, Path]], good: list[tuple[Version, Verdict, Path]], signature: Signature, clock: Case,
-    bench: Workbench, remarks: list[Remark], span: Span | None,
-) -> tuple[dict[str, Timing], list[tuple[Version, Verdict, Path]]]:  # fmt: skip
-    """The times, and the versions that came to their end; one that does not is left out with a remark."""
+    originals: Sequence[tuple[str, Path]], good: list[tuple[Version, Verdict, Path]], signature: Signature,
+    clocks: Sequence[Case], bench: Workbench, remarks: list[Remark], span: Span | None,
+) -> tuple[dict[str, Timing], list[tuple[Version, Verdict, Path]], Case]:  # fmt: skip
+    """The times, the versions that came to their end, and the call; a version that does not is left out with a
+    remark."""
     while good:
         contestants = [*originals, *((v.label, library) for v, _, library in good)]
         try:
-            timings = measure(contestants, signature, clock, bench.budget, 3, bench.threads)
-            return {t.label: t for t in timings}, good
+            clock, timings = measure_first(contestants, signature, clocks, bench.budget, 3, bench.threads)
+            return {t.label: t for t in timings}, good, clock
         except ClockError as error:
             remarks.append(Remark("clock", "refused", error.diagnostic.message, span))
             left = [g for g in good if g[0].label != error.label]
             good = left if len(left) < len(good) else []
-    return {}, []
+    return {}, [], clocks[-1]
 
 
 def _confirm(
@@ -211,16 +215,16 @@ def _confirm(
         before, *after = measure(contestants, signature, clock, bench.budget / 2, 3, bench.threads)
     except ClockError as error:
         remark = Remark("clock", "refused", error.diagnostic.message, span)
-        return Selection(None, None, None, None, (), (*chosen.remarks, remark))
+        return Selection(None, None, None, None, (), (*chosen.remarks, remark), clock=clock)
     times = {t.label: t for t in after}
     plain, quick = times["plain"], times.get("fast")
     label = "fast" if quick is not None and quick.median < MARGIN * plain.median else "plain"
     if times[label].median >= MARGIN * before.median:
         message = f"no version is faster (the best is {before.median / times[label].median:.2f}x); kept as written"
         remark = Remark("clock", "refused", message, span)
-        return Selection(None, chosen.verdict, before, before, (), (*chosen.remarks, remark))
+        return Selection(None, chosen.verdict, before, before, (), (*chosen.remarks, remark), clock=clock)
     verdict, library, flags = entries[label]
-    return Selection(chosen.version, verdict, before, times[label], flags, chosen.remarks, library)
+    return Selection(chosen.version, verdict, before, times[label], flags, chosen.remarks, library, clock)
 
 
 def choose_fastest(times: Mapping[str, float], before: float) -> str | None:

@@ -23,11 +23,11 @@ CLOCK = Case({"n": 2000}, {"x": 2000})
 
 
 def pick(
-    place: Path, versions: list[Version], clock: Case | None = None, floats: Floats = "strict",
+    place: Path, versions: list[Version], *clocks: Case, floats: Floats = "strict",
     text: str = TEXT, cases: tuple[Case, ...] = CASES,
 ) -> Selection:  # fmt: skip
     bench = Workbench(choose_compiler(None), (), place, floats, budget=0.2)
-    return select(text, versions, SIGNATURE, cases, clock, bench, None)
+    return select(text, versions, SIGNATURE, cases, clocks, bench, None)
 
 
 def test_the_first_that_is_right_is_taken_when_nothing_is_timed(tmp_path: Path) -> None:
@@ -64,6 +64,15 @@ def test_a_faster_one_does(tmp_path: Path) -> None:
 def test_a_version_may_have_any_name(tmp_path: Path) -> None:
     chosen = pick(tmp_path, [SLOW, replace(RIGHT, label="original")], CLOCK, floats="reassociate", text=SLOW.text)
     assert chosen.version is not None and chosen.version.text == RIGHT.text
+
+
+def test_the_timed_call_is_one_that_the_original_comes_through(tmp_path: Path) -> None:
+    short = Case({"n": 1 << 20}, {"x": 16})
+    chosen = pick(tmp_path, [RIGHT], short, CLOCK, text=SLOW.text)
+    assert chosen.version is RIGHT and chosen.clock is CLOCK
+    chosen = pick(tmp_path, [RIGHT], short, text=SLOW.text)
+    assert chosen.version is None and chosen.clock is short
+    assert [r.id for r in chosen.remarks] == ["clock"]
 
 
 def test_without_any_case_nothing_is_verified(tmp_path: Path) -> None:
