@@ -2,8 +2,8 @@
 CC = gcc
 CFLAGS = -O2
 PLANISH = planish
-# As the first lines of the drop-in say.
-FAST = -O3 -march=native -fopenmp-simd
+# What the first lines of the drop-in say.
+FAST = $(shell sed -n 's/^ \*   compile: [^ ]* //p' planish-out/$(PART).c)
 
 $(PROGRAM): main.c $(PART).c $(PART).h
 	$(CC) $(CFLAGS) -o $@ main.c $(PART).c -lm

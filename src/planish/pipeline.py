@@ -31,12 +31,16 @@ from planish.frontend.c.reader import read_c
 from planish.frontend.c.unit import CFile, CFunction, Region
 from planish.frontend.mlir.reader import is_mlir, read_mlir
 from planish.ir.checker import check_kernel
-from planish.ir.types import Floats
+from planish.ir.expr import Var
+from planish.ir.polynomial import place
+from planish.ir.traverse import variables
+from planish.ir.types import INDEX, Floats
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.maker import Maker
 from planish.library.versions import raise_version
 from planish.poly.affine import NotAffineError
+from planish.poly.extents import with_values
 from planish.run.blas import Blas, find_blas
 from planish.run.cases import Known, check_cases, clock_cases, signature_of
 from planish.run.entry import entry_text
@@ -298,8 +302,10 @@ def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> Kn
     sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
     arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}
     data = frozenset(names[x.name] for x in scop.kernel.scalars)
-    alone = bool(text) and len(sizes) == len(scop.kernel.sizes) and _is_alone(function, text)
-    return Known(scop, sizes, arrays, data, alone)
+    computed = {s: place(x, {c: Var(s, INDEX) for s, c in sizes.items()}) for s, x in plan.region.computed}
+    sizes |= {v: v for x in computed.values() for v in variables(x) if v not in sizes}
+    alone = bool(text) and set(scop.kernel.sizes) <= sizes.keys() | computed.keys() and _is_alone(function, text)
+    return Known(with_values(scop, computed), sizes, arrays, data, alone, computed)
 
 
 def _is_alone(function: CFunction, text: str) -> bool:

@@ -15,14 +15,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from math import prod
 
 import islpy as isl
 
-from planish.ir.expr import Expr
+from planish.ir.evaluate import evaluate
+from planish.ir.expr import Compare, Expr, index
 from planish.ir.nest import Array
 from planish.ir.traverse import variables
-from planish.poly.affine import NotAffineError, affine_text, isl_name
+from planish.poly.affine import CONTEXT, NotAffineError, affine_text, condition_set, isl_name
 from planish.poly.coalesce import coalesce
 from planish.poly.expression import piecewise_expr
 from planish.poly.scop import Access, Scop
@@ -41,6 +44,17 @@ def valid_sizes(scop: Scop) -> isl.Set:
             if access.array in arrays:
                 bad = bad.union(_leaving(access, arrays[access.array], space))
     return coalesce(isl.Set.universe(space).intersect(scop.context).subtract(bad))
+
+
+def with_values(scop: Scop, values: Mapping[str, Expr]) -> Scop:
+    """The scop where some of its sizes are known to be what others determine, as far as isl can say it."""
+    context = scop.context
+    for name in {v for x in values.values() for v in variables(x)} - set(scop.kernel.sizes):
+        context = context.align_params(isl.Space.create_from_names(CONTEXT, params=[isl_name(name)], set=[]))
+    for name, value in values.items():
+        with suppress(NotAffineError):
+            context = context.intersect(condition_set(Compare("eq", index(name), value), context.get_space()))
+    return replace(scop, context=context)
 
 
 def busy_sizes(scop: Scop) -> isl.Set:
@@ -171,29 +185,15 @@ def reach_elements(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _value(extent: Expr, sizes: Mapping[str, int]) -> int:
-    function = isl.PwAff(_piecewise_text(extent, tuple(sizes)))
-    for name, value in sizes.items():
-        position = function.find_dim_by_name(PARAM, isl_name(name))
-        if position >= 0:
-            only = isl.Set(f"[{isl_name(name)}] -> {{ : {isl_name(name)} = {value} }}")
-            function = function.intersect_params(only)
-    highest = isl.Set.from_pw_aff(function).dim_max_val(0)
-    return max(0, int(highest.to_python())) if highest.is_int() else 0
+    return max(0, evaluate(extent, sizes))
 
 
 def evaluate_extent(extent: Expr, sizes: Mapping[str, int]) -> int | None:
-    """The value of an extent for given sizes; None where it is not affine or a size is missing."""
-    if not variables(extent) <= set(sizes):
-        return None
+    """The value of an extent for given sizes; None where it has none or a size is missing."""
     try:
         return _value(extent, sizes)
-    except NotAffineError:
+    except (KeyError, ValueError, ZeroDivisionError):
         return None
-
-
-def _piecewise_text(extent: Expr, names: tuple[str, ...]) -> str:
-    head = f"[{', '.join(isl_name(n) for n in names)}] -> " if names else ""
-    return f"{head}{{ [({affine_text(extent)})] }}"
 
 
 def _reach(scop: Scop, array: Array, extents: list[int], sizes: Mapping[str, int]) -> int:

@@ -7,12 +7,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import islpy as isl
 
 from planish.frontend.c.unit import CFunction, CParameter
+from planish.ir.expr import Expr, Var
+from planish.ir.nest import For
+from planish.ir.polynomial import place, polynomial, sub
+from planish.ir.traverse import walk
 from planish.poly.extents import (
     busy_sizes,
     count_elements,
@@ -37,6 +41,8 @@ CLOCK_SIZES = (4_000_000, 1_000_000, 200_000, 50_000, 20_000, 8192, 4096, 3000, 
                180, 128, 90, 64, 45, 32, 20, 10, 4, 1)  # fmt: skip
 CLOCK_ATTEMPTS = 8
 """So many calls are tried, of which the first that the original comes through is timed."""
+WINDOWS = (3, 63)
+"""The bounds of sizes that some extent is short of, as that of a window is: `n - taps + 1` steps."""
 CLOCK_INSTANCES = 400_000_000
 CLOCK_BYTES = 256 << 20
 LARGEST_GUESS = 1 << 20
@@ -52,7 +58,7 @@ class Known:
     """What is known of a function's arguments: the sizes that a region's scop names, as the function's parameters.
 
     `data`: parameters that the region only computes with. `alone`: nothing else in the function touches arrays, so
-    that they need reach no further than the regions do.
+    that they need reach no further than the regions do. `computed`: sizes that the function computes from others.
     """
 
     scop: Scop
@@ -60,6 +66,7 @@ class Known:
     arrays: Mapping[str, str]
     data: frozenset[str] = frozenset()
     alone: bool = False
+    computed: Mapping[str, Expr] = field(default_factory=dict)
 
 
 def signature_of(function: CFunction) -> Signature | None:
@@ -109,13 +116,14 @@ def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
 
 
 def _has_unknown_size(known: tuple[Known, ...]) -> bool:
-    """Whether some region has a size that is no parameter of the function, such as half of one."""
-    return any(len(k.sizes) < len(k.scop.kernel.sizes) for k in known)
+    """Whether some region has a size that parameters of the function do not tell, such as what a call gives."""
+    return any(set(k.scop.kernel.sizes) - k.sizes.keys() - k.computed.keys() for k in known)
 
 
 def clock_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> tuple[Case, ...]:
-    """Calls that may be timed, the first of them best: bounded sizes at their largest, the others as large as time and
-    memory allow; then smaller ones, for a function that is called with less than it needs in the first."""
+    """Calls that may be timed, the first of them best: bounded sizes at their largest, windows small, the others as
+    large as time and memory allow; then smaller ones, for a function that is called with less than it needs in the
+    first."""
     fitting = dict[str, Case]()
     for case in _clock_attempts(function, known, given):
         fitting.setdefault(repr(sorted(case.values.items())), case)
@@ -127,7 +135,11 @@ def clock_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
 def _clock_attempts(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> Iterator[Case]:
     names = _size_names(known)
     bounded = {n: CLOCK_SIZES[0] for n in names if _is_bounded(n, known)}
-    attempts = [dict.fromkeys(names, value) | bounded for value in CLOCK_SIZES if value >= 20] if bounded else []
+    windows = [x for x in _windows(known) if x not in bounded]
+    attempts = []
+    if bounded or windows:
+        large = [x for x in CLOCK_SIZES if x >= 20]
+        attempts = [dict.fromkeys(names, x) | bounded | dict.fromkeys(windows, _window_of(x)) for x in large]
     attempts += [dict.fromkeys(names, value) for value in CLOCK_SIZES]
     for wanted in attempts:
         sizes = _sizes(function, known, wanted, given)
@@ -142,6 +154,23 @@ def _clock_attempts(function: CFunction, known: tuple[Known, ...], given: Mappin
     smallest = _sizes(function, known, wanted_sizes(names, 1), given)
     if smallest is not None:
         yield make_case(function, known, smallest, seed=1, most_guess=LARGEST_GIVEN)
+
+
+def _windows(known: tuple[Known, ...]) -> tuple[str, ...]:
+    """Sizes that some loop takes fewer steps for the larger they are."""
+    out: dict[str, None] = {}
+    for k in known:
+        loops = [x for x in walk(k.scop.kernel.body) if isinstance(x, For)]
+        steps = [polynomial(place(sub(x.upper, x.lower), k.computed)) for x in loops]
+        short = {m[0].name for x in steps for m, c in x.items() if c < 0 and len(m) == 1 and isinstance(m[0], Var)}
+        out |= {c: None for s, c in k.sizes.items() if s in short}
+    return tuple(out)
+
+
+def _window_of(size: int) -> int:
+    """How large a window is that is seen in so many places: odd."""
+    least, most = WINDOWS
+    return min(most, max(least, size // 32 | 1))
 
 
 def _loose_names(function: CFunction, known: tuple[Known, ...]) -> tuple[str, ...]:
@@ -199,7 +228,9 @@ def _instances(known: tuple[Known, ...], sizes: Mapping[str, int]) -> int:
 
 
 def _inner(known: Known, sizes: Mapping[str, int]) -> dict[str, int]:
-    return {s: sizes[c] for s, c in known.sizes.items() if c in sizes}
+    given = {s: sizes[c] for s, c in known.sizes.items() if c in sizes}
+    values = {s: evaluate_extent(x, given) for s, x in known.computed.items()}
+    return given | {s: v for s, v in values.items() if v is not None}
 
 
 def _bytes(function: CFunction, case: Case) -> int:

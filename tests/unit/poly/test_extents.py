@@ -80,5 +80,6 @@ def test_extents_have_values() -> None:
     n = index("n")
     assert evaluate_extent(Binary("add", Binary("mul", index(2), n), index(1)), {"n": 4}) == 9
     assert evaluate_extent(n, {}) is None
-    assert evaluate_extent(Binary("mul", n, n), {"n": 4}) is None
+    assert evaluate_extent(Binary("mul", n, n), {"n": 4}) == 16
+    assert evaluate_extent(Binary("floordiv", index(8), n), {"n": 0}) is None
     assert evaluate_extent(n, {"n": -4}) == 0

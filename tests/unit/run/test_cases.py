@@ -29,6 +29,18 @@ MATRIX = (
     " { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] = 1; }"
 )
 HALVES = "void halves(int n, double *x) { int half = n / 2; for (int i = 0; i < half; i++) x[i] += x[i + half]; }"
+CALLED = HALVES.replace("n / 2", "half_of(n)")
+FILTER = """
+void filter(int n, int taps, float *x, float *h, float *y)
+{
+    int steps = n - taps + 1;
+    for (int i = 0; i < steps; i++) {
+        y[i] = 0;
+        for (int k = 0; k < taps; k++)
+            y[i] += x[i + k] * h[k];
+    }
+}
+"""
 LARGE = "void large(int n, float *x, float *y) { for (int i = 0; i < n; i++) y[i] = x[i]; }"
 
 
@@ -84,10 +96,42 @@ def test_a_given_size_is_checked_besides() -> None:
     assert cases[-1].values["n"] == 777
 
 
-def test_sizes_computed_inside_are_reached_through_the_parameter() -> None:
-    cases = check_cases(*known_of(HALVES), {})
+def test_sizes_that_come_from_a_call_are_reached_through_the_parameter() -> None:
+    cases = check_cases(*known_of(CALLED), {})
     assert [c.values.get("n") for c in cases] == list(LOOSE_SIZES)
     assert all(c.elements["x"] >= c.values["n"] for c in cases)
+
+
+@pytest.mark.parametrize("text", [HALVES, HALVES.replace("int half = n / 2", "const unsigned half = n >> 1")])
+def test_sizes_that_the_function_computes_are_known(text: str) -> None:
+    (known,) = known_of(text)[1]
+    assert known.computed.keys() == {"half"} and known.alone
+    cases = check_cases(*known_of(text), {})
+    assert {0, 1, 3, 17, 130} <= {c.values["n"] for c in cases}
+    assert all(c.elements["x"] == c.values["n"] // 2 * 2 for c in cases)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HALVES.replace("int half", "static int half"),
+        HALVES.replace("for", "if (half > 5) half = 5; for", 1),
+        HALVES.replace("int half", "n = n + 1; int half"),
+        HALVES.replace("n / 2;", "x[0];"),
+        HALVES.replace("for", "use(&half); for", 1),
+    ],
+)
+def test_what_may_be_something_else_is_not_taken_for_computed(text: str) -> None:
+    assert not any(x.computed for x in known_of(text)[1])
+
+
+def test_windows_are_timed_small() -> None:
+    function, known = known_of(FILTER)
+    case = clock_cases(function, known, {})[0]
+    assert case.values["taps"] == 63 < case.values["n"] // 100
+    assert case.elements == {"x": case.values["n"], "h": 63, "y": case.values["n"] - 62}
+    (given,) = {c.values["taps"] for c in clock_cases(function, known, {"taps": 500})}
+    assert given == 500
 
 
 @pytest.mark.parametrize("text", [SCALE, MATRIX, LARGE])
@@ -108,7 +152,7 @@ def test_a_given_size_is_the_timed_one() -> None:
 
 
 def test_arrays_that_no_region_knows_get_a_generous_guess() -> None:
-    function, known = known_of(HALVES)
+    function, known = known_of(CALLED)
     case = make_case(function, known, {}, 0, {"n": 100})
     assert case.values == {"n": 100}
     assert case.elements["x"] >= 400

@@ -17,6 +17,7 @@ from pycparser import c_ast
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.span import Source, Span
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, declared, leaf_of, resolve
+from planish.frontend.c.definitions import computed_from_parameters
 from planish.frontend.c.extent import Columns, Item, Unreadable, columns, match_items, scan_body
 from planish.frontend.c.lexer import Tokens, tokenize
 from planish.frontend.c.liveness import live_after
@@ -78,7 +79,7 @@ def _read_function(
         match_items(node.body, body, tokens, found)
     except Unreadable as reason:
         remarks.append(Remark("scop-macro", "refused", f"{node.decl.name} stays as written: {reason}", name_span))
-    state = Search(bound, source, tokens, places, found, live_after(bound), fp)
+    state = Search(bound, source, tokens, places, found, live_after(bound), fp, computed_from_parameters(bound))
     search(node.body, state)
     remarks.extend(state.remarks)
     ordered = sorted(state.found, key=lambda r: r.start)

@@ -39,6 +39,7 @@ class Search:
     items: dict[int, Item]
     live: dict[int, Live]
     fp: str
+    computed: tuple[tuple[str, Expr], ...] = ()
     found: list[Region] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     spans: dict[tuple[int, int], Span] = field(default_factory=dict)
@@ -255,9 +256,11 @@ def _finish(nodes: list[c_ast.Node], before: list[c_ast.Node], s: Search) -> Reg
     kernel = replace(finished.kernel, span=span)
     by_key = {x.key: x for x in (*s.bound.symbols, *s.bound.by_node.values())}
     scratch = tuple(a.name for a in kernel.arrays if a.shape and is_scratch(by_key[a.name], nodes, live, s.bound))
+    computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
     return Region(
-        name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch, span
-    )
+        name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
+        computed, span,
+    )  # fmt: skip
 
 
 def _attempt(

@@ -52,7 +52,8 @@ class Region:
     scalars, arrays, in this order) with the C expression to pass for it. `updates` must be applied after the kernel
     ran. `registers` are C variables that `names` passes by address but which are declared `register`: copy them into
     an ordinary variable and back. `scratch` are arrays of the kernel that belong to the function and are read nowhere
-    behind it: what the kernel leaves in them may be anything.
+    behind it: what the kernel leaves in them may be anything. `computed` are sizes that the function computes from its
+    parameters, and how.
     """
 
     function: str
@@ -64,6 +65,7 @@ class Region:
     updates: tuple[Update, ...] = ()
     registers: tuple[str, ...] = ()
     scratch: tuple[str, ...] = ()
+    computed: tuple[tuple[str, Expr], ...] = ()
     span: Span | None = None
 
 

@@ -187,10 +187,12 @@ def _fetch_ahead(program: Program, vectors: Vectors, copy: str, array: str, rows
     return program.apply(Prefetch(copy, array, copy, f"{array}_later", vectors.name("prefetch"), AHEAD, rows))
 
 
-def make_plain(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool) -> Program:
+def make_plain(
+    definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool, fetch: Fetch | None = None
+) -> Program:
     """The product where A and B lie: nothing is copied. `tiles`: the kernels that do a tile."""
     program = cut(Program.of(definition, catalogue=tiles), vectors, blocking, first)
-    return give_to_tiles(program, vectors, blocking, "plain", first)
+    return give_to_tiles(program, vectors, blocking, "plain", first, fetch=fetch)
 
 
 def give_to_tiles(

@@ -59,8 +59,10 @@ def make_compact(
     """The kernel that adds a product of any size to C, and all that it calls, with itself."""
     blocking, maker = choose_few_blocks(vectors, target), maker or Maker()
     variants = list_few_variants(vectors, blocking, op)
-    layouts: tuple[Layout, ...] = ("rows",) if all(x.packed for x in variants) else ("rows", "plain")
-    made = make_tiles([blocking.tile(vectors, x, first) for x in layouts for first in ADDS], blocking, maker)
+    in_place: Layout = "turned" if Operands(op).transposed_a else "plain"
+    kinds = [("rows" if x.packed else in_place, first, x.fetch) for x in variants for first in ADDS]
+    largest = [blocking.tile(vectors, layout, first, fetch=fetch) for layout, first, fetch in kinds]
+    made = make_tiles(largest, blocking, maker)
     own, tiles = Operands(op).name(name), Catalogue().with_instructions(made)
     if op == "nn":
         made += make_products(own, vectors, variants, tiles, maker, ADDS)
@@ -70,10 +72,10 @@ def make_compact(
 
 
 def list_few_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Variant, ...]:
-    """Copied blocks; where neither operand lies transposed, small products and those of few columns, for which copying
-    A would take longer than it saves, are summed where A and B lie."""
+    """Copied blocks; where B does not lie transposed, small products and those of few columns, for which copying A
+    would take longer than it saves, are summed where A and B lie."""
     packed = Variant("packed", "", blocking, True)
-    if op != "nn" or "plain" not in list_layouts(vectors):
+    if Operands(op).transposed_b or "plain" not in list_layouts(vectors):
         return (packed,)
     near = f"n <= {NARROW} || m * n * k <= {SMALL}"
-    return Variant("plain", near, wide_blocks(vectors, blocking)), packed
+    return Variant("plain", near, wide_blocks(vectors, blocking), far=True), packed

@@ -106,7 +106,7 @@ def make_transposed(
     if variant.packed:
         program = (_turn_rows if operands.transposed_a else copy_rows)(program, vectors, blocking)
         layout = "rows"
-    return give_to_tiles(share_buffers(program), vectors, blocking, layout, first)
+    return give_to_tiles(share_buffers(program), vectors, blocking, layout, first, fetch=variant.fetch)
 
 
 def _turn_panels(program: Program, vectors: Vectors, blocking: Blocking) -> Program:

@@ -16,7 +16,7 @@ from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
 from planish.library.gemm.blocked import Blocking, define_product, make_packed, make_plain
 from planish.library.gemm.edges import make_family, name_family
-from planish.library.gemm.microkernel import Layout, Tile
+from planish.library.gemm.microkernel import Fetch, Layout, Tile
 from planish.library.gemm.operands import Op, Operands, spell_number, spell_term
 from planish.library.maker import Maker
 from planish.library.vectors import Vectors
@@ -42,7 +42,8 @@ BOTH = (True, False)
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A way to run the loops, and the condition on the sizes under which it is taken ("": otherwise). `single`: it is
-    one tile; `packed`: blocks are copied; `swept`: the first row of tiles copies the panels of B that it reads."""
+    one tile; `packed`: blocks are copied; `swept`: the first row of tiles copies the panels of B that it reads; `far`:
+    C need not be near where A and B lie in place."""
 
     name: str
     condition: str
@@ -50,6 +51,12 @@ class Variant:
     packed: bool = False
     single: bool = False
     swept: bool = False
+    far: bool = False
+
+    @property
+    def fetch(self) -> Fetch | None:
+        """When C is fetched, where that is not what follows from how A lies."""
+        return "along" if self.far else None
 
 
 def define_gemm(name: str, vectors: Vectors, op: Op = "nn") -> Kernel:
@@ -177,8 +184,11 @@ def list_loops(variants: Iterable[Variant], parts: Sequence[bool] = BOTH) -> lis
 def _make_variant(name: str, vectors: Vectors, variant: Variant, tiles: Catalogue, first: bool) -> Instruction:
     """The kernel of one variant."""
     definition = define_product(name_variant(name, variant, first), vectors, first)
-    make = make_packed if variant.packed else make_plain
-    return make_callable(definition, make(definition, vectors, variant.blocking, tiles, first))
+    if variant.packed:
+        program = make_packed(definition, vectors, variant.blocking, tiles, first)
+    else:
+        program = make_plain(definition, vectors, variant.blocking, tiles, first, variant.fetch)
+    return make_callable(definition, program)
 
 
 def make_choices(

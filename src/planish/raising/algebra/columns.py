@@ -134,10 +134,9 @@ def _step(term: Term, letter: str) -> tuple[int, ...]:
 def _are_rows(term: Term, slow: str, fast: str) -> bool:
     """Whether a letter goes from one row to the next, along which the other goes from the first element on."""
     d = _dimension(term, fast)
-    near = [int(n == d - 1) for n in range(len(term.view.start))], [int(n == d) for n in range(len(term.view.start))]
-    return slow != fast and (list(_step(term, slow)), list(_step(term, fast))) == near and (
-        constant(term.view.start[d]) == 0
-    )
+    before, along = (tuple(int(n == x) for n in range(len(term.view.start))) for x in (d - 1, d))
+    first = constant(term.view.start[d]) == 0
+    return slow != fast and first and (_step(term, slow), _step(term, fast)) == (before, along)
 
 
 def _pays(facts: Facts, setting: Setting, product: Product, plan: Plan) -> bool:
@@ -177,7 +176,7 @@ class _Rewrite:
         batches = "".join(x for x in plan.loops if x in plan.kernel.letters)
         kept = batches + (plan.depth + plan.features if plan.turned else plan.features + plan.depth)
         weights = self.local("weights", kept, self.product.extents, plan.kernel)
-        factor = self.folded(weights, kept, (*batches, *self.groups(plan.features)))
+        factor = self.fold(whole_term(weights, kept), (*batches, *self.groups(plan.features)))
         steps: tuple[Step, ...] = (self.row_by_row(factor),)
         if plan.rows and self.count_rows() > 1:
             extent, whole = self.product.extents[plan.along], self.declared()
@@ -191,6 +190,7 @@ class _Rewrite:
         return replaced(with_locals(self.facts.raised, self.arrays, self.reshapes), place, (first, *steps))
 
     def extents(self, letters: str) -> dict[str, Expr]:
+        """The extents of some letters."""
         return {x: self.product.extents[x] for x in letters}
 
     def declared(self) -> Expr:
@@ -211,10 +211,6 @@ class _Rewrite:
         depth_first = self.plan.turned == (other == self.plan.features)
         return (self.plan.depth, other) if depth_first else (other, self.plan.depth)
 
-    def folded(self, array: Array, letters: str, groups: Sequence[str]) -> Term:
-        """An array seen as a matrix, for each of a batch."""
-        return self.fold(whole_term(array, letters), groups)
-
     def fold(self, term: Term, groups: Sequence[str]) -> Term:
         """An operand with one dimension for each group of letters."""
         name = term.view.array
@@ -225,6 +221,7 @@ class _Rewrite:
         return found.term
 
     def known(self, name: str) -> Array:
+        """An array of the kernel's or of the rewrite's own."""
         return next((x for x in self.arrays if x.name == name), None) or self.facts.arrays[name]
 
     def row_by_row(self, weights: Term) -> Step:

@@ -30,7 +30,7 @@ from planish.ir.types import BOOL
 from planish.raising.algebra.cost import Shape, shape_of
 from planish.raising.algebra.dead import describe
 from planish.raising.algebra.facts import Facts
-from planish.raising.algebra.fold import Folded, fold
+from planish.raising.algebra.fold import fold
 from planish.raising.algebra.identity import span
 from planish.raising.algebra.kinds import Groups, arranged, groups_of, kind_of, kind_of_matrices
 from planish.raising.algebra.product import Product, Term, is_number, volume
@@ -48,8 +48,6 @@ from planish.raising.raised import Apply, Case, Choice, Reshape, Step, View
 _MOST_LOOPED = 2
 """Of the dimensions of the output at most so many are looped over besides the batches."""
 _MOST_POINTS = 12
-_SCATTERED = 4.0
-"""How much longer an operand takes whose neighbours in memory belong to different matrices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +181,17 @@ class _Search:
             columns = _orders("".join(x for x in groups.columns if x not in extra), second, output)
             for row, column, depth in cross(sorted(rows), sorted(columns), sorted(depths)):
                 plan = Plan(loops, row, column, depth, ())
-                turned = tuple(n for n, x in enumerate(self.operands) if self.folded(plan, n, x) is None)
+                turned = tuple(n for n, x in enumerate(self.operands) if self.must_turn(plan, n, x))
                 # What is added to is not rounded as before when it is added at once.
                 if not (strict and 2 in turned and not self.product.overwrites):
                     yield replace(plan, turned=turned)
 
-    def folded(self, plan: Plan, operand: int, term: Term) -> Folded | None:
-        return fold(term, plan.groups(operand, term), self.facts.arrays[term.view.array], "")
+    def must_turn(self, plan: Plan, operand: int, term: Term) -> bool:
+        """Whether an operand's groups do not fold, or its neighbours in memory belong to different matrices, for which
+        there is no kernel."""
+        fast = set(_fastest(term))
+        scattered = bool(fast) and fast <= set(plan.loops) < {*plan.loops, *term.letters}
+        return scattered or fold(term, plan.groups(operand, term), self.facts.arrays[term.view.array], "") is None
 
     def shapes(self, plan: Plan) -> Iterator[Shape]:
         """The steps of a plan."""
@@ -202,8 +204,7 @@ class _Search:
                 yield Shape("transpose", ((term.letters, 1.0), (term.letters, times)), self.product.extents)
                 moved.append((letters, 1.0))
             else:
-                fast = set(_fastest(term))
-                moved.append((letters, times * _SCATTERED if fast and fast <= set(plan.loops) else times))
+                moved.append((letters, times))
         kind = kind_of_matrices(bool(plan.rows), bool(plan.columns), bool(plan.depth), bool(plan.loops))
         yield Shape(kind, tuple(moved), self.product.extents)
 

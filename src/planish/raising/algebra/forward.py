@@ -114,6 +114,8 @@ def _reading_through(facts: Facts, setting: Setting, reader: int, copy: Product)
             return f"{describe(step)} overwrites the original"
         if turned and product is None:
             return f"{describe(step)} may read a transposed operand more slowly"
+        if product is not None and _scatters(product, view, found[0]):
+            return f"{describe(step)} would read matrices whose elements lie apart from each other"
         operands[name] = found[0]
         count += 1
     if output.array == array or not count:
@@ -129,6 +131,20 @@ def _reading_through(facts: Facts, setting: Setting, reader: int, copy: Product)
     again = study(replace(facts.raised, steps=(moved,))).products[0]
     assert again is not None
     return rewritten(facts, reader, replace(again, alpha=alpha, exact=False))
+
+
+def _scatters(product: Product, view: View, fresh: View) -> bool:
+    """Whether a factor of a product has neighbours in memory within its matrices, and as another view of an array would
+    have none."""
+    term = next((x for x in product.factors if x.view == view), None)
+    if term is None or len(product.factors) != 2:
+        return False
+    batch = {x for x in product.output.letters if all(x in y.letters for y in product.factors)}
+
+    def neighbours(of: View) -> set[str]:
+        return {x for x, step in zip(term.letters, of.steps, strict=True) if step and step[-1]} - batch
+
+    return bool(neighbours(view)) and not neighbours(fresh) and not set(term.letters) <= batch
 
 
 def through(output: Term, source: Term, view: View, covers: bool = True) -> tuple[View] | None:

@@ -90,6 +90,16 @@ def test_no_more_is_transposed_than_needed(text: str, most: int) -> None:
     assert sum("transpose" in x for x in kinds(after)) <= most
 
 
+@pytest.mark.parametrize(
+    ("text", "size"), [("bda,dc->abc", 160), ("axbk,kcx->xabc", 30), ("acd,db->abc", 100), ("kalb,ldkc->dacb", 24)]
+)
+def test_matrices_have_neighbours_in_memory(text: str, size: int) -> None:
+    before = contraction(text, "numbers", add=True, extents=dict.fromkeys(text, size))
+    after, _ = improve(before, TARGET, "reassociate")
+    (step,) = [x for x in after.steps if isinstance(x, Apply) and "gemm" in x.operation.name]
+    assert all(any(y[-1] for y in view.steps[-2:]) for name, view in step.operands.items() if name in "ABC")
+
+
 def test_small_contractions_are_not_worth_a_transpose() -> None:
     small = contraction("aebf,dfce->abcd", "numbers", extents=dict.fromkeys("abcdef", 2))
     after, remarks = improve(small, TARGET, "reassociate")

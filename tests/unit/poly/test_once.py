@@ -1,0 +1,70 @@
+"""Sums that are the same in every iteration are computed in the first one, and only where nothing can tell."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.raising.interpreted import assert_same, make_values
+
+from planish.ir.checker import check_kernel
+from planish.ir.parser import parse_kernel
+from planish.ir.printer import print_kernel
+from planish.poly.once import compute_once
+
+ARRAYS = "A: f64[n, p + m], B: f64[n + m, p + m], C: f64[n, n + m], x: f64[n]"
+HEAD = f"kernel k(n, m, p; a: f64; {ARRAYS}) {{ alloc s: f64[n, n + m] "
+SUM = "s[i, j] = 0.0 for k in 0 .. p { s[i, j] += A[i, k] * A[i, k] }"
+COLUMN = "s[i, j] = 1.0 for k in 0 .. p { if k != 2 { s[i, j] += B[j, k] } }"
+USE = "C[i, j] = C[i, j] * s[i, j]"
+
+
+def nest(*body: str, upper: str = "m") -> str:
+    return f"for i in 0 .. n {{ for j in 0 .. {upper} {{ {' '.join(body)} }} }}"
+
+
+def once(text: str) -> str:
+    """The nest afterwards, which leaves what it left before."""
+    kernel = parse_kernel(HEAD + text + " }")
+    check_kernel(kernel, "before")
+    fresh = compute_once(kernel)
+    check_kernel(fresh, "after")
+    for n, m, p in ((0, 3, 2), (3, 0, 2), (1, 1, 1), (2, 3, 0), (4, 5, 6)):
+        assert_same(kernel, fresh, make_values(kernel, {"n": n, "m": m, "p": p}))
+    return "same" if fresh is kernel else print_kernel(fresh)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (nest(SUM, USE), ["alloc s: f64[n]", "if j == 0 {", "s[i] += A[i, k] * A[i, k]", "C[i, j] * s[i]"]),
+        (nest(COLUMN, USE), ["alloc s: f64[n + m]", "if i == 0 {", "s[j] += B[j, k]", "C[i, j] * s[j]"]),
+        (nest(SUM, "s[i, j] = sqrt(s[i, j])", USE), ["s[i] = sqrt(s[i])"]),
+        (nest(SUM, USE, upper="i + 1"), ["if j == 0 {", "s[i] += "]),
+        (nest(SUM, "for k in 0 .. p { C[i, j] += s[i, j] * B[j, k] }"), ["C[i, j] += s[i] * B[j, k]"]),
+        (nest("if i < 2 { " + SUM + " " + USE + " }"), ["s[i] += A[i, k]"]),
+    ],
+)
+def test_what_does_not_depend_on_a_loop_is_computed_once(text: str, wanted: list[str]) -> None:
+    fresh = once(text)
+    assert [x for x in wanted if x not in fresh] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        nest(SUM.replace("A[i, k] * A", "B[j, k] * A"), USE),
+        nest(SUM, "A[i, 0] = 2.0", USE),
+        nest(SUM.replace("0 .. p", "0 .. j"), USE),
+        nest("if j > 1 { " + SUM + " }", "if j > 1 { " + USE + " }"),
+        nest("s[i, j] = x[i]", "s[i, j] = s[i, j] * a", USE),
+        nest(COLUMN, USE, upper="i + 1"),
+        nest("s[i, j] = 0.0 for k in 0 .. p { s[i, j] += A[i, k] C[i, j] += s[i, j] }"),
+        nest(SUM, USE, "s[i, j] = 3.0", "C[i, j] += s[i, j]"),
+        nest(SUM) + " " + nest(USE),
+        "for i in 0 .. n { for j in 0 .. m { s[i, j] = 0.0 } for j in 0 .. m { for k in 0 .. p { s[i, j] += A[i, k] } "
+        + USE
+        + " } }",
+        nest("s[i, j] = 0.0 for k in 0 .. p { let v = B[j, k] s[i, j] += v }", USE),
+    ],
+)
+def test_what_may_differ_stays(text: str) -> None:
+    assert once(text) == "same"
