@@ -7,6 +7,20 @@ After:  for i { for c { if c == 0 { xx[i] = 0;  for d { xx[i] += x[i, d] * x[i, 
 >>> from planish.ir.printer import print_stmt
 >>> text = "alloc s: f64[n] for i in 0 .. n { s[i] = 0.0 for d in 0 .. m { s[i] += x[d] } y[i] = s[i] }"
 >>> print(print_stmt(compute_once(parse_kernel("kernel k(n, m; x: f64[m], y: f64[n]) { " + text + " }")).body))
+{
+  alloc s: f64[]
+  for i in 0 .. n {
+    if i == 0 {
+      s[] = 0.0:f64
+    }
+    for d in 0 .. m {
+      if i == 0 {
+        s[] += x[d]
+      }
+    }
+    y[i] = s[]
+  }
+}
 """
 
 from __future__ import annotations
@@ -45,7 +59,7 @@ def _lower_one(kernel: Kernel) -> Kernel | None:
         uses = list(_uses(kernel.body, array.name, ()))
         for dim in range(len(array.shape)):
             loop = _loop_of(uses, dim)
-            if loop is not None and _is_repeated(uses, dim, loop):
+            if loop is not None and _is_repeated(array.name, uses, dim, loop):
                 return _without(kernel, array, dim, loop)
     return None
 
@@ -81,7 +95,7 @@ def _loop_of(uses: list[_Use], dim: int) -> For | None:
     return loops[0] if loops[0] is not None and all(x is loops[0] for x in loops) else None
 
 
-def _is_repeated(uses: list[_Use], dim: int, loop: For) -> bool:
+def _is_repeated(array: str, uses: list[_Use], dim: int, loop: For) -> bool:
     """Whether every iteration of the loop computes the same, in a loop of its own, before the first use."""
     changed = {x.array for x in walk(loop.body) if isinstance(x, Assign | Reduce)}
     named = {x.var for x in walk(loop.body) if isinstance(x, Let)}
@@ -97,7 +111,8 @@ def _is_repeated(uses: list[_Use], dim: int, loop: For) -> bool:
             return False
     # What is no sum costs nothing.
     sums = any(isinstance(x.stmt, Reduce) and _own_loops(x, loop) for x in writes)
-    return sums and _is_ready(uses, loop)
+    fresh = any(isinstance(x, Alloc) and x.array.name == array for x in walk(loop.body))
+    return sums and not fresh and _is_ready(array, loop)
 
 
 def _cut(index: tuple[_Part, ...], dim: int) -> tuple[_Part, ...]:
@@ -123,36 +138,26 @@ def _depth(use: _Use, loop: For) -> int:
     return next(n for n, x in enumerate(use.around) if x is loop)
 
 
-def _is_ready(uses: list[_Use], loop: For) -> bool:
+def _is_ready(array: str, loop: For) -> bool:
     """Whether each element has its last value before it is used: in a block that all uses are in, of loops that go
     from element to element, what writes stands before what reads."""
     block = loop.body
-    while len(holds := [n for n, x in enumerate(block.body) if _holds(x, uses)]) == 1:
-        inner = block.body[holds[0]]
-        if isinstance(inner, Block):
-            block = inner
-        elif isinstance(inner, If) and not _holds(inner.otherwise, uses) and not any(x.stmt is inner for x in uses):
-            block = inner.then
-        elif isinstance(inner, For) and all(_goes_along(x, inner) for x in uses):
-            block = inner.body
-        else:
+    while len(found := [list(_uses(x, array, ())) for x in block.body if any(_uses(x, array, ()))]) == 1:
+        inner = next(x for x in block.body if any(_uses(x, array, ())))
+        if any(x.stmt is inner for x in found[0]):
             return False
-    first = [next(n for n in holds if _is_in(x.stmt, block.body[n])) for x in uses]
-    stored = [n for n, x in zip(first, uses, strict=True) if x.writes]
-    read = [n for n, x in zip(first, uses, strict=True) if not x.writes]
+        match inner:
+            case Block():
+                block = inner
+            case If(then=then, otherwise=otherwise) if not any(_uses(otherwise, array, ())):
+                block = then
+            case For(body=body) if all(Var(inner.var, INDEX) in cell for x in found[0] for cell in x.cells):
+                block = body
+            case _:
+                return False
+    stored = [n for n, uses in enumerate(found) if any(x.writes for x in uses)]
+    read = [n for n, uses in enumerate(found) if not all(x.writes for x in uses)]
     return bool(stored) and (not read or max(stored) < min(read))
-
-
-def _goes_along(use: _Use, loop: For) -> bool:
-    return any(x is loop for x in use.around) and all(Var(loop.var, INDEX) in cell for cell in use.cells)
-
-
-def _holds(stmt: Stmt, uses: list[_Use]) -> bool:
-    return any(_is_in(x.stmt, stmt) for x in uses)
-
-
-def _is_in(inner: Stmt, stmt: Stmt) -> bool:
-    return any(x is inner for x in walk(stmt))
 
 
 def _without(kernel: Kernel, array: Array, dim: int, loop: For) -> Kernel:

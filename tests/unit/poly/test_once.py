@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.unit.raising.interpreted import assert_same, make_values
 
 from planish.ir.checker import check_kernel
+from planish.ir.nest import Block, For, Stmt
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_kernel
+from planish.ir.traverse import map_block, walk
 from planish.poly.once import compute_once
 
 ARRAYS = "A: f64[n, p + m], B: f64[n + m, p + m], C: f64[n, n + m], x: f64[n]"
@@ -68,3 +72,21 @@ def test_what_does_not_depend_on_a_loop_is_computed_once(text: str, wanted: list
 )
 def test_what_may_differ_stays(text: str) -> None:
     assert once(text) == "same"
+
+
+def test_one_statement_in_two_places_counts_twice() -> None:
+    kernel = parse_kernel(HEAD + nest(SUM, "C[i, j] += s[i, j]") + " }")
+
+    def twice(stmt: Stmt) -> Stmt:
+        sums = isinstance(stmt, For) and stmt.var == "j"
+        return replace(stmt, body=Block((*stmt.body.body, *stmt.body.body[1:]))) if sums else stmt
+
+    doubled = replace(kernel, body=map_block(twice, kernel.body))
+    assert len(list(walk(doubled.body))) > len(list(walk(kernel.body)))
+    assert compute_once(doubled) is doubled
+
+
+def test_memory_of_each_iteration_is_not_shared() -> None:
+    text = nest("alloc s: f64[n, n + m]", SUM, USE)
+    kernel = parse_kernel(HEAD.partition(" alloc ")[0] + " " + text + " }")
+    assert compute_once(kernel) is kernel
