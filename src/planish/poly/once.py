@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from planish.ir.expr import Compare, Expr, Load, Var
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
@@ -83,6 +83,14 @@ def _uses(stmt: Stmt, array: str, around: tuple[For | If, ...]) -> Iterator[_Use
         case Alloc() | Let():
             if own:
                 yield _Use(stmt, around, False, own)
+        case _:
+            assert_never(stmt)
+
+
+def _goes_along(name: str, uses: list[_Use]) -> bool:
+    """Whether each iteration of a loop has elements of its own: its counter is the same subscript of every use."""
+    cells = [cell for use in uses for cell in use.cells]
+    return any(all(x == Var(name, INDEX) for x in column) for column in zip(*cells, strict=True))
 
 
 def _loop_of(uses: list[_Use], dim: int) -> For | None:
@@ -97,6 +105,11 @@ def _loop_of(uses: list[_Use], dim: int) -> For | None:
 
 def _is_repeated(array: str, uses: list[_Use], dim: int, loop: For) -> bool:
     """Whether every iteration of the loop computes the same, in a loop of its own, before the first use."""
+    # What an element keeps from one iteration of a loop around to the next is the same only if it is in all of them.
+    outer = uses[0].around[: _depth(uses[0], loop)]
+    carried = {x.var for x in outer if isinstance(x, For) and not _goes_along(x.var, uses)}
+    if carried & (variables(loop.lower) | variables(loop.upper)):
+        return False
     changed = {x.array for x in walk(loop.body) if isinstance(x, Assign | Reduce)}
     named = {x.var for x in walk(loop.body) if isinstance(x, Let)}
     writes = [x for x in uses if x.writes]
@@ -140,23 +153,22 @@ def _depth(use: _Use, loop: For) -> int:
 
 def _is_ready(array: str, loop: For) -> bool:
     """Whether each element has its last value before it is used: in a block that all uses are in, of loops that go
-    from element to element, what writes stands before what reads."""
+    along with the elements, what writes stands before what reads."""
     block = loop.body
-    while len(found := [list(_uses(x, array, ())) for x in block.body if any(_uses(x, array, ()))]) == 1:
-        inner = next(x for x in block.body if any(_uses(x, array, ())))
-        if any(x.stmt is inner for x in found[0]):
-            return False
+    while len(parts := [(x, y) for x in block.body if (y := list(_uses(x, array, ())))]) == 1:
+        inner, uses = parts[0]
+        own = any(x.stmt is inner for x in uses)
         match inner:
             case Block():
                 block = inner
-            case If(then=then, otherwise=otherwise) if not any(_uses(otherwise, array, ())):
+            case If(then=then, otherwise=otherwise) if not own and not any(_uses(otherwise, array, ())):
                 block = then
-            case For(body=body) if all(Var(inner.var, INDEX) in cell for x in found[0] for cell in x.cells):
+            case For(var=var, body=body) if not own and _goes_along(var, uses):
                 block = body
             case _:
                 return False
-    stored = [n for n, uses in enumerate(found) if any(x.writes for x in uses)]
-    read = [n for n, uses in enumerate(found) if not all(x.writes for x in uses)]
+    stored = [n for n, (_, uses) in enumerate(parts) if any(x.writes for x in uses)]
+    read = [n for n, (_, uses) in enumerate(parts) if not all(x.writes for x in uses)]
     return bool(stored) and (not read or max(stored) < min(read))
 
 

@@ -90,3 +90,23 @@ def test_memory_of_each_iteration_is_not_shared() -> None:
     text = nest("alloc s: f64[n, n + m]", SUM, USE)
     kernel = parse_kernel(HEAD.partition(" alloc ")[0] + " " + text + " }")
     assert compute_once(kernel) is kernel
+
+
+@pytest.mark.parametrize("lower", ["min(t, 4 - t)", "t", "0"])
+def test_an_element_is_in_every_iteration_that_it_is_carried_through(lower: str) -> None:
+    body = "if t == 0 { s[c] = 0.0 } for k in 0 .. 2 { s[c] += x[t] } y[t, c] = s[c]"
+    head = "kernel k(n; x: f64[n], y: f64[n, n]) { alloc s: f64[n]"
+    kernel = parse_kernel(f"{head} for t in 0 .. n {{ for c in {lower} .. n {{ {body} }} }} }}")
+    fresh = compute_once(kernel)
+    assert (fresh is kernel) == ("t" in lower)
+    assert_same(kernel, fresh, make_values(kernel, {"n": 5}))
+
+
+def test_iterations_of_loops_have_elements_of_their_own() -> None:
+    body = "for k in 0 .. 2 { s[c, w, 0] += x[w] } y[c, w] += s[c, 0, w] s[c, 0, w] = x[w]"
+    head = "kernel k(n; x: f64[n], y: f64[n, n]) { alloc s: f64[n, n, n]"
+    clear = "for a in 0 .. n { for b in 0 .. n { s[c, a, b] = 0.0 } }"
+    kernel = parse_kernel(f"{head} for c in 0 .. n {{ {clear} for w in 0 .. n {{ {body} }} }} }}")
+    assert compute_once(kernel) is kernel
+    alone = parse_kernel(f"{head} for c in 0 .. n {{ for w in 0 .. n {{ {body.rpartition(' s[')[0]} }} }} }}")
+    assert compute_once(alone) is alone

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
-from planish.frontend.c.scope import Bound, Symbol, is_integer, walk_tree, written
+from planish.frontend.c.scope import Bound, Symbol, is_integer, settings
 from planish.frontend.c.state import Known, NotIndex, Translation
 from planish.frontend.c.subscripts import index_of
 from planish.ir.expr import Expr
@@ -24,10 +24,12 @@ def computed_from_parameters(bound: Bound) -> tuple[tuple[str, Expr], ...]:
     """The keys of local integers that are set in one place, to what parameters determine that nothing changes, and the
     values over these."""
     cx = Translation(bound, "strict", frozenset(), lambda _: None)
-    changed = written(bound.function.body, bound)
-    known = {x.key for x in bound.parameters if is_integer(x) and x not in changed and not x.lasting}
+    places: dict[Symbol, list[c_ast.Node]] = {}
+    for symbol, value in settings(bound.function.body, bound):
+        places.setdefault(symbol, []).append(value)
+    known = {x.key for x in bound.parameters if is_integer(x) and x not in places and not x.lasting}
     out: dict[str, Expr] = {}
-    for symbol, values in _definitions(bound).items():
+    for symbol, values in places.items():
         if len(values) != 1 or symbol.storage != "local" or symbol.lasting or not is_integer(symbol):
             continue
         try:
@@ -38,21 +40,3 @@ def computed_from_parameters(bound: Bound) -> tuple[tuple[str, Expr], ...]:
             cx.values[symbol] = Known(expr)
             out[symbol.key] = expr
     return tuple(out.items())
-
-
-def _definitions(bound: Bound) -> dict[Symbol, list[c_ast.Node]]:
-    """What each variable is set to, in the order of the text; a step is one more node that sets it."""
-    out: dict[Symbol, list[c_ast.Node]] = {}
-    for node in walk_tree(bound.function.body):
-        match node:
-            case c_ast.Assignment(op="=", lvalue=target, rvalue=value):
-                pass
-            case c_ast.Decl(init=value) if value is not None:
-                target = node
-            case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=target):
-                value = node
-            case _:
-                continue
-        if (symbol := bound.symbol(target)) is not None:
-            out.setdefault(symbol, []).append(value)
-    return out

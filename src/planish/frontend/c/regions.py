@@ -39,7 +39,7 @@ class Search:
     items: dict[int, Item]
     live: dict[int, Live]
     fp: str
-    computed: tuple[tuple[str, Expr], ...] = ()
+    computed: tuple[tuple[str, Expr], ...]
     found: list[Region] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     spans: dict[tuple[int, int], Span] = field(default_factory=dict)

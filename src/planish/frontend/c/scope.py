@@ -259,39 +259,30 @@ def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
         yield from walk_tree(child)
 
 
+def settings(node: c_ast.Node, bound: Bound) -> Iterator[tuple[Symbol, c_ast.Node]]:
+    """Each place below `node` that sets a variable, and what to; for one that changes it, that place itself."""
+    for part in walk_tree(node):
+        match part:
+            case c_ast.Assignment(op="=", lvalue=target, rvalue=value):
+                pass
+            case c_ast.Decl(init=value) if value is not None:
+                target = part
+            case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=target):
+                value = part
+            case _:
+                continue
+        if (symbol := bound.symbol(target)) is not None:
+            yield symbol, value
+
+
 def written(node: c_ast.Node, bound: Bound) -> set[Symbol]:
     """Symbols that statements below `node` assign, step or declare with an initial value."""
-    out: set[Symbol] = set()
-    for part in walk_tree(node):
-        target: c_ast.Node | None = None
-        match part:
-            case c_ast.Assignment():
-                target = part.lvalue
-            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
-                target = part.expr
-            case c_ast.Decl() if part.init is not None:
-                target = part
-            case _:
-                pass
-        if target is not None and (symbol := bound.symbol(target)) is not None:
-            out.add(symbol)
-    return out
+    return {symbol for symbol, _ in settings(node, bound)}
 
 
 def computed_from_data(nodes: Iterable[c_ast.Node], bound: Bound) -> frozenset[Symbol]:
     """Integer variables that are somewhere set from memory, or from such a variable: no index expression holds them."""
-    sources: list[tuple[Symbol, c_ast.Node]] = []
-    for node in nodes:
-        for part in walk_tree(node):
-            match part:
-                case c_ast.Assignment(lvalue=c_ast.ID() as target, rvalue=value):
-                    symbol = bound.symbol(target)
-                case c_ast.Decl(init=value) if value is not None:
-                    symbol = bound.symbol(part)
-                case _:
-                    continue
-            if symbol is not None and is_integer(symbol):
-                sources.append((symbol, value))
+    sources = [(symbol, value) for node in nodes for symbol, value in settings(node, bound) if is_integer(symbol)]
     found: set[Symbol] = set()
     while fresh := {s for s, value in sources if s not in found and _reads_data(value, found, bound)}:
         found |= fresh

@@ -78,4 +78,4 @@ def list_few_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Var
     if Operands(op).transposed_b or "plain" not in list_layouts(vectors):
         return (packed,)
     near = f"n <= {NARROW} || m * n * k <= {SMALL}"
-    return Variant("plain", near, wide_blocks(vectors, blocking), far=True), packed
+    return Variant("plain", near, wide_blocks(vectors, blocking), fetch="along"), packed

@@ -42,8 +42,8 @@ BOTH = (True, False)
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A way to run the loops, and the condition on the sizes under which it is taken ("": otherwise). `single`: it is
-    one tile; `packed`: blocks are copied; `swept`: the first row of tiles copies the panels of B that it reads; `far`:
-    C need not be near where A and B lie in place."""
+    one tile; `packed`: blocks are copied; `swept`: the first row of tiles copies the panels of B that it reads;
+    `fetch`: when C is fetched, where that does not follow from how A lies."""
 
     name: str
     condition: str
@@ -51,12 +51,7 @@ class Variant:
     packed: bool = False
     single: bool = False
     swept: bool = False
-    far: bool = False
-
-    @property
-    def fetch(self) -> Fetch | None:
-        """When C is fetched, where that is not what follows from how A lies."""
-        return "along" if self.far else None
+    fetch: Fetch | None = None
 
 
 def define_gemm(name: str, vectors: Vectors, op: Op = "nn") -> Kernel:

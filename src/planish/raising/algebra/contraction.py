@@ -189,8 +189,8 @@ class _Search:
     def must_turn(self, plan: Plan, operand: int, term: Term) -> bool:
         """Whether an operand's groups do not fold, or its neighbours in memory belong to different matrices, for which
         there is no kernel."""
-        fast = set(_fastest(term))
-        scattered = bool(fast) and fast <= set(plan.loops) < {*plan.loops, *term.letters}
+        near, looped = set(term.nearest), set(plan.loops)
+        scattered = bool(near) and near <= looped < {*looped, *term.letters}
         return scattered or fold(term, plan.groups(operand, term), self.facts.arrays[term.view.array], "") is None
 
     def shapes(self, plan: Plan) -> Iterator[Shape]:
@@ -218,11 +218,6 @@ def _place(term: Term, letter: str) -> tuple[int, str]:
     """The dimension of the array that a letter steps along."""
     step = term.view.steps[term.letters.index(letter)]
     return next((d for d, x in enumerate(step) if x), -1), letter
-
-
-def _fastest(term: Term) -> str:
-    """The letters that step along the array's last dimension."""
-    return "".join(x for x, step in zip(term.letters, term.view.steps, strict=True) if step and step[-1])
 
 
 def subsets(letters: str, most: int) -> Iterator[str]:

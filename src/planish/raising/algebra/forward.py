@@ -139,12 +139,8 @@ def _scatters(product: Product, view: View, fresh: View) -> bool:
     term = next((x for x in product.factors if x.view == view), None)
     if term is None or len(product.factors) != 2:
         return False
-    batch = {x for x in product.output.letters if all(x in y.letters for y in product.factors)}
-
-    def neighbours(of: View) -> set[str]:
-        return {x for x, step in zip(term.letters, of.steps, strict=True) if step and step[-1]} - batch
-
-    return bool(neighbours(view)) and not neighbours(fresh) and not set(term.letters) <= batch
+    matrix = {x for x in term.letters if not all(x in y.letters for y in (*product.factors, product.output))}
+    return bool(matrix & set(term.nearest)) and not matrix & set(Term(fresh, term.letters).nearest)
 
 
 def through(output: Term, source: Term, view: View, covers: bool = True) -> tuple[View] | None:

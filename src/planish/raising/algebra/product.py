@@ -28,6 +28,11 @@ class Term:
     view: View
     letters: str
 
+    @property
+    def nearest(self) -> str:
+        """The letters that step along the array's last dimension, where neighbours in memory are."""
+        return "".join(x for x, step in zip(self.letters, self.view.steps, strict=True) if step and step[-1])
+
     def ordered(self, letters: str) -> Term:
         """The same operand with its dimensions in another order."""
         places = [self.letters.index(x) for x in letters]
