@@ -88,7 +88,7 @@ def _random_step(program: Program, rng: random.Random, number: int) -> Step | No
     if kind == 8:
         return Peel(loop, rng.choice((-2, -1, 1, 2)))
     if kind == 9:
-        return Unroll(loop)
+        return Unroll(loop, rng.choice((0, 0, 3)))
     if kind == 10:
         return Fuse(loop)
     if kind < 13:

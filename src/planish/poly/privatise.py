@@ -37,11 +37,15 @@ class Expansion:
 
 def privatise(kernel: Kernel) -> Kernel:
     """The kernel with every local array at its top, expanded along the loops in which its values do not flow."""
-    unique = split_webs(_with_unique_locals(kernel))
+    unique = _with_unique_locals(kernel)
     scop = extract_scop(unique)
     if not scop.locals:
         return unique
     flow = find_dependences(scop).flow
+    split = split_webs(unique, scop, flow)
+    if split is not unique:
+        unique, scop = split, extract_scop(split)
+        flow = find_dependences(scop).flow
     expansions = {a.name: expansion_of(a, scop, flow) for a in scop.locals}
     allocs = tuple(Alloc(expanded(a, expansions[a.name])) for a in scop.locals)
     body = expand_block(unique.body, (), expansions)

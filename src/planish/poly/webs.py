@@ -3,9 +3,14 @@
 Before: for i { t = A[i]; B[i] = t };  for i { t = C[i]; D[i] = t }
 After:  for i { t = A[i]; B[i] = t };  for i { t_2 = C[i]; D[i] = t_2 }
 
->>> from planish.ir.nest import Kernel
->>> split_webs(Kernel("empty")).body.body
-()
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.poly.dependence import find_dependences
+>>> from planish.poly.scop import extract_scop
+>>> text = "alloc t: f64[] for i in 0 .. n { t[] = A[i] B[i] = t[] } for i in 0 .. n { t[] = C[i] D[i] = t[] }"
+>>> kernel = parse_kernel(f"kernel k(n; A: f64[n], B: f64[n], C: f64[n], D: f64[n]) {{ {text} }}")
+>>> scop = extract_scop(kernel)
+>>> [x.name for x in extract_scop(split_webs(kernel, scop, find_dependences(scop).flow)).locals]
+['t', 't_2']
 """
 
 from __future__ import annotations
@@ -20,20 +25,15 @@ from planish.core.names import take_name
 from planish.ir.expr import Expr, Load
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import map_expr
-from planish.poly.dependence import find_dependences
 from planish.poly.listing import list_maps
-from planish.poly.scop import Scop, extract_scop
+from planish.poly.scop import Scop
 
 Use = tuple[Literal["read", "write"], str]
 """A use of one array: how, and by which statement."""
 
 
-def split_webs(kernel: Kernel) -> Kernel:
-    """The kernel with local arrays split by the values that flow through them; raises NotAffineError."""
-    scop = extract_scop(kernel)
-    if not scop.locals:
-        return kernel
-    flow = find_dependences(scop).flow
+def split_webs(kernel: Kernel, scop: Scop, flow: isl.UnionMap) -> Kernel:
+    """The kernel with local arrays split by the values that flow through them; itself where none is split."""
     taken = {a.name for a in (*kernel.arrays, *scop.locals)} | set(kernel.sizes) | {s.name for s in kernel.scalars}
     names: dict[str, dict[Use, str]] = {}
     copies: dict[str, list[Array]] = {}

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from planish.ir.nest import Alloc
+from planish.ir.nest import Alloc, Kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_kernel
 from planish.ir.traverse import walk
+from planish.poly.dependence import find_dependences
+from planish.poly.scop import extract_scop
 from planish.poly.webs import split_webs
 
 HEAD = "kernel k(n; A: f64[n], B: f64[n], C: f64[n], D: f64[n])"
 
 
+def split(kernel: Kernel) -> Kernel:
+    scop = extract_scop(kernel)
+    return split_webs(kernel, scop, find_dependences(scop).flow)
+
+
 def webs(body: str) -> tuple[list[str], str]:
     """The names of the locals after the split, and the kernel's text."""
-    kernel = split_webs(parse_kernel(f"{HEAD} {{ {body} }}"))
+    kernel = split(parse_kernel(f"{HEAD} {{ {body} }}"))
     return [s.array.name for s in walk(kernel.body) if isinstance(s, Alloc)], print_kernel(kernel)
 
 
@@ -37,10 +44,10 @@ def test_an_update_in_place_is_one_use() -> None:
 
 def test_a_new_name_is_free() -> None:
     text = "kernel k(n; t_2: f64[n], B: f64[n]) { alloc t: f64[]  t[] = 1.0  B[0] = t[]  t[] = 2.0  t_2[0] = t[] }"
-    kernel = split_webs(parse_kernel(text))
+    kernel = split(parse_kernel(text))
     assert [s.array.name for s in walk(kernel.body) if isinstance(s, Alloc)] == ["t", "t_3"]
 
 
 def test_without_locals_nothing_changes() -> None:
     kernel = parse_kernel(f"{HEAD} {{ for i in 0 .. n {{ A[i] = B[i] }} }}")
-    assert split_webs(kernel) is kernel
+    assert split(kernel) is kernel

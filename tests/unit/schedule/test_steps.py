@@ -163,6 +163,7 @@ def test_versions_for_other_conditions_on_data_are_refused(condition: str) -> No
 
 def test_loops_are_written_out_and_joined() -> None:
     check("gemm", PartialEval("m", 5), Unroll("i"), sizes=SIZES[:1])
+    check("gemm", Unroll("k", 4), Unroll("i", 2))
     check("jacobi", Peel("i", 1), Peel("i #2", -1))
     check("trmv", Fission("y[_] += _", 1), Shift("i", 3), Reverse("j"))
     made = check("lu", Split("k #2", 2, ("ko", "ki")), Fission("A[_] = _ #2", 1), RenameLoop("j", "column"))
@@ -385,6 +386,8 @@ STRUCTURE = [
     ("gemm", "E0603", "the name `C` is taken", (RenameLoop("i", "C"),)),
     ("gemm", "E0603", "is no name", (RenameLoop("i", "2x"),)),
     ("gemm", "E0604", "not a constant", (Unroll("i"),)),
+    ("gemm", "E0604", "cannot be unrolled 1 times", (Unroll("i", 1),)),
+    ("gemm", "E0604", "cannot be unrolled 100000 times", (Unroll("i", 100_000),)),
     ("gemm", "E0604", "the loops here are i, j", (Reorder("i", ("i", "p")),)),
     ("gemm", "E0604", "only 3 loops", (Reorder("i", ("i", "j", "p", "q")),)),
     ("gemm", "E0602", "beside it", (Fuse("i"),)),

@@ -142,12 +142,23 @@ def cut(program: Program, vectors: Vectors, blocking: Blocking, first: bool) -> 
     return program.apply(Reorder("ib", order if first else (*order, "pi")))
 
 
-def make_packed(definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool) -> Program:
+def make_packed(
+    definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool, fetch: Fetch | None = None
+) -> Program:
     """The product by blocks that are copied: rows of A one after the other, multiplied by alpha, and rows of B in
     panels as wide as a tile. `tiles`: the kernels that do a tile."""
     program = cut(Program.of(definition, catalogue=tiles), vectors, blocking, first)
     program = copy_rows(copy_panels(program, vectors, blocking), vectors, blocking)
-    return give_to_tiles(share_buffers(program), vectors, blocking, "rows", first)
+    return give_to_tiles(share_buffers(program), vectors, blocking, "rows", first, fetch=fetch)
+
+
+def make_panels(
+    definition: Kernel, vectors: Vectors, blocking: Blocking, tiles: Catalogue, first: bool, fetch: Fetch | None = None
+) -> Program:
+    """The product by blocks of B that are copied in panels as wide as a tile; A is used where it lies."""
+    program = cut(Program.of(definition, catalogue=tiles), vectors, blocking, first)
+    program = share_buffers(copy_panels(program, vectors, blocking))
+    return give_to_tiles(program, vectors, blocking, "plain", first, fetch=fetch)
 
 
 def copy_panels(program: Program, vectors: Vectors, blocking: Blocking) -> Program:

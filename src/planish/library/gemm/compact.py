@@ -1,7 +1,8 @@
 """A product for one drop-in: few kernels, so that making and compiling them takes seconds.
 
-It only adds: what C begins with is set by loops in front of it. Blocks are copied, and tiles at the edge use a part of
-their last vector; rows are few, since each number of rows has tiles of its own.
+It only adds: what C begins with is set by loops in front of it. Blocks of B are copied, those of A only where A lies
+transposed, and tiles at the edge use a part of their last vector; rows are few, since each number of rows has tiles of
+its own.
 
 >>> from planish.ir.types import F64
 >>> from planish.library.vectors import find_vectors
@@ -11,13 +12,24 @@ their last vector; rows are few, since each number of rows has tiles of its own.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.gemm.blocked import FEWEST_ROWS, Blocking, choose_blocking
 from planish.library.gemm.edges import count_family
-from planish.library.gemm.microkernel import Layout, Tile, choose_tile
+from planish.library.gemm.microkernel import Fetch, Layout, Tile, choose_tile
 from planish.library.gemm.operands import Op, Operands
 from planish.library.gemm.transposed import make_transposed_products
-from planish.library.gemm.whole import SMALL, Variant, list_layouts, make_products, make_tiles, wide_blocks
+from planish.library.gemm.whole import (
+    LARGE,
+    SMALL,
+    THIN_DEPTH,
+    Variant,
+    list_layouts,
+    make_products,
+    make_tiles,
+    wide_blocks,
+)
 from planish.library.maker import Maker
 from planish.library.vectors import Vectors
 from planish.target.machine import Target
@@ -27,7 +39,12 @@ _ENOUGH = 0.85
 _WIDEST = 4
 """The registers of a tile's row at most."""
 NARROW = 128
-"""A product of so many columns at most uses each element of A a few times only."""
+"""A product of so many columns at most uses each element of a transposed A a few times only."""
+PAGE = 4096
+"""Rows that begin so many bytes apart, or a multiple of it, take each other's place in the caches."""
+MOST_ROWS = 1 << 20
+FETCH: Fetch = "ahead"
+"""C is fetched at once: whatever else is to be begun in a step of k keeps the next products waiting."""
 ADDS = (False,)
 """The part of a product that there is: the one that adds."""
 
@@ -60,8 +77,8 @@ def make_compact(
     blocking, maker = choose_few_blocks(vectors, target), maker or Maker()
     variants = list_few_variants(vectors, blocking, op)
     in_place: Layout = "turned" if Operands(op).transposed_a else "plain"
-    kinds = [("rows" if x.packed else in_place, first, x.fetch) for x in variants for first in ADDS]
-    largest = [blocking.tile(vectors, layout, first, fetch=fetch) for layout, first, fetch in kinds]
+    layouts: dict[Layout, None] = dict.fromkeys("rows" if x.packed else in_place for x in variants)
+    largest = [blocking.tile(vectors, layout, first, fetch=FETCH) for layout in layouts for first in ADDS]
     made = make_tiles(largest, blocking, maker)
     own, tiles = Operands(op).name(name), Catalogue().with_instructions(made)
     if op == "nn":
@@ -72,10 +89,20 @@ def make_compact(
 
 
 def list_few_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Variant, ...]:
-    """Copied blocks; where B does not lie transposed, small products and those of few columns, for which copying A
-    would take longer than it saves, are summed where A and B lie."""
-    packed = Variant("packed", "", blocking, True)
-    if Operands(op).transposed_b or "plain" not in list_layouts(vectors):
+    """Copied blocks, of A only where it lies transposed, or no part of a vector can be loaded; where B does not lie
+    transposed, products for which copying would take longer than it saves are summed where A and B lie."""
+    operands = Operands(op)
+    packed = Variant("packed", "", blocking, packed=True, fetch=FETCH)
+    if "plain" not in list_layouts(vectors):
         return (packed,)
-    near = f"n <= {NARROW} || m * n * k <= {SMALL}"
-    return Variant("plain", near, wide_blocks(vectors, blocking), fetch="along"), packed
+    tall = replace(blocking, height=MOST_ROWS // blocking.rows * blocking.rows)
+    copied = packed if operands.transposed_a else Variant("panels", "", tall, panels=True, fetch=FETCH)
+    if operands.transposed_b:
+        return (copied,)
+    wide = wide_blocks(vectors, blocking)
+    apart = " && ".join(f"{x} % {PAGE // vectors.type.size} != 0" for x in ("lda", "ldb"))
+    near = f"m * n * k <= {SMALL} && {apart}"
+    if operands.transposed_a:
+        return Variant("plain", f"n <= {NARROW} || {near}", wide, fetch=FETCH), copied
+    thin = Variant("thin", f"m <= {2 * blocking.rows} && n * k > {LARGE}", replace(wide, depth=THIN_DEPTH), fetch=FETCH)
+    return thin, Variant("plain", near, wide, fetch=FETCH), copied

@@ -14,7 +14,7 @@ from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
-from planish.library.gemm.blocked import Blocking, define_product, make_packed, make_plain
+from planish.library.gemm.blocked import Blocking, define_product, make_packed, make_panels, make_plain
 from planish.library.gemm.edges import make_family, name_family
 from planish.library.gemm.microkernel import Fetch, Layout, Tile
 from planish.library.gemm.operands import Op, Operands, spell_number, spell_term
@@ -42,13 +42,15 @@ BOTH = (True, False)
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A way to run the loops, and the condition on the sizes under which it is taken ("": otherwise). `single`: it is
-    one tile; `packed`: blocks are copied; `swept`: the first row of tiles copies the panels of B that it reads;
-    `fetch`: when C is fetched, where that does not follow from how A lies."""
+    one tile; `packed`: blocks are copied; `panels`: those of B are, and A is used where it lies; `swept`: the first row
+    of tiles copies the panels of B that it reads; `fetch`: when C is fetched, where that does not follow from how A
+    lies."""
 
     name: str
     condition: str
     blocking: Blocking
     packed: bool = False
+    panels: bool = False
     single: bool = False
     swept: bool = False
     fetch: Fetch | None = None
@@ -180,7 +182,9 @@ def _make_variant(name: str, vectors: Vectors, variant: Variant, tiles: Catalogu
     """The kernel of one variant."""
     definition = define_product(name_variant(name, variant, first), vectors, first)
     if variant.packed:
-        program = make_packed(definition, vectors, variant.blocking, tiles, first)
+        program = make_packed(definition, vectors, variant.blocking, tiles, first, variant.fetch)
+    elif variant.panels:
+        program = make_panels(definition, vectors, variant.blocking, tiles, first, variant.fetch)
     else:
         program = make_plain(definition, vectors, variant.blocking, tiles, first, variant.fetch)
     return make_callable(definition, program)

@@ -269,11 +269,11 @@ class _Rewrite:
         plan, product = self.plan, self.product
         letters = along + plan.depth if plan.turned else plan.depth + along
         columns = self.local("columns", letters, {**extents, **{x: index(count) for x in begin or {}}}, plan.image)
-        image, output = (_cut(_placed(x, at), begin or {}, extents) for x in (plan.image, product.output))
+        image, output = (_cut(x.at(at), begin or {}, extents) for x in (plan.image, product.output))
         whole = _cut(whole_term(columns, letters), {}, extents)
         laid = Product(whole, (image.ordered(letters),), {x: extents[x] for x in letters}, "")
         target = (along, plan.features) if plan.turned else (plan.features, along)
-        factors = [_placed(weights, at), self.fold(whole, self.groups(along))]
+        factors = [weights.at(at), self.fold(whole, self.groups(along))]
         sizes = {plan.features: extents[plan.features], along[0]: volume(extents, along)}
         sizes[plan.depth[0]] = volume(extents, plan.depth)
         first, second = reversed(factors) if plan.turned else factors
@@ -282,14 +282,6 @@ class _Rewrite:
         )
         origin = Origin((), (), self.step.span)
         return write_product(laid, origin), write_product(main, origin)
-
-
-def _placed(term: Term, at: Mapping[str, str]) -> Term:
-    """An operand in one iteration of the loops around: what they go over is at a place."""
-    moved = _cut(term, at, {})
-    left = [n for n, x in enumerate(term.letters) if x not in at]
-    steps, shape = tuple(moved.view.steps[n] for n in left), tuple(moved.view.shape[n] for n in left)
-    return Term(View(term.view.array, moved.view.start, steps, shape), "".join(term.letters[n] for n in left))
 
 
 def _cut(term: Term, begin: Mapping[str, str], extents: Mapping[str, Expr]) -> Term:

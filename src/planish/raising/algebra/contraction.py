@@ -21,12 +21,12 @@ from itertools import product as cross
 from planish.core.diagnostic import Remark
 from planish.core.names import take_name
 from planish.ir.evaluate import evaluate
-from planish.ir.expr import Binary, Compare, Const, Expr
+from planish.ir.expr import Binary, Compare, Const, Expr, index
 from planish.ir.nest import Array
 from planish.ir.polynomial import normal, same
 from planish.ir.printer import print_expr
 from planish.ir.simplify import simplify
-from planish.ir.types import BOOL
+from planish.ir.types import BOOL, Type
 from planish.raising.algebra.cost import Shape, shape_of
 from planish.raising.algebra.dead import describe
 from planish.raising.algebra.facts import Facts
@@ -43,7 +43,7 @@ from planish.raising.algebra.setting import (
     with_locals,
 )
 from planish.raising.algebra.writing import Origin, whole_term, write_product
-from planish.raising.raised import Apply, Case, Choice, Reshape, Step, View
+from planish.raising.raised import Apply, Case, Choice, Repeat, Reshape, Step, View
 
 _MOST_LOOPED = 2
 """Of the dimensions of the output at most so many are looped over besides the batches."""
@@ -53,18 +53,30 @@ _MOST_POINTS = 12
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How a contraction becomes products of matrices: the letters looped over, the orders of the groups, and the
-    operands (0 and 1: factors, 2: the output) that are transposed."""
+    operands (0 and 1: factors, 2: the output) that are transposed. `parts`: the letters of what is summed of which each
+    place has a product of its own, added to the output."""
 
     loops: str
     rows: str
     columns: str
     depth: str
     turned: tuple[int, ...]
+    parts: str = ""
+
+    @property
+    def around(self) -> str:
+        """The letters that a product of matrices is at one place of."""
+        return self.parts + self.loops
+
+    @property
+    def kind(self) -> str:
+        """The name of its products."""
+        return kind_of_matrices(bool(self.rows), bool(self.columns), bool(self.depth), bool(self.loops))
 
     def groups(self, operand: int, term: Term) -> tuple[str, ...]:
         """The groups of an operand, slowest first: loops one by one, then the two of the matrix."""
         inner = ((self.rows, self.depth), (self.depth, self.columns), (self.rows, self.columns))[operand]
-        return (*(x for x in self.loops if x in term.letters), *inner)
+        return (*(x for x in self.around if x in term.letters), *inner)
 
 
 def use_matrices(facts: Facts, setting: Setting) -> Change:
@@ -176,20 +188,27 @@ class _Search:
         strict = not self.setting.may_reorder(self.facts.type_of(self.product))
         for extra in subsets(groups.rows + groups.columns, _MOST_LOOPED):
             loops = "".join(x for x in self.product.output.letters if x in groups.batch + extra)
-            depths = {self.product.sums} if strict else _orders(groups.depth, first, second)
+            depths = {("", self.product.sums)} if strict else self.depths()
             rows = _orders("".join(x for x in groups.rows if x not in extra), first, output)
             columns = _orders("".join(x for x in groups.columns if x not in extra), second, output)
-            for row, column, depth in cross(sorted(rows), sorted(columns), sorted(depths)):
-                plan = Plan(loops, row, column, depth, ())
+            for row, column, (parts, depth) in cross(sorted(rows), sorted(columns), sorted(depths)):
+                plan = Plan(loops, row, column, depth, (), parts)
                 turned = tuple(n for n, x in enumerate(self.operands) if self.must_turn(plan, n, x))
                 # What is added to is not rounded as before when it is added at once.
                 if not (strict and 2 in turned and not self.product.overwrites):
                     yield replace(plan, turned=turned)
 
+    def depths(self) -> set[tuple[str, str]]:
+        """What is summed, as the letter that has products of its own, or none, and the orders of the others."""
+        first, second, _ = self.operands
+        letters = self.groups.depth
+        parts = subsets(letters, 1) if len(letters) > 1 else ("",)
+        return {(x, order) for x in parts for order in _orders(letters.replace(x, "") if x else letters, first, second)}
+
     def must_turn(self, plan: Plan, operand: int, term: Term) -> bool:
         """Whether an operand's groups do not fold, or its neighbours in memory belong to different matrices, for which
         there is no kernel."""
-        near, looped = set(term.nearest), set(plan.loops)
+        near, looped = set(term.nearest), set(plan.around)
         scattered = bool(near) and near <= looped < {*looped, *term.letters}
         return scattered or fold(term, plan.groups(operand, term), self.facts.arrays[term.view.array], "") is None
 
@@ -197,15 +216,15 @@ class _Search:
         """The steps of a plan."""
         moved: list[tuple[str, float]] = []
         for n, term in enumerate(self.operands):
-            times = 2.0 if n == 2 and not self.product.overwrites else 1.0
-            # An operand without a looped letter is the same for each of its values.
-            letters = plan.loops + "".join(x for x in term.letters if x not in plan.loops)
+            times = 2.0 if n == 2 and (plan.parts or not self.product.overwrites) else 1.0
+            # An operand without a looped letter is moved for each of its values.
+            letters = plan.around + "".join(x for x in term.letters if x not in plan.around)
             if n in plan.turned:
                 yield Shape("transpose", ((term.letters, 1.0), (term.letters, times)), self.product.extents)
                 moved.append((letters, 1.0))
             else:
                 moved.append((letters, times))
-        kind = kind_of_matrices(bool(plan.rows), bool(plan.columns), bool(plan.depth), bool(plan.loops))
+        kind = kind_of_matrices(bool(plan.rows), bool(plan.columns), bool(plan.depth), bool(plan.around))
         yield Shape(kind, tuple(moved), self.product.extents)
 
 
@@ -243,8 +262,7 @@ class _Rewrite:
         fresh = replaced(with_locals(self.facts.raised, self.arrays, self.reshapes), place, steps)
         parts = [(*product.factors, product.output)[n].view.array for n in plan.turned]
         what = f"with {' and '.join(parts)} transposed" if parts else "with no operand transposed"
-        kind = kind_of_matrices(bool(plan.rows), bool(plan.columns), bool(plan.depth), bool(plan.loops))
-        message = f"{describe(self.step)} is computed as `{kind}`, {what}"
+        message = f"{describe(self.step)} is computed as {'a sum of ' * bool(plan.parts)}`{plan.kind}`, {what}"
         if isinstance(steps[0], Choice):
             message += f" where {print_expr(steps[0].cases[0].condition)}"
         return Change(fresh, (*remarks, Remark("algebra-contraction", "done", message, self.step.span)))
@@ -284,7 +302,22 @@ class _Rewrite:
         beta = None if 2 in plan.turned else product.beta
         main = Product(folded[2], (folded[0], folded[1]), extents, plan.depth[:1], product.alpha, beta, product.exact)
         origin = Origin(asked_of(asked, self.facts), (), self.step.span)
-        return tuple(write_product(x, origin) for x in (*before, main, *after))
+        first, last = (tuple(write_product(x, origin) for x in found) for found in (before, after))
+        if not plan.parts:
+            return (*first, write_product(main, origin), *last)
+        return (*first, *self.parts(main, {x: product.extents[x] for x in plan.parts}, type, origin), *last)
+
+    def parts(self, main: Product, extents: Mapping[str, Expr], type: Type, origin: Origin) -> Iterator[Step]:
+        """What the output begins with, and a product for each place of what is summed apart, which is added to it."""
+        if not main.accumulates:
+            inner = {x: main.extents[x] for x in main.output.letters}
+            yield write_product(Product(main.output, (), inner, "", Const(0.0, type), main.beta), origin)
+        names = {x: take_name(f"at_{x}", self.taken) for x in extents}
+        one = replace(main, factors=tuple(x.at(names) for x in main.factors), beta=Const(1.0, type))
+        steps: tuple[Step, ...] = (write_product(one, origin),)
+        for letter, extent in reversed(tuple(extents.items())):
+            steps = (Repeat(names[letter], index(0), extent, 1, steps),)
+        yield from steps
 
 
 def _spread(term: Term, loops: str, extents: Mapping[str, Expr]) -> Term:

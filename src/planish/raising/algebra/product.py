@@ -33,6 +33,15 @@ class Term:
         """The letters that step along the array's last dimension, where neighbours in memory are."""
         return "".join(x for x, step in zip(self.letters, self.view.steps, strict=True) if step and step[-1])
 
+    def at(self, places: Mapping[str, str]) -> Term:
+        """The operand in one iteration of the loops around: what they go over is at the place of that name."""
+        view, start = self.view, self.view.start
+        for letter, step in zip(self.letters, view.steps, strict=True):
+            start = stepped(start, step, index(places[letter])) if letter in places else start
+        left = [n for n, x in enumerate(self.letters) if x not in places]
+        steps, shape = tuple(view.steps[n] for n in left), tuple(view.shape[n] for n in left)
+        return Term(View(view.array, start, steps, shape), "".join(self.letters[n] for n in left))
+
     def ordered(self, letters: str) -> Term:
         """The same operand with its dimensions in another order."""
         places = [self.letters.index(x) for x in letters]

@@ -46,7 +46,8 @@ def build(
     only read, or read before it is written, E0824 for a group that is no part of the other side, E0825 for a use that
     fits no tactic.
     """
-    scope, kernel = scope_in(definition, source), operation.definition
+    kernel = operation.definition
+    scope = scope_in(definition, kernel.sizes, source)
     constants = tuple(dict.fromkeys((*scope.constants, *kernel.sizes)))
     sizes = declared_sizes([x for x in steps if isinstance(x, Statement)], replace(scope, constants=constants))
     scope = replace(scope, indices={**sizes, **scope.indices}, constants=constants)

@@ -44,10 +44,10 @@ from planish.raising.tdl.values import Scope, accesses, conditions_of, parts
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def scope_in(definition: Definition, source: Source) -> Scope:
+def scope_in(definition: Definition, sizes: tuple[str, ...], source: Source) -> Scope:
     """What names stand for in a tactic: in one whose pattern is a nest, only its sizes are constants."""
     if isinstance(definition.pattern, Verbatim):
-        return Scope(source, {}, _nest(definition, definition.pattern, source).sizes)
+        return Scope(source, {}, sizes)
     return scope_of(definition.pattern, definition.guards, source)
 
 
@@ -60,7 +60,7 @@ def operation_of(definition: Definition, source: Source) -> Operation:
     if not isinstance(definition.pattern, Verbatim):
         return define(definition.name, definition.pattern, source, None, definition.guards)
     kernel = _nest(definition, definition.pattern, source)
-    scope = scope_in(definition, source)
+    scope = scope_in(definition, kernel.sizes, source)
     guards = tuple(x for chain in definition.guards for x in conditions_of(chain, scope, sizes=True))
     assumptions = (*kernel.assumptions, *guards)
     made = Operation(definition.name, replace(kernel, body=with_updates(kernel.body), assumptions=assumptions))

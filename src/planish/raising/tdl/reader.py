@@ -60,7 +60,7 @@ def _tactic(definition: Definition, others: Mapping[str, Tactic], source: Source
     operation = operation_of(definition, source)
     operations = {name: x.operation for name, x in others.items()}
     builders = tuple(build(definition, operation, steps, operations, source) for steps in definition.builders)
-    scope = scope_in(definition, source)
+    scope = scope_in(definition, operation.definition.sizes, source)
     guards = tuple(x for chain in definition.guards for x in conditions_of(chain, scope, sizes=True))
     counted = count_operations(operation.definition.body)
     cost = counted if definition.cost is None else size_of(definition.cost, scope)

@@ -139,19 +139,27 @@ class Peel:
 
 @dataclass(frozen=True, slots=True)
 class Unroll:
-    """Write out the iterations of a loop whose number is a constant.
+    """Write out the iterations of a loop whose number is a constant; with `copies`, of any loop, so many at a time,
+    which is left to the C compiler.
 
     >>> from planish.schedule.example import show_step
     >>> show_step("for i in 2 .. 4 { A[i] = 0.0:f32 }", Unroll("i"))
     A[2] = 0.0:f32
     A[3] = 0.0:f32
+    >>> show_step("for i in 0 .. n { A[i] = 0.0:f32 }", Unroll("i", 4))
+    for i in 0 .. n unroll 4 {
+      A[i] = 0.0:f32
+    }
     """
 
     loop: Target
+    copies: int = 0
 
     def rewrite(self, program: Program) -> Change:
-        """E0604 where the number of iterations is no constant, or large."""
+        """E0604 where the number of iterations is no constant, or large, or there are too many copies."""
         loop = program.loop(self.loop)
+        if self.copies:
+            return self._marked(program, loop)
         count = constant_of(simplify(Binary("sub", loop.upper, loop.lower)))
         if count is None or count > MOST_COPIES * loop.step or loads(loop.lower):
             message = f"the number of iterations of `{loop.var}` is not a constant of at most {MOST_COPIES}"
@@ -165,6 +173,14 @@ class Unroll:
 
         # The iterations are written out in their order, which needs no proof, and micro-kernels have hundreds of them.
         return Change(replace(program.kernel, body=exchange(program.kernel.body, loop.label, unroll)))
+
+    def _marked(self, program: Program, loop: For) -> Change:
+        """The loop with the number of copies wanted."""
+        if not 1 < self.copies <= MOST_COPIES:
+            message = f"a loop cannot be unrolled {self.copies} times"
+            raise PlanishError(Diagnostic("E0604", message, help=f"ask for 2 to {MOST_COPIES} copies"))
+        marked = replace(loop, facts=replace(loop.facts, unroll=self.copies))
+        return Change(replace(program.kernel, body=exchange(program.kernel.body, loop.label, lambda _: (marked,))))
 
 
 @dataclass(frozen=True, slots=True)

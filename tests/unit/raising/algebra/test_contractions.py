@@ -16,7 +16,7 @@ from planish.ir.types import F32, F64, Floats
 from planish.raising.algebra.fold import fold
 from planish.raising.algebra.product import Term
 from planish.raising.algebra.rewrite import improve
-from planish.raising.raised import Apply, Raised, View, whole
+from planish.raising.raised import Apply, Raised, Repeat, View, whole
 from planish.target.load import load_target
 
 TARGET = load_target("x86-avx512")
@@ -83,7 +83,7 @@ def test_strict_contractions_keep_every_bit() -> None:
 
 @pytest.mark.parametrize(
     ("text", "most"),
-    [("abkl,klcd->abcd", 0), ("acd,db->abc", 0), ("abc,de->abcde", 0), ("cad,dcb->ab", 2), ("aebf,dfce->abcd", 2)],
+    [("abkl,klcd->abcd", 0), ("acd,db->abc", 0), ("abc,de->abcde", 0), ("cad,dcb->ab", 0), ("aebf,dfce->abcd", 2)],
 )
 def test_no_more_is_transposed_than_needed(text: str, most: int) -> None:
     after, _ = improve(contraction(text, "numbers"), TARGET, "reassociate")
@@ -98,6 +98,23 @@ def test_matrices_have_neighbours_in_memory(text: str, size: int) -> None:
     after, _ = improve(before, TARGET, "reassociate")
     (step,) = [x for x in after.steps if isinstance(x, Apply) and "gemm" in x.operation.name]
     assert all(any(y[-1] for y in view.steps[-2:]) for name, view in step.operands.items() if name in "ABC")
+
+
+@pytest.mark.parametrize("add", [False, True])
+def test_products_are_added_up_where_that_needs_no_transpose(add: bool) -> None:
+    before = contraction("cad,dcb->ab", "named", add)
+    after, remarks = improve(before, TARGET, "reassociate")
+    *fill, repeat = after.steps
+    assert [x.operation.name for x in fill if isinstance(x, Apply)] == ([] if add else ["fill"])
+    assert isinstance(repeat, Repeat) and [x.operation.name for x in repeat.steps if isinstance(x, Apply)] == ["gemm"]
+    assert any("as a sum of `gemm`, with no operand transposed" in x.message for x in remarks)
+    for numbers in ([3, 2, 4, 5], [0, 2, 2, 2], [2, 2, 0, 3], [2, 3, 3, 0]):
+        check(before, after, dict(zip(before.kernel.sizes, numbers, strict=True)))
+
+
+def test_sums_in_parts_are_another_order() -> None:
+    after, _ = improve(contraction("cad,dcb->ab", "named"), TARGET, "strict")
+    assert not any(isinstance(x, Repeat) for x in after.steps)
 
 
 def test_small_contractions_are_not_worth_a_transpose() -> None:
