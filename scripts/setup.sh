@@ -53,9 +53,15 @@ for name in python3 python3.13 python3.12 python3.11; do
 done
 [ -n "$python" ] || { say "Python 3.11 or newer is needed and was not found"; exit 1; }
 
+prepare() { # what operations are compared by, which the first build would have to make otherwise
+    .venv/bin/python -c 'from planish.raising.known import prepare_all; raise SystemExit(not prepare_all())' \
+        && say "prepared the operations that loops are compared with" || true
+}
+
 stamp=.venv/.planish-setup
 wanted=$(cat requirements.lock pyproject.toml | cksum)
 if [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
+    prepare
     say ".venv is up to date ($(.venv/bin/python --version))"
     exit 0
 fi
@@ -71,4 +77,5 @@ say "installing the locked dependencies"
 say "installing planish itself"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 printf '%s\n' "$wanted" >"$stamp"
+prepare
 say "done: .venv/bin/planish"

@@ -1,4 +1,5 @@
-"""What operations are compared by: made once, and kept for the processes that come after.
+"""What operations are compared by: made once, and kept for the processes that come after; or before all of them, by
+what sets Planish up.
 
 >>> import tempfile
 >>> from planish.core.cache import Cache
@@ -15,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from planish.core.cache import Cache, key
-from planish.core.stamp import stamp_program
+from planish.core.stamp import stamp_contents, stamp_program
 from planish.ir.nest import If, Kernel
 from planish.ir.traverse import walk
 from planish.poly.affine import NotAffineError
@@ -30,8 +31,11 @@ from planish.poly.updates import find_updates
 from planish.raising.operation import Operation
 from planish.raising.tdl.reader import load_tactics
 
-_PLACES = ("planish.core.", "planish.ir.", "planish.poly.", "planish.raising.")
-"""Where the classes are of which an operation and its means consist."""
+_PACKAGES = ("core", "ir", "poly", "raising")
+_PLACES = tuple(f"planish.{x}." for x in _PACKAGES)
+"""Where the classes are of which an operation and its means consist, and all that makes them."""
+_PREPARED = Path(__file__).with_name("prepared")
+"""Where every user of this installation finds what was made when it was set up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +60,35 @@ def load_operations(cache: Cache | None) -> tuple[Operation, ...]:
 @lru_cache(maxsize=4)
 def _load(root: Path) -> tuple[Operation, ...]:
     cache, address = Cache(root), key("operations", stamp_program())
-    content = cache.get(address)
-    known = None if content is None else read_sets(content, _PLACES)
-    if not isinstance(known, dict):
-        known = {x.operation: means_of(x.operation) for x in load_tactics()}
+    known = _read(cache, address)
+    if known is None:
+        known = _read(*_prepared_place()) or _make_all()
         cache.put(address, write_sets(known))
     _READ.update(known)
     return tuple(known)
+
+
+def prepare_all() -> bool:
+    """Make what operations are compared by for every user of this installation; whether that had to be done."""
+    cache, address = _prepared_place()
+    if cache.get(address) is not None:
+        return False
+    cache.clear()
+    return cache.put(address, write_sets(_make_all()))
+
+
+def _prepared_place() -> tuple[Cache, str]:
+    return Cache(_PREPARED), key("operations", stamp_contents(*_PACKAGES))
+
+
+def _read(cache: Cache, address: str) -> dict[Operation, Means] | None:
+    content = cache.get(address)
+    known = None if content is None else read_sets(content, _PLACES)
+    return known if isinstance(known, dict) else None
+
+
+def _make_all() -> dict[Operation, Means]:
+    return {x.operation: means_of(x.operation) for x in load_tactics()}
 
 
 def means_of(operation: Operation) -> Means:

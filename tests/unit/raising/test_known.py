@@ -60,6 +60,27 @@ def test_a_second_process_makes_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("nothing_loaded")
+def test_what_was_prepared_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "_PREPARED", tmp_path / "prepared")
+    assert known.prepare_all()
+    assert not known.prepare_all()
+    known._READ.clear()
+    monkeypatch.setattr(known, "load_tactics", lambda: pytest.fail("the tactics are read again"))
+    monkeypatch.setattr(known, "_make", lambda _: pytest.fail("a pattern is made again"))
+    assert known.load_operations(Cache(tmp_path / "user")) == tuple(OPERATIONS)
+    assert all(known.pattern_for(x) is not None for x in OPERATIONS)
+
+
+@pytest.mark.usefixtures("nothing_loaded")
+def test_what_was_prepared_by_another_program_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "_PREPARED", tmp_path / "prepared")
+    assert known.prepare_all()
+    monkeypatch.setattr(known, "stamp_contents", lambda *_: "another")
+    monkeypatch.setattr(known, "read_sets", lambda *_: pytest.fail("what another program made is read"))
+    assert known.load_operations(Cache(tmp_path / "user")) == tuple(OPERATIONS)
+
+
+@pytest.mark.usefixtures("nothing_loaded")
 def test_what_cannot_be_read_is_made_again(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     cache.put(key("operations", stamp_program()), b"\x80\x05cos\nsystem\n(S'false'\ntR.")
