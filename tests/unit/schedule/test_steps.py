@@ -163,7 +163,7 @@ def test_versions_for_other_conditions_on_data_are_refused(condition: str) -> No
 
 def test_loops_are_written_out_and_joined() -> None:
     check("gemm", PartialEval("m", 5), Unroll("i"), sizes=SIZES[:1])
-    check("gemm", Unroll("k", 4), Unroll("i", 2))
+    check("gemm", Unroll("p", 4), Unroll("i", 2))
     check("jacobi", Peel("i", 1), Peel("i #2", -1))
     check("trmv", Fission("y[_] += _", 1), Shift("i", 3), Reverse("j"))
     made = check("lu", Split("k #2", 2, ("ko", "ki")), Fission("A[_] = _ #2", 1), RenameLoop("j", "column"))
