@@ -54,8 +54,9 @@ done
 [ -n "$python" ] || { say "Python 3.11 or newer is needed and was not found"; exit 1; }
 
 prepare() { # what operations are compared by, which the first build would have to make otherwise
-    .venv/bin/python -c 'from planish.raising.known import prepare_all; raise SystemExit(not prepare_all())' \
-        && say "prepared the operations that loops are compared with" || true
+    local made
+    made=$(.venv/bin/python -c 'from planish.raising.known import prepare_all; print(prepare_all())')
+    [ "$made" = False ] || say "prepared the operations that loops are compared with"
 }
 
 stamp=.venv/.planish-setup

@@ -44,7 +44,6 @@ void gemm(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, ptrdiff_t lda, ptrdiff_t ldb, p
 
 BEHIND = """
 #define _GNU_SOURCE
-#include <string.h>
 #include <sys/mman.h>
 void {call}(int, int, int, {int}, {int}, {int}, {real}, const {real} *, {int}, const {real} *, {int}, {real}, {real} *,
             {int});

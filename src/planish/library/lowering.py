@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from typing import assert_never
 
 import islpy as isl
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import free_name
-from planish.ir.expr import Compare, Expr, index
+from planish.ir.expr import Binary, Compare, Expr, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, mul
 from planish.ir.printer import print_expr
@@ -104,10 +104,11 @@ def lower_raised(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a step stands: the sizes that it sees, and what is known of them."""
+    """Where a step stands: the sizes that it sees, what is known of them, and when it is not reached at all."""
 
     sizes: tuple[str, ...]
     known: tuple[Expr, ...]
+    idle: tuple[Expr, ...] = ()
 
 
 @dataclass(slots=True)
@@ -214,7 +215,10 @@ class _Lowering:
         """The statements of one iteration."""
         var = index(step.var)
         bounds = (Compare("ge", var, step.lower), Compare("lt", var, step.upper))
-        return self.steps(step.steps, _Place((*place.sizes, step.var), (*place.known, *bounds)))
+        idle = [x for x in (Compare("le", step.upper, step.lower),) if self.may_ask(x)]
+        return self.steps(
+            step.steps, _Place((*place.sizes, step.var), (*place.known, *bounds), (*place.idle, *idle))
+        )
 
     def chosen(self, step: Choice, place: _Place) -> list[Stmt]:
         """The statements of the first case whose condition holds."""
@@ -235,12 +239,16 @@ class _Lowering:
 
     def ask(self, conditions: Sequence[Expr]) -> None:
         """Have conditions asked before the kernel is run."""
-        inside = [x for x in conditions if not variables(x) <= {*self.raised.kernel.sizes}]
+        inside = [x for x in conditions if not self.may_ask(x)]
         if inside:
             text = print_expr(inside[0])
             raise NotLoweredError(f"what has to be asked of an operation depends on the iteration: {text}")
         known = {*self.conditions, *self.raised.kernel.assumptions}
         self.conditions += (x for x in dict.fromkeys(conditions) if x not in known)
+
+    def may_ask(self, condition: Expr) -> bool:
+        """Whether a condition is known before the kernel is run."""
+        return variables(condition) <= {*self.raised.kernel.sizes}
 
     def base(self, name: str) -> str:
         """The array whose memory a name stands for."""
@@ -289,7 +297,8 @@ class _Lowering:
         except MismatchError as error:
             raise NoMatricesError(f"the library's kernel does not do it: {error.reason}") from error
         unproven = [x for x in found.conditions if not holds(kernel, labelled, x)]
-        self.ask(unproven)
+        # Loops that have no iteration ask for nothing.
+        self.ask([reduce(partial(Binary, "or"), (*place.idle, x)) for x in unproven])
         self.made |= {x.name: x for x in made}
         return replace(loop, facts=replace(loop.facts, instruction=chosen.name))
 

@@ -9,8 +9,6 @@ kernel k(n, lda; A: f64[?, lda])
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from planish.ir.nest import Kernel
 from planish.poly.delinearise import delinearise
 from planish.poly.privatise import privatise
@@ -18,7 +16,6 @@ from planish.poly.temporaries import bind_temporaries
 from planish.poly.unfold import unfold
 
 
-@lru_cache(maxsize=64)
 def tidy(kernel: Kernel) -> Kernel:
     """The kernel with straight-line scalars bound, folded loops told apart, subscripts split and local arrays private
     to iterations; raises NotAffineError where it is not a static control part."""

@@ -113,6 +113,13 @@ class Repeat:
 Step = Apply | Loops | Repeat | Choice
 
 
+def repeated(extents: Mapping[str, Expr], steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Steps for all values of some variables below their extents, the first variable's loop outermost."""
+    for var, extent in reversed(tuple(extents.items())):
+        steps = (Repeat(var, index(0), extent, 1, steps),)
+    return steps
+
+
 def walk_steps(steps: tuple[Step, ...]) -> Iterator[Apply | Loops]:
     """The operations and nests among some steps, in those that are repeated and in those that are chosen between."""
     for step in steps:

@@ -90,7 +90,7 @@ class _Event:
 
     signature: Signature
     cases: tuple[Case, ...]
-    clocks: tuple[Case, ...]
+    clocks: Sequence[Case]
     reference: Path
     folder: Path
     include_dirs: tuple[Path, ...]

@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import prod
 
 import islpy as isl
 
+from planish.core.lazy import Lazy
 from planish.frontend.c.unit import CFunction, CParameter
 from planish.ir.expr import Expr, Var
 from planish.ir.nest import For
@@ -120,16 +122,21 @@ def _has_unknown_size(known: tuple[Known, ...]) -> bool:
     return any(set(k.scop.kernel.sizes) - k.sizes.keys() - k.computed.keys() for k in known)
 
 
-def clock_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> tuple[Case, ...]:
+def clock_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> Sequence[Case]:
     """Calls that may be timed, the first of them best: bounded sizes at their largest, windows small, the others as
     large as time and memory allow; then smaller ones, for a function that is called with less than it needs in the
-    first."""
-    fitting = dict[str, Case]()
-    for case in _clock_attempts(function, known, given):
-        fitting.setdefault(repr(sorted(case.values.items())), case)
-        if len(fitting) == CLOCK_ATTEMPTS:
-            break
-    return tuple(fitting.values())
+    first. Each is made when it is first asked for."""
+    return Lazy(islice(_different(_clock_attempts(function, known, given)), CLOCK_ATTEMPTS))
+
+
+def _different(cases: Iterator[Case]) -> Iterator[Case]:
+    """The cases without those that have the values of one before."""
+    seen = set[str]()
+    for case in cases:
+        values = repr(sorted(case.values.items()))
+        if values not in seen:
+            seen.add(values)
+            yield case
 
 
 def _clock_attempts(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> Iterator[Case]:

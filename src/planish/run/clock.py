@@ -89,14 +89,16 @@ def measure_first(
 ) -> tuple[Case, tuple[Timing, ...]]:  # fmt: skip
     """As `measure`, with the first of some calls in which the first library does not crash, and which one that is: what
     arrays have to hold is a guess where a function's own sums decide it. Raises ClockError for the last of them."""
-    *others, last = cases
-    for case in others:
+    crash: ClockError | None = None
+    for case in cases:
         try:
             return case, measure(libraries, signature, case, budget_seconds, min_rounds, cores)
         except ClockError as error:
             if not error.crashed or error.label != libraries[0][0]:
                 raise
-    return last, measure(libraries, signature, last, budget_seconds, min_rounds, cores)
+            crash = error
+    assert crash is not None
+    raise crash
 
 
 def _timing(label: str, samples: list[float]) -> Timing:

@@ -43,6 +43,7 @@ NARROW = 128
 PAGE = 4096
 """Rows that begin so many bytes apart, or a multiple of it, take each other's place in the caches."""
 MOST_ROWS = 1 << 20
+"""The rows in a block, about, where none of A is copied: they hardly ever end."""
 FETCH: Fetch = "ahead"
 """C is fetched at once: whatever else is to be begun in a step of k keeps the next products waiting."""
 ADDS = (False,)

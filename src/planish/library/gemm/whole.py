@@ -111,7 +111,8 @@ def in_depths(variant: Variant, vectors: Vectors) -> tuple[Variant, ...]:
     shallow = blocking.shallower(blocking.vectors * vectors.lanes)
     few, many = (f"(k + {x.depth - 1}) // {x.depth}" for x in (blocking, shallow))
     condition = f"k > {blocking.depth} && {many} == {few}"
-    return join(Variant(f"{variant.name}_shallow", condition, shallow, variant.packed), variant.condition), variant
+    other = replace(variant, name=f"{variant.name}_shallow", condition=condition, blocking=shallow)
+    return join(other, variant.condition), variant
 
 
 def in_steps(variant: Variant) -> tuple[Variant, ...]:

@@ -48,7 +48,7 @@ from planish.raising.algebra.product import Product, Term, stepped, volume
 from planish.raising.algebra.setting import Change, Setting, asked_of, refused, replaced, with_locals
 from planish.raising.algebra.window import is_windowed
 from planish.raising.algebra.writing import Origin, whole_term, write_product
-from planish.raising.raised import Apply, Case, Choice, Raised, Repeat, Reshape, Step, View
+from planish.raising.raised import Apply, Case, Choice, Raised, Repeat, Reshape, Step, View, repeated
 
 _UNKNOWN = 12
 """What an extent is taken for of which nothing is known: channels and rows are longer, windows are shorter."""
@@ -177,13 +177,13 @@ class _Rewrite:
         kept = batches + (plan.depth + plan.features if plan.turned else plan.features + plan.depth)
         weights = self.local("weights", kept, self.product.extents, plan.kernel)
         factor = self.fold(whole_term(weights, kept), (*batches, *self.groups(plan.features)))
-        steps: tuple[Step, ...] = (self.row_by_row(factor),)
+        steps = self.row_by_row(factor)
         if plan.rows and self.count_rows() > 1:
             extent, whole = self.product.extents[plan.along], self.declared()
             alike = simplify(Compare("eq", normal(extent), normal(whole)))
             several = self.rows_together(factor, whole)
-            cases = (Case(alike, (several,)), Case(Const(True, BOOL), steps))
-            steps = (several,) if alike == Const(True, BOOL) else (Choice(cases),)
+            cases = (Case(alike, several), Case(Const(True, BOOL), steps))
+            steps = several if alike == Const(True, BOOL) else (Choice(cases),)
         asked = asked_of((x for a in self.arrays for x in a.shape if x is not None), self.facts)
         copied = Product(whole_term(weights, kept), (plan.kernel,), self.extents(kept), "")
         first = write_product(copied, Origin(asked, (), self.step.span))
@@ -224,12 +224,12 @@ class _Rewrite:
         """An array of the kernel's or of the rewrite's own."""
         return next((x for x in self.arrays if x.name == name), None) or self.facts.arrays[name]
 
-    def row_by_row(self, weights: Term) -> Step:
+    def row_by_row(self, weights: Term) -> tuple[Step, ...]:
         """The loops over products, one for each row of the output."""
         at = self.places()
         return self.around(at, self.one(weights, at, self.plan.along, self.product.extents))
 
-    def rows_together(self, weights: Term, whole: Expr) -> Step:
+    def rows_together(self, weights: Term, whole: Expr) -> tuple[Step, ...]:
         """The loops over products of several rows of the output each, which lie without gaps."""
         rows, at = self.plan.rows, self.places()
         var, total = at.pop(rows), self.product.extents[rows]
@@ -254,12 +254,9 @@ class _Rewrite:
         """Names for where the loops are."""
         return {x: take_name(f"at_{x}", self.taken) for x in self.plan.loops}
 
-    def around(self, at: Mapping[str, str], steps: tuple[Step, ...]) -> Step:
+    def around(self, at: Mapping[str, str], steps: tuple[Step, ...]) -> tuple[Step, ...]:
         """Steps in loops, the first letter's outermost."""
-        for letter, var in reversed(tuple(at.items())):
-            steps = (Repeat(var, index(0), self.product.extents[letter], 1, steps),)
-        (step,) = steps
-        return step
+        return repeated({var: self.product.extents[letter] for letter, var in at.items()}, steps)
 
     def one(
         self, weights: Term, at: Mapping[str, str], along: str, extents: Mapping[str, Expr],

@@ -21,7 +21,7 @@ from itertools import product as cross
 from planish.core.diagnostic import Remark
 from planish.core.names import take_name
 from planish.ir.evaluate import evaluate
-from planish.ir.expr import Binary, Compare, Const, Expr, index
+from planish.ir.expr import Binary, Compare, Const, Expr
 from planish.ir.nest import Array
 from planish.ir.polynomial import normal, same
 from planish.ir.printer import print_expr
@@ -43,7 +43,7 @@ from planish.raising.algebra.setting import (
     with_locals,
 )
 from planish.raising.algebra.writing import Origin, whole_term, write_product
-from planish.raising.raised import Apply, Case, Choice, Repeat, Reshape, Step, View
+from planish.raising.raised import Apply, Case, Choice, Reshape, Step, View, repeated
 
 _MOST_LOOPED = 2
 """Of the dimensions of the output at most so many are looped over besides the batches."""
@@ -203,7 +203,7 @@ class _Search:
         first, second, _ = self.operands
         letters = self.groups.depth
         parts = subsets(letters, 1) if len(letters) > 1 else ("",)
-        return {(x, order) for x in parts for order in _orders(letters.replace(x, "") if x else letters, first, second)}
+        return {(x, order) for x in parts for order in _orders(letters.replace(x, ""), first, second)}
 
     def must_turn(self, plan: Plan, operand: int, term: Term) -> bool:
         """Whether an operand's groups do not fold, or its neighbours in memory belong to different matrices, for which
@@ -314,10 +314,7 @@ class _Rewrite:
             yield write_product(Product(main.output, (), inner, "", Const(0.0, type), main.beta), origin)
         names = {x: take_name(f"at_{x}", self.taken) for x in extents}
         one = replace(main, factors=tuple(x.at(names) for x in main.factors), beta=Const(1.0, type))
-        steps: tuple[Step, ...] = (write_product(one, origin),)
-        for letter, extent in reversed(tuple(extents.items())):
-            steps = (Repeat(names[letter], index(0), extent, 1, steps),)
-        yield from steps
+        yield from repeated({names[x]: y for x, y in extents.items()}, (write_product(one, origin),))
 
 
 def _spread(term: Term, loops: str, extents: Mapping[str, Expr]) -> Term:
