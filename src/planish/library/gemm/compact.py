@@ -25,6 +25,7 @@ from planish.library.gemm.whole import (
     SMALL,
     THIN_DEPTH,
     Variant,
+    lie_apart,
     list_layouts,
     make_products,
     make_tiles,
@@ -40,8 +41,6 @@ _WIDEST = 4
 """The registers of a tile's row at most."""
 NARROW = 128
 """A product of so many columns at most uses each element of a transposed A a few times only."""
-PAGE = 4096
-"""Rows that begin so many bytes apart, or a multiple of it, take each other's place in the caches."""
 MOST_ROWS = 1 << 20
 """The rows in a block, about, where none of A is copied: they hardly ever end."""
 FETCH: Fetch = "ahead"
@@ -101,8 +100,7 @@ def list_few_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Var
     if operands.transposed_b:
         return (copied,)
     wide = wide_blocks(vectors, blocking)
-    apart = " && ".join(f"{x} % {PAGE // vectors.type.size} != 0" for x in ("lda", "ldb"))
-    near = f"m * n * k <= {SMALL} && {apart}"
+    near = f"m * n * k <= {SMALL} && {lie_apart(vectors)}"
     if operands.transposed_a:
         return Variant("plain", f"n <= {NARROW} || {near}", wide, fetch=FETCH), copied
     thin = Variant("thin", f"m <= {2 * blocking.rows} && n * k > {LARGE}", replace(wide, depth=THIN_DEPTH), fetch=FETCH)

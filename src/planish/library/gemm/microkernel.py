@@ -40,9 +40,6 @@ Fetch = Literal["ahead", "along", "not"]
 with; or not at all, where C is near."""
 EVERY = 8
 """So many products are summed while a row of C is fetched."""
-COPIES = 4
-"""So many steps of k are written one after the other, for fewer instructions that only count: where two threads share a
-core, each can begin about three in a cycle, of which two multiply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,14 +307,14 @@ def _prefetch_tile(program: Program, tile: Tile) -> Program:
 
 
 def _write_out(program: Program, tile: Tile) -> Program:
-    """All loops but the one over p are written out, since registers have numbers; a few steps of that one, too."""
+    """All loops but the one over p are written out: registers have numbers."""
     loops = ["zv", "zi", "yv", "yi", "zh", "pf_0", "bv", "dv", "av", "v", "il", "iv", "i", "h", "xv", "xi", "xh"]
     loops += ["sv", "s_0", "ov"]
     loops += ["oi"] * (not tile.by_stack)
     for loop in loops:
         while program.has(loop):
             program = program.apply(Unroll(loop))
-    return program if tile.masked else program.apply(Unroll("p", COPIES))
+    return program
 
 
 STAGES = (

@@ -25,9 +25,12 @@ from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.instructions import Replace
 
 SMALL = 1 << 24
-"""So many products at most are summed where A and B lie: copying them would take longer than it saves."""
+"""So many products at most are summed where A and B lie: copying them would take longer than it saves. So are more
+where all of B is no more than a block."""
 LARGE = 1 << 18
 """A matrix of more elements does not stay in the second cache."""
+PAGE = 4096
+"""Rows that begin so many bytes apart, or a multiple of it, take each other's place in the caches."""
 MOST_COLUMNS = 1 << 14
 FLAT_ROWS, LINE_ROWS = 6, 2
 """The rows of tiles that are as wide as registers allow."""
@@ -81,7 +84,8 @@ def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
     if "plain" not in list_layouts(vectors):
         return in_depths(packed, vectors)
     wide = wide_blocks(vectors, blocking)
-    thin, small = replace(wide, depth=THIN_DEPTH), f"m * n * k <= {SMALL}"
+    thin = replace(wide, depth=THIN_DEPTH)
+    small = f"(m * n * k <= {SMALL} || n * k <= {blocking.depth * blocking.columns} && {lie_apart(vectors)})"
     rows, width = blocking.rows, blocking.vectors * vectors.lanes
     flat, line = (wide_blocks(vectors, _flat(vectors, blocking, most)) for most in (FLAT_ROWS, LINE_ROWS))
     flat_width = flat.vectors * vectors.lanes
@@ -95,8 +99,10 @@ def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
         Variant("thin_halves", f"m <= {rows + 2} && {large}", replace(thin, step=rows // 2 + 1)),
         Variant("thin_two", f"m <= {2 * rows} && {large}", thin),
     ]
-    # A part of a vector's width should not be left over for a flat tile: one register in a row keeps few sums.
-    fits = f"{small} && n > {width} && (n + {flat_width - 1}) % {flat_width} >= {vectors.lanes}"
+    # One register in a row keeps few sums: flat tiles are for where the others would have it, or few rows, and are not
+    # for where they have it.
+    few = f"(m <= {rows} || (n - 1) % {width} < {vectors.lanes})"
+    fits = f"{small} && {few} && n > {width} && (n + {flat_width - 1}) % {flat_width} >= {vectors.lanes}"
     for chosen, name, fewest, known in ((flat, "flat", flat.rows // 2, fits), (wide, "plain", rows // 2, small)):
         # What is left over is a tile as well, which should not be much lower than the others.
         for step in range(chosen.rows, fewest, -2 if chosen.rows > 8 else -1):
@@ -122,6 +128,11 @@ def in_steps(variant: Variant) -> tuple[Variant, ...]:
         return (variant,)
     lower = replace(variant, name=f"{variant.name}{rows - 1}", blocking=replace(variant.blocking, step=rows - 1))
     return join(variant, variant.blocking.fits), lower
+
+
+def lie_apart(vectors: Vectors) -> str:
+    """The condition under which neither A's rows nor B's take each other's place in the caches."""
+    return " && ".join(f"{x} % {PAGE // vectors.type.size} != 0" for x in ("lda", "ldb"))
 
 
 def join(variant: Variant, condition: str) -> Variant:
