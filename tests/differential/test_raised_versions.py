@@ -220,6 +220,40 @@ def agree(mine: Matrix, wanted: Matrix, depth: int) -> None:
     assert np.abs(mine - wanted).max(initial=0.0) <= 1e-14 * (depth + 4)
 
 
+FACTORS = """\
+#include <math.h>
+void cholesky(int n, double A[n][n])
+{
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < i; j++) {
+            for (int k = 0; k < j; k++)
+                A[i][j] -= A[i][k] * A[j][k];
+            A[i][j] /= A[j][j];
+        }
+        for (int k = 0; k < i; k++)
+            A[i][i] -= A[i][k] * A[i][k];
+        A[i][i] = sqrt(A[i][i]);
+    }
+}
+void lu(int n, double A[n][n])
+{
+    for (int k = 0; k < n; k++)
+        for (int i = k + 1; i < n; i++) {
+            A[i][k] /= A[k][k];
+            for (int j = k + 1; j < n; j++)
+                A[i][j] -= A[i][k] * A[k][j];
+        }
+}
+void solve(int m, int n, double A[m][m], double B[m][n])
+{
+    for (int i = m - 1; i >= 0; i--)
+        for (int j = 0; j < n; j++) {
+            for (int k = i + 1; k < m; k++)
+                B[i][j] -= A[i][k] * B[k][j];
+            B[i][j] /= A[i][i];
+        }
+}
+"""
 CONV = """\
 void conv(int n, int f, int c, int h, int w, int v, int r, int s, double O[n][f][h][v],
           double X[n][c][2 * h + r][w + s], double W[f][c][r][s])
@@ -289,6 +323,25 @@ def test_a_contraction(drop_in: Callable[[str], DropIn], na: int, nb: int, nc: i
     wanted = x["C"] + np.einsum("cad,dcb->ab", x["A"], x["B"])
     call(made, "contract", (na, nb, nc, nd, x["C"], x["A"], x["B"]))
     agree(x["C"], wanted, nc * nd)
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 3), (1, 1), (5, 9), (63, 4), (64, 64), (65, 1), (200, 33), (331, 270)])
+def test_factors(drop_in: Callable[[str], DropIn], n: int, m: int) -> None:
+    made = drop_in(FACTORS)
+    assert made.kinds.count("raise-factor") >= 3 and "raise-gemm" in made.kinds
+    x = fill(n + m, A=(n, n), S=(n, n), T=(n, n), B=(n, m))
+    old = {y: x[y] + (n + 1.0) * np.eye(n) for y in "AST"}
+    old["S"] += old["S"].T
+    for y in "AST":
+        x[y][:] = old[y]
+    call(made, "cholesky", (n, x["S"]))
+    agree(np.tril(x["S"]), np.linalg.cholesky(old["S"]), n)
+    assert (np.triu(x["S"], 1) == np.triu(old["S"], 1)).all()
+    call(made, "lu", (n, x["A"]))
+    agree((np.tril(x["A"], -1) + np.eye(n)) @ np.triu(x["A"]), old["A"], n)
+    wanted = np.linalg.solve(np.triu(x["T"]), x["B"])
+    call(made, "solve", (n, m, x["T"], x["B"]))
+    agree(x["B"], wanted, n)
 
 
 @pytest.mark.parametrize(("n", "k"), [(0, 3), (1, 0), (1, 1), (7, 5), (95, 20), (96, 3), (97, 40), (301, 460)])

@@ -31,6 +31,7 @@ from planish.ir.traverse import expressions, loads, variables, walk
 from planish.ir.types import F32, F64, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
+from planish.library.factors import cut_factor, is_factor
 from planish.library.gemm.compact import choose_few, make_compact
 from planish.library.maker import Maker
 from planish.library.products import Matrices, NoMatricesError, begin, find_matrices, loops_of
@@ -51,6 +52,8 @@ from planish.target.machine import Target
 _PREFIXES = {F32: "s", F64: "d"}
 _MOST_DIMENSIONS = 2
 """What is private to an iteration has a cell for each: of more loops than so many, these are too many."""
+_DEPTH = 64
+"""The rows and columns of blocks on the diagonal of what is solved or factorised."""
 _WIDTH = 96
 """About so many rows are in a block on the diagonal of a triangle."""
 
@@ -138,7 +141,7 @@ class _Lowering:
         arrays = {**self.arrays, **{x.name: x for x in _case_locals(self.raised.steps)}}
         for step in walk_steps(self.raised.steps):
             if isinstance(step, Apply):
-                if find_triangle(step, arrays) is not None:
+                if find_triangle(step, arrays) is not None or is_factor(step, arrays):
                     return
                 try:
                     find_matrices(step, arrays, set())
@@ -168,6 +171,10 @@ class _Lowering:
                     wait(body.body)
                 case Apply():
                     self.ask(step.conditions)
+                    if is_factor(step, self.arrays):
+                        finish()
+                        out.extend(self.factor(step, place))
+                        continue
                     triangle = find_triangle(step, self.arrays, self.taken(place))
                     call = None if triangle else self.product(step, place)
                     if triangle is not None:
@@ -210,6 +217,12 @@ class _Lowering:
         message = f"`{operation}` is computed by blocks of {width}, of which those on the diagonal are whole"
         self.remarks.append(Remark("raise-triangle", "done", message, triangle.step.span))
         return self.steps(cut.steps, place)
+
+    def factor(self, step: Apply, place: _Place) -> list[Stmt]:
+        """The statements that solve or factorise by blocks."""
+        message = f"`{step.operation.name}` is computed by blocks of {_DEPTH} on the diagonal"
+        self.remarks.append(Remark("raise-factor", "done", message, step.span))
+        return self.steps(cut_factor(step, self.arrays, _DEPTH, self.taken(place)), place)
 
     def repeated(self, step: Repeat, place: _Place) -> list[Stmt]:
         """The statements of one iteration."""
@@ -265,8 +278,8 @@ class _Lowering:
         name = step.operation.name
         try:
             matrices = find_matrices(step, self.arrays, self.taken(place))
-            names = [self.base(x) for x in matrices.names]
-            if names[0] in names[1:]:
+            target, *others = matrices.names
+            if any(x != target and self.base(x) == self.base(target) for x in others):
                 raise NoMatricesError("an operand is in the array that is written")
             call = self.call(matrices, place)
         except NoMatricesError as error:

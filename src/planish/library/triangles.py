@@ -21,11 +21,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from planish.ir.expr import Binary, Const, Expr, Load, Unary, index
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, index
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, constant, extremum, same, sub
-from planish.ir.types import F32, F64, Type
+from planish.ir.simplify import simplify
+from planish.ir.types import BOOL, F32, F64, Type
 from planish.library.products import NoMatricesError, find_matrices
+from planish.poly.boxes import reads_apart
 from planish.raising.algebra.kinds import arranged
 from planish.raising.algebra.product import Product, Term, stepped
 from planish.raising.algebra.reading import read_product
@@ -88,12 +90,19 @@ def find_triangle(step: Apply, arrays: Mapping[str, Array], taken: set[str] | No
             matrices = find_matrices(write_product(product), arrays, set())
         except NoMatricesError:
             return None
-        if matrices.batch or matrices.names[0] in matrices.names[1:]:
+        target, *others = matrices.names
+        if matrices.batch or (target in others and not _reads_apart(step, arrays, target)):
             return None
         products.append(product)
     begin = inline(_with_body(step, _nest(outer, inner, *first)), arrays, taken or set()).body if first else ()
     lower, offset = bounds
     return Triangle(step, type, lower, offset, products[0].extents[ROW], tuple(products), begin)
+
+
+def _reads_apart(step: Apply, arrays: Mapping[str, Array], target: str) -> bool:
+    """Whether an operation reads only such elements of its output's array as it does not write."""
+    (loop,) = inline(step, arrays, set()).body
+    return reads_apart(loop, target)
 
 
 def _bounds(outer: For, inner: For) -> tuple[bool, int] | None:
@@ -143,10 +152,15 @@ def split(triangle: Triangle, var: str, name: str, size: int) -> Split:
         steps.append(write_product(_in_block(_part(product, here, width, here, width), block), origin))
     target = triangle.products[0].output
     steps.append(Loops(Block((_add_triangle(triangle, target, block, var, width),))))
-    for product in triangle.products:
+    for product in triangle.products if not is_at_most(n, size) else ():
         part = (rest, left, here, width) if triangle.lower else (here, width, rest, left)
         steps.append(write_product(_part(product, *part), origin))
     return Split((Repeat(var, index(0), n, size, tuple(steps)),), block)
+
+
+def is_at_most(extent: Expr, size: int) -> bool:
+    """Whether an extent is known to be so many at most."""
+    return simplify(Compare("le", extent, index(size))) == Const(True, BOOL)
 
 
 def _part(product: Product, row: Expr, rows: Expr, column: Expr, columns: Expr) -> Product:

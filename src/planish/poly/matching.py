@@ -39,6 +39,7 @@ from planish.ir.traverse import (
     walk_expr,
 )
 from planish.ir.types import BOOL, INDEX
+from planish.poly.boxes import reads_apart
 from planish.poly.definition import ITERATOR, SCALAR, SIZE, at_start, has_iterator, mark, plain, show
 
 _UPDATES: Mapping[str, ReduceOp] = {op: op for op in UPDATES.values()}
@@ -102,7 +103,7 @@ def match_nest(
 
     Raises MismatchError."""
     written = frozenset(x.array for x in walk(nest) if isinstance(x, Assign | Reduce))
-    matcher = _Matcher(definition, arrays, bits or {}, written)
+    matcher = _Matcher(definition, arrays, bits or {}, written, frozenset(x for x in written if reads_apart(nest, x)))
     reason: MismatchError | None = None
     for state in matcher.statements(matcher.body, (nest,), _State()):
         try:
@@ -116,9 +117,10 @@ class _Matcher:
     """The comparison of one definition with nests over some arrays."""
 
     def __init__(
-        self, definition: Kernel, arrays: Mapping[str, Array], bits: Mapping[str, int], written: frozenset[str]
-    ) -> None:
-        self.definition, self.arrays, self.bits, self.written = definition, arrays, bits, written
+        self, definition: Kernel, arrays: Mapping[str, Array], bits: Mapping[str, int], written: frozenset[str],
+        apart: frozenset[str],
+    ) -> None:  # fmt: skip
+        self.definition, self.arrays, self.bits, self.written, self.apart = definition, arrays, bits, written, apart
         marked = mark(definition)
         self.own, self.body = marked.arrays, marked.body.body
         self.scalars = {x.name: x.type for x in definition.scalars}
@@ -385,7 +387,7 @@ class _Matcher:
         written = {x.array for x in walk(self.definition.body) if isinstance(x, Assign | Reduce)}
         for a, b in combinations(views, 2):
             one, other = views[a], views[b]
-            if one.array != other.array or not {a, b} & written:
+            if one.array != other.array or not {a, b} & written or one.array in self.apart:
                 continue
             apart = any(constant(sub(x, y)) not in (0, None) for x, y in zip(one.index, other.index, strict=False))
             registers = self.own[a].memory not in PLAIN_MEMORIES

@@ -20,6 +20,7 @@ from planish.ir.expr import Expr
 from planish.ir.nest import Array, Assign, For, Reduce
 from planish.ir.traverse import expressions, loads, walk
 from planish.isa.instruction import Instruction
+from planish.poly.boxes import reads_apart
 from planish.poly.matching import Match, MismatchError, match_nest
 
 MOST_MATCHED = 20_000
@@ -35,12 +36,12 @@ def match_instruction(
     """The operands with which an instruction does a loop; `arrays` are those in scope, `bits` the widths of registers.
 
     Raises MismatchError where it does something else, or where a kernel would be called with an array twice, one of
-    them written: its C says that its arrays lie apart."""
+    them written, and not with parts of it that are seen to lie apart: its C says that they do."""
     found = match_nest(instruction.definition, loop, arrays, bits)
     if instruction.implementation is not None:
         written = {x.array for x in walk(loop) if isinstance(x, Assign | Reduce)}
         for one, other in combinations(found.arrays.values(), 2):
-            if one.array == other.array and one.array in written:
+            if one.array == other.array and one.array in written and not reads_apart(loop, one.array):
                 raise MismatchError(f"`{one}` and `{other}` are operands of a call, of which one is written")
     return found
 

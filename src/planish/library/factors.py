@@ -1,0 +1,179 @@
+"""Triangular solves and factorisations by blocks: what lies beside the diagonal are products of matrices, and only
+small blocks on the diagonal are left as they were defined.
+
+Before: solve(L, B), of n rows
+After:  for b in 0 .. n by w { solve(L[b, b], B[b]);  B[b + w ..] -= L[b + w .., b] * B[b] }
+
+>>> from planish.ir.types import F64
+>>> from planish.raising.raised import whole
+>>> cholesky = next(x.operation for x in load_tactics() if x.name == "cholesky")
+>>> arrays = {"A": Array("A", F64, (index("n"), index("n")))}
+>>> step = Apply(cholesky, {"A": whole(arrays["A"])}, {"n": index("n")})
+>>> loop, = cut_factor(step, arrays, 64, {"A", "n"})
+>>> [x.operation.name if isinstance(x, Apply) else "loops" for x in loop.steps]
+['syrk', 'loops', 'gemm', 'trsm_right_upper_transposed_nonunit']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+
+from planish.core.names import take_name
+from planish.ir.expr import Binary, Const, Expr, Load, Unary, index
+from planish.ir.nest import Array, Block, For, Kernel, Reduce
+from planish.ir.polynomial import add, extremum, sub
+from planish.ir.types import F32, F64, Type
+from planish.library.triangles import is_at_most
+from planish.raising.algebra.product import Product, Term, stepped
+from planish.raising.algebra.writing import Origin, write_product
+from planish.raising.expansion import inline
+from planish.raising.operation import Operation
+from planish.raising.raised import Apply, Loops, Repeat, Step, View
+from planish.raising.tdl.reader import load_tactics
+
+Range = tuple[Expr, Expr]
+"""Where some rows or columns begin, and how many there are."""
+
+
+def is_factor(step: Apply, arrays: Mapping[str, Array]) -> bool:
+    """Whether an operation is a solve or a factorisation that there are blocks for."""
+    operation = step.operation
+    types = {arrays[x.array].type for x in step.operands.values()}
+    return _known().get(operation.name) == operation and types in ({F32}, {F64})
+
+
+@cache
+def _known() -> dict[str, Operation]:
+    """The operations that there are blocks for, by their names."""
+    named = {x.operation.name: x.operation for x in load_tactics()}
+    return {x: y for x, y in named.items() if x in ("cholesky", "lu", "lu_steps") or x.startswith("trsm_")}
+
+
+def cut_factor(step: Apply, arrays: Mapping[str, Array], width: int, taken: set[str]) -> tuple[Step, ...]:
+    """The steps by blocks of `width` on the diagonal; `taken` are names that loops may not have."""
+    cut = _Cut(step, arrays, width, {*taken})
+    extent = step.sizes["m" if "_left_" in step.operation.name else "n"]
+    if is_at_most(extent, width):
+        return (cut.whole(step.operands, step.sizes),)
+    match step.operation.name:
+        case "cholesky":
+            return (cut.cholesky(),)
+        case "lu" | "lu_steps":
+            return (cut.lu(),)
+        case _:
+            return (cut.solve(),)
+
+
+class _Cut:
+    """An operation on its way to blocks."""
+
+    def __init__(self, step: Apply, arrays: Mapping[str, Array], width: int, taken: set[str]) -> None:
+        self.step, self.arrays, self.width, self.taken = step, arrays, width, taken
+        self.type: Type = arrays[step.operands["A"].array].type
+        self.origin = Origin((), step.statements, step.span)
+
+    def cholesky(self) -> Repeat:
+        """A block of columns after the other: what the columns before it take off, its diagonal, what lies below."""
+        a, n = self.step.operands["A"], self.step.sizes["n"]
+        var, here, below = self.block(n)
+        before = (index(0), index(var))
+        diagonal, left = _part(a, here, here), _part(a, here, before)
+        rest = _part(a, below, here)
+        return self.repeated(
+            var, n, self.triangle(diagonal, left), self.whole({"A": diagonal}, {"n": here[1]}),
+            self.product(rest, _part(a, below, before), _transposed(left)),
+            self.solved("trsm_right_upper_transposed_nonunit", diagonal, rest, below[1], here[1]),
+        )  # fmt: skip
+
+    def lu(self) -> Repeat:
+        """A block on the diagonal, what lies below and to the right of it, and what these take off the rest."""
+        a, n = self.step.operands["A"], self.step.sizes["n"]
+        var, here, after = self.block(n)
+        diagonal, below, right = _part(a, here, here), _part(a, after, here), _part(a, here, after)
+        return self.repeated(
+            var, n, self.whole({"A": diagonal}, {"n": here[1]}),
+            self.solved("trsm_right_upper_plain_nonunit", diagonal, below, after[1], here[1]),
+            self.solved("trsm_left_lower_plain_unit", diagonal, right, here[1], after[1]),
+            self.product(_part(a, after, after), below, right),
+        )  # fmt: skip
+
+    def solve(self) -> Repeat:
+        """Rows of the solution, a block after the other, and what they take off the others: of T X = B, where T is the
+        triangle or, where it stands to the right, its transpose. What a triangle is called says how it is used, not how
+        it lies."""
+        _, side, uplo, trans, _ = self.step.operation.name.split("_")
+        a, b = self.step.operands["A"], self.step.operands["B"]
+        left, size = side == "left", "m" if side == "left" else "n"
+        rows = self.step.sizes[size]
+        t = a if (trans == "plain") == left else _transposed(a)
+        x = b if left else _transposed(b)
+        var, here, rest = self.block(rows)
+        if (uplo == "lower") != left:
+            # The last row comes first.
+            here = (sub(sub(rows, index(var)), here[1]), here[1])
+            rest = (index(0), here[0])
+        columns = (index(0), self.step.sizes["n" if left else "m"])
+        solved = _part(x, here, columns)
+        own = {"A": _part(a, here, here), "B": solved if left else _transposed(solved)}
+        return self.repeated(
+            var, rows, self.whole(own, {**self.step.sizes, size: here[1]}),
+            self.product(_part(x, rest, columns), _part(t, rest, here), solved),
+        )  # fmt: skip
+
+    def block(self, extent: Expr) -> tuple[str, Range, Range]:
+        """A variable for where a block begins, the rows of the block, and those after it."""
+        var = take_name("first", self.taken)
+        count = extremum("min", index(self.width), sub(extent, index(var)))
+        end = add(index(var), count)
+        return var, (index(var), count), (end, sub(extent, end))
+
+    def repeated(self, var: str, extent: Expr, *steps: Step) -> Repeat:
+        """Steps for each block."""
+        return Repeat(var, index(0), extent, self.width, steps)
+
+    def whole(self, operands: Mapping[str, View], sizes: Mapping[str, Expr]) -> Loops:
+        """The operation as it is defined, on a block."""
+        small = replace(self.step, operands=operands, sizes=sizes)
+        return Loops(inline(small, self.arrays, {*self.taken}))
+
+    def solved(self, name: str, triangle: View, sides: View, rows: Expr, columns: Expr) -> Apply:
+        """Another solve, in blocks of its own."""
+        operands, sizes = {"A": triangle, "B": sides}, {"m": rows, "n": columns}
+        return Apply(_known()[name], operands, sizes, {}, (), self.step.statements, self.step.span)
+
+    def product(self, target: View, first: View, second: View) -> Apply:
+        """A product taken off the target."""
+        extents = {"a": target.shape[0], "b": target.shape[1], "c": first.shape[1]}
+        one, minus = Const(1.0, self.type), Const(-1.0, self.type)
+        factors = Term(first, "ac"), Term(second, "cb")
+        return write_product(Product(Term(target, "ab"), factors, extents, "c", minus, one, False), self.origin)
+
+    def triangle(self, target: View, factor: View) -> Apply:
+        """The lower triangle of a matrix times itself transposed, taken off the target."""
+        sizes = {"n": target.shape[0], "k": factor.shape[1]}
+        return Apply(_SYRK, {"C": target, "A": factor}, sizes, {}, (), self.step.statements, self.step.span)
+
+
+def _define_syrk() -> Operation:
+    """C -= A A', its lower triangle."""
+    i, j, p = index("i"), index("j"), index("p")
+    value = Unary("neg", Binary("mul", Load("A", (i, p), F64), Load("A", (j, p), F64)))
+    body: For = For("p", index(0), index("k"), 1, Block((Reduce("C", (i, j), "add", value),)))
+    body = For("i", index(0), index("n"), 1, Block((For("j", index(0), add(i, index(1)), 1, Block((body,))),)))
+    arrays = Array("A", F64, (index("n"), index("k"))), Array("C", F64, (index("n"), index("n")))
+    return Operation("syrk", Kernel("syrk", ("n", "k"), (), arrays, Block((body,))))
+
+
+_SYRK = _define_syrk()
+
+
+def _part(view: View, rows: Range, columns: Range) -> View:
+    """Some rows and columns of a matrix."""
+    start = stepped(stepped(view.start, view.steps[0], rows[0]), view.steps[1], columns[0])
+    return View(view.array, start, view.steps, (rows[1], columns[1]))
+
+
+def _transposed(view: View) -> View:
+    return View(view.array, view.start, view.steps[::-1], view.shape[::-1])

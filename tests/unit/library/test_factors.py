@@ -1,0 +1,76 @@
+"""Solves and factorisations by blocks compute what their definitions do, at sizes around those of the blocks.
+
+>>> sorted(x.split("_")[0] for x in NAMES)[:3]
+['cholesky', 'lu', 'lu']
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from planish.ir.expr import index
+from planish.ir.interpreter import run_kernel
+from planish.ir.nest import Array, Block
+from planish.ir.types import F64, I32
+from planish.library.factors import cut_factor, is_factor
+from planish.raising.expansion import expand
+from planish.raising.operation import Operation
+from planish.raising.raised import Apply, Loops, Raised, walk_steps, whole
+from planish.raising.tdl.reader import load_tactics
+
+KNOWN = {x.operation.name: x.operation for x in load_tactics()}
+NAMES = [x for x in KNOWN if x in ("cholesky", "lu", "lu_steps") or x.startswith("trsm_")]
+SIZES = [(0, 3), (1, 1), (3, 4), (4, 3), (7, 5), (9, 9), (11, 2)]
+
+
+def apply(operation: Operation) -> Apply:
+    """The operation on arrays of its own."""
+    definition = operation.definition
+    operands = {x.name: whole(x) for x in definition.arrays}
+    return Apply(operation, operands, {x: index(x) for x in definition.sizes})
+
+
+def fill(operation: Operation, sizes: dict[str, int]) -> dict[str, Any]:
+    """Matrices that can be factorised: large on their diagonals."""
+    generator = np.random.default_rng(sum(sizes.values()))
+    out: dict[str, Any] = dict(sizes)
+    for array in operation.definition.arrays:
+        shape = [sizes[str(x.name)] for x in array.shape]  # type: ignore[union-attr]
+        made = generator.random(shape) + (sum(shape) * np.eye(*shape) if array.name == "A" else 0.0)
+        out[array.name] = (made + made.T) / 2 if operation.name == "cholesky" else made
+    return out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_blocks_compute_what_is_defined(name: str) -> None:
+    operation = KNOWN[name]
+    step, definition = apply(operation), operation.definition
+    arrays = {x.name: x for x in definition.arrays}
+    steps = cut_factor(step, arrays, 3, {*arrays, *definition.sizes})
+    assert any(isinstance(x, Apply) and x.operation.name == "gemm" for x in walk_steps(steps))
+    blocked = expand(Raised(replace(definition, body=Block(())), steps))
+    for m, n in SIZES:
+        sizes = {x: {"m": m, "n": n}[x] for x in definition.sizes}
+        wanted, found = fill(operation, sizes), fill(operation, sizes)
+        run_kernel(definition, wanted)
+        run_kernel(blocked, found)
+        for array in arrays:
+            np.testing.assert_allclose(found[array], wanted[array], rtol=1e-12, atol=1e-14)
+
+
+def test_a_block_is_left_as_it_is_defined() -> None:
+    step = replace(apply(KNOWN["lu"]), sizes={"n": index(3)})
+    assert [type(x) for x in cut_factor(step, {"A": KNOWN["lu"].definition.arrays[0]}, 3, {"A"})] == [Loops]
+
+
+def test_only_floats_and_shipped_definitions_are_cut() -> None:
+    step = apply(KNOWN["cholesky"])
+    arrays = {"A": Array("A", F64, (index("n"), index("n")))}
+    assert is_factor(step, arrays)
+    assert not is_factor(step, {"A": replace(arrays["A"], type=I32)})
+    own = replace(step.operation, definition=replace(step.operation.definition, body=Block(())))
+    assert not is_factor(replace(step, operation=own), arrays)
