@@ -220,9 +220,11 @@ class _Lowering:
 
     def factor(self, step: Apply, place: _Place) -> list[Stmt]:
         """The statements that solve or factorise by blocks."""
-        message = f"`{step.operation.name}` is computed by blocks of {_DEPTH} on the diagonal"
-        self.remarks.append(Remark("raise-factor", "done", message, step.span))
-        return self.steps(cut_factor(step, self.arrays, _DEPTH, self.taken(place)), place)
+        cut = cut_factor(step, self.arrays, _DEPTH, self.taken(place))
+        if any(isinstance(x, Repeat) for x in cut):
+            message = f"`{step.operation.name}` is computed by blocks of {_DEPTH} on the diagonal"
+            self.remarks.append(Remark("raise-factor", "done", message, step.span))
+        return self.steps(cut, place)
 
     def repeated(self, step: Repeat, place: _Place) -> list[Stmt]:
         """The statements of one iteration."""
@@ -335,8 +337,13 @@ class _Lowering:
             fresh = self.fresh(own.name, place)
             body = redirect(body, own.name, partial(_renamed, fresh))
             self.heap.append(replace(own, name=fresh))
-        self.remarks += (x for x in found[0].remarks if x.id == "schedule-band")
+        self.remarks += (self.placed(x) for x in found[0].remarks if x.id == "schedule-band")
         return [x for x in body.body if not isinstance(x, Alloc)]
+
+    def placed(self, remark: Remark) -> Remark:
+        """A remark without its place where that is in a text of ours, such as an operation's definition."""
+        own, span = self.raised.kernel.span, remark.span
+        return remark if own is None or span is None or span.file == own.file else replace(remark, span=None)
 
     def fresh(self, name: str, place: _Place) -> str:
         """A name for an array that nothing else has."""
