@@ -100,9 +100,10 @@ def find_triangle(step: Apply, arrays: Mapping[str, Array], taken: set[str] | No
 
 
 def _reads_apart(step: Apply, arrays: Mapping[str, Array], target: str) -> bool:
-    """Whether an operation reads only such elements of its output's array as it does not write."""
+    """Whether an operation reads only such elements of its output's array as it does not write, as long as subscripts
+    are less than extents."""
     (loop,) = inline(step, arrays, set()).body
-    return reads_apart(loop, target)
+    return reads_apart(loop, arrays[target]) is not None
 
 
 def _bounds(outer: For, inner: For) -> tuple[bool, int] | None:

@@ -2,33 +2,46 @@
 
 >>> from planish.ir.parser import parse_kernel
 >>> text = "kernel k(n, b; A: f64[n, n]) { for i in b .. n { for k in 0 .. b { A[i, b] += A[i, k] } } }"
->>> reads_apart(parse_kernel(text).body.body[0], "A")
-True
+>>> from planish.ir.printer import print_expr
+>>> kernel = parse_kernel(text)
+>>> [print_expr(x) for x in reads_apart(kernel.body.body[0], kernel.arrays[0])]
+['b >= 0', 'b < n', 'b < n + 1']
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planish.ir.expr import Expr, index
-from planish.ir.nest import Assign, For, Reduce, Stmt
+from planish.ir.expr import Compare, Const, Expr, index
+from planish.ir.nest import Array, Assign, For, Reduce, Stmt
 from planish.ir.polynomial import constant, linear_in, place, sub
+from planish.ir.simplify import simplify
 from planish.ir.traverse import blocks_of, expressions, loads
+from planish.ir.types import BOOL
 
 Box = tuple[tuple[Expr, Expr] | None, ...]
 """The least and the greatest subscript in each dimension; None where a loop does not go through it in even steps."""
 
 
-def reads_apart(nest: Stmt, array: str) -> bool:
-    """Whether one statement writes to an array, and all elements of it that the nest reads besides, in bounds and
-    values, are others, whatever the sizes are: in some dimension one box ends before the other begins."""
+def reads_apart(nest: Stmt, array: Array) -> tuple[Expr, ...] | None:
+    """The conditions under which a statement writes to other elements of an array than the nest reads besides, in
+    bounds and values: that their rows do not run into each other, which is so wherever subscripts are less than
+    extents. None where no box ends before the other begins whatever the sizes are, or two statements write."""
     stores: list[Box] = []
     reads: list[Box] = []
     for stmt, loops in _statements(nest, ()):
-        reads += (_box(x.index, loops) for e in expressions(stmt) for x in loads(e) if x.array == array)
-        if isinstance(stmt, Assign | Reduce) and stmt.array == array:
+        reads += (_box(x.index, loops) for e in expressions(stmt) for x in loads(e) if x.array == array.name)
+        if isinstance(stmt, Assign | Reduce) and stmt.array == array.name:
             stores.append(_box(stmt.index, loops))
-    return len(stores) == 1 and all(_apart(stores[0], x) for x in reads)
+    if len(stores) != 1:
+        return None
+    conditions: list[Expr] = []
+    for box in dict.fromkeys(reads):
+        found = _apart(stores[0], box, array.shape)
+        if found is None:
+            return None
+        conditions += found
+    return tuple(dict.fromkeys(x for x in conditions if x != Const(True, BOOL)))
 
 
 def _statements(stmt: Stmt, loops: tuple[For, ...]) -> Iterator[tuple[Stmt, tuple[For, ...]]]:
@@ -64,10 +77,22 @@ def _end(expr: Expr, var: str, low: Expr, high: Expr) -> Expr | None:
     return place(expr, {var: low if found[0].get((), 0) >= 0 else high})
 
 
-def _apart(one: Box, other: Box) -> bool:
-    for a, b in zip(one, other, strict=True):
+def _apart(one: Box, other: Box, shape: Sequence[Expr | None]) -> list[Expr] | None:
+    """What has to hold for two boxes to have no element in common; None where no dimension keeps them apart."""
+    for d, (a, b) in enumerate(zip(one, other, strict=True)):
         if a is not None and b is not None:
             gaps = (constant(sub(a[1], b[0])), constant(sub(b[1], a[0])))
             if any(x is not None and x < 0 for x in gaps):
-                return True
-    return False
+                return _within((one, other), max(1, d), shape)
+    return None
+
+
+def _within(boxes: Sequence[Box], first: int, shape: Sequence[Expr | None]) -> list[Expr] | None:
+    """That the subscripts of boxes are extents' from a dimension on."""
+    out: list[Expr] = []
+    for box in boxes:
+        for ends, extent in zip(box[first:], shape[first:], strict=True):
+            if ends is None or extent is None:
+                return None
+            out += simplify(Compare("ge", ends[0], index(0))), simplify(Compare("lt", ends[1], extent))
+    return None if Const(False, BOOL) in out else out

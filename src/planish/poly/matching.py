@@ -103,7 +103,8 @@ def match_nest(
 
     Raises MismatchError."""
     written = frozenset(x.array for x in walk(nest) if isinstance(x, Assign | Reduce))
-    matcher = _Matcher(definition, arrays, bits or {}, written, frozenset(x for x in written if reads_apart(nest, x)))
+    apart = {x: found for x in written if (found := reads_apart(nest, arrays[x])) is not None}
+    matcher = _Matcher(definition, arrays, bits or {}, written, apart)
     reason: MismatchError | None = None
     for state in matcher.statements(matcher.body, (nest,), _State()):
         try:
@@ -118,7 +119,7 @@ class _Matcher:
 
     def __init__(
         self, definition: Kernel, arrays: Mapping[str, Array], bits: Mapping[str, int], written: frozenset[str],
-        apart: frozenset[str],
+        apart: Mapping[str, tuple[Expr, ...]],
     ) -> None:  # fmt: skip
         self.definition, self.arrays, self.bits, self.written, self.apart = definition, arrays, bits, written, apart
         marked = mark(definition)
@@ -296,7 +297,7 @@ class _Matcher:
             accesses = [x for own, x in state.accesses if own == name]
             views[name], state = self.view(self.own[name], self.arrays[other], accesses, state)
         views = {name: View(x.array, tuple(self.known(e, state) for e in x.index)) for name, x in views.items()}
-        self.check_apart(state, views)
+        conditions = self.check_apart(state, views)
         unknown = [x for x in self.definition.sizes if x not in state.sizes]
         missing = [x for x in self.own if x not in views] + [x for x in self.scalars if x not in state.scalars]
         if unknown or missing:
@@ -304,7 +305,7 @@ class _Matcher:
         given = [*state.sizes.values(), *state.scalars.values(), *(e for x in views.values() for e in x.index)]
         if any(x[0] in (SIZE, ITERATOR, SCALAR) for e in given for x in variables(e)):
             raise MismatchError("what an operand is depends on the iteration")
-        conditions = [simplify(substitute(x, state.sizes)) for x in self.definition.assumptions]
+        conditions += [simplify(substitute(x, state.sizes)) for x in self.definition.assumptions]
         # A name is an extent of the nest's own arrays, or a size, which no array has less of than nothing.
         rows = {substitute(e, state.sizes) for x in self.definition.arrays for e in x.shape[1:] if e is not None}
         conditions += [simplify(Compare("ge", e, index(0))) for e in rows if not isinstance(e, Var)]
@@ -381,13 +382,14 @@ class _Matcher:
             state = solved
         return state
 
-    def check_apart(self, state: _State, views: Mapping[str, View]) -> None:
-        """That an instruction, which reads all before it writes, does the same as the nest where two operands are parts
-        of one array."""
+    def check_apart(self, state: _State, views: Mapping[str, View]) -> list[Expr]:
+        """What has to hold so that an instruction, which reads all before it writes, does the same as the nest where
+        two operands are parts of one array."""
+        out: list[Expr] = []
         written = {x.array for x in walk(self.definition.body) if isinstance(x, Assign | Reduce)}
         for a, b in combinations(views, 2):
             one, other = views[a], views[b]
-            if one.array != other.array or not {a, b} & written or one.array in self.apart:
+            if one.array != other.array or not {a, b} & written:
                 continue
             apart = any(constant(sub(x, y)) not in (0, None) for x, y in zip(one.index, other.index, strict=False))
             registers = self.own[a].memory not in PLAIN_MEMORIES
@@ -397,8 +399,11 @@ class _Matcher:
             places = [self.known(_linear(at, self.own[own].shape), state) for own, at in uses]
             if one == other and all(_equal(x, places[0]) for x in places) and _once(self.body, uses[0][1]):
                 continue
+            if one.array in self.apart and not registers:
+                out += self.apart[one.array]
+                continue
             raise MismatchError(f"`{one}` and `{other}` may overlap, of which one is written")
-
+        return out
 
     def lie_apart(self, a: str, one: View, b: str, other: View) -> bool:
         """Whether one of two operands in memory, parts of one array, ends before the other begins, at a known

@@ -41,7 +41,8 @@ def match_instruction(
     if instruction.implementation is not None:
         written = {x.array for x in walk(loop) if isinstance(x, Assign | Reduce)}
         for one, other in combinations(found.arrays.values(), 2):
-            if one.array == other.array and one.array in written and not reads_apart(loop, one.array):
+            shared = one.array == other.array and one.array in written
+            if shared and reads_apart(loop, arrays[one.array]) is None:
                 raise MismatchError(f"`{one}` and `{other}` are operands of a call, of which one is written")
     return found
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import pytest
 
 from planish.ir.parser import parse_kernel
+from planish.ir.printer import print_expr
 from planish.poly.boxes import reads_apart
 
 
 def apart(text: str) -> bool:
     """Whether the nest reads of A what it does not write."""
-    (nest,) = parse_kernel(f"kernel k(n, b, c; A: f64[n, n], B: f64[n]) {{ {text} }}").body.body
-    return reads_apart(nest, "A")
+    kernel = parse_kernel(f"kernel k(n, b, c; A: f64[n, n], B: f64[n]) {{ {text} }}")
+    return reads_apart(kernel.body.body[0], kernel.arrays[0]) is not None
 
 
 APART = {
@@ -46,3 +47,11 @@ def test_apart(text: str) -> None:
 @pytest.mark.parametrize("text", TOGETHER.values(), ids=TOGETHER)
 def test_together(text: str) -> None:
     assert not apart(text)
+
+
+def test_rows_must_not_run_into_each_other() -> None:
+    kernel = parse_kernel("kernel k(n; A: f64[9, n]) { for i in 0 .. 4 { A[1, i] = A[0, i] } }")
+    found = reads_apart(kernel.body.body[0], kernel.arrays[0])
+    assert found is not None and [print_expr(x) for x in found] == ["n > 3"]
+    kernel = parse_kernel("kernel k(n; A: f64[9, 3]) { for i in 0 .. 4 { A[1, i] = A[0, i] } }")
+    assert reads_apart(kernel.body.body[0], kernel.arrays[0]) is None

@@ -285,9 +285,8 @@ MISSES = [
     (FOUR, AB, "for i in 0 .. 4 { A[i] = A[i + 1] }", "`A[1]` and `A[0]` may overlap, of which one is written"),
     (FOUR, AB, "for i in 0 .. 4 { A[i + n] = A[i] }", "`A[0]` and `A[n]` may overlap"),
     (FOUR, "A: f32[9, 9]", "for i in 0 .. 4 { A[0, i + 3] = A[0, i] }", "`A[0, 0]` and `A[0, 3]` may overlap"),
-    (FOUR, "A: f32[9, n]", "for i in 0 .. 4 { A[1, i] = A[0, i] }", "`A[0, 0]` and `A[1, 0]` may overlap"),
     (FOUR, "A: f32[9, 3]", "for i in 0 .. 4 { A[1, i] = A[0, i] }", "`A[0, 0]` and `A[1, 0]` may overlap"),
-    (COPY, "A: f32[9, 9]", "for i in 0 .. n { A[1, i] = A[0, i] }", "`A[0, 0]` and `A[1, 0]` may overlap"),
+    (COPY, "A: f32[9, 9]", "for i in 0 .. n { A[1, i] = A[m, i] }", "`A[m, 0]` and `A[1, 0]` may overlap"),
     (ROWS, "A: f32[9, 9]", "for i in 0 .. 4 { for j in 0 .. 4 { A[i, j] = A[i + 1, j] } }", "may overlap"),
     (LANE, R, "for i in 0 .. 4 { R[0, i] += R[1, i] * R[0, 3] }", "`R[0]` and `R[0]` may overlap"),
     (FMA, R, "for i in 0 .. 4 { R[n, i] += R[m, i] * R[3, i] }", "may overlap, of which one is written"),
@@ -386,6 +385,17 @@ def test_operands_in_another_memory_do_not_match(definition: str, arrays: str, b
     with pytest.raises(MismatchError) as error:
         match(definition, parse_nest(arrays, body))
     assert reason in error.value.reason and error.value.memory
+
+
+@pytest.mark.parametrize(
+    ("definition", "arrays", "condition"), [(FOUR, "A: f32[9, n]", "n > 3"), (COPY, "A: f32[9, 9]", "n < 10")]
+)
+def test_rows_of_one_array_are_apart_unless_they_run_into_each_other(
+    definition: str, arrays: str, condition: str
+) -> None:
+    count = 4 if definition == FOUR else "n"
+    found = match(definition, parse_nest(arrays, f"for i in 0 .. {count} {{ A[1, i] = A[0, i] }}"))
+    assert condition in [print_expr(x) for x in found.conditions]
 
 
 def test_conditions_are_told_in_the_words_of_the_nest() -> None:
