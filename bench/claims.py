@@ -4,6 +4,7 @@
     python bench/claims.py spine --quick    # a sample, under a minute
     python bench/claims.py astgen           # the race of code generators on isl's own inputs (minutes)
     python bench/claims.py raising          # recall over the corpus, near misses, cost, and speed beside OpenBLAS
+    python bench/claims.py library          # PolyBench, the DSP files, and dense algebra beside OpenBLAS
     python bench/claims.py spine --stored   # measures no kernels, takes the results that are there
 """
 
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 import claims_astgen
+import claims_library
 import claims_raising
 import claims_schedule
 import claims_spine
@@ -24,6 +26,7 @@ ISSUES: Mapping[str, Examine] = {
     "astgen": claims_astgen.examine,
     "schedule": claims_schedule.examine,
     "raising": claims_raising.examine,
+    "library": claims_library.examine,
 }
 """Each issue's claims by its name; a new one is a module with an `examine` and a line here."""
 

@@ -23,6 +23,7 @@ from polybench import POLYBENCH
 from raising_corpus import Record, format_missed, run_corpus, run_misses
 from raising_race import CHAINS, count_products, least_products
 from record import Result, geometric_mean, ratios
+from suite import Suite
 
 from planish.run.toolchain import find_compilers
 
@@ -145,15 +146,23 @@ def judge_chain(result: Result, share: int) -> Iterator[Claim | Note]:
 
 def examine_polybench(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     """All 30 kernels over the best of gcc, clang and Polly; the race is that of `python bench/polybench.py`."""
-    campaign = Campaign(POLYBENCH, "LARGE", Rules(find_compilers()))
-    results = campaign.results() if quick else campaign.run(redo="nothing" if stored else "stale")
-    if quick:
-        yield Note(f"PolyBench: the stored race, {len(results)} of {len(POLYBENCH.files())} kernels")
-    stale = [x.file for x in results if x.state != compiler_state()]
-    if stale:
-        yield Note(f"measured with another state of planish: {', '.join(stale)}")
+    results, notes = race_suite(POLYBENCH, quick, stored)
+    yield from notes
     if results:
         yield at_least("raising.polybench_over_best", geometric_mean(over_best(results)), 2.5)
+
+
+def race_suite(suite: Suite, quick: bool, stored: bool) -> tuple[list[Result], list[Note]]:
+    """The race of a suite at LARGE sizes, or what is stored of it, and what has to be known of that."""
+    campaign = Campaign(suite, "LARGE", Rules(find_compilers()))
+    results = campaign.results() if quick else campaign.run(redo="nothing" if stored else "stale")
+    notes = []
+    if quick:
+        notes.append(Note(f"{suite.name}: the stored race, {len(results)} of {len(suite.files())} files"))
+    stale = [x.file for x in results if x.state != compiler_state()]
+    if stale:
+        notes.append(Note(f"measured with another state of planish: {', '.join(stale)}"))
+    return results, notes
 
 
 def over_best(results: Sequence[Result]) -> list[float]:

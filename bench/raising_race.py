@@ -66,16 +66,17 @@ class Program:
     rival_flags: tuple[str, ...] = ()
 
 
-def programs(share: int, library: Path) -> list[Program]:
-    """The programs of Figure 9 at a share of their LARGE sizes, each beside the one that calls a library."""
+def programs(share: int, library: Path, folder: Path = PROGRAMS, with_blas: Path = WITH_BLAS) -> list[Program]:
+    """The programs of a folder (those of Figure 9) at a share of their sizes, each beside the one that calls a
+    library."""
     out = []
     linked = ("-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}")
-    for path in sorted(PROGRAMS.glob("*.c")):
+    for path in sorted(folder.glob("*.c")):
         text = path.read_text()
         sizes = shrink({name: int(value) for name, value in _DEFINE.findall(text)}, share)
         arguments = {name.lower(): value for name, value in sizes.items()}
         defines = tuple(f"{name}={value}" for name, value in sizes.items())
-        rival = f"#define PROGRAM_{path.stem} 1\n{WITH_BLAS.read_text()}"
+        rival = f"#define PROGRAM_{path.stem} 1\n{with_blas.read_text()}"
         out.append(Program(path.stem, path, text, arguments, defines, rival, linked))
     return out
 

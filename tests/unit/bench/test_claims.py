@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import claims
+import claims_library
 import claims_spine
 import pytest
 from claim import Claim, Note, at_least, below
@@ -96,3 +97,19 @@ def test_counts(tmp_path: Path) -> None:
 def test_the_sample_is_part_of_the_suites() -> None:
     for suite, name in claims_spine.SAMPLE:
         assert suite.files([name])
+
+
+def test_what_the_library_has_no_race_for_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    stencil = replace(RESULT, file="adi")
+    monkeypatch.setattr(claims_library, "race_suite", lambda suite, quick, stored: ([stencil], [Note("one")]))
+    found = list(claims_library.examine(quick=True, stored=True))
+    by_name = {x.name: x for x in found if isinstance(x, Claim)}
+    assert by_name["library.stencils_over_best"].value == by_name["library.polybench_least"].value == 1.2 / 1.5
+    assert not by_name["library.fft_over_fftw"].ok and by_name["library.fft_over_fftw"].value == 0
+    assert "library.nussinov_over_best" not in by_name and "library.cholesky_over_openblas" not in by_name
+
+
+def test_every_dense_program_has_a_rival() -> None:
+    text = claims_library.WITH_BLAS.read_text()
+    for path in claims_library.DENSE.glob("*.c"):
+        assert f"defined PROGRAM_{path.stem}\n" in text and f"void {path.stem}(" in path.read_text()

@@ -1,0 +1,84 @@
+"""The figures of the issue "library": kernels of every family beside the best that there is.
+
+    for item in examine(quick=True, stored=False): print(item)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import raising_race
+from blas_anchors import Anchor
+from claim import Claim, Note, at_least
+from claims_raising import over_best, race_suite
+from dsp import DSP
+from polybench import POLYBENCH
+from record import Result, geometric_mean, ratios
+
+HERE = Path(__file__).resolve().parent
+DENSE, WITH_BLAS = HERE / "dense", HERE / "dense_blas.c"
+SAMPLE, SAMPLE_SHARE = ("trsm",), 4
+"""The quick run takes one program at a quarter of its sizes."""
+STENCILS = ("heat-3d", "jacobi-1d", "jacobi-2d", "fdtd-2d", "seidel-2d", "adi")
+PROGRAMMING = ("floyd-warshall", "nussinov")
+MISSING: Mapping[str, float] = {
+    "conv2d_over_onednn": 1.0, "resnet_over_onednn": 1.0, "fft_over_fftw": 0.9, "fft_over_pocketfft": 1.5,
+    "streams_of_bandwidth": 0.95, "two_cores": 1.8,
+}  # fmt: skip
+"""What is promised and has no race yet, with its bar."""
+
+
+def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
+    """All claims; `quick` takes a sample and says so in notes."""
+    if stored:
+        yield Note("dense algebra is not stored: measure it without --stored")
+    else:
+        yield from examine_dense(quick)
+    yield from examine_polybench(quick, stored)
+    yield from examine_dsp(quick, stored)
+    for name, bar in MISSING.items():
+        yield Note(f"{name}: not measured, there is nothing to race yet")
+        yield at_least(f"library.{name}", 0.0, bar)
+
+
+def examine_dense(quick: bool) -> Iterator[Claim | Note]:
+    """Plain C that is one call of a BLAS or LAPACK, against OpenBLAS."""
+    library = raising_race.find_library()
+    if not isinstance(library, Anchor):
+        yield Note(f"skipped dense algebra: {library}")
+        return
+    share = SAMPLE_SHARE if quick else 1
+    wanted = raising_race.programs(share, library.path, DENSE, WITH_BLAS)
+    wanted += [x for x in raising_race.programs(share, library.path) if x.name in ("gemm", "atax", "mvt")]
+    wanted = [x for x in wanted if not quick or x.name in SAMPLE]
+    folder = raising_race.folder_of("dense", share)
+    for result in raising_race.run(wanted, folder, raising_race.make_rules(quick)):
+        yield Note(f"{result.file}, over {library.name} {library.version}: {raising_race.summarise(result, 'blas')}")
+        yield at_least(f"library.{result.file}_over_openblas", next(iter(ratios([result], "blas")), 0.0), 0.9)
+
+
+def examine_polybench(quick: bool, stored: bool) -> Iterator[Claim | Note]:
+    """The 30 kernels over the best of gcc, clang and Polly, and two families among them."""
+    results, notes = race_suite(POLYBENCH, quick, stored)
+    yield from notes
+    if results:
+        yield at_least("library.polybench_over_best", geometric_mean(over_best(results)), 4.0)
+        yield at_least("library.polybench_least", min(over_best(results), default=0.0), 0.97)
+        yield at_least("library.stencils_over_best", geometric_mean(over_best(_named(results, STENCILS))), 2.0)
+        for result in _named(results, PROGRAMMING):
+            yield at_least(f"library.{result.file}_over_best", min(over_best([result]), default=0.0), 4.0)
+
+
+def examine_dsp(quick: bool, stored: bool) -> Iterator[Claim | Note]:
+    """The DSP examples over the best compiler."""
+    results, notes = race_suite(DSP, quick, stored)
+    yield from notes
+    if results:
+        found = ratios(results, "compiler")
+        yield at_least("library.dsp_over_compilers", geometric_mean(found), 2.0)
+        yield at_least("library.dsp_least", min(found, default=0.0), 0.97)
+
+
+def _named(results: Sequence[Result], names: Sequence[str]) -> list[Result]:
+    return [x for x in results if x.file.removesuffix(".c") in names]
