@@ -52,18 +52,23 @@ void cholesky(int n, double *A) {
  * its diagonal would be pivoted, which the comparison of results would tell. */
 void lu(int n, double *A) {
   static int *pivots = NULL;
+  static double *scales = NULL;
   static int there = 0;
   int info;
   if (n > there) {
     free(pivots);
+    free(scales);
     pivots = malloc(sizeof *pivots * (size_t)n);
+    scales = malloc(sizeof *scales * (size_t)n);
     there = n;
-    if (!pivots) abort();
+    if (!pivots || !scales) abort();
   }
   scipy_dgetrf_(&n, &n, A, &n, pivots, &info);
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < i; j++) A[(long)i * n + j] /= A[(long)j * n + j];
-  for (int i = 0; i < n; i++)
-    for (int j = i + 1; j < n; j++) A[(long)i * n + j] *= A[(long)i * n + i];
+  for (int i = 0; i < n; i++) scales[i] = 1 / A[(long)i * n + i];
+  for (int i = 0; i < n; i++) {
+    double *row = A + (long)i * n, diagonal = row[i];
+    for (int j = 0; j < i; j++) row[j] *= scales[j];
+    for (int j = i + 1; j < n; j++) row[j] *= diagonal;
+  }
 }
 #endif

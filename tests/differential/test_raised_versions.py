@@ -220,7 +220,7 @@ def agree(mine: Matrix, wanted: Matrix, depth: int) -> None:
     assert np.abs(mine - wanted).max(initial=0.0) <= 1e-14 * (depth + 4)
 
 
-FACTORS = """\
+CHOLESKY = """\
 #include <math.h>
 void cholesky(int n, double A[n][n])
 {
@@ -235,6 +235,8 @@ void cholesky(int n, double A[n][n])
         A[i][i] = sqrt(A[i][i]);
     }
 }
+"""
+LU = """\
 void lu(int n, double A[n][n])
 {
     for (int k = 0; k < n; k++)
@@ -244,6 +246,8 @@ void lu(int n, double A[n][n])
                 A[i][j] -= A[i][k] * A[k][j];
         }
 }
+"""
+SOLVE = """\
 void solve(int m, int n, double A[m][m], double B[m][n])
 {
     for (int i = m - 1; i >= 0; i--)
@@ -252,6 +256,49 @@ void solve(int m, int n, double A[m][m], double B[m][n])
                 B[i][j] -= A[i][k] * B[k][j];
             B[i][j] /= A[i][i];
         }
+}
+"""
+TURNED = """\
+void turned(int m, int n, double A[n][n], double B[m][n])
+{
+    for (int i = 0; i < m; i++)
+        for (int j = n - 1; j >= 0; j--) {
+            B[i][j] *= A[j][j];
+            for (int k = 0; k < j; k++)
+                B[i][j] += B[i][k] * A[k][j];
+        }
+}
+"""
+ONE_ARRAY = """\
+void inside(int n, int l, double C[n][n + l])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < l; k++)
+                C[i][j] += C[i][n + k] * C[j][n + k];
+}
+void strict(int n, int l, double C[n][n + l], double D[n][n])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < l; k++)
+                D[i][j] += C[i][n + k] * C[j][n + k];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            for (int k = 0; k < l; k++)
+                C[i][j] += C[i][n - 1 + k] * C[j][n - 1 + k];
+}
+void planes(int na, int nb, int nc, int nd, double C[na][nb], double A[na][nc][nd], double B[nc][nd][nb])
+{
+    for (int i = 0; i < nc; i++)
+        for (int j = 0; j < nd; j++)
+            for (int p = 0; p < nd; p++)
+                A[0][i][j] += A[1][i][p] * A[2][p][j];
+    for (int a = 0; a < na; a++)
+        for (int b = 0; b < nb; b++)
+            for (int c = 0; c < nc; c++)
+                for (int d = 0; d < nd; d++)
+                    C[a][b] += A[a][c][d] * B[c][d][b];
 }
 """
 CONV = """\
@@ -325,23 +372,76 @@ def test_a_contraction(drop_in: Callable[[str], DropIn], na: int, nb: int, nc: i
     agree(x["C"], wanted, nc * nd)
 
 
-@pytest.mark.parametrize(("n", "m"), [(0, 3), (1, 1), (5, 9), (63, 4), (64, 64), (65, 1), (200, 33), (331, 270)])
-def test_factors(drop_in: Callable[[str], DropIn], n: int, m: int) -> None:
-    made = drop_in(FACTORS)
-    assert made.kinds.count("raise-factor") == 3 and "raise-gemm" in made.kinds
-    x = fill(n + m, A=(n, n), S=(n, n), T=(n, n), B=(n, m))
-    old = {y: x[y] + (n + 1.0) * np.eye(n) for y in "AST"}
-    old["S"] += old["S"].T
-    for y in "AST":
-        x[y][:] = old[y]
-    call(made, "cholesky", (n, x["S"]))
-    agree(np.tril(x["S"]), np.linalg.cholesky(old["S"]), n)
-    assert (np.triu(x["S"], 1) == np.triu(old["S"], 1)).all()
+FACTOR_SIZES = [(0, 3), (1, 1), (5, 9), (63, 4), (64, 64), (65, 1), (200, 33), (331, 270)]
+
+
+def dominant(n: int, seed: int) -> dict[str, Matrix]:
+    """A matrix that is large on its diagonal."""
+    x = fill(seed, A=(n, n))
+    x["A"] += (n + 1.0) * np.eye(n)
+    return x
+
+
+def check_blocks(made: DropIn) -> None:
+    """That the version is by blocks, and that products are the library's."""
+    assert made.kinds.count("raise-factor") == 1 and "raise-gemm" in made.kinds and "raise-loops" not in made.kinds
+
+
+@pytest.mark.parametrize("n", [x for x, _ in FACTOR_SIZES])
+def test_factorisations(drop_in: Callable[[str], DropIn], n: int) -> None:
+    made = drop_in(LU)
+    check_blocks(made)
+    x = dominant(n, 1)
+    old = x["A"].copy()
     call(made, "lu", (n, x["A"]))
-    agree((np.tril(x["A"], -1) + np.eye(n)) @ np.triu(x["A"]), old["A"], n)
-    wanted = np.linalg.solve(np.triu(x["T"]), x["B"])
-    call(made, "solve", (n, m, x["T"], x["B"]))
+    agree((np.tril(x["A"], -1) + np.eye(n)) @ np.triu(x["A"]), old, n)
+    made = drop_in(CHOLESKY)
+    check_blocks(made)
+    x = dominant(n, 2)
+    x["A"] += x["A"].T.copy()
+    old = x["A"].copy()
+    call(made, "cholesky", (n, x["A"]))
+    agree(np.tril(x["A"]), np.linalg.cholesky(old), n)
+    assert (np.triu(x["A"], 1) == np.triu(old, 1)).all()
+
+
+@pytest.mark.parametrize(("n", "m"), FACTOR_SIZES)
+def test_triangular_matrices(drop_in: Callable[[str], DropIn], n: int, m: int) -> None:
+    made = drop_in(SOLVE)
+    check_blocks(made)
+    a, x = dominant(n, 3)["A"], fill(4, B=(n, m), T=(m, n))
+    wanted = np.linalg.solve(np.triu(a), x["B"])
+    call(made, "solve", (n, m, a, x["B"]))
     agree(x["B"], wanted, n)
+    made = drop_in(TURNED)
+    check_blocks(made)
+    wanted = x["T"] @ np.triu(a)
+    call(made, "turned", (m, n, a, x["T"]))
+    agree(x["T"] / (n + 1), wanted / (n + 1), n)
+
+
+@pytest.mark.parametrize(("n", "k"), [(0, 3), (1, 1), (9, 5), (97, 40), (130, 77)])
+def test_operands_in_one_array(drop_in: Callable[[str], DropIn], n: int, k: int) -> None:
+    made = drop_in(ONE_ARRAY)
+    assert "planish_dgemm_nt_add(" in made.text and "raise-loops" in made.kinds
+    x = fill(n + k, C=(n, n + k), S=(n, n + k), D=(n, n), A=(3, k, k), B=(k, k, n), O=(3, n))
+    right = x["C"][:, n:]
+    wanted = x["C"][:, :n] + right @ right.T
+    call(made, "inside", (n, k, x["C"]))
+    agree(x["C"][:, :n], wanted, k)
+    wanted, product = x["S"].copy(), x["D"] + x["S"][:, n:] @ x["S"][:, n:].T
+    for i in range(n):
+        for j in range(i):
+            wanted[i, j] += wanted[i, n - 1 : n - 1 + k] @ wanted[j, n - 1 : n - 1 + k]
+    call(made, "strict", (n, k, x["S"], x["D"]))
+    agree(x["S"] / (k + 1), wanted / (k + 1), k)
+    agree(x["D"], product, k)
+    first = x["A"].copy()
+    first[0] += first[1] @ first[2]
+    wanted = x["O"] + np.einsum("acd,cdb->ab", first, x["B"])
+    call(made, "planes", (3, n, k, k, x["O"], x["A"], x["B"]))
+    agree(x["A"], first, k)
+    agree(x["O"] / (k * k + 1), wanted / (k * k + 1), k)
 
 
 @pytest.mark.parametrize(("n", "k"), [(0, 3), (1, 0), (1, 1), (7, 5), (95, 20), (96, 3), (97, 40), (301, 460)])
@@ -385,6 +485,28 @@ def test_a_chain_whose_order_the_sizes_decide(drop_in: Callable[[str], DropIn], 
     wanted = x["A"] @ x["B"] @ x["C"]
     call(made, "chain", (a, b, c, d, *(x[name] for name in "ABCD")))
     agree(x["D"] / (b + 1), wanted / (b + 1), c)
+
+
+def test_a_first_call_that_needs_no_memory(tmp_path: Path) -> None:
+    made = make(Source("nest.c", SWITCH), tmp_path, tmp_path)
+    x = fill(1, A=(1, 2), B=(2, 0), C=(0, 3), D=(1, 3))
+    call(made, "chain", (1, 2, 0, 3, *(x[name] for name in "ABCD")))
+    assert (x["D"] == 0).all()
+
+
+def test_no_memory_runs_the_original(tmp_path: Path) -> None:
+    made = make(Source("nest.c", SWITCH), tmp_path, tmp_path)
+    head = "static inline void *planish_borrow(size_t bytes)\n{\n"
+    assert head in made.text
+    text = made.text.replace(head, f"{head}  (void)bytes; return NULL;\n")
+    (tmp_path / "poor.c").write_text(text)
+    flags = [*NATIVE.flags_for(choose_compiler("gcc").kind), "-std=c11", "-O2", "-w", "-fopenmp-simd"]
+    subprocess.run(["gcc", *flags, "-shared", "-fPIC", "poor.c", "-o", "poor.so"], cwd=tmp_path, check=True)
+    poor = DropIn(text, ctypes.CDLL(str(tmp_path / "poor.so")), made.kinds)
+    x = fill(2, A=(9, 8), B=(8, 7), C=(7, 6), D=(9, 6))
+    poor.library.chain(9, 8, 7, 6, *(ctypes.c_void_p(x[name].ctypes.data) for name in "ABCD"))
+    agree(x["D"], x["A"] @ x["B"] @ x["C"], 100)
+    assert poor.fallbacks == 1
 
 
 def test_arrays_that_overlap_run_the_original(drop_in: Callable[[str], DropIn]) -> None:

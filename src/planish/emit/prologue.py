@@ -51,6 +51,7 @@ static inline void *planish_borrow(size_t bytes)
 {
   const size_t page = (size_t)1 << 21;
   int slot = -1;
+  bytes += bytes == 0; /* No memory at all is not what is asked for. */
   for (int i = 0; i < 32; i++) {
     if (!planish_kept[i].lent && (planish_kept[i].bytes >= bytes || slot < 0 || planish_kept[slot].bytes < bytes)) {
       slot = i;

@@ -15,15 +15,14 @@ from itertools import combinations
 
 import islpy as isl
 
-from planish.emit.c import emit_callees, emit_function
+from planish.emit.c import emit_callees, emit_function, is_fallible
 from planish.emit.calls import headers_of
 from planish.emit.dropin import Patch, alias_guard, emit_guard, guarded_call
 from planish.emit.expression import c_type, refuse_bf16
 from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.unit import Region, Update
 from planish.ir.expr import Binary, Expr, index
-from planish.ir.nest import Alloc, Array, Kernel
-from planish.ir.traverse import walk
+from planish.ir.nest import Array, Kernel
 from planish.isa.instruction import Catalogue
 from planish.poly.expression import TRUE, normalise, set_condition
 from planish.poly.extents import byte_extent, negative_sizes
@@ -64,9 +63,8 @@ def replace_region(
         catalogue=catalogue,
     )  # fmt: skip
     called = tuple(emit_callees((kernel,), catalogue, threads))
-    heap = any(isinstance(s, Alloc) and s.array.memory == "dram" for s in walk(kernel.body))
     return call_instead(
-        region, scop, name, text, source_text, heap, headers_of(kernel, catalogue), called,
+        region, scop, name, text, source_text, is_fallible(kernel), headers_of(kernel, catalogue), called,
         assumptions=kernel.assumptions,
     )  # fmt: skip
 

@@ -1,5 +1,5 @@
-"""Triangular solves and factorisations by blocks: what lies beside the diagonal are products of matrices, and only
-small blocks on the diagonal are left as they were defined.
+"""Triangular solves and products, and factorisations, by blocks: what lies beside the diagonal are products of
+matrices, and only small blocks on the diagonal are left as they were defined.
 
 Before: solve(L, B), of n rows
 After:  for b in 0 .. n by w { solve(L[b, b], B[b]);  B[b + w ..] -= L[b + w .., b] * B[b] }
@@ -38,7 +38,7 @@ Range = tuple[Expr, Expr]
 
 
 def is_factor(step: Apply, arrays: Mapping[str, Array]) -> bool:
-    """Whether an operation is a solve or a factorisation that there are blocks for."""
+    """Whether an operation is one that there are blocks for."""
     operation = step.operation
     types = {arrays[x.array].type for x in step.operands.values()}
     return _known().get(operation.name) == operation and types in ({F32}, {F64})
@@ -48,7 +48,7 @@ def is_factor(step: Apply, arrays: Mapping[str, Array]) -> bool:
 def _known() -> dict[str, Operation]:
     """The operations that there are blocks for, by their names."""
     named = {x.operation.name: x.operation for x in load_tactics()}
-    return {x: y for x, y in named.items() if x in ("cholesky", "lu", "lu_steps") or x.startswith("trsm_")}
+    return {x: y for x, y in named.items() if x in ("cholesky", "lu", "lu_steps") or x.startswith(("trsm_", "trmm_"))}
 
 
 def cut_factor(step: Apply, arrays: Mapping[str, Array], width: int, taken: set[str]) -> tuple[Step, ...]:
@@ -63,7 +63,7 @@ def cut_factor(step: Apply, arrays: Mapping[str, Array], width: int, taken: set[
         case "lu" | "lu_steps":
             return (cut.lu(),)
         case _:
-            return (cut.solve(),)
+            return (cut.triangular(),)
 
 
 class _Cut:
@@ -99,28 +99,31 @@ class _Cut:
             self.product(_part(a, after, after), below, right),
         )  # fmt: skip
 
-    def solve(self) -> Repeat:
-        """Rows of the solution, a block after the other, and what they take off the others: of T X = B, where T is the
-        triangle or, where it stands to the right, its transpose. What a triangle is called says how it is used, not how
-        it lies."""
-        _, side, uplo, trans, _ = self.step.operation.name.split("_")
+    def triangular(self) -> Repeat:
+        """Rows of the solution of T X = B, a block after the other, and what they take off the others, where T is the
+        triangle or, where it stands to the right, its transpose; or rows of T B, where what they were is added to the
+        others first. What a triangle is called says how it is used, not how it lies."""
+        family, side, uplo, trans, _ = self.step.operation.name.split("_")
         a, b = self.step.operands["A"], self.step.operands["B"]
-        left, size = side == "left", "m" if side == "left" else "n"
+        solves, left, size = family == "trsm", side == "left", "m" if side == "left" else "n"
         rows = self.step.sizes[size]
         t = a if (trans == "plain") == left else _transposed(a)
         x = b if left else _transposed(b)
         var, here, rest = self.block(rows)
-        if (uplo == "lower") != left:
+        if ((uplo == "lower") == left) != solves:
             # The last row comes first.
             here = (sub(sub(rows, index(var)), here[1]), here[1])
+        if (uplo == "lower") == left:
+            end = add(*here)
+            rest = (end, sub(rows, end))
+        else:
             rest = (index(0), here[0])
         columns = (index(0), self.step.sizes["n" if left else "m"])
-        solved = _part(x, here, columns)
-        own = {"A": _part(a, here, here), "B": solved if left else _transposed(solved)}
-        return self.repeated(
-            var, rows, self.whole(own, {**self.step.sizes, size: here[1]}),
-            self.product(_part(x, rest, columns), _part(t, rest, here), solved),
-        )  # fmt: skip
+        part = _part(x, here, columns)
+        own = {"A": _part(a, here, here), "B": part if left else _transposed(part)}
+        small = self.whole(own, {**self.step.sizes, size: here[1]})
+        product = self.product(_part(x, rest, columns), _part(t, rest, here), part, -1.0 if solves else 1.0)
+        return self.repeated(var, rows, *((small, product) if solves else (product, small)))
 
     def block(self, extent: Expr) -> tuple[str, Range, Range]:
         """A variable for where a block begins, the rows of the block, and those after it."""
@@ -143,12 +146,12 @@ class _Cut:
         operands, sizes = {"A": triangle, "B": sides}, {"m": rows, "n": columns}
         return Apply(_known()[name], operands, sizes, {}, (), self.step.statements, self.step.span)
 
-    def product(self, target: View, first: View, second: View) -> Apply:
-        """A product taken off the target."""
+    def product(self, target: View, first: View, second: View, factor: float = -1.0) -> Apply:
+        """A product taken off the target, or added to it."""
         extents = {"a": target.shape[0], "b": target.shape[1], "c": first.shape[1]}
-        one, minus = Const(1.0, self.type), Const(-1.0, self.type)
+        alpha, one = Const(factor, self.type), Const(1.0, self.type)
         factors = Term(first, "ac"), Term(second, "cb")
-        return write_product(Product(Term(target, "ab"), factors, extents, "c", minus, one, False), self.origin)
+        return write_product(Product(Term(target, "ab"), factors, extents, "c", alpha, one, False), self.origin)
 
     def triangle(self, target: View, factor: View) -> Apply:
         """The lower triangle of a matrix times itself transposed, taken off the target."""

@@ -41,7 +41,7 @@ from planish.poly.affine import NotAffineError
 from planish.poly.matching import MismatchError
 from planish.raising.algebra.writing import write_product
 from planish.raising.expansion import inline
-from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, walk_steps
+from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, bound_names, walk_steps
 from planish.schedule.accesses import redirect
 from planish.schedule.automatic.plan import plan, prepare
 from planish.schedule.given import match_instruction
@@ -139,12 +139,13 @@ class _Lowering:
     def expect_product(self) -> None:
         """That an operation is a product of matrices, before anything is made for it."""
         arrays = {**self.arrays, **{x.name: x for x in _case_locals(self.raised.steps)}}
+        taken = {*arrays, *self.raised.kernel.sizes, *bound_names(self.raised.steps)}
         for step in walk_steps(self.raised.steps):
             if isinstance(step, Apply):
-                if find_triangle(step, arrays) is not None or is_factor(step, arrays):
+                if find_triangle(step, arrays, {*taken}) is not None or is_factor(step, arrays):
                     return
                 try:
-                    find_matrices(step, arrays, set())
+                    find_matrices(step, arrays, taken)
                 except NoMatricesError as error:
                     self.reason = f"`{step.operation.name}`: {error}"
                 else:
@@ -175,7 +176,7 @@ class _Lowering:
                         finish()
                         out.extend(self.factor(step, place))
                         continue
-                    triangle = find_triangle(step, self.arrays, self.taken(place))
+                    triangle = self.triangle(step, place)
                     call = None if triangle else self.product(step, place)
                     if triangle is not None:
                         wait(triangle.first)
@@ -203,13 +204,28 @@ class _Lowering:
         scalars = {x.name for x in self.raised.kernel.scalars}
         return {*self.arrays, *place.sizes, *scalars, *(x.name for x in self.heap)}
 
+    def triangle(self, step: Apply, place: _Place) -> Triangle | None:
+        """The triangle that an operation computes, of which what is asked of the whole has been proven or asked: it
+        holds of its parts, whose sizes differ from one iteration to the next."""
+        triangle = find_triangle(step, self.arrays, self.taken(place))
+        try:
+            for product in triangle.products if triangle is not None else ():
+                self.call(find_matrices(write_product(product), self.arrays, self.taken(place)), place)
+        except NoMatricesError as error:
+            self.refuse(step, error)
+            return None
+        return triangle
+
+    def refuse(self, step: Apply, error: NoMatricesError) -> None:
+        """Tell why an operation stays loops."""
+        self.reason = f"`{step.operation.name}`: {error}"
+        message = f"`{step.operation.name}` is run as loops: {error}"
+        self.remarks.append(Remark("raise-loops", "note", message, step.span))
+
     def blocks(self, triangle: Triangle, place: _Place) -> list[Stmt]:
         """The statements that compute a triangle by blocks."""
         width = choose_width(self.target, triangle.type)
         name, var = self.fresh("diagonal", place), self.fresh("first", place)
-        for product in triangle.products:
-            # What is asked of the whole holds of its parts, whose sizes differ from one iteration to the next.
-            self.call(find_matrices(write_product(product), self.arrays, self.taken(place)), place)
         cut = split(triangle, var, name, width)
         self.heap.append(cut.block)
         self.arrays[name] = cut.block
@@ -219,7 +235,7 @@ class _Lowering:
         return self.steps(cut.steps, place)
 
     def factor(self, step: Apply, place: _Place) -> list[Stmt]:
-        """The statements that solve or factorise by blocks."""
+        """The statements that solve, multiply by a triangle or factorise by blocks."""
         cut = cut_factor(step, self.arrays, _DEPTH, self.taken(place))
         if any(isinstance(x, Repeat) for x in cut):
             message = f"`{step.operation.name}` is computed by blocks of {_DEPTH} on the diagonal"
@@ -277,18 +293,14 @@ class _Lowering:
     def product(self, step: Apply, place: _Place) -> tuple[list[Stmt], Stmt] | None:
         """The loops that set what a product begins with, and those that the library's kernel does; None where the
         operation is another one, or the kernel does not do it."""
-        name = step.operation.name
         try:
             matrices = find_matrices(step, self.arrays, self.taken(place))
-            target, *others = matrices.names
-            if any(x != target and self.base(x) == self.base(target) for x in others):
-                raise NoMatricesError("an operand is in the array that is written")
             call = self.call(matrices, place)
         except NoMatricesError as error:
-            self.reason = f"`{name}`: {error}"
-            self.remarks.append(Remark("raise-loops", "note", f"`{name}` is run as loops: {error}", step.span))
+            self.refuse(step, error)
             return None
-        message = f"`{name}` is a product of matrices ({matrices.op}), done by `{call.facts.instruction}`"
+        name, kernel = step.operation.name, call.facts.instruction
+        message = f"`{name}` is a product of matrices ({matrices.op}), done by `{kernel}`"
         self.remarks.append(Remark("raise-gemm", "done", message, step.span))
         return begin(matrices), _within(matrices, call)
 
@@ -298,6 +310,11 @@ class _Lowering:
             vectors = choose_vectors(self.target, matrices.type)
         except PlanishError as error:
             raise NoMatricesError(error.diagnostic.message) from error
+        target, *others = matrices.names
+        shared = any(self.base(x) == self.base(target) for x in others)
+        # Parts of one array are told apart by their subscripts: not in a batch, nor where its memory has two shapes.
+        if shared and (matrices.batch or target not in others or target in {*self.bases, *self.bases.values()}):
+            raise NoMatricesError("an operand is in the array that is written")
         loop = loops_of(matrices)
         sizes = (*place.sizes, *matrices.batch)
         arrays = tuple(self.arrays[x] for x in dict.fromkeys(matrices.names))
@@ -313,7 +330,11 @@ class _Lowering:
             raise NoMatricesError(f"the library's kernel does not do it: {error.reason}") from error
         unproven = [x for x in found.conditions if not holds(kernel, labelled, x)]
         # Loops that have no iteration ask for nothing.
-        self.ask([reduce(partial(Binary, "or"), (*place.idle, x)) for x in unproven])
+        asked = [reduce(partial(Binary, "or"), (*place.idle, x)) for x in unproven]
+        inside = next((x for x in asked if not self.may_ask(x)), None)
+        if inside is not None:
+            raise NoMatricesError(f"what has to be asked of it depends on the iteration: {print_expr(inside)}")
+        self.ask(asked)
         self.made |= {x.name: x for x in made}
         return replace(loop, facts=replace(loop.facts, instruction=chosen.name))
 

@@ -9,7 +9,7 @@ matrices, those on it are computed whole in a block of memory of their own, of w
 >>> arrays = {x: Array(x, F64, (index(200), index(9))) for x in "AC"}
 >>> views = {x: View(x, (index(0),) * 2, ((1, 0), (0, 1)), (index(200), index(9))) for x in "AC"}
 >>> step = Apply(syrk, views, {"n": index(200), "l": index(9)})
->>> triangle = find_triangle(step, arrays)
+>>> triangle = find_triangle(step, arrays, set())
 >>> triangle.lower, triangle.offset, len(triangle.products)
 (True, 0, 1)
 >>> [type(x).__name__ for x in split(triangle, "b", "T", 64).steps[0].steps]
@@ -26,7 +26,7 @@ from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, constant, extremum, same, sub
 from planish.ir.simplify import simplify
 from planish.ir.types import BOOL, F32, F64, Type
-from planish.library.products import NoMatricesError, find_matrices
+from planish.library.products import NoMatricesError, find_matrices, loops_of
 from planish.poly.boxes import reads_apart
 from planish.raising.algebra.kinds import arranged
 from planish.raising.algebra.product import Product, Term, stepped
@@ -62,7 +62,7 @@ class Split:
     block: Array
 
 
-def find_triangle(step: Apply, arrays: Mapping[str, Array], taken: set[str] | None = None) -> Triangle | None:
+def find_triangle(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Triangle | None:
     """The triangle that an operation computes; None where it is another one."""
     definition = step.operation.definition
     type = arrays[step.operands[step.operation.output].array].type
@@ -87,23 +87,16 @@ def find_triangle(step: Apply, arrays: Mapping[str, Array], taken: set[str] | No
             return None
         product = arranged(found)
         try:
-            matrices = find_matrices(write_product(product), arrays, set())
+            matrices = find_matrices(write_product(product), arrays, taken)
         except NoMatricesError:
             return None
         target, *others = matrices.names
-        if matrices.batch or (target in others and not _reads_apart(step, arrays, target)):
+        if matrices.batch or (target in others and reads_apart(loops_of(matrices), arrays[target]) is None):
             return None
         products.append(product)
-    begin = inline(_with_body(step, _nest(outer, inner, *first)), arrays, taken or set()).body if first else ()
+    begin = inline(_with_body(step, _nest(outer, inner, *first)), arrays, taken).body if first else ()
     lower, offset = bounds
     return Triangle(step, type, lower, offset, products[0].extents[ROW], tuple(products), begin)
-
-
-def _reads_apart(step: Apply, arrays: Mapping[str, Array], target: str) -> bool:
-    """Whether an operation reads only such elements of its output's array as it does not write, as long as subscripts
-    are less than extents."""
-    (loop,) = inline(step, arrays, set()).body
-    return reads_apart(loop, arrays[target]) is not None
 
 
 def _bounds(outer: For, inner: For) -> tuple[bool, int] | None:

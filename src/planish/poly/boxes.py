@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from planish.ir.expr import Compare, Const, Expr, index
-from planish.ir.nest import Array, Assign, For, Reduce, Stmt
-from planish.ir.polynomial import constant, linear_in, place, sub
+from planish.ir.nest import Alloc, Array, Assign, For, Let, Reduce, Stmt
+from planish.ir.polynomial import linear_in, place, sub
 from planish.ir.simplify import simplify
-from planish.ir.traverse import blocks_of, expressions, loads
+from planish.ir.traverse import blocks_of, expressions, loads, walk
 from planish.ir.types import BOOL
 
 Box = tuple[tuple[Expr, Expr] | None, ...]
@@ -26,7 +26,10 @@ Box = tuple[tuple[Expr, Expr] | None, ...]
 def reads_apart(nest: Stmt, array: Array) -> tuple[Expr, ...] | None:
     """The conditions under which a statement writes to other elements of an array than the nest reads besides, in
     bounds and values: that their rows do not run into each other, which is so wherever subscripts are less than
-    extents. None where no box ends before the other begins whatever the sizes are, or two statements write."""
+    extents. The element that an update adds to does not count. None where no box ends before the other begins whatever
+    the sizes are, two statements write, or names are bound of which nothing is known."""
+    if any(isinstance(x, Let | Alloc) for x in walk(nest)):
+        return None
     stores: list[Box] = []
     reads: list[Box] = []
     for stmt, loops in _statements(nest, ()):
@@ -66,7 +69,8 @@ def _range(expr: Expr, loops: Sequence[For]) -> tuple[Expr, Expr] | None:
         if ends[0] is None or ends[1] is None:
             return None
         least, greatest = ends[0], ends[1]
-    return least, greatest
+    # What is read may change while the nest runs.
+    return None if loads(least) or loads(greatest) else (least, greatest)
 
 
 def _end(expr: Expr, var: str, low: Expr, high: Expr) -> Expr | None:
@@ -81,14 +85,14 @@ def _apart(one: Box, other: Box, shape: Sequence[Expr | None]) -> list[Expr] | N
     """What has to hold for two boxes to have no element in common; None where no dimension keeps them apart."""
     for d, (a, b) in enumerate(zip(one, other, strict=True)):
         if a is not None and b is not None:
-            gaps = (constant(sub(a[1], b[0])), constant(sub(b[1], a[0])))
-            if any(x is not None and x < 0 for x in gaps):
+            before = (simplify(Compare("lt", x[1], y[0])) for x, y in ((a, b), (b, a)))
+            if Const(True, BOOL) in before:
                 return _within((one, other), max(1, d), shape)
     return None
 
 
 def _within(boxes: Sequence[Box], first: int, shape: Sequence[Expr | None]) -> list[Expr] | None:
-    """That the subscripts of boxes are extents' from a dimension on."""
+    """That the subscripts of some boxes are not negative and less than the extents, from a dimension on."""
     out: list[Expr] = []
     for box in boxes:
         for ends, extent in zip(box[first:], shape[first:], strict=True):

@@ -399,10 +399,9 @@ class _Matcher:
             places = [self.known(_linear(at, self.own[own].shape), state) for own, at in uses]
             if one == other and all(_equal(x, places[0]) for x in places) and _once(self.body, uses[0][1]):
                 continue
-            if one.array in self.apart and not registers:
-                out += self.apart[one.array]
-                continue
-            raise MismatchError(f"`{one}` and `{other}` may overlap, of which one is written")
+            if one.array not in self.apart or registers:
+                raise MismatchError(f"`{one}` and `{other}` may overlap, of which one is written")
+            out += self.apart[one.array]
         return out
 
     def lie_apart(self, a: str, one: View, b: str, other: View) -> bool:

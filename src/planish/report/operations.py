@@ -17,7 +17,9 @@ from planish.core.span import Source
 from planish.frontend.c.unit import CFunction
 from planish.ir.nest import Array, Kernel
 from planish.ir.printer import print_expr
+from planish.ir.traverse import variables
 from planish.ir.types import Floats
+from planish.library.factors import is_factor
 from planish.library.products import NoMatricesError, find_matrices
 from planish.library.triangles import find_triangle
 from planish.library.versions import improve_nest
@@ -99,10 +101,13 @@ def _describe(step: Apply, arrays: dict[str, Array], fp: Floats) -> str:
 
 
 def _choice(step: Apply, arrays: dict[str, Array], fp: Floats) -> str:
-    if fp == "reassociate" and find_triangle(step, arrays) is not None:
+    taken = {*arrays, *(name for x in step.sizes.values() for name in variables(x))}
+    if fp == "reassociate" and is_factor(step, arrays):
+        return "by blocks on the diagonal, with products by a kernel of the library where that is faster"
+    if fp == "reassociate" and find_triangle(step, arrays, {*taken}) is not None:
         return "a triangle of products of matrices, by blocks for a kernel of the library where that is faster"
     try:
-        matrices = find_matrices(step, arrays, set())
+        matrices = find_matrices(step, arrays, taken)
     except NoMatricesError as error:
         return f"run as loops: {error}"
     if fp != "reassociate":

@@ -41,6 +41,7 @@ def match_instruction(
     if instruction.implementation is not None:
         written = {x.array for x in walk(loop) if isinstance(x, Assign | Reduce)}
         for one, other in combinations(found.arrays.values(), 2):
+            # What has to hold for parts to lie apart is among the match's conditions.
             shared = one.array == other.array and one.array in written
             if shared and reads_apart(loop, arrays[one.array]) is None:
                 raise MismatchError(f"`{one}` and `{other}` are operands of a call, of which one is written")

@@ -1,4 +1,5 @@
-"""Solves and factorisations by blocks compute what their definitions do, at sizes around those of the blocks.
+"""Solves, triangular products and factorisations by blocks compute what their definitions do, at sizes around those of
+the blocks.
 
 >>> sorted(x.split("_")[0] for x in NAMES)[:3]
 ['cholesky', 'lu', 'lu']
@@ -23,7 +24,7 @@ from planish.raising.raised import Apply, Loops, Raised, walk_steps, whole
 from planish.raising.tdl.reader import load_tactics
 
 KNOWN = {x.operation.name: x.operation for x in load_tactics()}
-NAMES = [x for x in KNOWN if x in ("cholesky", "lu", "lu_steps") or x.startswith("trsm_")]
+NAMES = [x for x in KNOWN if x in ("cholesky", "lu", "lu_steps") or x.startswith(("trsm_", "trmm_"))]
 SIZES = [(0, 3), (1, 1), (3, 4), (4, 3), (7, 5), (9, 9), (11, 2)]
 
 

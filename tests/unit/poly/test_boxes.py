@@ -27,6 +27,8 @@ APART = {
     "triangular bounds": "for i in 0 .. b { for k in 0 .. i { A[k, b] += A[k, i] } }",
     "nothing is read": "for i in 0 .. n { A[i, i] = B[i] }",
     "a constant distance": "for i in 0 .. n { A[i, 0] = A[i, 1] }",
+    "steps": "for i in 0 .. b step 4 { A[i, b] = A[i, b - 1] }",
+    "an end that is a minimum": "for i in 0 .. min(4, n - b) { A[b + i, 0] += A[n, 0] }",
 }
 TOGETHER = {
     "the same element": "for i in 0 .. n { A[i, 0] = A[i, 0] * A[i, 0] }",
@@ -35,6 +37,9 @@ TOGETHER = {
     "a stencil": "for i in 1 .. n { A[i, 0] = A[i - 1, 0] }",
     "two statements write": "for i in 0 .. n { A[i, 0] = A[i, 2] A[i, 2] = B[i] }",
     "bounds that are read": "for i in 0 .. n { if A[i, 0] > 0.0 { A[i, 0] = 1.0 } }",
+    "a name that moves": "for i in 0 .. n { let t = 2 * i for j in 0 .. n { B[j] = A[0, t] A[0, t + 2] = 1.0 } }",
+    "a place that is read": "for i in 0 .. n { A[i64(B[i]), 0] = A[i, 0] }",
+    "steps that meet": "for i in 0 .. n step 2 { A[i + 1, 0] = A[i, 0] }",
     "a subscript that is no line": "for i in 0 .. n { A[0, i * i] = A[0, n + i] }",
 }
 

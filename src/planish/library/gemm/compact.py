@@ -25,10 +25,10 @@ from planish.library.gemm.whole import (
     SMALL,
     THIN_DEPTH,
     Variant,
-    lie_apart,
     list_layouts,
     make_products,
     make_tiles,
+    spread_rows,
     wide_blocks,
 )
 from planish.library.maker import Maker
@@ -100,7 +100,7 @@ def list_few_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Var
     if operands.transposed_b:
         return (copied,)
     wide = wide_blocks(vectors, blocking)
-    near = f"m * n * k <= {SMALL} && {lie_apart(vectors)}"
+    near = f"m * n * k <= {SMALL} && {spread_rows(vectors)}"
     if operands.transposed_a:
         return Variant("plain", f"n <= {NARROW} || {near}", wide, fetch=FETCH), copied
     thin = Variant("thin", f"m <= {2 * blocking.rows} && n * k > {LARGE}", replace(wide, depth=THIN_DEPTH), fetch=FETCH)

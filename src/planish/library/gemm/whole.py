@@ -85,7 +85,7 @@ def list_variants(vectors: Vectors, blocking: Blocking) -> tuple[Variant, ...]:
         return in_depths(packed, vectors)
     wide = wide_blocks(vectors, blocking)
     thin = replace(wide, depth=THIN_DEPTH)
-    small = f"(m * n * k <= {SMALL} || n * k <= {blocking.depth * blocking.columns} && {lie_apart(vectors)})"
+    small = f"(m * n * k <= {SMALL} || n * k <= {blocking.depth * blocking.columns} && {spread_rows(vectors)})"
     rows, width = blocking.rows, blocking.vectors * vectors.lanes
     flat, line = (wide_blocks(vectors, _flat(vectors, blocking, most)) for most in (FLAT_ROWS, LINE_ROWS))
     flat_width = flat.vectors * vectors.lanes
@@ -130,7 +130,7 @@ def in_steps(variant: Variant) -> tuple[Variant, ...]:
     return join(variant, variant.blocking.fits), lower
 
 
-def lie_apart(vectors: Vectors) -> str:
+def spread_rows(vectors: Vectors) -> str:
     """The condition under which neither A's rows nor B's take each other's place in the caches."""
     return " && ".join(f"{x} % {PAGE // vectors.type.size} != 0" for x in ("lda", "ldb"))
 
