@@ -11,7 +11,7 @@ After:  for b in 0 .. n by w { solve(L[b, b], B[b]);  B[b + w ..] -= L[b + w ..,
 >>> step = Apply(cholesky, {"A": whole(arrays["A"])}, {"n": index("n")})
 >>> loop, = cut_factor(step, arrays, 64, {"A", "n"})
 >>> [x.operation.name if isinstance(x, Apply) else "loops" for x in loop.steps]
-['syrk', 'loops', 'gemm', 'trsm_right_upper_transposed_nonunit']
+['syrk_lower_plain', 'loops', 'gemm', 'trsm_right_upper_transposed_nonunit']
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dataclasses import replace
 from functools import cache
 
 from planish.core.names import take_name
-from planish.ir.expr import Binary, Const, Expr, Load, Unary, index
-from planish.ir.nest import Array, Block, For, Kernel, Reduce
+from planish.ir.expr import Const, Expr, index
+from planish.ir.nest import Array
 from planish.ir.polynomial import add, extremum, sub
 from planish.ir.types import F32, F64, Type
 from planish.library.triangles import is_at_most
@@ -39,23 +39,23 @@ Range = tuple[Expr, Expr]
 
 def is_factor(step: Apply, arrays: Mapping[str, Array]) -> bool:
     """Whether an operation is one that there are blocks for."""
-    operation = step.operation
+    name = step.operation.name
+    has_blocks = name in ("cholesky", "lu", "lu_steps") or name.startswith(("trsm_", "trmm_"))
     types = {arrays[x.array].type for x in step.operands.values()}
-    return _known().get(operation.name) == operation and types in ({F32}, {F64})
+    return has_blocks and _shipped().get(name) == step.operation and types in ({F32}, {F64})
 
 
 @cache
-def _known() -> dict[str, Operation]:
-    """The operations that there are blocks for, by their names."""
-    named = {x.operation.name: x.operation for x in load_tactics()}
-    return {x: y for x, y in named.items() if x in ("cholesky", "lu", "lu_steps") or x.startswith(("trsm_", "trmm_"))}
+def _shipped() -> dict[str, Operation]:
+    """The operations of the tactics that come with Planish, by their names."""
+    return {x.operation.name: x.operation for x in load_tactics()}
 
 
 def cut_factor(step: Apply, arrays: Mapping[str, Array], width: int, taken: set[str]) -> tuple[Step, ...]:
     """The steps by blocks of `width` on the diagonal; `taken` are names that loops may not have."""
+    step = _forwards(step)
     cut = _Cut(step, arrays, width, {*taken})
-    extent = step.sizes["m" if "_left_" in step.operation.name else "n"]
-    if is_at_most(extent, width):
+    if is_at_most(step.sizes[_size_of(step)], width):
         return (cut.whole(step.operands, step.sizes),)
     match step.operation.name:
         case "cholesky":
@@ -64,6 +64,35 @@ def cut_factor(step: Apply, arrays: Mapping[str, Array], width: int, taken: set[
             return (cut.lu(),)
         case _:
             return (cut.triangular(),)
+
+
+def _size_of(step: Apply) -> str:
+    """The size of the matrix that is factorised, or has a triangle."""
+    return "m" if "_left_" in step.operation.name else "n"
+
+
+def _forwards(step: Apply) -> Apply:
+    """A solve or product whose operands are seen from their last row on, as the one with the other triangle that sees
+    them from the first one on: products of matrices know no other way."""
+    words = step.operation.name.split("_")
+    if words[0] not in ("trsm", "trmm"):
+        return step
+    a, b = step.operands["A"], step.operands["B"]
+    last = sub(step.sizes[_size_of(step)], index(1))
+    along = 0 if words[1] == "left" else 1
+    if not all(sum(x) < 0 for x in (*a.steps, b.steps[along])):
+        return step
+    words[2] = "upper" if words[2] == "lower" else "lower"
+    operands = {"A": _turned(_turned(a, 0, last), 1, last), "B": _turned(b, along, last)}
+    return replace(step, operation=_shipped()["_".join(words)], operands=operands)
+
+
+def _turned(view: View, dimension: int, last: Expr) -> View:
+    """A matrix from the last one of a dimension on."""
+    step = view.steps[dimension]
+    steps = list(view.steps)
+    steps[dimension] = tuple(-x for x in step)
+    return View(view.array, stepped(view.start, step, last), tuple(steps), view.shape)
 
 
 class _Cut:
@@ -105,7 +134,7 @@ class _Cut:
         others first. What a triangle is called says how it is used, not how it lies."""
         family, side, uplo, trans, _ = self.step.operation.name.split("_")
         a, b = self.step.operands["A"], self.step.operands["B"]
-        solves, left, size = family == "trsm", side == "left", "m" if side == "left" else "n"
+        solves, left, size = family == "trsm", side == "left", _size_of(self.step)
         rows = self.step.sizes[size]
         t = a if (trans == "plain") == left else _transposed(a)
         x = b if left else _transposed(b)
@@ -144,7 +173,7 @@ class _Cut:
     def solved(self, name: str, triangle: View, sides: View, rows: Expr, columns: Expr) -> Apply:
         """Another solve, in blocks of its own."""
         operands, sizes = {"A": triangle, "B": sides}, {"m": rows, "n": columns}
-        return Apply(_known()[name], operands, sizes, {}, (), self.step.statements, self.step.span)
+        return Apply(_shipped()[name], operands, sizes, {}, (), self.step.statements, self.step.span)
 
     def product(self, target: View, first: View, second: View, factor: float = -1.0) -> Apply:
         """A product taken off the target, or added to it."""
@@ -155,21 +184,9 @@ class _Cut:
 
     def triangle(self, target: View, factor: View) -> Apply:
         """The lower triangle of a matrix times itself transposed, taken off the target."""
-        sizes = {"n": target.shape[0], "k": factor.shape[1]}
-        return Apply(_SYRK, {"C": target, "A": factor}, sizes, {}, (), self.step.statements, self.step.span)
-
-
-def _define_syrk() -> Operation:
-    """C -= A A', its lower triangle."""
-    i, j, p = index("i"), index("j"), index("p")
-    value = Unary("neg", Binary("mul", Load("A", (i, p), F64), Load("A", (j, p), F64)))
-    body: For = For("p", index(0), index("k"), 1, Block((Reduce("C", (i, j), "add", value),)))
-    body = For("i", index(0), index("n"), 1, Block((For("j", index(0), add(i, index(1)), 1, Block((body,))),)))
-    arrays = Array("A", F64, (index("n"), index("k"))), Array("C", F64, (index("n"), index("n")))
-    return Operation("syrk", Kernel("syrk", ("n", "k"), (), arrays, Block((body,))))
-
-
-_SYRK = _define_syrk()
+        operands, sizes = {"C": target, "A": factor}, {"n": target.shape[0], "l": factor.shape[1]}
+        minus = {"alpha": Const(-1.0, self.type)}
+        return Apply(_shipped()["syrk_lower_plain"], operands, sizes, minus, (), self.step.statements, self.step.span)
 
 
 def _part(view: View, rows: Range, columns: Range) -> View:

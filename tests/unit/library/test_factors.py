@@ -7,6 +7,7 @@ the blocks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +17,12 @@ import pytest
 from planish.ir.expr import index
 from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Array, Block
+from planish.ir.polynomial import sub
 from planish.ir.types import F64, I32
 from planish.library.factors import cut_factor, is_factor
 from planish.raising.expansion import expand
 from planish.raising.operation import Operation
-from planish.raising.raised import Apply, Loops, Raised, walk_steps, whole
+from planish.raising.raised import Apply, Loops, Raised, View, walk_steps, whole
 from planish.raising.tdl.reader import load_tactics
 
 KNOWN = {x.operation.name: x.operation for x in load_tactics()}
@@ -35,6 +37,16 @@ def apply(operation: Operation) -> Apply:
     return Apply(operation, operands, {x: index(x) for x in definition.sizes})
 
 
+def backwards(step: Apply) -> Apply:
+    """The operation on the same arrays, seen from their last row and column on."""
+
+    def turned(view: View) -> View:
+        start = tuple(sub(x, index(1)) for x in view.shape)
+        return View(view.array, start, tuple(tuple(-x for x in y) for y in view.steps), view.shape)
+
+    return replace(step, operands={x: turned(y) for x, y in step.operands.items()})
+
+
 def fill(operation: Operation, sizes: dict[str, int]) -> dict[str, Any]:
     """Matrices that can be factorised: large on their diagonals."""
     generator = np.random.default_rng(sum(sizes.values()))
@@ -46,14 +58,21 @@ def fill(operation: Operation, sizes: dict[str, int]) -> dict[str, Any]:
     return out
 
 
+@pytest.mark.parametrize("seen", [apply, lambda x: backwards(apply(x))], ids=["forwards", "backwards"])
 @pytest.mark.parametrize("name", NAMES)
-def test_blocks_compute_what_is_defined(name: str) -> None:
+def test_blocks_compute_what_is_defined(name: str, seen: Callable[[Operation], Apply]) -> None:
     operation = KNOWN[name]
-    step, definition = apply(operation), operation.definition
+    step, empty = seen(operation), replace(operation.definition, body=Block(()))
+    definition = expand(Raised(empty, (step,)))
     arrays = {x.name: x for x in definition.arrays}
     steps = cut_factor(step, arrays, 3, {*arrays, *definition.sizes})
-    assert any(isinstance(x, Apply) and x.operation.name == "gemm" for x in walk_steps(steps))
-    blocked = expand(Raised(replace(definition, body=Block(())), steps))
+    products = [x for x in walk_steps(steps) if isinstance(x, Apply) and x.operation.name == "gemm"]
+    assert products
+    if name.startswith("tr"):
+        # The library's product would not take a triangle that is seen backwards.
+        triangles = [y for x in products for y in x.operands.values() if y.array == "A"]
+        assert triangles and all(sum(step) > 0 for y in triangles for step in y.steps)
+    blocked = expand(Raised(empty, steps))
     for m, n in SIZES:
         sizes = {x: {"m": m, "n": n}[x] for x in definition.sizes}
         wanted, found = fill(operation, sizes), fill(operation, sizes)
