@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import partial
 from typing import assert_never
 
 import islpy as isl
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import free_name
-from planish.ir.expr import Binary, Compare, Expr, index
+from planish.ir.expr import Compare, Expr, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, mul
 from planish.ir.printer import print_expr
@@ -47,6 +47,7 @@ from planish.schedule.automatic.plan import plan, prepare
 from planish.schedule.given import match_instruction
 from planish.schedule.nodes import label_kernel, nodes
 from planish.schedule.program import holds
+from planish.schedule.reach import throughout
 from planish.target.machine import Target
 
 _PREFIXES = {F32: "s", F64: "d"}
@@ -107,11 +108,10 @@ def lower_raised(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a step stands: the sizes that it sees, what is known of them, and when it is not reached at all."""
+    """Where a step stands: the sizes that it sees, and what is known of them."""
 
     sizes: tuple[str, ...]
     known: tuple[Expr, ...]
-    idle: tuple[Expr, ...] = ()
 
 
 @dataclass(slots=True)
@@ -246,10 +246,7 @@ class _Lowering:
         """The statements of one iteration."""
         var = index(step.var)
         bounds = (Compare("ge", var, step.lower), Compare("lt", var, step.upper))
-        idle = [x for x in (Compare("le", step.upper, step.lower),) if self.may_ask(x)]
-        return self.steps(
-            step.steps, _Place((*place.sizes, step.var), (*place.known, *bounds), (*place.idle, *idle))
-        )
+        return self.steps(step.steps, _Place((*place.sizes, step.var), (*place.known, *bounds)))
 
     def chosen(self, step: Choice, place: _Place) -> list[Stmt]:
         """The statements of the first case whose condition holds."""
@@ -329,8 +326,8 @@ class _Lowering:
         except MismatchError as error:
             raise NoMatricesError(f"the library's kernel does not do it: {error.reason}") from error
         unproven = [x for x in found.conditions if not holds(kernel, labelled, x)]
-        # Loops that have no iteration ask for nothing.
-        asked = [reduce(partial(Binary, "or"), (*place.idle, x)) for x in unproven]
+        iterators = set(kernel.sizes) - set(self.raised.kernel.sizes)
+        asked = [(iterators and throughout(kernel, iterators, x)) or x for x in unproven]
         inside = next((x for x in asked if not self.may_ask(x)), None)
         if inside is not None:
             raise NoMatricesError(f"what has to be asked of it depends on the iteration: {print_expr(inside)}")

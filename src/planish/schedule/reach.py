@@ -9,11 +9,15 @@
 Set("[n, i] -> {  : n >= 8 and 0 <= i < n }")
 >>> [always(kernel, path, parse_expr(x)) for x in ("i <= n - 1", "i > 1", "i * n < n * n", "i * n <= n * n")]
 [True, True, False, True]
+>>> from planish.ir.printer import print_expr
+>>> rows = parse_kernel("kernel z(n, m, i) assume i >= 0 && i < n { }")
+>>> print_expr(throughout(rows, ["i"], parse_expr("i < m")))
+'m >= n'
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
 from itertools import pairwise
@@ -26,7 +30,8 @@ from planish.ir.nest import Block, For, If, Kernel, Let
 from planish.ir.polynomial import Monomial, build, polynomial, sub
 from planish.ir.traverse import blocks_of, loads, substitute, substitute_block
 from planish.ir.types import INDEX
-from planish.poly.affine import NotAffineError, condition_set
+from planish.poly.affine import NotAffineError, condition_set, isl_name
+from planish.poly.expression import set_condition
 from planish.poly.scop import Scop, extract_scop
 from planish.schedule.nodes import Node, path_to
 
@@ -94,6 +99,20 @@ def always(kernel: Kernel, path: Sequence[Node], *conditions: Expr) -> bool:
     reached; False where one is not affine."""
     here, names = _place(kernel, path), names_at(kernel, path)
     return all(_follows(here.sizes, here.assumptions, substitute(x, names)) for x in conditions)
+
+
+def throughout(kernel: Kernel, iterators: Collection[str], condition: Expr) -> Expr | None:
+    """What has to hold of the sizes of a kernel that are no `iterators` for a condition to hold wherever the kernel's
+    assumptions do; None where it is not affine."""
+    known = isl.Set.from_params(_context(kernel.sizes, kernel.assumptions))
+    try:
+        broken = known.subtract(condition_set(condition, known.get_space()))
+    except (NotAffineError, KeyError):
+        return None
+    for name in iterators:
+        at = known.find_dim_by_name(isl.dim_type.param, isl_name(name))
+        known, broken = (x.project_out(isl.dim_type.param, at, 1) for x in (known, broken))
+    return set_condition(broken.complement().gist(known), ())
 
 
 @lru_cache(maxsize=4096)
