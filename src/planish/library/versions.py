@@ -80,14 +80,14 @@ def raise_version(
 
 def improve_nest(
     kernel: Kernel, scratch: Collection[str], target: Target, fp: Floats, typical: Mapping[str, int] | None = None,
-    *, fuse: bool = True, cache: Cache | None = None,
+    *, blas: bool = False, cache: Cache | None = None,
 ) -> tuple[Raised, tuple[Remark, ...]]:  # fmt: skip
     """The operations of a kernel, improved for a target as by `improve`; raises NotAffineError. What operations
-    are compared by is kept in a `cache`."""
+    are compared by is kept in a `cache`; `blas`: they are to stay what a BLAS has."""
     operations = specialise_all(load_operations(cache), kernel)
     raised = raise_kernel(kernel, operations, reassociate=fp == "reassociate")
     own = tuple(x for x in raised.kernel.arrays if x.name in scratch and None not in x.shape)
     if own:
         others = tuple(x for x in raised.kernel.arrays if x not in own)
         raised = replace(raised, kernel=replace(raised.kernel, arrays=others), locals=(*raised.locals, *own))
-    return improve(raised, target, fp, typical, fuse=fuse)
+    return improve(raised, target, fp, typical, blas=blas)

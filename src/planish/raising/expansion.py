@@ -63,10 +63,23 @@ def _written(steps: tuple[Step, ...], arrays: Mapping[str, Array], taken: set[st
 
 def inline(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Block:
     """The loops of one operation; names that it binds are none of those that are taken, and are so afterwards."""
-    definition = step.operation.definition
-    generic = (x.name for x in definition.arrays if x.type == F64)
-    element = next((arrays[step.operands[x].array].type for x in generic), F64)
-    return _Inliner(dict(step.operands), element).block(definition.body, {**step.sizes, **step.scalars}, taken)
+    return _inliner(step, arrays).block(step.operation.definition.body, {**step.sizes, **step.scalars}, taken)
+
+
+def build(
+    step: Apply, builder: Raised, arrays: Mapping[str, Array], taken: set[str]
+) -> tuple[tuple[Apply, ...], tuple[Array, ...]]:
+    """The operations of a builder, which has an operation's parameters, over the operands of that; and the arrays that
+    they need besides, under names that are not taken, and are so afterwards."""
+    inliner, values = _inliner(step, arrays), {**step.sizes, **step.scalars}
+    locals = tuple(inliner.local(x, values, taken) for x in builder.locals)
+    steps = (inliner.apply(x, values) for x in builder.steps if isinstance(x, Apply))
+    return tuple(replace(x, span=step.span) for x in steps), locals
+
+
+def _inliner(step: Apply, arrays: Mapping[str, Array]) -> _Inliner:
+    generic = (x.name for x in step.operation.definition.arrays if x.type == F64)
+    return _Inliner(dict(step.operands), next((arrays[step.operands[x].array].type for x in generic), F64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +132,21 @@ class _Inliner:
         steps = tuple(tuple(int(i == d) for d in range(rank)) for i in range(rank))
         self.operands[array.name] = View(name, (index(0),) * rank, steps, ())
         return replace(array, name=name, shape=shape, type=self.type(array.type))
+
+    def apply(self, step: Apply, values: Mapping[str, Expr]) -> Apply:
+        """An operation on operands of the definition, on what these stand for."""
+        sizes, scalars = ({x: self.value(y, values) for x, y in z.items()} for z in (step.sizes, step.scalars))
+        operands = {x: self.view(y, values) for x, y in step.operands.items()}
+        conditions = tuple(self.value(x, values) for x in step.conditions)
+        return Apply(step.operation, operands, sizes, scalars, conditions, step.statements, step.span)
+
+    def view(self, view: View, values: Mapping[str, Expr]) -> View:
+        """A view of an array of the definition as one of the array that its operand is a view of."""
+        seen = self.operands[view.array]
+        name, start = self.place(view.array, tuple(self.value(x, values) for x in view.start))
+        through = [tuple(x[d] for x in seen.steps) for d in range(len(seen.start))]
+        steps = tuple(tuple(sum(a * b for a, b in zip(step, x, strict=True)) for x in through) for step in view.steps)
+        return View(name, start, steps, tuple(self.value(x, values) for x in view.shape))
 
     def value(self, expr: Expr, values: Mapping[str, Expr]) -> Expr:
         """An expression over the operands; what stands for a name is not looked into again."""

@@ -41,7 +41,7 @@ def replace_by_calls(
     names to avoid; `typical` are sizes at which costs are compared. Sums are made in any order. Raises NotAffineError,
     NoExtentError and PlanishError.
     """
-    improved, _ = improve_nest(region.kernel, region.scratch, target, "reassociate", typical, fuse=False, cache=Cache())
+    improved, _ = improve_nest(region.kernel, region.scratch, target, "reassociate", typical, blas=True, cache=Cache())
     raised = _with_scratch(improved, region)
     name = name_of(region)
     made = emit_callers(raised, name, interface, reserved)

@@ -15,6 +15,7 @@ from planish.core.diagnostic import Remark
 from planish.ir.expr import Compare, index
 from planish.ir.traverse import variables
 from planish.ir.types import Floats
+from planish.raising.algebra.building import use_builders
 from planish.raising.algebra.chain import order_chains
 from planish.raising.algebra.columns import use_columns
 from planish.raising.algebra.common import share_products
@@ -33,8 +34,8 @@ from planish.target.machine import Target
 Rule = Callable[[Facts, Setting], Change]
 
 _RULES: tuple[Rule, ...] = (
-    remove_dead, merge_starts, simplify_numbers, share_products, forward_copies, store_directly, order_chains,
-    use_symmetry, use_matrices, use_columns, fuse_epilogues,
+    remove_dead, use_builders, merge_starts, simplify_numbers, share_products, forward_copies, store_directly,
+    order_chains, use_symmetry, use_matrices, use_columns, fuse_epilogues,
 )  # fmt: skip
 """In the order in which they are tried; after a change the first one is tried again."""
 
@@ -43,15 +44,15 @@ _MOST_CHANGES = 20
 
 
 def improve(
-    raised: Raised, target: Target, fp: Floats, typical: Mapping[str, int] | None = None, *, fuse: bool = True
+    raised: Raised, target: Target, fp: Floats, typical: Mapping[str, int] | None = None, *, blas: bool = False
 ) -> tuple[Raised, tuple[Remark, ...]]:
     """The kernel with its operations rewritten where that is cheaper on the target, and what was done or refused.
 
     `fp` says what may happen to floats; `typical` are sizes at which costs are compared, where they are known.
-    Not `fuse`: what is done to the elements of a product stays an operation of its own.
+    `blas`: operations stay what a BLAS has routines for.
     """
     setting = Setting(Model(target, sample(raised.kernel, typical or {})), fp)
-    rules = _RULES if fuse else tuple(x for x in _RULES if x is not fuse_epilogues)
+    rules = tuple(x for x in _RULES if x not in (use_builders, fuse_epilogues)) if blas else _RULES
     raised, remarks = _settle(raised, setting, rules)
     for place, step in enumerate(raised.steps):
         if isinstance(step, Repeat):
