@@ -18,6 +18,8 @@ from record import Result, geometric_mean, ratios
 
 HERE = Path(__file__).resolve().parent
 DENSE, WITH_BLAS = HERE / "dense", HERE / "dense_blas.c"
+ONE_CALL = ("symm", "syrk", "syr2k", "trmm", "cholesky", "lu")
+"""The files of PolyBench that are one call of a BLAS or LAPACK."""
 SAMPLE, SAMPLE_SHARE = ("trsm",), 4
 """The quick run takes one program at a quarter of its sizes."""
 STENCILS = ("heat-3d", "jacobi-1d", "jacobi-2d", "fdtd-2d", "seidel-2d", "adi")
@@ -50,6 +52,7 @@ def examine_dense(quick: bool) -> Iterator[Claim | Note]:
         return
     share = SAMPLE_SHARE if quick else 1
     wanted = raising_race.programs(share, library.path, DENSE, WITH_BLAS)
+    wanted += raising_race.programs_of(POLYBENCH, ONE_CALL, "MEDIUM" if quick else "LARGE", library.path, WITH_BLAS)
     wanted += [x for x in raising_race.programs(share, library.path) if x.name in ("gemm", "atax", "mvt")]
     wanted = [x for x in wanted if not quick or x.name in SAMPLE]
     folder = raising_race.folder_of("dense", share)

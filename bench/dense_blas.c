@@ -1,4 +1,5 @@
-/* The programs of bench/dense as calls of OpenBLAS, one each, for arrays that are as large as the sizes say.
+/* The programs of bench/dense, and files of PolyBench, as calls of OpenBLAS, one each, for arrays that are as large as
+ * the sizes say.
  *
  * Compiled for one program at a time, with PROGRAM_name defined; SciPy's build of the library has prefixed names.
  */
@@ -22,19 +23,19 @@ void scipy_dpotrf_(const char *uplo, const int *n, double *a, const int *lda, in
 void scipy_dgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivots, int *info);
 
 #if defined PROGRAM_symm
-void symm(int m, int n, double alpha, double beta, double *C, double *A, double *B) {
+void kernel_symm(int m, int n, double alpha, double beta, double *C, double *A, double *B) {
   scipy_cblas_dsymm(ROWS, LEFT, LOWER, m, n, alpha, A, m, B, n, beta, C, n);
 }
 #elif defined PROGRAM_syrk
-void syrk(int n, int k, double alpha, double beta, double *C, double *A) {
+void kernel_syrk(int n, int k, double alpha, double beta, double *C, double *A) {
   scipy_cblas_dsyrk(ROWS, LOWER, PLAIN, n, k, alpha, A, k, beta, C, n);
 }
 #elif defined PROGRAM_syr2k
-void syr2k(int n, int k, double alpha, double beta, double *C, double *A, double *B) {
+void kernel_syr2k(int n, int k, double alpha, double beta, double *C, double *A, double *B) {
   scipy_cblas_dsyr2k(ROWS, LOWER, PLAIN, n, k, alpha, A, k, B, k, beta, C, n);
 }
 #elif defined PROGRAM_trmm
-void trmm(int m, int n, double alpha, double *A, double *B) {
+void kernel_trmm(int m, int n, double alpha, double *A, double *B) {
   scipy_cblas_dtrmm(ROWS, LEFT, LOWER, TRANSPOSED, UNIT, m, n, alpha, A, m, B, n);
 }
 #elif defined PROGRAM_trsm
@@ -43,14 +44,14 @@ void trsm(int m, int n, double *A, double *B) {
 }
 #elif defined PROGRAM_cholesky
 /* Rows are columns there, and the lower triangle is the upper one. */
-void cholesky(int n, double *A) {
+void kernel_cholesky(int n, double *A) {
   int info;
   scipy_dpotrf_("U", &n, A, &n, &info, 1);
 }
 #elif defined PROGRAM_lu
 /* It factorises the transposed matrix, with ones on the other diagonal: the scales change sides. What is not largest on
  * its diagonal would be pivoted, which the comparison of results would tell. */
-void lu(int n, double *A) {
+void kernel_lu(int n, double *A) {
   static int *pivots = NULL;
   static double *scales = NULL;
   static int there = 0;

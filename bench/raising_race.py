@@ -28,6 +28,7 @@ from blas_anchors import ONE_THREAD, Anchor, find_openblas
 from contest import Contestant, Course, Rules, Tell, compiler_state, digest, enlist_drop_ins, machine_name, race
 from progress import Progress
 from record import RESULTS, Heat, Result, Team, load, save
+from suite import Suite
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
@@ -70,15 +71,27 @@ def programs(share: int, library: Path, folder: Path = PROGRAMS, with_blas: Path
     """The programs of a folder (those of Figure 9) at a share of their sizes, each beside the one that calls a
     library."""
     out = []
-    linked = ("-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}")
     for path in sorted(folder.glob("*.c")):
         text = path.read_text()
         sizes = shrink({name: int(value) for name, value in _DEFINE.findall(text)}, share)
         arguments = {name.lower(): value for name, value in sizes.items()}
         defines = tuple(f"{name}={value}" for name, value in sizes.items())
-        rival = f"#define PROGRAM_{path.stem} 1\n{with_blas.read_text()}"
-        out.append(Program(path.stem, path, text, arguments, defines, rival, linked))
+        out.append(_beside_blas(path, arguments, defines, library, with_blas))
     return out
+
+
+def programs_of(suite: Suite, names: Sequence[str], dataset: str, library: Path, with_blas: Path) -> list[Program]:
+    """Files of a suite, each beside the program that calls a library."""
+    defines = suite.defines(dataset)
+    return [_beside_blas(x, suite.sizes(x, dataset), defines, library, with_blas) for x in suite.files(names)]
+
+
+def _beside_blas(
+    path: Path, sizes: Mapping[str, int], defines: tuple[str, ...], library: Path, with_blas: Path
+) -> Program:
+    linked = ("-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}")
+    rival = f"#define PROGRAM_{path.stem} 1\n{with_blas.read_text()}"
+    return Program(path.stem, path, path.read_text(), sizes, defines, rival, linked)
 
 
 def shrink(sizes: Mapping[str, int], share: int) -> dict[str, int]:

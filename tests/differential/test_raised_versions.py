@@ -163,14 +163,18 @@ def make(source: Source, place: Path, include: Path, fp: str = "reassociate") ->
         assert found or not replacement.guards
         counted = replace(replacement.patch, text=f"{head}{found} fallbacks++;{tail}" if found else head)
         made.append(replace(replacement, patch=counted))
-    text = "int fallbacks;\n" + compose(source.text, made, "")
+    return compile_text("int fallbacks;\n" + compose(source.text, made, ""), tuple(kinds), place, include)
+
+
+def compile_text(text: str, kinds: tuple[str, ...], place: Path, include: Path) -> DropIn:
+    """The drop-in of a text."""
     place.mkdir(exist_ok=True)
     (place / "drop_in.c").write_text(text)
     flags = [*NATIVE.flags_for(choose_compiler("gcc").kind), f"-I{include}", "-std=c11", "-O2", "-Wall", "-Wextra"]
     command = ["gcc", *flags, "-Werror", "-fopenmp-simd", "-shared", "-fPIC", "drop_in.c", "-o", "drop_in.so"]
     done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return DropIn(text, ctypes.CDLL(str(place / "drop_in.so")), tuple(kinds))
+    return DropIn(text, ctypes.CDLL(str(place / "drop_in.so")), kinds)
 
 
 @pytest.fixture(scope="module")
@@ -301,6 +305,30 @@ void planes(int na, int nb, int nc, int nd, double C[na][nb], double A[na][nc][n
                     C[a][b] += A[a][c][d] * B[c][d][b];
 }
 """
+SYMMETRIC = """\
+void left(int m, int n, double alpha, double beta, double C[m][n], double A[m][m], double B[m][n])
+{
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            double sum = 0;
+            for (int k = 0; k < i; k++) {
+                C[k][j] += alpha * B[i][j] * A[i][k];
+                sum += B[k][j] * A[i][k];
+            }
+            C[i][j] = beta * C[i][j] + alpha * B[i][j] * A[i][i] + alpha * sum;
+        }
+}
+void right(int m, int n, double C[m][n], double A[n][n], double B[m][n])
+{
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            for (int k = 0; k <= j; k++)
+                C[i][j] += B[i][k] * A[k][j];
+            for (int k = j + 1; k < n; k++)
+                C[i][j] += B[i][k] * A[j][k];
+        }
+}
+"""
 CONV = """\
 void conv(int n, int f, int c, int h, int w, int v, int r, int s, double O[n][f][h][v],
           double X[n][c][2 * h + r][w + s], double W[f][c][r][s])
@@ -420,6 +448,20 @@ def test_triangular_matrices(drop_in: Callable[[str], DropIn], n: int, m: int) -
     agree(x["T"] / (n + 1), wanted / (n + 1), n)
 
 
+@pytest.mark.parametrize(("m", "n"), [(0, 3), (1, 1), (9, 5), (65, 40), (130, 277)])
+def test_symmetric_matrices(drop_in: Callable[[str], DropIn], m: int, n: int) -> None:
+    made = drop_in(SYMMETRIC)
+    assert made.kinds.count("raise-gemm") == 2
+    x = fill(m + n, C=(m, n), A=(m, m), B=(m, n), D=(m, n), S=(n, n))
+    below, above = np.tril(x["A"]), np.triu(x["S"])
+    wanted = 0.25 * x["C"] + 1.5 * ((below + np.tril(below, -1).T) @ x["B"])
+    call(made, "left", (m, n, 1.5, 0.25, x["C"], x["A"], x["B"]))
+    agree(x["C"], wanted, 2 * m)
+    wanted = x["D"] + x["B"] @ (above + np.triu(above, 1).T)
+    call(made, "right", (m, n, x["D"], x["S"], x["B"]))
+    agree(x["D"], wanted, n)
+
+
 @pytest.mark.parametrize(("n", "k"), [(0, 3), (1, 1), (9, 5), (97, 40), (130, 77)])
 def test_operands_in_one_array(drop_in: Callable[[str], DropIn], n: int, k: int) -> None:
     made = drop_in(ONE_ARRAY)
@@ -487,22 +529,20 @@ def test_a_chain_whose_order_the_sizes_decide(drop_in: Callable[[str], DropIn], 
     agree(x["D"] / (b + 1), wanted / (b + 1), c)
 
 
-def test_a_first_call_that_needs_no_memory(tmp_path: Path) -> None:
-    made = make(Source("nest.c", SWITCH), tmp_path, tmp_path)
+def test_a_first_call_that_needs_no_memory(drop_in: Callable[[str], DropIn], tmp_path: Path) -> None:
+    made = drop_in(SWITCH)
+    fresh = compile_text(made.text, made.kinds, tmp_path, tmp_path)
     x = fill(1, A=(1, 2), B=(2, 0), C=(0, 3), D=(1, 3))
-    call(made, "chain", (1, 2, 0, 3, *(x[name] for name in "ABCD")))
+    call(fresh, "chain", (1, 2, 0, 3, *(x[name] for name in "ABCD")))
     assert (x["D"] == 0).all()
 
 
-def test_no_memory_runs_the_original(tmp_path: Path) -> None:
-    made = make(Source("nest.c", SWITCH), tmp_path, tmp_path)
+def test_no_memory_runs_the_original(drop_in: Callable[[str], DropIn], tmp_path: Path) -> None:
+    made = drop_in(SWITCH)
     head = "static inline void *planish_borrow(size_t bytes)\n{\n"
     assert head in made.text
-    text = made.text.replace(head, f"{head}  (void)bytes; return NULL;\n")
-    (tmp_path / "poor.c").write_text(text)
-    flags = [*NATIVE.flags_for(choose_compiler("gcc").kind), "-std=c11", "-O2", "-w", "-fopenmp-simd"]
-    subprocess.run(["gcc", *flags, "-shared", "-fPIC", "poor.c", "-o", "poor.so"], cwd=tmp_path, check=True)
-    poor = DropIn(text, ctypes.CDLL(str(tmp_path / "poor.so")), made.kinds)
+    text = made.text.replace(head, f"{head}  if (bytes + 1) return NULL;\n")
+    poor = compile_text(text, made.kinds, tmp_path, tmp_path)
     x = fill(2, A=(9, 8), B=(8, 7), C=(7, 6), D=(9, 6))
     poor.library.chain(9, 8, 7, 6, *(ctypes.c_void_p(x[name].ctypes.data) for name in "ABCD"))
     agree(x["D"], x["A"] @ x["B"] @ x["C"], 100)

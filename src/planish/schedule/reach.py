@@ -11,8 +11,8 @@ Set("[n, i] -> {  : n >= 8 and 0 <= i < n }")
 [True, True, False, True]
 >>> from planish.ir.printer import print_expr
 >>> rows = parse_kernel("kernel z(n, m, i) assume i >= 0 && i < n { }")
->>> print_expr(throughout(rows, ["i"], parse_expr("i < m")))
-'m >= n'
+>>> [print_expr(throughout(rows, ["i"], parse_expr(x))) for x in ("i < m", "n * m >= m")]
+['m >= n', 'n <= 0 || n * m >= m']
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ import islpy as isl
 from planish.ir.expr import Compare, Expr, Unary, Var, index, type_of
 from planish.ir.nest import Block, For, If, Kernel, Let
 from planish.ir.polynomial import Monomial, build, polynomial, sub
-from planish.ir.traverse import blocks_of, loads, substitute, substitute_block
+from planish.ir.traverse import blocks_of, loads, substitute, substitute_block, variables
 from planish.ir.types import INDEX
 from planish.poly.affine import NotAffineError, condition_set, isl_name
-from planish.poly.expression import set_condition
+from planish.poly.expression import disjunction, set_condition
 from planish.poly.scop import Scop, extract_scop
 from planish.schedule.nodes import Node, path_to
 
@@ -103,16 +103,23 @@ def always(kernel: Kernel, path: Sequence[Node], *conditions: Expr) -> bool:
 
 def throughout(kernel: Kernel, iterators: Collection[str], condition: Expr) -> Expr | None:
     """What has to hold of the sizes of a kernel that are no `iterators` for a condition to hold wherever the kernel's
-    assumptions do; None where it is not affine."""
+    assumptions do; None where it is not affine and has iterators in it."""
     known = isl.Set.from_params(_context(kernel.sizes, kernel.assumptions))
+    some = _without(iterators, known)
     try:
         broken = known.subtract(condition_set(condition, known.get_space()))
     except (NotAffineError, KeyError):
-        return None
+        never = set_condition(some.complement(), ())
+        return None if variables(condition) & set(iterators) else disjunction((never, condition))
+    return set_condition(_without(iterators, broken).complement().gist(some), ())
+
+
+def _without(iterators: Collection[str], points: isl.Set) -> isl.Set:
+    """The sizes for which there are iterators among some points."""
     for name in iterators:
-        at = known.find_dim_by_name(isl.dim_type.param, isl_name(name))
-        known, broken = (x.project_out(isl.dim_type.param, at, 1) for x in (known, broken))
-    return set_condition(broken.complement().gist(known), ())
+        at = points.find_dim_by_name(isl.dim_type.param, isl_name(name))
+        points = points.project_out(isl.dim_type.param, at, 1)
+    return points
 
 
 @lru_cache(maxsize=4096)
@@ -140,11 +147,11 @@ def _divided(condition: Expr) -> tuple[Var, Expr] | None:
     if not shared:
         return None
     factor = min(shared, key=lambda x: x.name)
-    rest = {_without(factor, monomial): times for monomial, times in terms.items()}
+    rest = {_divide(factor, monomial): times for monomial, times in terms.items()}
     return factor, Compare(op, build(rest), index(0))
 
 
-def _without(factor: Expr, monomial: Monomial) -> Monomial:
+def _divide(factor: Expr, monomial: Monomial) -> Monomial:
     """A product without one of its factors."""
     place = monomial.index(factor)
     return monomial[:place] + monomial[place + 1 :]
