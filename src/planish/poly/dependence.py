@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from itertools import product
 
 import islpy as isl
 
@@ -36,7 +37,7 @@ class Dependences:
 
     `flow`: value-based read-after-write; `live_in`: reads of values from before the kernel; both supersets where the
     answer cannot be had. `order`: all conflicts in memory, not only those of successive uses. `reductions`: the part
-    of `order` that only chains the updates of a reduction to one cell.
+    of `order` that only chains updates of one cell by the same operation.
     """
 
     flow: isl.UnionMap
@@ -120,13 +121,13 @@ def _find_flow(
 
 
 def reduction_chains(scop: Scop, order: isl.UnionMap) -> isl.UnionMap:
-    """Dependences of a reduction statement on itself through its own target."""
+    """Dependences between updates of one cell that combine it with something by the same operation."""
     out = isl.UnionMap.empty(scop.context.get_space())
-    for statement in scop.statements:
-        if statement.reduction is None or _reads_own_target(statement):
-            continue
-        same = statement.write.relation.apply_range(statement.write.relation.reverse())
-        out = out.union(order.intersect(isl.UnionMap.from_map(same)))
+    updates = [x for x in scop.statements if x.reduction is not None and not _reads_own_target(x)]
+    for first, second in product(updates, repeat=2):
+        if (first.write.array, first.reduction) == (second.write.array, second.reduction):
+            same = first.write.relation.apply_range(second.write.relation.reverse())
+            out = out.union(order.intersect(isl.UnionMap.from_map(same)))
     return out
 
 

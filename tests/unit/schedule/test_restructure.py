@@ -6,11 +6,11 @@ import islpy as isl
 import pytest
 
 from planish.ir.parser import parse_kernel
-from planish.poly.dependence import find_dependences
+from planish.poly.dependence import find_dependences, movable_updates
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.scop import extract_scop
 from planish.poly.trees import Kind, find_node, find_paths, kind_of
-from planish.schedule.automatic.restructure import distribute, merge_bands
+from planish.schedule.automatic.restructure import distribute, exchange, merge_bands
 
 TWO_NESTS = """kernel k(n; A: f64[n, n], B: f64[n, n]) {
   for i in 0 .. n { for j in 0 .. n { A[i, j] = 1.0 }  for j in 0 .. n { B[i, j] = A[i, j] } }
@@ -71,3 +71,33 @@ def test_merged_bands_are_permutable_and_run_in_the_same_order() -> None:
 def test_distribution_then_merging_gives_whole_bands() -> None:
     schedule, order = schedule_of(TWO_NESTS)
     assert bands(merge_bands(distribute(schedule, order), order)) == [2, 2]
+
+
+PREFIXES = """kernel k(n; T: i32[n, n]) {
+  for i in 0 .. n { for j in 1 .. n { T[i, j] max= T[i, j - 1]  for k in 1 .. j { T[i, j] OP= T[i, k] + T[k, j] } } }
+}"""
+
+
+@pytest.mark.parametrize(("op", "legal"), [("max", True), ("min", False)])
+def test_what_is_there_is_used_at_once(op: str, legal: bool) -> None:
+    text = PREFIXES.replace("OP", op).replace("for i in 0 .. n", "for i in n .. 2 * n").replace("n, n]", "2 * n, n]")
+    scop = extract_scop(parse_kernel(text))
+    found = find_dependences(scop)
+    order = found.order.subtract(movable_updates(scop, found, False))
+    changed = exchange(scop.schedule, order)
+    # Of updates by one operation, the order does not matter.
+    assert (changed is not None) == legal
+    if changed is not None:
+        assert find_violation(schedule_map(changed), order) is None
+        assert changed.get_domain().is_equal(scop.domain)
+        inner = find_node(changed, max(find_paths(changed.get_root(), lambda x: kind_of(x) == Kind.band), key=len))
+        assert str(inner.band_get_partial_schedule().get_at(0)) == "[n] -> { S1[i, j, k] -> [(j)] }"
+
+
+def test_no_loop_changes_places_without_a_loop_in_a_sequence() -> None:
+    assert exchange(*schedule_of(PRODUCT)) is None
+
+
+def test_a_loop_stays_where_later_values_are_used() -> None:
+    text = "kernel k(n; A: f64[n]) { for j in 0 .. n { A[j] = 1.0 for k in 0 .. j { A[j] = A[j] * 2.0 + A[k] } } }"
+    assert exchange(*schedule_of(text)) is None

@@ -89,13 +89,14 @@ def plan(
     movable = movable_updates(prepared.scop, prepared.dependences, reassociate)
     kept = prepared.dependences.order.subtract(movable)
     for strategy in STRATEGIES:
-        schedule = compute_schedule(prepared.scop, prepared.dependences, kept, strategy)
+        room = target.cache(2).share // 4 * 3
+        schedule = compute_schedule(prepared.scop, prepared.dependences, kept, strategy, room)
         if schedule is not None and str(schedule) not in drafts:
             drafts[str(schedule)] = draft_version(prepared, target, strategy, schedule, movable)
     for draft in sorted(drafts.values(), key=lambda d: d.cost):
         if most is not None and len(out) >= most:
             break
-        candidate = shape_schedule(prepared, draft, threads)
+        candidate = shape_schedule(prepared, draft, threads, reassociate)
         if candidate is not None and all(str(c.schedule) != str(candidate.schedule) for c in out):
             out.append(candidate)
     return tuple(out)
@@ -116,7 +117,9 @@ def draft_version(
     return Draft(strategy, schedule, tuple(bands), cost, order.subtract(movable))
 
 
-def shape_schedule(prepared: Prepared, draft: Draft, threads: int = 1) -> Candidate | None:
+def shape_schedule(
+    prepared: Prepared, draft: Draft, threads: int = 1, reassociate: bool = False
+) -> Candidate | None:
     """The version with every innermost band shaped as drafted; None where that breaks a dependence."""
     scop, dependences = prepared.scop, prepared.dependences
     strategy, schedule = draft.strategy, draft.schedule
@@ -133,7 +136,7 @@ def shape_schedule(prepared: Prepared, draft: Draft, threads: int = 1) -> Candid
         dropped: dict[str, frozenset[int]] = {}
     else:
         dropped = _contractions(scop, dependences.flow, schedule, kept)
-    kernel = lower(scop, schedule, scop.locals, dropped)
+    kernel = lower(scop, schedule, scop.locals, dropped, reassociate)
     return Candidate(strategy.name, schedule, kernel, tuple(remarks), draft.cost)
 
 

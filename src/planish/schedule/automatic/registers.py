@@ -20,7 +20,7 @@ from itertools import combinations
 
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Var
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, LoopFacts, Reduce, ReduceOp, Stmt
-from planish.ir.traverse import expressions, loads, map_block, map_expr, variables, walk
+from planish.ir.traverse import bindings, expressions, loads, map_block, map_expr, variables, walk
 from planish.poly.expression import normalise
 
 Cell = tuple[str, tuple[Expr, ...]]
@@ -50,8 +50,7 @@ class _Names:
 
 def promote(nest: Block, taken: frozenset[str], arrays: Mapping[str, Array]) -> Block:
     """The nest with values of every loop over lanes held in names; loops that cannot be lanes lose the mark."""
-    loops = {s.var for s in walk(nest) if isinstance(s, For)}
-    names = _Names(set(taken) | loops)
+    names = _Names({*taken, *bindings(nest)})
 
     def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
         if not isinstance(stmt, For) or not stmt.facts.simd:

@@ -54,6 +54,35 @@ def _sink(node: isl.ScheduleNode) -> isl.ScheduleNode:
     return node
 
 
+def exchange(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule | None:
+    """Where a sequence in a loop has parts that are loops themselves, each part's loop changes places with the one
+    around, as far as that is legal; None where it is nowhere.
+
+    Before: for j { S0[j];  for k in 0 .. j { S1[j, k] } }
+    After:  for j { S0[j];  for k in j + 1 .. n { S1[k, j] } }"""
+    found = None
+    for path in find_paths(schedule.get_root(), _is_distributable):
+        for place in range(find_node(schedule, path).get_child(0).n_children()):
+            changed = _exchanged(find_node(schedule, path), place)
+            if changed is not None and find_violation(schedule_map(changed), order) is None:
+                schedule = found = changed
+    return found
+
+
+def _exchanged(node: isl.ScheduleNode, place: int) -> isl.Schedule | None:
+    """The tree where the band at `node` and that of a part of the sequence below have changed places for the part; None
+    where they are not of one loop each, or the part has none."""
+    part = node.get_child(0).get_child(place).get_child(0)
+    if kind_of(part) != Kind.band or part.band_n_member() != 1 or node.band_n_member() != 1:
+        return None
+    own, outer, inner = part.get_universe_domain(), node.band_get_partial_schedule(), part.band_get_partial_schedule()
+    others = node.get_universe_domain().subtract(own)
+    whole = outer.intersect_domain(others).union_add(inner.intersect_domain(own))
+    below = part.delete().insert_partial_schedule(outer.intersect_domain(own))
+    node = below.ancestor(below.get_tree_depth() - node.get_tree_depth())
+    return node.delete().insert_partial_schedule(whole).get_schedule()
+
+
 def merge_bands(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule:
     """Bands directly inside each other become one where no dependence goes backward along any of the loops."""
     tried: set[Path] = set()

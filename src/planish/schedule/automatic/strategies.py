@@ -1,7 +1,7 @@
 """Legal orders to choose from: the original one, and isl's scheduler under several fusion strategies.
 
 >>> [s.name for s in STRATEGIES]
-['fused', 'apart', 'distributed', 'blocks', 'original']
+['fused', 'apart', 'distributed', 'blocks', 'eager', 'wavefront', 'original']
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from planish.poly.budget import budget
 from planish.poly.dependence import Dependences
 from planish.poly.scop import Scop
 from planish.schedule.automatic.blocks import block_passes
-from planish.schedule.automatic.restructure import distribute, merge_bands
+from planish.schedule.automatic.restructure import distribute, exchange, merge_bands
+from planish.schedule.automatic.wavefront import follow_sweeps
 
+USUAL_ROOM = 512 * 1024
 OPERATION_LIMIT = 5_000_000
 """Bound on isl's work for one call: two or three seconds of the scheduler's."""
 
@@ -25,9 +27,10 @@ OPERATION_LIMIT = 5_000_000
 class Strategy:
     """How statements are put into common loops: `fused` maximally, `apart` by component, `distributed` as
     written but with every loop cut where it may be, `blocks` as that, but with the nests that go through one array
-    doing so together, `original` as written."""
+    doing so together, `eager` as written but with what is used put before what it is used for, `wavefront` with
+    sweeps that follow each other closely, `original` as written."""
 
-    name: Literal["fused", "apart", "distributed", "blocks", "original"]
+    name: Literal["fused", "apart", "distributed", "blocks", "eager", "wavefront", "original"]
     describe: str
 
 
@@ -36,19 +39,25 @@ STRATEGIES = (
     Strategy("apart", "strongly connected statements only share loops"),
     Strategy("distributed", "the loops as they were written, one nest for each statement where that is legal"),
     Strategy("blocks", "nests that go through one array take some of its rows each, before the next rows"),
+    Strategy("eager", "what is there is used at once for all that needs it"),
+    Strategy("wavefront", "sweeps that are repeated follow each other a few rows behind"),
     Strategy("original", "the loops as they were written"),
 )
 
 
 def compute_schedule(
-    scop: Scop, dependences: Dependences, order: isl.UnionMap, strategy: Strategy
+    scop: Scop, dependences: Dependences, order: isl.UnionMap, strategy: Strategy, room: int = USUAL_ROOM
 ) -> isl.Schedule | None:
     """A schedule of the kernel that keeps the pairs of `order` in order; None where the scheduler gives up within its
-    bound."""
+    bound, or there is nothing that the strategy is for. What is used again soon should fit in `room` bytes."""
     if strategy.name == "original":
         return merge_bands(scop.schedule, order)
     if strategy.name == "distributed":
         return merge_bands(distribute(scop.schedule, order), order)
+    if strategy.name in ("eager", "wavefront"):
+        eager = strategy.name == "eager"
+        found = exchange(scop.schedule, order) if eager else follow_sweeps(scop, order, room)
+        return None if found is None else merge_bands(found, order)
     if strategy.name == "blocks":
         ways = (merge_bands(distribute(scop.schedule, order, fully), order) for fully in (False, True))
         blocked = (block_passes(scop, order, way) for way in ways)
