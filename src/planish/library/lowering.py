@@ -355,7 +355,7 @@ class _Lowering:
             fresh = self.fresh(own.name, place)
             body = redirect(body, own.name, partial(_renamed, fresh))
             self.heap.append(replace(own, name=fresh))
-        self.remarks += (self.placed(x) for x in found[0].remarks if x.id == "schedule-band")
+        self.remarks += (self.placed(x) for x in found[0].remarks if x.id in ("schedule-band", "recurrence-blocks"))
         return [x for x in body.body if not isinstance(x, Alloc)]
 
     def placed(self, remark: Remark) -> Remark:

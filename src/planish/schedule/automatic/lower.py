@@ -22,7 +22,6 @@ from planish.ir.simplify import simplify_block
 from planish.ir.traverse import map_expr
 from planish.poly.expression import normalise
 from planish.poly.scop import Scop
-from planish.schedule.automatic.recurrence import use_blocks
 from planish.schedule.automatic.registers import promote
 from planish.schedule.automatic.shape import MARKS
 
@@ -30,12 +29,9 @@ Dropped = Mapping[str, frozenset[int]]
 """Dimensions that local arrays lose."""
 
 
-def lower(
-    scop: Scop, schedule: isl.Schedule, locals: tuple[Array, ...], dropped: Dropped | None = None,
-    reassociate: bool = False,
-) -> Kernel:  # fmt: skip
+def lower(scop: Scop, schedule: isl.Schedule, locals: tuple[Array, ...], dropped: Dropped | None = None) -> Kernel:
     """The kernel that runs `schedule`; `locals` are the arrays it allocates at its top, without their `dropped`
-    dimensions. `reassociate`: sums of floats may be made in another order."""
+    dimensions."""
     kernel = scop.kernel
     lost = dropped or {}
     locals = tuple(_contracted(a, lost.get(a.name, frozenset())) for a in locals)
@@ -53,10 +49,7 @@ def lower(
     settings, names = Settings("atomic", "separate"), [s.name for s in scop.statements]
     nest = generate(schedule, instantiate, frozenset(taken), scop.context, MARKS.get, settings, names=names)
     nest = simplify_block(nest, assumptions=kernel.assumptions)
-    nest = promote(nest, frozenset(taken), _types(kernel, locals))
-    if reassociate:
-        nest = use_blocks(nest, frozenset(taken), frozenset(x.name for x in kernel.scalars))
-    body = simplify_block(nest, assumptions=kernel.assumptions)
+    body = simplify_block(promote(nest, frozenset(taken), _types(kernel, locals)), assumptions=kernel.assumptions)
     body = move_bounds(body, frozenset(taken))
     return replace(kernel, body=Block((*(Alloc(a) for a in locals), *body.body)))
 

@@ -26,6 +26,7 @@ from planish.poly.trees import Path, find_node
 from planish.schedule.automatic.band import Band, Group, read_band
 from planish.schedule.automatic.choice import Choice, choose
 from planish.schedule.automatic.lower import lower
+from planish.schedule.automatic.recurrence import use_blocks
 from planish.schedule.automatic.shape import StripOrder, leaf_bands, shape_band
 from planish.schedule.automatic.strategies import STRATEGIES, Strategy, compute_schedule
 from planish.schedule.automatic.threads import mark_threads
@@ -120,7 +121,8 @@ def draft_version(
 def shape_schedule(
     prepared: Prepared, draft: Draft, threads: int = 1, reassociate: bool = False
 ) -> Candidate | None:
-    """The version with every innermost band shaped as drafted; None where that breaks a dependence."""
+    """The version with every innermost band shaped as drafted; None where that breaks a dependence. `reassociate`: sums
+    of floats may be made in another order."""
     scop, dependences = prepared.scop, prepared.dependences
     strategy, schedule = draft.strategy, draft.schedule
     remarks: list[Remark] = [Remark(f"schedule-{strategy.name}", "done", strategy.describe, scop.kernel.span)]
@@ -136,7 +138,10 @@ def shape_schedule(
         dropped: dict[str, frozenset[int]] = {}
     else:
         dropped = _contractions(scop, dependences.flow, schedule, kept)
-    kernel = lower(scop, schedule, scop.locals, dropped, reassociate)
+    kernel = lower(scop, schedule, scop.locals, dropped)
+    if reassociate:
+        kernel, blocked = use_blocks(kernel)
+        remarks += blocked
     return Candidate(strategy.name, schedule, kernel, tuple(remarks), draft.cost)
 
 

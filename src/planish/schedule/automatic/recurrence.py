@@ -15,14 +15,17 @@ After:  for blocks of j { f in lanes;  y[k] = sum over m of a^(k - m) f[m];  x[k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 
+from planish.core.diagnostic import Remark
 from planish.core.names import take_name
+from planish.core.span import Span
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, Var, index
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, LoopFacts, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
 from planish.ir.polynomial import add, coefficient_of, constant, extremum, floordiv, mul, normal, place, same, sub
-from planish.ir.traverse import bindings, loads, map_block, map_expr, variables
+from planish.ir.simplify import simplify_block
+from planish.ir.traverse import loads, map_block, map_expr, used_names, variables
 
 WIDTH = 8
 """The values of a block."""
@@ -40,23 +43,30 @@ class Recurrence:
     rest: Expr
 
 
-def use_blocks(nest: Block, taken: frozenset[str], fixed: frozenset[str]) -> Block:
-    """The nest with every recurrence by blocks whose factors are made of numbers and `fixed` names; sums of floats are
-    made in another order. `taken` are names that it may not use."""
-    names = {*taken, *bindings(nest)}
+def use_blocks(kernel: Kernel) -> tuple[Kernel, tuple[Remark, ...]]:
+    """The kernel with every recurrence by blocks whose factors are made of numbers and parameters, and a remark on each
+    array; sums of floats are made in another order."""
+    names, scalars = {*used_names(kernel)}, {x.name for x in kernel.scalars}
     openings: list[Stmt] = []
+    arrays: dict[str, Span | None] = {}
 
     def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
         found = find_recurrence(stmt)
-        if found is None or not all(variables(x) <= fixed and not loads(x) for x in found.factors):
+        if found is None or not all(variables(x) <= scalars and not loads(x) for x in found.factors):
             return stmt
         assert isinstance(stmt, For)
+        arrays.setdefault(found.target.array, getattr(stmt.body.body[0], "span", None))
         writer = _Writer(stmt, found, names)
         openings.extend(writer.opening())
         return writer.blocks()
 
-    body = map_block(visit, nest)
-    return Block((*openings, *body.body))
+    body = map_block(visit, kernel.body)
+    if not openings:
+        return kernel, ()
+    body = simplify_block(Block((*openings, *body.body)), assumptions=kernel.assumptions)
+    message = f"each value waits for those before it: by blocks of {WIDTH}, of which one value is waited for"
+    remarks = (Remark("recurrence-blocks", "done", f"{x}: {message}", y) for x, y in arrays.items())
+    return replace(kernel, body=body), tuple(remarks)
 
 
 def find_recurrence(stmt: Stmt) -> Recurrence | None:
