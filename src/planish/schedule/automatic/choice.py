@@ -169,12 +169,13 @@ def _sizes(lanes: bool, width: int) -> tuple[int, ...]:
 def _choose_tiles(
     band: Band, member: int, jam: tuple[tuple[int, int], ...], target: Target, arrays: dict[str, Array]
 ) -> tuple[int, ...]:
-    """The tile with the least lines loaded per instance whose data fit in half of the second cache."""
+    """The tile with the least lines loaded per instance whose data fit in half of the second cache; in more of it
+    where nothing is kept in registers: what sweeps leave behind is used again sooner than all of a tile is."""
     motions = [m for m in band.motions if m.access.index]
     if len(band.members) < 2 or not motions:
         return ()
     width = max(target.lanes(_element(m, arrays)) for m in motions)
-    room = target.cache(2).share // 2
+    room = target.cache(2).share // 4 * (2 if jam else 3)
     groups = _groups(motions)
     crossed = _crossed_members(motions, member, arrays)
     if crossed:
