@@ -4,7 +4,7 @@
     python bench/claims.py spine --quick    # a sample, under a minute
     python bench/claims.py astgen           # the race of code generators on isl's own inputs (minutes)
     python bench/claims.py raising          # recall over the corpus, near misses, cost, and speed beside OpenBLAS
-    python bench/claims.py library          # PolyBench, the DSP files, and dense algebra beside OpenBLAS
+    python bench/claims.py library          # PolyBench, the DSP files, dense algebra and streams beside OpenBLAS
     python bench/claims.py spine --stored   # measures no kernels, takes the results that are there
 """
 

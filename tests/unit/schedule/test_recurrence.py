@@ -16,7 +16,7 @@ from planish.schedule.automatic.recurrence import find_recurrence, use_blocks
 
 FIRST = "for j in 1 .. n { x[j] = (x[j - 1] + y[j] + x[j]) / 9.0 }"
 SECOND = "for j in 2 .. n { x[j] = a * x[j - 1] + y[j] - b * x[j - 2] }"
-UPDATE = "for j in 2 .. n { x[j] += y[j] + b * x[j - 2] }"
+UPDATE = "for j in 2 .. n { x[j] += y[j] + b * x[j - 2] - 0.5 * x[j - 1] }"
 BACKWARDS = "for j in 1 .. n { x[n - 1 - j] = a * (y[j] - x[n - j]) }"
 PREFIX = "for j in 1 .. n { x[j] = x[j - 1] + y[j] * y[j] }"
 ROWS = """for i in 1 .. 3 {
@@ -99,6 +99,10 @@ def test_factors_that_overflow_are_not_used() -> None:
         "x[4] = x[4] * a + y[j]",
         "x[j] max= x[j - 1]",
         "x[j] = x[j - 1] + y[j] y[j] = x[j]",
+        "x[j] = b * x[j - 2] + y[j]",  # two chains, which know nothing of each other
+        "x[j // 3] = a * x[(j - 1) // 3] + b * x[(j - 2) // 3] + y[j]",  # three values in one cell
+        "x[j % 5] = a * x[(j - 1) % 5] + y[j]",
+        "x[n * j] = a * x[n * j - n] + y[j]",  # which does not move where n is 0
     ],
 )
 def test_what_is_left(body: str) -> None:

@@ -80,6 +80,9 @@ def find_recurrence(stmt: Stmt) -> Recurrence | None:
     type = next((x.type for x in loads(value) if x.array == update.array), None)
     if type is None or not type.is_float or not update.index or var not in variables(update.index[-1]):
         return None
+    moved = [coefficient_of(x, var) for x in update.index]
+    if None in moved or not any(x[0] for x in moved if x is not None):
+        return None  # iterations may share a cell
     target = Load(update.array, update.index, type)
     if isinstance(update, Reduce):
         value = Binary("add", target, value)
@@ -93,11 +96,13 @@ def find_recurrence(stmt: Stmt) -> Recurrence | None:
         factor, rest = found
         factors.append(Const(0.0, type) if factor is None else factor)
         value = Const(0.0, type) if rest is None else rest
-    while factors and factors[-1] == Const(0.0, type):
+    if factors[-1] == Const(0.0, type):
         factors.pop()
     waits = any(x.array == target.array and not _is_ready(x, target, var) for x in loads(value))
     moves = any(var in variables(x) for x in factors)
-    return None if not factors or waits or moves else Recurrence(target, tuple(factors), value)
+    # Where only every other value waits for one, these would be joined by products with zero.
+    apart = factors[0] == Const(0.0, type)
+    return None if apart or waits or moves else Recurrence(target, tuple(factors), value)
 
 
 def _before(target: Load, var: str, distance: int) -> Load:

@@ -1,0 +1,117 @@
+"""Functions that wait for memory, beside what moves as many bytes and beside OpenBLAS.
+
+    python bench/streams.py          # prints the table
+    python bench/streams.py dot      # only these
+
+>>> Streamed("dot", 0.002, 0.0019, 0.0021).ratio
+0.95
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import raising_race
+from blas_anchors import ONE_THREAD, Anchor, find_openblas
+from contest import Contestant, Course, Rules, enlist_drop_ins, qualify
+
+from planish.core.span import Source
+from planish.pipeline import Options, build_file
+from planish.run.cases import make_case, signature_of
+from planish.run.clock import measure
+from planish.run.entry import entry_text
+from planish.run.process import Limits
+from planish.run.toolchain import compile_library
+
+HERE = Path(__file__).resolve().parent
+PROGRAMS, RIVALS = HERE / "streams", HERE / "streams_rivals.c"
+IN_LIBRARY = ("dot", "axpy", "gemv", "transpose")
+FAST = ("-O3", "-march=native", "-ffast-math", "-w")
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """Seconds a call, the medians of one race: ours, what only moves the bytes, the library's (None: it has none)."""
+
+    name: str
+    ours: float
+    moved: float
+    library: float | None
+
+    @property
+    def ratio(self) -> float:
+        """The faster one of the others over ours."""
+        return round(min(x for x in (self.moved, self.library) if x is not None) / self.ours, 4)
+
+    def __str__(self) -> str:
+        library = "" if self.library is None else f", OpenBLAS {1e3 * self.library:.3g} ms"
+        times = f"{1e3 * self.ours:.3g} ms, the bytes moved {1e3 * self.moved:.3g} ms{library}"
+        return f"{self.name}: {times}: {self.ratio:.2f}"
+
+
+def stream(program: raising_race.Program, library: Anchor, rules: Rules, folder: Path) -> Streamed:
+    """One function, built by planish and raced; raises PlanishError."""
+    options = Options(sizes=program.sizes, defines=program.defines, budget=rules.build_budget)
+    built = build_file(Source(str(program.path), program.text), options)
+    function = built.functions[-1].function
+    signature = signature_of(function)
+    assert signature is not None
+    case, limits = make_case(function, (), program.sizes, seed=1), Limits(seconds=rules.time_limit)
+    macros = tuple(f"-D{x}" for x in program.defines)
+    entry = entry_text(signature)
+    reference = compile_library(rules.compilers[0], program.text + entry, ("-O2", "-w", *macros), folder, limits, ())
+    course = Course(reference, signature, case, case, folder, program.path.parent, rules)
+    entered: dict[str, Path] = {}
+    for contestant in (*enlist_drop_ins(built, options, rules, folder), *_libraries(program, rules)):
+        outcome = qualify(contestant, course)
+        if isinstance(outcome, Path):
+            entered[contestant.label] = outcome
+        else:
+            print(f"{program.name}, {contestant.label}: left out: {outcome}", file=sys.stderr)
+    for compiler in rules.compilers:
+        flags = (*FAST, *macros, *program.rival_flags)
+        entered[f"moved {compiler.name}"] = compile_library(compiler, program.rival + entry, flags, folder, limits, ())
+    times = {x.label: x.median for x in measure(tuple(entered.items()), signature, case, rules.budget, 9)}
+
+    def best(team: str) -> float | None:
+        return min((y for x, y in times.items() if x.startswith(team)), default=None)
+
+    ours, moved = best("ours"), best("moved")
+    assert ours is not None and moved is not None
+    return Streamed(program.name, ours, moved, best("library"))
+
+
+def _libraries(program: raising_race.Program, rules: Rules) -> list[Contestant]:
+    """The program that calls OpenBLAS, where it can."""
+    if program.name not in IN_LIBRARY:
+        return []
+    flags = (*FAST, "-DLIBRARY", *program.rival_flags)
+    return [Contestant(f"library {x.name}", "blas", x, program.rival, flags) for x in rules.compilers]
+
+
+def stream_all(only: Sequence[str], rules: Rules, library: Anchor) -> list[Streamed]:
+    """The functions by their names, or all."""
+    os.environ.update(ONE_THREAD)
+    wanted = raising_race.programs(1, library.path, PROGRAMS, RIVALS)
+    with tempfile.TemporaryDirectory(prefix="planish-streams-") as folder:
+        return [stream(x, library, rules, Path(folder)) for x in wanted if not only or x.name in only]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 where all were raced."""
+    library = find_openblas()
+    if not isinstance(library, Anchor):
+        print(f"no OpenBLAS: {library}", file=sys.stderr)
+        return 1
+    for found in stream_all(arguments, raising_race.make_rules(False), library):
+        print(found, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
