@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import claims
 import claims_library
 import claims_spine
 import pytest
+import streams
 from claim import Claim, Note, at_least, below
 from claims_spine import count_inputs, count_programs, find_unread, judge
 from dsp import DSP
@@ -109,7 +111,17 @@ def test_what_the_library_has_no_race_for_is_short(monkeypatch: pytest.MonkeyPat
     assert "library.nussinov_over_best" not in by_name and "library.cholesky_over_openblas" not in by_name
 
 
-def test_every_dense_program_has_a_rival() -> None:
-    text = claims_library.WITH_BLAS.read_text()
-    for path in claims_library.DENSE.glob("*.c"):
-        assert f"defined PROGRAM_{path.stem}\n" in text and f"void {path.stem}(" in path.read_text()
+def test_every_program_has_a_rival() -> None:
+    dense = [*claims_library.DENSE.glob("*.c"), *POLYBENCH.files(claims_library.ONE_CALL)]
+    for rivals, paths in ((claims_library.WITH_BLAS, dense), (streams.RIVALS, streams.PROGRAMS.glob("*.c"))):
+        text = rivals.read_text()
+        for path in paths:
+            assert f"defined PROGRAM_{path.stem}\n" in text
+            (name,) = re.findall(r"^void (\w+)\(", path.read_text(), re.MULTILINE)
+            assert f"void {name}(" in text
+
+
+def test_what_only_moves_bytes_or_a_library_is_the_bar() -> None:
+    assert streams.Streamed("copy", 0.004, 0.002, None).ratio == 0.5
+    found = streams.Streamed("dot", 0.004, 0.005, 0.003)
+    assert found.ratio == 0.75 and str(found) == "dot: 4 ms, the bytes moved 5 ms, OpenBLAS 3 ms: 0.75"
