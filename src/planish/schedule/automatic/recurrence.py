@@ -208,41 +208,51 @@ class _Writer:
 
     def blocks(self) -> tuple[Stmt, ...]:
         """The loop over whole blocks, and what is left."""
-        loop, lane = self.loop, index(self.lane)
-        size = index(WIDTH)
+        loop, size = self.loop, index(WIDTH)
         whole = add(loop.lower, mul(size, floordiv(sub(loop.upper, loop.lower), size)))
-        at = {loop.var: add(index(self.first), lane)}
-        own = Assign(self.own.name, (lane,), placed(self.found.rest, at))
-        total = _total([self.product(index(m), lane) for m in range(WIDTH)])
-        sums = Assign(self.sums.name, (lane,), total)
-        target = placed(self.found.target, at)
-        assert isinstance(target, Load)
-        store = Assign(target.array, target.index, self.value(lane))
-        ends = [Let(x, self.value(index(WIDTH - 1 - d))) for d, x in enumerate(self.next)]
-        finite = reduce(partial(Binary, "and"), (self.is_finite(Var(x.var, self.type)) for x in ends))
-        # A value that is no number would spread to those before it.
-        earlier = [placed(_before(self.found.target, loop.var, d + 1), at) for d in range(len(self.last))]
-        parts = [Binary("mul", x, y) for x, y in zip(self.found.factors, earlier, strict=True)]
-        waiting = _total([self.at(self.own, lane), *parts])
-        one_by_one = Assign(target.array, target.index, waiting)
-        again = [
-            Assign(x.name, (), placed(target, {self.lane: index(WIDTH - 1 - d)})) for d, x in enumerate(self.last)
-        ]
-        block: tuple[Stmt, ...] = (
-            Alloc(self.own), Alloc(self.sums), self.lanes(own), self.lanes(sums), *ends,
-            If(finite, Block((
-                self.lanes(store),
-                *(Assign(x.name, (), Var(y.var, self.type)) for x, y in zip(self.last, ends, strict=True)),
-            )), Block((self.lanes(one_by_one, LoopFacts()), *again))),
-        )  # fmt: skip
         begin = [
-            Assign(x.name, (), placed(_before(self.found.target, loop.var, d + 1), {loop.var: loop.lower}))
-            for d, x in enumerate(self.last)
+            Assign(x.name, (), self.earlier(d + 1, {loop.var: loop.lower})) for d, x in enumerate(self.last)
         ]
-        blocks = For(self.first, loop.lower, whole, WIDTH, Block(block))
+        blocks = For(self.first, loop.lower, whole, WIDTH, Block(self.block()))
         some = If(Compare("lt", loop.lower, whole), Block((*map(Alloc, self.last), *begin, blocks)))
         rest = For(loop.var, extremum("max", loop.lower, whole), loop.upper, 1, loop.body, loop.facts)
         return some, rest
+
+    def block(self) -> tuple[Stmt, ...]:
+        """One block: what does not wait, what it adds to itself, and its values. Where one of them is no number, it
+        would be one of those before it, too: these are made one by one."""
+        lane = index(self.lane)
+        own = Assign(self.own.name, (lane,), placed(self.found.rest, self.here(lane)))
+        total = _total([self.product(index(m), lane) for m in range(WIDTH)])
+        ends = [Let(x, self.value(index(WIDTH - 1 - d))) for d, x in enumerate(self.next)]
+        finite = reduce(partial(Binary, "and"), (self.is_finite(Var(x, self.type)) for x in self.next))
+        kept = [Assign(x.name, (), Var(y, self.type)) for x, y in zip(self.last, self.next, strict=True)]
+        read = [Assign(x.name, (), self.earlier(d, self.here(index(WIDTH - 1)))) for d, x in enumerate(self.last)]
+        together: tuple[Stmt, ...] = (self.store(self.value(lane)), *kept)
+        one_by_one: tuple[Stmt, ...] = (self.store(self.waiting(lane), LoopFacts()), *read)
+        sums = Assign(self.sums.name, (lane,), total)
+        chosen = If(finite, Block(together), Block(one_by_one))
+        return Alloc(self.own), Alloc(self.sums), self.lanes(own), self.lanes(sums), *ends, chosen
+
+    def here(self, lane: Expr) -> dict[str, Expr]:
+        """The iteration that makes a value of a block."""
+        return {self.loop.var: add(index(self.first), lane)}
+
+    def earlier(self, distance: int, at: Mapping[str, Expr]) -> Expr:
+        """The value so many before the one of an iteration."""
+        return placed(_before(self.found.target, self.loop.var, distance), at)
+
+    def waiting(self, lane: Expr) -> Expr:
+        """A value of a block, made from those before it."""
+        earlier = (self.earlier(d + 1, self.here(lane)) for d in range(len(self.last)))
+        parts = [Binary("mul", x, y) for x, y in zip(self.found.factors, earlier, strict=True)]
+        return _total([self.at(self.own, lane), *parts])
+
+    def store(self, value: Expr, facts: LoopFacts = LANES) -> For:
+        """The loop that stores the values of a block."""
+        target = placed(self.found.target, self.here(index(self.lane)))
+        assert isinstance(target, Load)
+        return self.lanes(Assign(target.array, target.index, value), facts)
 
     def lanes(self, stmt: Stmt, facts: LoopFacts = LANES) -> For:
         """A statement for each value of a block."""
