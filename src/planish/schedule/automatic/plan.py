@@ -29,6 +29,7 @@ from planish.schedule.automatic.lower import lower
 from planish.schedule.automatic.recurrence import use_blocks
 from planish.schedule.automatic.shape import StripOrder, leaf_bands, shape_band
 from planish.schedule.automatic.strategies import STRATEGIES, Strategy, compute_schedule
+from planish.schedule.automatic.terms import collect_terms
 from planish.schedule.automatic.threads import mark_threads
 from planish.target.machine import Target
 
@@ -140,7 +141,7 @@ def shape_schedule(
         dropped = _contractions(scop, dependences.flow, schedule, kept)
     kernel = lower(scop, schedule, scop.locals, dropped)
     if reassociate:
-        kernel, blocked = use_blocks(kernel)
+        kernel, blocked = use_blocks(collect_terms(kernel))
         remarks += blocked
     return Candidate(strategy.name, schedule, kernel, tuple(remarks), draft.cost)
 
