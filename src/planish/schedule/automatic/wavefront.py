@@ -21,9 +21,10 @@ from math import prod
 import islpy as isl
 
 from planish.ir.polynomial import constant
+from planish.ir.traverse import variables
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.listing import list_sets
-from planish.poly.scop import Scop
+from planish.poly.scop import Scop, Statement
 from planish.poly.trees import SEQUENCES, Kind, find_node, find_paths, kind_of
 from planish.schedule.automatic.shape import floor_of
 
@@ -40,6 +41,8 @@ def follow_sweeps(scop: Scop, order: isl.UnionMap, room: int) -> isl.Schedule | 
     None where there are none."""
     schedule = scop.schedule
     for path in find_paths(schedule.get_root(), _is_repetition):
+        if not _writes_again(scop, find_node(schedule, path)):
+            continue
         for distance in DISTANCES:
             count = _count_sweeps(scop, find_node(schedule, path), distance, room)
             if count < LEAST_SWEEPS:
@@ -58,6 +61,20 @@ def _is_repetition(node: isl.ScheduleNode) -> bool:
     return max(depths) > 1 and max(depths) - min(depths) <= 1
 
 
+def _writes_again(scop: Scop, node: isl.ScheduleNode) -> bool:
+    """Whether the deepest statements in a loop write the same cells in all its iterations."""
+    inside = _statements(scop, node)
+    deepest, loop = max(len(x.iterators) for x in inside), node.get_schedule_depth()
+    writes = (x for x in inside if len(x.iterators) == deepest)
+    return not any(x.iterators[loop] in variables(y) for x in writes for y in x.write.index)
+
+
+def _statements(scop: Scop, node: isl.ScheduleNode) -> list[Statement]:
+    """The statements in a loop."""
+    names = {x.get_tuple_name() for x in list_sets(node.get_universe_domain())}
+    return [x for x in scop.statements if x.name in names]
+
+
 def _sweeps(body: isl.ScheduleNode) -> list[isl.ScheduleNode]:
     """The parts of a loop's body."""
     if kind_of(body) not in SEQUENCES:
@@ -72,8 +89,7 @@ def _depth(node: isl.ScheduleNode) -> int:
 
 def _count_sweeps(scop: Scop, node: isl.ScheduleNode, distance: int, room: int) -> int:
     """How many repetitions use rows that fit."""
-    names = {x.get_tuple_name() for x in list_sets(node.get_universe_domain())}
-    used = {a.array for s in scop.statements if s.name in names for a in s.accesses}
+    used = {a.array for s in _statements(scop, node) for a in s.accesses}
     arrays = [x for x in (*scop.kernel.arrays, *scop.locals) if x.name in used and len(x.shape) > 1]
     row = 0
     for array in arrays:
