@@ -29,6 +29,7 @@ EDGES = (
 FAR = ("for i in 2 .. n - 2 { for j in 0 .. n { A[i, j] = A[i + 2, j] + A[i - 2, j] } }",)
 WHOLE = ("for i in 0 .. n { for j in 0 .. n { A[i, j] = A[n - 1 - i, j] * 0.5 } }",)
 OTHERS = ("for i in 0 .. n { for j in 0 .. n { B[t, j] += A[i, j] } }",)
+NEVER = ("for i in 5 .. 3 { for j in 0 .. n { A[i, j] = A[i, j] * 0.5 } }",)
 SHALLOW = ("for i in 1 .. n { c[t] += A[0, i] }",)
 ROOM = 1 << 20
 
@@ -60,7 +61,7 @@ def test_sweeps_follow_each_other(sweeps: tuple[str, ...]) -> None:
             assert np.array_equal(after[name], value), (name, s, n)
 
 
-@pytest.mark.parametrize("sweeps", [WHOLE, OTHERS, SHALLOW], ids=["whole", "others", "shallow"])
+@pytest.mark.parametrize("sweeps", [WHOLE, OTHERS, SHALLOW, NEVER], ids=["whole", "others", "shallow", "never"])
 def test_sweeps_that_stay_apart(sweeps: tuple[str, ...]) -> None:
     scop = scop_of(sweeps)
     assert follow_sweeps(scop, find_order(scop), ROOM) is None

@@ -63,10 +63,10 @@ def _is_repetition(node: isl.ScheduleNode) -> bool:
 
 def _writes_again(scop: Scop, node: isl.ScheduleNode) -> bool:
     """Whether the deepest statements in a loop write the same cells in all its iterations."""
-    inside = _statements(scop, node)
-    deepest, loop = max(len(x.iterators) for x in inside), node.get_schedule_depth()
-    writes = (x for x in inside if len(x.iterators) == deepest)
-    return not any(x.iterators[loop] in variables(y) for x in writes for y in x.write.index)
+    inside, loop = _statements(scop, node), node.get_schedule_depth()
+    deepest = max((len(x.iterators) for x in inside), default=0)
+    writes = [x for x in inside if len(x.iterators) == deepest]
+    return bool(writes) and not any(x.iterators[loop] in variables(y) for x in writes for y in x.write.index)
 
 
 def _statements(scop: Scop, node: isl.ScheduleNode) -> list[Statement]:
