@@ -6,7 +6,7 @@ After:  for b in 0 .. n by w { solve(L[b, b], B[b]);  B[b + w ..] -= L[b + w ..,
 
 >>> from planish.ir.types import F64
 >>> from planish.raising.raised import whole
->>> cholesky = next(x.operation for x in load_tactics() if x.name == "cholesky")
+>>> cholesky = tactics_by_name()["cholesky"].operation
 >>> arrays = {"A": Array("A", F64, (index("n"), index("n")))}
 >>> step = Apply(cholesky, {"A": whole(arrays["A"])}, {"n": index("n")})
 >>> loop, = cut_factor(step, arrays, 64, {"A", "n"})
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 
 from planish.core.names import take_name
 from planish.ir.expr import Const, Expr, index
@@ -31,7 +30,7 @@ from planish.raising.algebra.writing import Origin, write_product
 from planish.raising.expansion import inline
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Loops, Repeat, Step, View
-from planish.raising.tdl.reader import load_tactics
+from planish.raising.tdl.reader import tactics_by_name
 
 Range = tuple[Expr, Expr]
 """Where some rows or columns begin, and how many there are."""
@@ -42,13 +41,11 @@ def is_factor(step: Apply, arrays: Mapping[str, Array]) -> bool:
     name = step.operation.name
     has_blocks = name in ("cholesky", "lu", "lu_steps") or name.startswith(("trsm_", "trmm_"))
     types = {arrays[x.array].type for x in step.operands.values()}
-    return has_blocks and _shipped().get(name) == step.operation and types in ({F32}, {F64})
+    return has_blocks and name in tactics_by_name() and _operation(name) == step.operation and types in ({F32}, {F64})
 
 
-@cache
-def _shipped() -> dict[str, Operation]:
-    """The operations of the tactics that come with Planish, by their names."""
-    return {x.operation.name: x.operation for x in load_tactics()}
+def _operation(name: str) -> Operation:
+    return tactics_by_name()[name].operation
 
 
 def cut_factor(step: Apply, arrays: Mapping[str, Array], width: int, taken: set[str]) -> tuple[Step, ...]:
@@ -84,7 +81,7 @@ def _forwards(step: Apply) -> Apply:
         return step
     words[2] = "upper" if words[2] == "lower" else "lower"
     operands = {"A": _turned(_turned(a, 0, last), 1, last), "B": _turned(b, along, last)}
-    return replace(step, operation=_shipped()["_".join(words)], operands=operands)
+    return replace(step, operation=_operation("_".join(words)), operands=operands)
 
 
 def _turned(view: View, dimension: int, last: Expr) -> View:
@@ -173,7 +170,7 @@ class _Cut:
     def solved(self, name: str, triangle: View, sides: View, rows: Expr, columns: Expr) -> Apply:
         """Another solve, in blocks of its own."""
         operands, sizes = {"A": triangle, "B": sides}, {"m": rows, "n": columns}
-        return Apply(_shipped()[name], operands, sizes, {}, (), self.step.statements, self.step.span)
+        return Apply(_operation(name), operands, sizes, {}, (), self.step.statements, self.step.span)
 
     def product(self, target: View, first: View, second: View, factor: float = -1.0) -> Apply:
         """A product taken off the target, or added to it."""
@@ -186,7 +183,7 @@ class _Cut:
         """The lower triangle of a matrix times itself transposed, taken off the target."""
         operands, sizes = {"C": target, "A": factor}, {"n": target.shape[0], "l": factor.shape[1]}
         minus = {"alpha": Const(-1.0, self.type)}
-        return Apply(_shipped()["syrk_lower_plain"], operands, sizes, minus, (), self.step.statements, self.step.span)
+        return Apply(_operation("syrk_lower_plain"), operands, sizes, minus, (), self.step.statements, self.step.span)
 
 
 def _part(view: View, rows: Range, columns: Range) -> View:

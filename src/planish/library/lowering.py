@@ -23,12 +23,12 @@ import islpy as isl
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import free_name
-from planish.ir.expr import Compare, Expr, index
+from planish.ir.expr import Compare, Const, Expr, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, mul
 from planish.ir.printer import print_expr
 from planish.ir.traverse import expressions, loads, variables, walk
-from planish.ir.types import F32, F64, Type
+from planish.ir.types import BOOL, F32, F64, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
 from planish.library.factors import cut_factor, is_factor
@@ -327,7 +327,9 @@ class _Lowering:
             raise NoMatricesError(f"the library's kernel does not do it: {error.reason}") from error
         unproven = [x for x in found.conditions if not holds(kernel, labelled, x)]
         iterators = set(kernel.sizes) - set(self.raised.kernel.sizes)
-        asked = [(iterators and throughout(kernel, iterators, x)) or x for x in unproven]
+        asked = [throughout(kernel, iterators, x) or x for x in unproven] if iterators else unproven
+        if Const(False, BOOL) in asked:
+            raise NoMatricesError("what has to hold for it does not hold in every iteration, whatever the sizes are")
         inside = next((x for x in asked if not self.may_ask(x)), None)
         if inside is not None:
             raise NoMatricesError(f"what has to be asked of it depends on the iteration: {print_expr(inside)}")

@@ -66,15 +66,18 @@ def inline(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Block:
     return _inliner(step, arrays).block(step.operation.definition.body, {**step.sizes, **step.scalars}, taken)
 
 
-def build(
+def apply_builder(
     step: Apply, builder: Raised, arrays: Mapping[str, Array], taken: set[str]
 ) -> tuple[tuple[Apply, ...], tuple[Array, ...]]:
-    """The operations of a builder, which has an operation's parameters, over the operands of that; and the arrays that
-    they need besides, under names that are not taken, and are so afterwards."""
+    """The operations of a builder that has no other steps, and an operation's parameters, over the operands of that;
+    and the arrays that they need besides, under names that are not taken, and are so afterwards."""
     inliner, values = _inliner(step, arrays), {**step.sizes, **step.scalars}
     locals = tuple(inliner.local(x, values, taken) for x in builder.locals)
-    steps = (inliner.apply(x, values) for x in builder.steps if isinstance(x, Apply))
-    return tuple(replace(x, span=step.span) for x in steps), locals
+    steps: list[Apply] = []
+    for x in builder.steps:
+        assert isinstance(x, Apply)
+        steps.append(replace(inliner.apply(x, values), span=step.span))
+    return tuple(steps), locals
 
 
 def _inliner(step: Apply, arrays: Mapping[str, Array]) -> _Inliner:

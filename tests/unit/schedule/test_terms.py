@@ -52,6 +52,12 @@ def test_what_saves_nothing_is_left(value: str) -> None:
     assert collect_terms(kernel) == kernel
 
 
+def test_factors_that_the_type_does_not_hold_are_left() -> None:
+    text = "1e30:f32 * (1e30:f32 * a) + x[0] + 1e-30:f32 * (1e-30:f32 * b)"
+    kernel = kernel_of(text, "f32")
+    assert collect_terms(kernel) == kernel
+
+
 def test_integers_are_left() -> None:
     kernel = parse_kernel("kernel k(n; a: i32, b: i32; y: i32[1]) { y[0] = a + b + a + b }")
     assert collect_terms(kernel) == kernel

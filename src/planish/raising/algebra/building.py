@@ -10,7 +10,7 @@ After:  S = A, both of its triangles;  C += S * B
 >>> from planish.raising.algebra.facts import study
 >>> from planish.raising.raised import whole
 >>> from planish.target.load import load_target
->>> symm = next(x.operation for x in load_tactics() if x.name == "symm_left_lower")
+>>> symm = tactics_by_name()["symm_left_lower"].operation
 >>> arrays = tuple(Array(x, F32, (index(500), index(500))) for x in "CAB")
 >>> sizes, scalars = {"m": index(500), "n": index(500)}, {"alpha": Const(1.0, F32)}
 >>> step = Apply(symm, {x.name: whole(x) for x in arrays}, sizes, scalars)
@@ -22,18 +22,15 @@ After:  S = A, both of its triangles;  C += S * B
 
 from __future__ import annotations
 
-from functools import cache
-
 from planish.ir.types import Type
 from planish.raising.algebra.facts import Facts
 from planish.raising.algebra.identity import span
 from planish.raising.algebra.kinds import kind_of
 from planish.raising.algebra.reading import read_product
 from planish.raising.algebra.setting import Change, Setting, done, replaced, with_locals
-from planish.raising.expansion import build
+from planish.raising.expansion import apply_builder
 from planish.raising.raised import Apply, Raised, Step
-from planish.raising.tdl.reader import load_tactics
-from planish.raising.tdl.tactic import Tactic
+from planish.raising.tdl.reader import tactics_by_name
 
 
 def use_builders(facts: Facts, setting: Setting) -> Change:
@@ -49,22 +46,16 @@ def use_builders(facts: Facts, setting: Setting) -> Change:
         builder = _find_builder(step, type)
         if builder is None:
             continue
-        steps, locals = build(step, builder, facts.arrays, setting.taken(facts.raised))
-        names = ", ".join(f"`{x.operation.name}`" for x in steps if isinstance(x, Apply))
+        steps, locals = apply_builder(step, builder, facts.arrays, setting.taken(facts.raised))
+        names = ", ".join(f"`{x.operation.name}`" for x in steps)
         message = f"`{step.operation.name}` is built as its tactic says: {names}"
         return done(replaced(with_locals(facts.raised, locals), place, steps), "build", message, span(step))
     return Change(None)
 
 
-@cache
-def _tactics() -> dict[str, Tactic]:
-    """The tactics that come with Planish and have builders, by their names."""
-    return {x.name: x for x in load_tactics() if x.builders}
-
-
 def _find_builder(step: Apply, type: Type) -> Raised | None:
     """The first builder with a product of matrices whose arrays all have memory of their own."""
-    tactic = _tactics().get(step.operation.name)
+    tactic = tactics_by_name().get(step.operation.name)
     if tactic is None or tactic.operation != step.operation:
         return None
     builders = (x for x in tactic.builders if not x.reshapes and all(isinstance(y, Apply) for y in x.steps))

@@ -32,6 +32,12 @@ def load_tactics() -> tuple[Tactic, ...]:
     return out
 
 
+@cache
+def tactics_by_name() -> dict[str, Tactic]:
+    """The tactics that come with Planish, each under its name, which is its operation's as well."""
+    return {x.name: x for x in load_tactics()}
+
+
 def read_tactics(source: Source, known: tuple[Tactic, ...] = ()) -> tuple[Tactic, ...]:
     """The tactics of a file, each variant on its own; builders may use those that are `known`, and those before them.
 

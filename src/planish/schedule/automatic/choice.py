@@ -166,6 +166,11 @@ def _sizes(lanes: bool, width: int) -> tuple[int, ...]:
     return tuple(width << n for n in range(7)) if lanes else (4, 8, 16, 32, 64, 128)
 
 
+def room_for_sweeps(target: Target) -> int:
+    """The bytes of the second cache that what is swept over may fill."""
+    return target.cache(2).share // 4 * 3
+
+
 def _choose_tiles(
     band: Band, member: int, jam: tuple[tuple[int, int], ...], target: Target, arrays: dict[str, Array]
 ) -> tuple[int, ...]:
@@ -175,7 +180,7 @@ def _choose_tiles(
     if len(band.members) < 2 or not motions:
         return ()
     width = max(target.lanes(_element(m, arrays)) for m in motions)
-    room = target.cache(2).share // 4 * (2 if jam else 3)
+    room = target.cache(2).share // 2 if jam else room_for_sweeps(target)
     groups = _groups(motions)
     crossed = _crossed_members(motions, member, arrays)
     if crossed:

@@ -24,7 +24,7 @@ from planish.poly.split import split_statements
 from planish.poly.tidy import tidy
 from planish.poly.trees import Path, find_node
 from planish.schedule.automatic.band import Band, Group, read_band
-from planish.schedule.automatic.choice import Choice, choose
+from planish.schedule.automatic.choice import Choice, choose, room_for_sweeps
 from planish.schedule.automatic.lower import lower
 from planish.schedule.automatic.recurrence import use_blocks
 from planish.schedule.automatic.shape import StripOrder, leaf_bands, shape_band
@@ -90,8 +90,8 @@ def plan(
         return ()
     movable = movable_updates(prepared.scop, prepared.dependences, reassociate)
     kept = prepared.dependences.order.subtract(movable)
+    room = room_for_sweeps(target)
     for strategy in STRATEGIES:
-        room = target.cache(2).share // 4 * 3
         schedule = compute_schedule(prepared.scop, prepared.dependences, kept, strategy, room)
         if schedule is not None and str(schedule) not in drafts:
             drafts[str(schedule)] = draft_version(prepared, target, strategy, schedule, movable)

@@ -14,18 +14,20 @@ After:  for blocks of j { f in lanes;  y[k] = sum over m of a^(k - m) f[m];  x[k
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial, reduce
 
 from planish.core.diagnostic import Remark
 from planish.core.names import take_name
 from planish.core.span import Span
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
-from planish.ir.polynomial import add, coefficient_of, constant, extremum, floordiv, mul, normal, place, same, sub
+from planish.ir.polynomial import add, coefficient_of, constant, extremum, floordiv, mul, place, same, sub
 from planish.ir.simplify import simplify_block
-from planish.ir.traverse import loads, map_block, map_expr, used_names, variables
+from planish.ir.traverse import loads, map_block, used_names, variables
+from planish.poly.expression import conjunction
+from planish.poly.products import join
+from planish.schedule.automatic.lower import place_expr
 
 WIDTH = 8
 """The values of a block."""
@@ -152,14 +154,6 @@ def _sum(a: Expr | None, b: Expr | None) -> Expr | None:
     return b if a is None else a if b is None else Binary("add", a, b)
 
 
-def _total(parts: Sequence[Expr]) -> Expr:
-    """The sum of some values, from the first on."""
-    out = parts[0]
-    for part in parts[1:]:
-        out = Binary("add", out, part)
-    return out
-
-
 def _is_ready(load: Load, target: Load, var: str) -> bool:
     """Whether no earlier iteration of the loop writes what is loaded."""
     ahead: list[bool] = []
@@ -199,7 +193,7 @@ class _Writer:
         out: list[Stmt] = [Alloc(self.response), Alloc(self.table)]
         out.append(Assign(self.response.name, (index(0),), one))
         out.append(Assign(self.response.name, (index(1),), self.found.factors[0]))
-        value = _total(grown)
+        value = join("add", tuple(grown))
         out.append(For(self.lane, index(2), index(WIDTH + 1), 1, Block((Assign(self.response.name, (lane,), value),))))
         below = Assign(self.table.name, (m, lane), zero)
         above = Assign(self.table.name, (m, lane), self.at(self.response, sub(lane, m)))
@@ -210,9 +204,7 @@ class _Writer:
         """The loop over whole blocks, and what is left."""
         loop, size = self.loop, index(WIDTH)
         whole = add(loop.lower, mul(size, floordiv(sub(loop.upper, loop.lower), size)))
-        begin = [
-            Assign(x.name, (), self.earlier(d + 1, {loop.var: loop.lower})) for d, x in enumerate(self.last)
-        ]
+        begin = [Assign(x.name, (), self.earlier(d + 1, {loop.var: loop.lower})) for d, x in enumerate(self.last)]
         blocks = For(self.first, loop.lower, whole, WIDTH, Block(self.block()))
         some = If(Compare("lt", loop.lower, whole), Block((*map(Alloc, self.last), *begin, blocks)))
         rest = For(loop.var, extremum("max", loop.lower, whole), loop.upper, 1, loop.body, loop.facts)
@@ -222,10 +214,10 @@ class _Writer:
         """One block: what does not wait, what it adds to itself, and its values. Where one of them is no number, it
         would be one of those before it, too: these are made one by one."""
         lane = index(self.lane)
-        own = Assign(self.own.name, (lane,), placed(self.found.rest, self.here(lane)))
-        total = _total([self.product(index(m), lane) for m in range(WIDTH)])
+        own = Assign(self.own.name, (lane,), place_expr(self.found.rest, self.here(lane)))
+        total = join("add", tuple(self.product(index(m), lane) for m in range(WIDTH)))
         ends = [Let(x, self.value(index(WIDTH - 1 - d))) for d, x in enumerate(self.next)]
-        finite = reduce(partial(Binary, "and"), (self.is_finite(Var(x, self.type)) for x in self.next))
+        finite = conjunction(self.is_finite(Var(x, self.type)) for x in self.next)
         kept = [Assign(x.name, (), Var(y, self.type)) for x, y in zip(self.last, self.next, strict=True)]
         read = [Assign(x.name, (), self.earlier(d, self.here(index(WIDTH - 1)))) for d, x in enumerate(self.last)]
         together: tuple[Stmt, ...] = (self.store(self.value(lane)), *kept)
@@ -240,17 +232,17 @@ class _Writer:
 
     def earlier(self, distance: int, at: Mapping[str, Expr]) -> Expr:
         """The value so many before the one of an iteration."""
-        return placed(_before(self.found.target, self.loop.var, distance), at)
+        return place_expr(_before(self.found.target, self.loop.var, distance), at)
 
     def waiting(self, lane: Expr) -> Expr:
         """A value of a block, made from those before it."""
         earlier = (self.earlier(d + 1, self.here(lane)) for d in range(len(self.last)))
         parts = [Binary("mul", x, y) for x, y in zip(self.found.factors, earlier, strict=True)]
-        return _total([self.at(self.own, lane), *parts])
+        return join("add", (self.at(self.own, lane), *parts))
 
     def store(self, value: Expr, facts: LoopFacts = LANES) -> For:
         """The loop that stores the values of a block."""
-        target = placed(self.found.target, self.here(index(self.lane)))
+        target = place_expr(self.found.target, self.here(index(self.lane)))
         assert isinstance(target, Load)
         return self.lanes(Assign(target.array, target.index, value), facts)
 
@@ -271,22 +263,7 @@ class _Writer:
         if len(self.last) > 1:
             shares.append(Binary("mul", self.found.factors[1], self.at(self.response, lane)))
         parts = [Binary("mul", x, self.at(y)) for x, y in zip(shares, self.last, strict=True)]
-        return _total([self.at(self.sums, lane), *parts])
+        return join("add", (self.at(self.sums, lane), *parts))
 
     def is_finite(self, value: Expr) -> Expr:
         return Compare("eq", Binary("sub", value, value), Const(0.0, self.type))
-
-
-def placed(expr: Expr, values: Mapping[str, Expr]) -> Expr:
-    """An expression with values for names, its subscripts in normal form."""
-
-    def visit(x: Expr) -> Expr:
-        match x:
-            case Load(index=at):
-                return Load(x.array, tuple(map(normal, at)), x.type)
-            case Var(name=name) if name in values:
-                return values[name]
-            case _:
-                return x
-
-    return map_expr(visit, expr)

@@ -54,10 +54,12 @@ def compute_schedule(
         return merge_bands(scop.schedule, order)
     if strategy.name == "distributed":
         return merge_bands(distribute(scop.schedule, order), order)
-    if strategy.name in ("eager", "wavefront"):
-        eager = strategy.name == "eager"
-        found = exchange(scop.schedule, order) if eager else follow_sweeps(scop, order, room)
-        return None if found is None else merge_bands(found, order)
+    if strategy.name == "eager":
+        exchanged = exchange(scop.schedule, order)
+        return None if exchanged is None else merge_bands(exchanged, order)
+    if strategy.name == "wavefront":
+        followed = follow_sweeps(scop, order, room)
+        return None if followed is None else merge_bands(followed, order)
     if strategy.name == "blocks":
         ways = (merge_bands(distribute(scop.schedule, order, fully), order) for fully in (False, True))
         blocked = (block_passes(scop, order, way) for way in ways)

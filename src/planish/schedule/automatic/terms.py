@@ -15,6 +15,9 @@ from __future__ import annotations
 from dataclasses import replace
 from math import frexp, isfinite
 
+import numpy as np
+
+from planish.ir.arithmetic import rounding
 from planish.ir.expr import Binary, Const, Expr, Unary, type_of
 from planish.ir.nest import Assign, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import map_block, walk_expr
@@ -45,9 +48,11 @@ def collect(value: Expr) -> Expr:
         return value
     terms: Terms = {}
     _gather(value, 1.0, terms)
-    if not all(x and isfinite(x) for x in terms.values()):
+    with np.errstate(over="ignore"):
+        rounded = {x: float(rounding(type)(y)) for x, y in terms.items()}
+    if not all(x and isfinite(x) for x in rounded.values()):
         return value
-    made = _written(terms, type)
+    made = _written(rounded, type)
     return made if _count(made) < _count(value) else value
 
 

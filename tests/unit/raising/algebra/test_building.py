@@ -24,12 +24,12 @@ from planish.raising.algebra.cost import Model
 from planish.raising.algebra.facts import study
 from planish.raising.algebra.rewrite import improve
 from planish.raising.algebra.setting import Setting
-from planish.raising.expansion import build, expand
+from planish.raising.expansion import apply_builder, expand
 from planish.raising.raised import Apply, Raised, View, whole
-from planish.raising.tdl.reader import load_tactics
+from planish.raising.tdl.reader import tactics_by_name
 from planish.target.load import load_target
 
-TACTICS = {x.name: x for x in load_tactics() if x.builders}
+TACTICS = {x: y for x, y in tactics_by_name().items() if y.builders}
 NAMES = sorted(x for x, y in TACTICS.items() if not y.builders[0].reshapes)
 
 
@@ -62,7 +62,7 @@ def test_what_is_built_computes_what_is_defined(name: str, seen: Callable[[Array
         {x: index(x) for x in definition.sizes}, scalars,
     )  # fmt: skip
     arrays = {x.name: x for x in kernel.arrays}
-    steps, locals = build(step, tactic.builders[0], arrays, {*arrays, *kernel.sizes})
+    steps, locals = apply_builder(step, tactic.builders[0], arrays, {*arrays, *kernel.sizes})
     assert not {x.name for x in locals} & {*arrays}
     sizes = {x: 2 + n % 2 for n, x in enumerate(kernel.sizes)}
     wanted, made = contents(kernel, sizes), contents(kernel, sizes)
