@@ -50,7 +50,7 @@ TARGETS = (
     Target("tiny", "any", 64, 8, False, (Cache(1, 256, 16), Cache(2, 1024, 16))),
 )
 WORK_LIMIT = 30_000_000
-SCHEDULE_LIMIT = 500_000
+SCHEDULE_LIMIT, SCHEDULE_SECONDS = 500_000, 1.5
 """Bounds on isl's operations for one check and for one schedule; what needs more is given up, and counted."""
 
 LARGEST = 800
@@ -364,7 +364,8 @@ EVERY = {"order": 1, "same": 1, "flow": 3, "random": 2, "strategies": 5, "shapes
 def run_check(name: str, program: Program, count: Counter[str]) -> str | None:
     """One check under a bound on isl's work; what exceeds it counts as `given up`."""
     try:
-        with budget(isl.DEFAULT_CONTEXT, WORK_LIMIT), patch.object(strategies, "OPERATION_LIMIT", SCHEDULE_LIMIT):
+        bounds = patch.multiple(strategies, OPERATION_LIMIT=SCHEDULE_LIMIT, SECONDS=SCHEDULE_SECONDS)
+        with budget(isl.DEFAULT_CONTEXT, WORK_LIMIT), bounds:
             fault = CHECKS[name](program, count)
     except isl.Error as error:
         if "quota" not in str(error).lower() and "maximal number" not in str(error).lower():

@@ -25,9 +25,10 @@ import islpy as isl
 
 from planish.poly.budget import budget
 from planish.poly.coalesce import coalesce
+from planish.poly.listing import list_maps
 from planish.poly.scop import Scop, Statement
 
-OUT = isl.dim_type.out
+IN, OUT = isl.dim_type.in_, isl.dim_type.out
 FLOW_LIMIT = 5_000_000
 
 
@@ -48,10 +49,8 @@ class Dependences:
 
 def find_dependences(scop: Scop) -> Dependences:
     """The dependences of a kernel in its original order."""
-    reads, writes = scop.reads, scop.writes
-    times = scop.schedule.get_map()
     order = find_order(scop)
-    flow, live_in = _find_flow(scop, reads, writes, times)
+    flow, live_in = find_flow(scop)
     return Dependences(flow, order, reduction_chains(scop, order), live_in)
 
 
@@ -59,13 +58,22 @@ def find_order(scop: Scop, private: Mapping[str, int] | None = None) -> isl.Unio
     """All pairs of instances, the earlier first, that use one cell, one of them writing. A `private` array has cells of
     its own in each iteration of so many outermost loops."""
     depths = private or {}
-    # Accesses know the domains; times that do not repeat them compare with far fewer cases.
-    times = scop.schedule.get_map()
     shared = {name for statement in scop.statements for name in _arrays(statement) if name not in depths}
     out = _conflicts(scop, shared)
     for name, depth in depths.items():
         out = out.union(_conflicts(scop, {name}).intersect(together(scop, depth)))
-    return coalesce(out.intersect(times.lex_lt_union_map(times)))
+    return coalesce(out.intersect(_earlier(scop, out)))
+
+
+def _earlier(scop: Scop, pairs: isl.UnionMap) -> isl.UnionMap:
+    """Instances and those that run after them, of such statements as some pairs relate."""
+    # Accesses know the domains; times that do not repeat them compare with far fewer cases.
+    times = {x.get_tuple_name(IN): x for x in list_maps(scop.schedule.get_map())}
+    out = isl.UnionMap.empty(scop.context.get_space())
+    for pair in list_maps(pairs):
+        first, second = times[pair.get_tuple_name(IN)], times[pair.get_tuple_name(OUT)]
+        out = out.add_map(first.lex_lt_map(second))
+    return out
 
 
 def _arrays(statement: Statement) -> set[str]:
@@ -74,12 +82,7 @@ def _arrays(statement: Statement) -> set[str]:
 
 def _conflicts(scop: Scop, arrays: Set[str]) -> isl.UnionMap:
     """Pairs of instances, in either order, that use one cell of some arrays, one of them writing."""
-    reads = writes = isl.UnionMap.empty(scop.context.get_space())
-    for access in (a for statement in scop.statements for a in statement.accesses if a.array in arrays):
-        if access.write:
-            writes = writes.add_map(access.relation)
-        else:
-            reads = reads.add_map(access.relation)
+    reads, writes = scop.uses(arrays)
     return writes.apply_range(reads.union(writes).reverse()).union(reads.apply_range(writes.reverse()))
 
 
@@ -93,18 +96,18 @@ def together(scop: Scop, depth: int) -> isl.UnionMap:
     return outer.apply_range(outer.reverse())
 
 
-def _find_flow(
-    scop: Scop, reads: isl.UnionMap, writes: isl.UnionMap, times: isl.UnionMap
-) -> tuple[isl.UnionMap, isl.UnionMap]:
-    """The flow, and the reads of values from before the kernel.
+def find_flow(scop: Scop, arrays: Set[str] | None = None) -> tuple[isl.UnionMap, isl.UnionMap]:
+    """The flow, and the reads of values from before the kernel; through some arrays only, where these are given.
 
     isl's analysis is asked first. On some sets with several strides it fails, takes very long, or names a write that
     another one hides (islpy 2026.2.2: seeds 389, 415 and 198 of the property tests); so its answer is checked by
     composition, which is cheap and does not share its machinery, and all earlier writes are taken where it is wrong.
     """
+    reads, writes = scop.uses(arrays)
+    earlier = _earlier(scop, writes.apply_range(reads.reverse()))
     # [reader -> cell] to the writers of the cell before the reader.
     writers = reads.range_map().apply_range(writes.reverse())
-    before = reads.domain_map().apply_range(times.lex_gt_union_map(times)).intersect(writers)
+    before = reads.domain_map().apply_range(earlier.reverse()).intersect(writers)
     info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule(scop.schedule)
     all_earlier = before.domain_factor_domain().reverse()
     try:
@@ -113,7 +116,8 @@ def _find_flow(
     except isl.Error:
         return all_earlier, reads
     found, nothing = result.get_full_must_dependence().reverse(), result.get_must_no_source()
-    hidden = found.apply_range(times.lex_lt_union_map(times)).intersect(before)
+    again = _earlier(scop, writes.apply_range(writes.reverse()))
+    hidden = found.apply_range(again).intersect(before)
     missed = before.intersect_domain(nothing.wrap())
     if not hidden.is_empty() or not missed.is_empty():
         return all_earlier, reads

@@ -20,7 +20,7 @@ from planish.ir.expr import Expr, Load, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import map_block, map_expr, map_exprs
 from planish.ir.types import INDEX
-from planish.poly.dependence import find_dependences
+from planish.poly.dependence import find_flow
 from planish.poly.expression import add, extremum, normalise, piecewise_expr
 from planish.poly.listing import list_maps
 from planish.poly.scop import Scop, Statement, extract_scop
@@ -41,15 +41,20 @@ def privatise(kernel: Kernel) -> Kernel:
     scop = extract_scop(unique)
     if not scop.locals:
         return unique
-    flow = find_dependences(scop).flow
+    flow = _flow(scop)
     split = split_webs(unique, scop, flow)
     if split is not unique:
         unique, scop = split, extract_scop(split)
-        flow = find_dependences(scop).flow
+        flow = _flow(scop)
     expansions = {a.name: expansion_of(a, scop, flow) for a in scop.locals}
     allocs = tuple(Alloc(expanded(a, expansions[a.name])) for a in scop.locals)
     body = expand_block(unique.body, (), expansions)
     return replace(unique, body=Block((*allocs, *body.body)))
+
+
+def _flow(scop: Scop) -> isl.UnionMap:
+    """The flow through local arrays."""
+    return find_flow(scop, {x.name for x in scop.locals})[0]
 
 
 def expanded(array: Array, expansion: Expansion) -> Array:

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import assert_never
@@ -80,23 +81,18 @@ class Scop:
         """All statement instances."""
         return self.schedule.get_domain()
 
-    @property
-    def reads(self) -> isl.UnionMap:
-        """Instances to the elements that they read."""
-        return self._union(False)
-
-    @property
-    def writes(self) -> isl.UnionMap:
-        """Instances to the elements that they write."""
-        return self._union(True)
-
-    def _union(self, write: bool) -> isl.UnionMap:
-        out = isl.UnionMap.empty(self.context.get_space())
-        for statement in self.statements:
-            for access in statement.accesses:
-                if access.write == write:
-                    out = out.add_map(access.relation)
-        return out
+    def uses(self, arrays: Set[str] | None = None) -> tuple[isl.UnionMap, isl.UnionMap]:
+        """Instances to the elements that they read, and to those that they write; of some arrays only, where these are
+        given."""
+        reads = writes = isl.UnionMap.empty(self.context.get_space())
+        for access in (x for statement in self.statements for x in statement.accesses):
+            if arrays is not None and access.array not in arrays:
+                continue
+            if access.write:
+                writes = writes.add_map(access.relation)
+            else:
+                reads = reads.add_map(access.relation)
+        return reads, writes
 
     def statement(self, name: str) -> Statement:
         """The statement called `name`; KeyError where there is none."""

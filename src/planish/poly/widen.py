@@ -34,7 +34,7 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Stmt
 from planish.ir.polynomial import add, mul
 from planish.ir.traverse import walk
 from planish.ir.types import INDEX
-from planish.poly.dependence import Dependences, find_dependences
+from planish.poly.dependence import find_flow
 from planish.poly.expression import TRUE, aff_expr, normalise, set_condition
 from planish.poly.geometry import geometries
 from planish.poly.listing import list_maps, list_pieces, unite_maps
@@ -47,17 +47,18 @@ IN, OUT = isl.dim_type.in_, isl.dim_type.out
 def widen(kernel: Kernel) -> Kernel:
     """The kernel with such arrays widened; the same one where there are none."""
     scop = extract_scop(kernel)
-    if not any(_is_scratch(x, scop) for x in kernel.arrays):
+    scratch = [x for x in kernel.arrays if _is_scratch(x, scop)]
+    if not scratch:
         return kernel
-    found = find_dependences(scop)
+    flow, live = find_flow(scop, {x.name for x in scratch})
     taken = {x.name for x in (*kernel.arrays, *scop.locals)} | set(kernel.sizes) | {x.name for x in kernel.scalars}
     taken |= {x.var for x in walk(kernel.body) if isinstance(x, For)}
     expansions: dict[str, Expansion] = {}
     copies: list[Stmt] = []
     names: dict[str, str] = {}
     allocs: list[Stmt] = []
-    for array in kernel.arrays:
-        expansion = _expansion(array, scop, found)
+    for array in scratch:
+        expansion = _expansion(array, scop, flow, live)
         if expansion is None:
             continue
         fresh = next(x for n in count(1) if (x := f"{array.name}_{n}") not in taken)
@@ -82,16 +83,14 @@ def _is_scratch(array: Array, scop: Scop) -> bool:
     return written and read and len({x.loops[:1] for x in users}) == 1 and bool(users[0].loops) and len(users) > 1
 
 
-def _expansion(array: Array, scop: Scop, found: Dependences) -> Expansion | None:
+def _expansion(array: Array, scop: Scop, flow: isl.UnionMap, live: isl.UnionMap) -> Expansion | None:
     """The loops along which nothing that an array holds is passed on, where it holds nothing that is needed at
     first."""
     if not array.shape or any(x is None for x in array.shape):
         return None
-    if not _is_scratch(array, scop):
+    if any(x.get_tuple_name(OUT) == array.name and not x.is_empty() for x in list_maps(live)):
         return None
-    if any(x.get_tuple_name(OUT) == array.name and not x.is_empty() for x in list_maps(found.live_in)):
-        return None
-    expansion = expansion_of(array, scop, found.flow)
+    expansion = expansion_of(array, scop, flow)
     return expansion if expansion.depth else None
 
 

@@ -61,11 +61,9 @@ def check_parallel(kernel: Kernel, path: Sequence[Node], sums: Set[str] = frozen
     depth = sum(isinstance(node, For) for node in path) - 1
     with _deciding():
         scop = extract_scop(kernel)
-        inside = isl.UnionSet.empty(scop.context.get_space())
-        numbers = _statements_in(kernel.body, path[-1].label)
-        for number in numbers:
-            inside = inside.union(isl.UnionSet.from_set(scop.statement(f"S{number}").domain))
-        order = find_order(scop, _private(kernel)).intersect_domain(inside).intersect_range(inside)
+        inside = {f"S{number}" for number in _statements_in(kernel.body, path[-1].label)}
+        scop = replace(scop, statements=tuple(x for x in scop.statements if x.name in inside))
+        order = find_order(scop, _private(kernel))
         carried = order if depth == 0 else order.intersect(together(scop, depth))
         carried = carried.subtract(together(scop, depth + 1)).subtract(_updates(scop, order, sums))
         if not carried.is_empty():

@@ -11,6 +11,7 @@ from typing import Literal
 
 import islpy as isl
 
+from planish.poly.attempt import attempt
 from planish.poly.budget import budget
 from planish.poly.dependence import Dependences
 from planish.poly.scop import Scop
@@ -19,8 +20,8 @@ from planish.schedule.automatic.restructure import distribute, exchange, merge_b
 from planish.schedule.automatic.wavefront import follow_sweeps
 
 USUAL_ROOM = 512 * 1024
-OPERATION_LIMIT = 5_000_000
-"""Bound on isl's work for one call: two or three seconds of the scheduler's."""
+OPERATION_LIMIT, SECONDS = 5_000_000, 4.0
+"""Bounds on isl's work for one call: operations, mostly two or three seconds of the scheduler's, and its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,14 @@ def compute_schedule(
         ways = (merge_bands(distribute(scop.schedule, order, fully), order) for fully in (False, True))
         blocked = (block_passes(scop, order, way) for way in ways)
         return next((x for x in blocked if x is not None), None)
+    text = attempt(lambda: _scheduled(scop, dependences, order, strategy.name == "apart"), SECONDS)
+    return isl.Schedule.read_from_str(scop.context.get_ctx(), text) if text else None
+
+
+def _scheduled(scop: Scop, dependences: Dependences, order: isl.UnionMap, apart: bool) -> isl.Schedule | str:
+    """The schedule that isl's scheduler finds; nothing where it gives up."""
     context = scop.context.get_ctx()
-    context.set_schedule_serialize_sccs(1 if strategy.name == "apart" else 0)
+    context.set_schedule_serialize_sccs(1 if apart else 0)
     context.set_schedule_maximize_band_depth(1)
     context.set_schedule_whole_component(0)
     constraints = (
@@ -79,4 +86,4 @@ def compute_schedule(
         with budget(context, OPERATION_LIMIT):
             return merge_bands(constraints.compute_schedule(), order)
     except isl.Error:
-        return None
+        return ""

@@ -25,10 +25,9 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Memor
 from planish.ir.simplify import simplify, simplify_block
 from planish.ir.traverse import children, expressions, loads, map_expr, variables, walk
 from planish.ir.types import BOOL
-from planish.poly.affine import NotAffineError, isl_name
-from planish.poly.dependence import find_dependences
+from planish.poly.affine import NotAffineError
+from planish.poly.dependence import find_flow
 from planish.poly.expression import extreme_expr
-from planish.poly.listing import list_sets
 from planish.poly.scop import Scop
 from planish.schedule.accesses import Indices, find_array, redirect, uses
 from planish.schedule.names import check_fresh
@@ -234,8 +233,8 @@ def _between(cells: isl.Set, low: isl.PwAff, high: isl.PwAff, dimension: int) ->
 
 def _is_read_first(scop: Scop, array: str) -> bool:
     """Whether a value is read that was in the array before."""
-    live = find_dependences(scop).live_in
-    return any(x.get_tuple_name() == isl_name(array) for x in list_sets(live.range()))
+    _, live = find_flow(scop, {array})
+    return not live.is_empty()
 
 
 def is_inside(kernel: Kernel, path: Sequence[Node], array: Array, part: Part) -> bool:

@@ -25,7 +25,7 @@ from planish.ir.nest import Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.printer import print_stmt
 from planish.ir.traverse import expressions, loads, map_block, may_fail, walk
 from planish.poly.affine import NotAffineError, affine_function
-from planish.poly.dependence import find_dependences
+from planish.poly.dependence import find_flow
 from planish.poly.scop import Scop, Statement, extract_scop
 from planish.schedule.nodes import exchange
 from planish.schedule.program import Change, Program, Target
@@ -109,10 +109,10 @@ def _problem(kernel: Kernel, wider: Kernel, loop: For) -> str:
         if isinstance(stmt, Assign | Reduce) and stmt.array in own:
             return f"`{print_stmt(stmt)}` would write more of `{stmt.array}`"
     old, new = extract_scop(kernel), extract_scop(wider)
-    before, after = find_dependences(old), find_dependences(new)
-    if not after.flow.intersect_range(old.domain).is_equal(before.flow):
-        return f"more iterations of `{loop.var}` would write what is read later"
-    if not after.live_in.intersect_domain(old.domain).is_equal(before.live_in):
+    stored = {x.array for x in walk(loop) if isinstance(x, Assign | Reduce)}
+    (flow, live), (new_flow, new_live) = find_flow(old, stored), find_flow(new, stored)
+    same = new_flow.intersect_range(old.domain).is_equal(flow)
+    if not same or not new_live.intersect_domain(old.domain).is_equal(live):
         return f"more iterations of `{loop.var}` would write what is read later"
     added = new.domain.subtract(old.domain)
     for statement in new.statements:

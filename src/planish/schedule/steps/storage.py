@@ -13,7 +13,7 @@ B[0] = s[0, 0]
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -22,7 +22,7 @@ from planish.ir.nest import Alloc, Array, Kernel, Memory
 from planish.ir.simplify import simplify, simplify_block
 from planish.isa.instruction import MemoryKind
 from planish.poly.affine import NotAffineError, constant_of
-from planish.poly.dependence import find_dependences
+from planish.poly.dependence import find_flow
 from planish.poly.matching import MismatchError, register_rank
 from planish.poly.scop import extract_scop
 from planish.schedule.accesses import Indices, redirect
@@ -224,7 +224,7 @@ class FoldDim:
             return (*at[:d], Binary("mod", at[d], size), *at[d + 1 :])
 
         change = _reshaped(program, node, folded, fold)
-        if not _same_flow(program.kernel, change.kernel):
+        if not _same_flow(program.kernel, change.kernel, {node.array.name}):
             message = f"with {self.size} places in dimension {d}, `{node.array.name}` would lose what is still needed"
             raise PlanishError(Diagnostic("E0616", message, help="keep more places"))
         return change
@@ -305,22 +305,22 @@ class ReuseBuffer:
             return (*siblings[:place], *siblings[place + 1 :])
 
         body = redirect(edit(kernel.body, one.label, without), a.name, lambda at: (b.name, at))
-        if not _same_flow(kernel, replace(kernel, body=body)):
+        if not _same_flow(kernel, replace(kernel, body=body), {a.name, b.name}):
             message = f"`{b.name}` still holds something that is needed where `{a.name}` is written, or the other way"
             raise PlanishError(Diagnostic("E0616", message, help="both are needed at once: keep them apart"))
         return Change(replace(kernel, body=body))
 
 
-def _same_flow(before: Kernel, after: Kernel) -> bool:
+def _same_flow(before: Kernel, after: Kernel, buffers: Set[str]) -> bool:
     """Whether each statement of a nest reads what the same instances wrote as those of another nest, which differs in
-    nothing but the cells; PlanishError E0612 where that cannot be decided."""
+    nothing but the cells, all in some buffers; PlanishError E0612 where that cannot be decided."""
     try:
-        old, new = (find_dependences(extract_scop(kernel)) for kernel in (before, after))
+        old, new = (find_flow(extract_scop(kernel), buffers) for kernel in (before, after))
     except NotAffineError as error:
         message = f"what is needed when cannot be decided: {error.reason}"
         raise PlanishError(Diagnostic("E0612", message, help="keep the buffers apart")) from error
-    same = old.flow.is_equal(new.flow) and old.live_in.domain().is_equal(new.live_in.domain())
-    return bool(same)
+    (flow, live), (new_flow, new_live) = old, new
+    return bool(flow.is_equal(new_flow) and live.domain().is_equal(new_live.domain()))
 
 
 def find_buffer(program: Program, target: Target, dimension: int | None) -> Alloc:
