@@ -188,6 +188,7 @@ class _Function:
     written: set[str] = field(default_factory=set)
     arrays: dict[str, Array] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
+    finishes: dict[str, None] = field(default_factory=dict)
 
     def reserve(self, reserved: frozenset[str]) -> None:
         """Choose the spelling of every name, and note what is read and written."""
@@ -242,6 +243,7 @@ class _Function:
             self.lines += [f"  planish_promise({emit_expr(x, context)});" for x in bounds]
         self.allocate(heap, context)
         self.block(kernel.body, context, "  ")
+        self.lines += [f"  {x}" for x in self.finishes]
         self.lines += [f"  {_release(x, self.spelt)}" for x in reversed(heap)]
         self.lines += ["  return 0;"] if heap else []
         self.lines.append("}")
@@ -353,6 +355,8 @@ class _Function:
         if called is None:
             operands = self.operands(found, context, POSTFIX)
             self.lines.append(f"{indent}{instruction.spell(operands)}")
+            if instruction.finish:
+                self.finishes[instruction.finish] = None
             return
         operands = self.operands(found, context, 0)
         passed = [operands[x] for x in called.sizes] + [operands[x.name] for x in called.scalars]

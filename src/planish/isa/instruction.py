@@ -43,7 +43,8 @@ class Instruction:
     register. In `template`, `{name}` stands for an operand: the address of the first element in memory, a register, or
     the value of a size or scalar. `fused`: a product and a sum are rounded once, which the definition does not say;
     `reassociates`: sums of floats are made in another order.
-    `immediate`: the sizes that have to be constants. `header`: the one that it needs. `implementation`: a kernel that
+    `immediate`: the sizes that have to be constants. `header`: the one that it needs. `finish`: what stands once at the
+    end of a function that uses it. `implementation`: a kernel that
     does it, made from the definition by steps; it is called then, and there is no template.
     """
 
@@ -55,6 +56,7 @@ class Instruction:
     immediate: tuple[str, ...] = ()
     header: str = ""
     implementation: Kernel | None = None
+    finish: str = ""
 
     @property
     def loop(self) -> For:
@@ -76,7 +78,7 @@ class Instruction:
 
 def make_instruction(
     name: str, definition: Kernel, template: str, *, fused: bool = False, reassociates: bool = False,
-    immediate: tuple[str, ...] = (), header: str = "", implementation: Kernel | None = None,
+    immediate: tuple[str, ...] = (), header: str = "", implementation: Kernel | None = None, finish: str = "",
 ) -> Instruction:  # fmt: skip
     """A checked instruction; PlanishError E0630 where its definition is not one loop, or its template names an operand
     that it has not."""
@@ -85,7 +87,7 @@ def make_instruction(
     if problem:
         advice = "an instruction is one loop over lanes, and `{x}` in its text is an operand of that name"
         raise PlanishError(Diagnostic("E0630", f"instruction `{name}`: {problem}", definition.span, advice))
-    return Instruction(name, definition, template, fused, reassociates, immediate, header, implementation)
+    return Instruction(name, definition, template, fused, reassociates, immediate, header, implementation, finish)
 
 
 def _problem(definition: Kernel, template: str, immediate: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@
 
 A `text` stands in the C of the instructions after it, as `{mask}`; `fused` after a name says that a product and a sum
 are rounded once, `reassociates` that sums are made in another order, `immediate k` that the size k has to be a
-constant.
+constant, `finish t` that the text t stands at the end of a function that uses it.
 
 >>> text = '''
 ... memory xmm 128 bits 16 registers: f32 __m128
@@ -36,7 +36,7 @@ from planish.isa.instruction import Catalogue, Instruction, MemoryKind, make_ins
 _HEADER = re.compile(r"header\s+(\S+)\s*")
 _MEMORY = re.compile(r"memory\s+(\w+)\s+(\d+)\s+bits\s+(\d+)\s+registers\s*:\s*(.+)")
 _TEXT = re.compile(r"text\s+(\w+)\s+(.+)")
-_INSTR = re.compile(r"instr\s+(\w+)((?:\s+(?:fused|reassociates|immediate\s+\w+))*)\s+\{\s(.*)\s\}\s*")
+_INSTR = re.compile(r"instr\s+(\w+)((?:\s+(?:fused|reassociates|(?:immediate|finish)\s+\w+))*)\s+\{\s(.*)\s\}\s*")
 
 
 def read_instructions(source: Source) -> Catalogue:
@@ -63,7 +63,7 @@ def read_instructions(source: Source) -> Catalogue:
             end = place
             while end < len(lines) and not re.match(r"(header|memory|text|instr|#)", lines[end]):
                 end += 1
-            made = _instruction(found, lines[place:end], place, header, source)
+            made = _instruction(found, lines[place:end], place, header, texts, source)
             instructions[made.name] = made
             place = end
         else:
@@ -77,15 +77,21 @@ def _with_texts(line: str, texts: Mapping[str, str]) -> str:
     return line
 
 
-def _instruction(found: re.Match[str], body: list[str], place: int, header: str, source: Source) -> Instruction:
+def _instruction(
+    found: re.Match[str], body: list[str], place: int, header: str, texts: Mapping[str, str], source: Source
+) -> Instruction:
     name, words, template = found[1], found[2].split(), found[3]
     # As many lines before it as there are in the file, so that places in messages are right.
     definition = parse_kernel("\n" * (place - 1) + f"kernel {name}\n" + "\n".join(body), source.name)
-    immediate = tuple(after for word, after in zip(words, words[1:], strict=False) if word == "immediate")
+    pairs = list(zip(words, words[1:], strict=False))
+    immediate = tuple(after for word, after in pairs if word == "immediate")
+    finish = next((after for word, after in pairs if word == "finish"), "")
+    if finish and finish not in texts:
+        raise _wrong(f"there is no `text {finish}` before it", source, place)
     try:
         return make_instruction(
             name, definition, template, fused="fused" in words, reassociates="reassociates" in words,
-            immediate=immediate, header=header,
+            immediate=immediate, header=header, finish=texts.get(finish, ""),
         )  # fmt: skip
     except PlanishError as error:
         diagnostic = replace(error.diagnostic, span=error.diagnostic.span or source.point(place))

@@ -14,7 +14,7 @@ there is no product of matrices
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import assert_never
@@ -35,6 +35,8 @@ from planish.library.factors import cut_factor, is_factor
 from planish.library.gemm.compact import choose_few, make_compact
 from planish.library.maker import Maker
 from planish.library.products import Matrices, NoMatricesError, begin, find_matrices, loops_of
+from planish.library.squares import make_transposition
+from planish.library.transposition import Transposition, find_transposition
 from planish.library.triangles import Triangle, find_triangle, split
 from planish.library.vectors import choose_vectors
 from planish.poly.affine import NotAffineError
@@ -145,7 +147,7 @@ class _Lowering:
                 if find_triangle(step, arrays, {*taken}) is not None or is_factor(step, arrays):
                     return
                 try:
-                    find_matrices(step, arrays, taken)
+                    _find_work(step, arrays, taken)
                 except NoMatricesError as error:
                     self.reason = f"`{step.operation.name}`: {error}"
                 else:
@@ -291,35 +293,40 @@ class _Lowering:
         """The loops that set what a product begins with, and those that the library's kernel does; None where the
         operation is another one, or the kernel does not do it."""
         try:
-            matrices = find_matrices(step, self.arrays, self.taken(place))
-            call = self.call(matrices, place)
+            work = _find_work(step, self.arrays, self.taken(place))
+            call = self.call(work, place)
         except NoMatricesError as error:
             self.refuse(step, error)
             return None
-        name, kernel = step.operation.name, call.facts.instruction
-        message = f"`{name}` is a product of matrices ({matrices.op}), done by `{kernel}`"
+        what = f"product of matrices ({work.op})" if isinstance(work, Matrices) else "transposition"
+        message = f"`{step.operation.name}` is a {what}, done by `{call.facts.instruction}`"
         self.remarks.append(Remark("raise-gemm", "done", message, step.span))
-        return begin(matrices), _within(matrices, call)
+        return begin(work) if isinstance(work, Matrices) else [], _within(work.batch, call)
 
-    def call(self, matrices: Matrices, place: _Place) -> For:
+    def call(self, work: Matrices | Transposition, place: _Place) -> For:
         """The loops of a product, given to the library's kernel; what has to hold for it is proven, or asked."""
         try:
-            vectors = choose_vectors(self.target, matrices.type)
+            vectors = choose_vectors(self.target, work.type)
         except PlanishError as error:
             raise NoMatricesError(error.diagnostic.message) from error
-        target, *others = matrices.names
+        target, *others = work.names
         shared = any(self.base(x) == self.base(target) for x in others)
         # Parts of one array are told apart by their subscripts: not in a batch, nor where its memory has two shapes.
-        if shared and (matrices.batch or target not in others or target in {*self.bases, *self.bases.values()}):
+        if shared and (work.batch or target not in others or target in {*self.bases, *self.bases.values()}):
             raise NoMatricesError("an operand is in the array that is written")
-        loop = loops_of(matrices)
-        sizes = (*place.sizes, *matrices.batch)
-        arrays = tuple(self.arrays[x] for x in dict.fromkeys(matrices.names))
+        loop = loops_of(work) if isinstance(work, Matrices) else work.loop
+        sizes = (*place.sizes, *work.batch)
+        arrays = tuple(self.arrays[x] for x in dict.fromkeys(work.names))
         kernel = label_kernel(
             Kernel("call", sizes, self.raised.kernel.scalars, arrays, Block((loop,)), (*place.known, *self.conditions))
         )
-        name = f"planish_{_PREFIXES[matrices.type]}gemm"
-        chosen, made = make_compact(name, vectors, self.target, matrices.op, self.maker)
+        name = f"planish_{_PREFIXES[work.type]}"
+        if isinstance(work, Matrices):
+            chosen, made = make_compact(f"{name}gemm", vectors, self.target, work.op, self.maker)
+        else:
+            name, room = f"{name}transpose", self.target.cache(2).share
+            chosen = self.maker.make(name, make_transposition, name, vectors, room)
+            made = [chosen]
         labelled = next(x for x in nodes(kernel.body) if isinstance(x, For))
         try:
             found = match_instruction(chosen, labelled, {x.name: x for x in arrays}, shipped().bits)
@@ -422,10 +429,18 @@ def _with_name(step: Step, old: str, new: str) -> Step:
             assert_never(step)
 
 
-def _within(matrices: Matrices, loop: For) -> Stmt:
+def _find_work(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Matrices | Transposition:
+    """What the library's kernels do of an operation; NoMatricesError where that is nothing."""
+    try:
+        return find_transposition(step, arrays, taken)
+    except NoMatricesError:
+        return find_matrices(step, arrays, taken)
+
+
+def _within(batch: Mapping[str, Expr], loop: For) -> Stmt:
     """The loops of one product of matrices for each of a batch."""
     out: Stmt = loop
-    for var, extent in reversed(tuple(matrices.batch.items())):
+    for var, extent in reversed(tuple(batch.items())):
         out = For(var, index(0), extent, 1, Block((out,)))
     return out
 

@@ -104,12 +104,12 @@ def _exchanged(product: Product, groups: Groups) -> tuple[Product, Groups]:
 
 def _lies(term: Term, rows: str, columns: str, arrays: Mapping[str, Array]) -> Literal["n", "t", ""]:
     """How a matrix lies: with its rows of neighbours ("n"), with its columns ("t"), or neither."""
-    if constant(_stride(term, columns, arrays)) == 1:
+    if constant(stride(term, columns, arrays)) == 1:
         return "n"
-    return "t" if constant(_stride(term, rows, arrays)) == 1 else ""
+    return "t" if constant(stride(term, rows, arrays)) == 1 else ""
 
 
-def _stride(term: Term, letter: str, arrays: Mapping[str, Array]) -> Expr:
+def stride(term: Term, letter: str, arrays: Mapping[str, Array]) -> Expr:
     """How many elements lie between two neighbours along a letter."""
     out: Expr = index(0)
     for step, extent in zip(term.view.steps[term.letters.index(letter)], arrays[term.view.array].shape, strict=True):
@@ -122,12 +122,12 @@ def _stride(term: Term, letter: str, arrays: Mapping[str, Array]) -> Expr:
 def loops_of(matrices: Matrices) -> For:
     """The plain loops that add the product to the output, without those of the batch."""
     product, groups = matrices.product, matrices.groups
-    element = [_element(x, matrices) for x in product.factors]
+    at = [element(x, matrices.letters) for x in product.factors]
     alpha = Const(1.0, matrices.type) if product.alpha is None else product.alpha
-    value = Binary("mul", Binary("mul", alpha, _load(product.factors[0], element[0], matrices)),
-                   _load(product.factors[1], element[1], matrices))  # fmt: skip
+    value = Binary("mul", Binary("mul", alpha, _load(product.factors[0], at[0], matrices)),
+                   _load(product.factors[1], at[1], matrices))  # fmt: skip
     target = product.output.view.array
-    body: Stmt = Reduce(target, _element(product.output, matrices), "add", value)
+    body: Stmt = Reduce(target, element(product.output, matrices.letters), "add", value)
     for letter in (groups.depth, groups.columns, groups.rows):
         body = For(matrices.letters[letter], index(0), product.extents[letter], 1, Block((body,)))
     assert isinstance(body, For)
@@ -139,7 +139,7 @@ def begin(matrices: Matrices) -> list[Stmt]:
     product = matrices.product
     if product.accumulates:
         return []
-    target, at = product.output.view.array, _element(product.output, matrices)
+    target, at = product.output.view.array, element(product.output, matrices.letters)
     body: Stmt = Assign(target, at, Const(0.0, matrices.type))
     if product.beta is not None and not is_number(product.beta, 0):
         body = Reduce(target, at, "mul", product.beta)
@@ -152,11 +152,11 @@ def _load(term: Term, at: tuple[Expr, ...], matrices: Matrices) -> Expr:
     return Load(term.view.array, at, matrices.type)
 
 
-def _element(term: Term, matrices: Matrices) -> tuple[Expr, ...]:
-    """The subscripts of an operand's element."""
+def element(term: Term, letters: Mapping[str, str]) -> tuple[Expr, ...]:
+    """The subscripts of an operand's element, with the loops that letters stand for."""
     out = list(term.view.start)
     for letter, step in zip(term.letters, term.view.steps, strict=True):
         for d, factor in enumerate(step):
             if factor:
-                out[d] = add(out[d], mul(index(factor), Var(matrices.letters[letter], INDEX)))
+                out[d] = add(out[d], mul(index(factor), Var(letters[letter], INDEX)))
     return tuple(out)

@@ -17,12 +17,15 @@ import islpy as isl
 
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError, Remark
-from planish.ir.nest import Kernel
+from planish.ir.expr import Load
+from planish.ir.nest import Assign, Kernel
+from planish.ir.traverse import variables
 from planish.ir.types import F32, F64, Floats
 from planish.library.lowering import NotLoweredError, lower_raised
 from planish.library.maker import Maker
 from planish.library.vectors import choose_vectors
 from planish.poly.affine import NotAffineError
+from planish.poly.scop import Statement
 from planish.raising.algebra.rewrite import improve
 from planish.raising.known import load_operations
 from planish.raising.nests import raise_kernel
@@ -48,7 +51,7 @@ def raise_version(
     """
     scop = prepared.scop
     types = {x.name: x.type for x in (*scop.kernel.arrays, *scop.locals)}
-    deep = [x for x in scop.statements if len(x.iterators) >= _DEPTH]
+    deep = [x for x in scop.statements if len(x.iterators) >= _DEPTH or _is_turned(x)]
     if not any(types[x.write.array] in (F32, F64) for x in deep):
         return None, ()
     span = scop.kernel.span
@@ -76,6 +79,15 @@ def raise_version(
     whole = replace(lowered.kernel, arrays=arrays)
     done = tuple(x for x in remarks if x.kind == "done")
     return Candidate(NAME, scop.schedule, whole, (*done, *lowered.remarks), 0.0, lowered.catalogue), remarks
+
+
+def _is_turned(statement: Statement) -> bool:
+    """Whether a statement copies what is read along one loop, and written along another one."""
+    stmt = statement.stmt
+    if not (isinstance(stmt, Assign) and isinstance(stmt.value, Load) and stmt.index and stmt.value.index):
+        return False
+    near = [{x for x in variables(at[-1]) if x in statement.iterators} for at in (stmt.index, stmt.value.index)]
+    return all(near) and near[0] != near[1]
 
 
 def improve_nest(

@@ -1,4 +1,4 @@
-"""Products of two arrays that have no name of their own: an operation made for the subscripts that there are.
+"""Products of two arrays, and copies of one, that have no name of their own: an operation made for the subscripts.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.poly.chain import normal_form
@@ -19,29 +19,40 @@ from planish.poly.geometry import Geometry, geometries
 from planish.raising.operation import Operation
 
 _MOST_AXES = 14
+_NAMED_AXES = 3
+"""Copies of tensors with so many dimensions have tactics."""
 
 
 def contraction_of(form: Form) -> Operation | None:
     """The contraction that a form could be: a sum of products of two arrays, each subscript moving with one index
-    only; the old values are kept, multiplied, or overwritten. None where it is none at first sight."""
+    only; the old values are kept, multiplied, or overwritten. Or a copy of one array with its dimensions in another
+    order. None where it is neither at first sight."""
     old = [x for x in form.terms if len(x.heads) == 1 and is_own(x.heads[0], x, form)]
     rest = [x for x in form.terms if x not in old]
     if form.op != "add" or len(rest) != 1 or len(old) > 1 or old and form.lost.is_empty():
         return None
     (term,) = rest
-    if len(term.heads) != 2 or any(x.text or x.cells[0].array == form.target for x in term.heads):
+    if len(term.heads) not in (1, 2) or any(x.text or x.cells[0].array == form.target for x in term.heads):
         return None
     for geometry in geometries(term.points):
         letters = _letters(geometry, term, form.rank)
         if letters is not None:
             scaled = bool(term.coefficients) or term.negative
             start = "" if form.lost.is_empty() else "*= beta" if old else "= 0.0"
-            return _operation(letters, scaled, start)
+            if len(letters) == 3:
+                return _operation(letters, scaled, start)
+            plain = start == "= 0.0" and not scaled
+            return _permutation(*letters) if plain and _is_permutation(*letters) else None
     return None
 
 
-def _letters(geometry: Geometry, term: Term, rank: int) -> tuple[str, str, str] | None:
-    """The einsum of the columns: of the two factors and the output; None where it is no plain one."""
+def _is_permutation(source: str, out: str) -> bool:
+    """Whether all dimensions of a tensor of many come in another order."""
+    return len(out) > _NAMED_AXES and source != out and sorted(source) == sorted(out)
+
+
+def _letters(geometry: Geometry, term: Term, rank: int) -> tuple[str, ...] | None:
+    """The einsum of the columns: of the factors and the output; None where it is no plain one."""
     count = len(geometry.extents)
     if count > _MOST_AXES:
         return None
@@ -51,14 +62,23 @@ def _letters(geometry: Geometry, term: Term, rank: int) -> tuple[str, str, str] 
         return None
     order = list(dict.fromkeys(a for group in moving for axes in group for a in axes))
     names = {a: ascii_lowercase[i] for i, a in enumerate(order)}
-    out, left, right = ("".join(names[a] for axes in group for a in axes) for group in moving)
-    if any(len(set(x)) < len(x) for x in (out, left, right)) or not set(out) <= set(left + right):
+    out, *factors = ("".join(names[a] for axes in group for a in axes) for group in moving)
+    if any(len(set(x)) < len(x) for x in (out, *factors)) or not set(out) <= set("".join(factors)):
         return None
-    return left, right, out
+    return *factors, out
 
 
 @lru_cache(maxsize=256)
-def _operation(letters: tuple[str, str, str], scaled: bool, start: str) -> Operation:
+def _permutation(source: str, out: str) -> Operation:
+    sizes = ", ".join(f"n{x}" for x in sorted(source))
+    shapes = [f"{name}: f64[{', '.join(f'n{x}' for x in of)}]" for name, of in (("A", source), ("C", out))]
+    body = _nest(out, f"C[{', '.join(out)}] = A[{', '.join(source)}]")
+    kernel = parse_kernel(f"kernel permutation({sizes}; {', '.join(shapes)}) {{ {body} }}")
+    return Operation("permutation", kernel, f"{source}->{out}")
+
+
+@lru_cache(maxsize=256)
+def _operation(letters: tuple[str, ...], scaled: bool, start: str) -> Operation:
     left, right, out = letters
     used = sorted(set(left + right))
     scalars = [x for x, wanted in (("alpha", scaled), ("beta", "beta" in start)) if wanted]

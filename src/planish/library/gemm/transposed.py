@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planish.ir.expr import Binary, Expr
 from planish.ir.nest import Kernel
-from planish.ir.printer import print_expr
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
 from planish.library.gemm.blocked import (
@@ -38,15 +36,12 @@ from planish.library.gemm.whole import (
     name_variant,
 )
 from planish.library.maker import Maker
+from planish.library.squares import turn_squares
 from planish.library.vectors import Vectors
-from planish.poly.affine import constant_of
 from planish.schedule.combine import pack
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.buffers import StageMem
-from planish.schedule.steps.control import Specialise
-from planish.schedule.steps.instructions import Replace
-from planish.schedule.steps.kernels import Simplify
 from planish.schedule.steps.loops import Split
 from planish.schedule.steps.storage import PadDim, ReorderDims
 from planish.schedule.steps.values import FoldFactor
@@ -116,7 +111,7 @@ def _turn_panels(program: Program, vectors: Vectors, blocking: Blocking) -> Prog
         Split("b_0", width, ("bq", "br"), "short"), Split("br", lanes, ("bv", "bl"), "short"),
         Split("b_1", lanes, ("by", "bm"), "short"), Reorder("bq", ("bq", "by", "bv", "bl", "bm")),
     )  # fmt: skip
-    return _turn_squares(program, vectors, ("bl", "bm"), "transpose")
+    return turn_squares(program, vectors, ("bl", "bm"), "transpose")
 
 
 def _turn_rows(program: Program, vectors: Vectors, blocking: Blocking) -> Program:
@@ -129,23 +124,4 @@ def _turn_rows(program: Program, vectors: Vectors, blocking: Blocking) -> Progra
         # What is written stays in the first cache until its lines are whole.
         Reorder("ay", ("ax", "ay", "al", "am")),
     )  # fmt: skip
-    return _turn_squares(program, vectors, ("al", "am"), "scaled_transpose")
-
-
-def _turn_squares(program: Program, vectors: Vectors, loops: tuple[str, str], operation: str) -> Program:
-    """Give whole squares, as large as a vector is long, to an instruction; loops turn what is left at the edges."""
-    counts = [x.upper for x in map(program.loop, loops)]
-    if not vectors.has(operation) or any((constant_of(x) or vectors.lanes) < vectors.lanes for x in counts):
-        return program
-    left = [_left(x) for x in counts if constant_of(x) is None]
-    if left:
-        condition = " && ".join(f"{print_expr(x)} >= {vectors.lanes}" for x in left)
-        program = program.apply(Specialise(loops[0], condition), Simplify())
-    return program.apply(Replace(loops[0], vectors.name(operation)))
-
-
-def _left(count: Expr) -> Expr:
-    """How many iterations there are from a block's first one on: of "so many, but at most 16" the first."""
-    if isinstance(count, Binary) and count.op == "min":
-        return next((x for x in (count.left, count.right) if constant_of(x) is None), count)
-    return count
+    return turn_squares(program, vectors, ("al", "am"), "scaled_transpose")
