@@ -34,6 +34,22 @@ void layout(int n, int h, int w, int c, TYPE A[n][c][h][w], TYPE B[n][h][w][c])
                 for (int z = 0; z < c; z++)
                     B[b][y][x][z] = A[b][z][y][x];
 }
+void part(int n, int h, int w, int c, TYPE A[n][c][h][w + 1], TYPE B[n][h + 1][w][c])
+{
+    for (int b = 0; b < n; b++)
+        for (int y = 0; y < h; y++)
+            for (int x = 0; x < w; x++)
+                for (int z = 0; z < c; z++)
+                    B[b][y + 1][x][z] = A[b][z][y][x + 1];
+}
+void rows(int n, int h, int w, int c, TYPE A[n][c][h + 1][w], TYPE B[n][h][w][c])
+{
+    for (int b = 0; b < n; b++)
+        for (int y = 0; y < h; y++)
+            for (int x = 0; x < w; x++)
+                for (int z = 0; z < c; z++)
+                    B[b][y][x][z] = A[b][z][y + 1][x];
+}
 """
 TYPES = {"float": "float32", "double": "float64"}
 
@@ -69,3 +85,11 @@ def test_channels_become_the_last_dimension(type: str, tmp_path: Path) -> None:
         a, b = fill(type, c, n, c, h, w), fill(type, w, n, h, w, c)
         call(made, "layout", (n, h, w, c, a, b))
         assert (b == a.transpose(0, 2, 3, 1)).all(), (n, h, w, c)
+        a, b = fill(type, c, n, c, h, w + 1), fill(type, w, n, h + 1, w, c)
+        wanted = b.copy()
+        wanted[:, 1:] = a[..., 1:].transpose(0, 2, 3, 1)
+        call(made, "part", (n, h, w, c, a, b))
+        assert (b == wanted).all(), (n, h, w, c)
+        a, b = fill(type, c, n, c, h + 1, w), fill(type, w, n, h, w, c)
+        call(made, "rows", (n, h, w, c, a, b))
+        assert (b == a[:, :, 1:].transpose(0, 2, 3, 1)).all(), (n, h, w, c)

@@ -402,10 +402,18 @@ class _Function:
                     held.append(f"{c_type(self.element(name, loop))} {local} = *{cell};")
                     after.append(f"*{cell} = {local};")
                     inner = replace(inner.with_name(name, local), cells=inner.cells - {name})
+                    cell = local
+                type = self.element(name, loop)
+                if op in ("min", "max") and type.is_float:
+                    # OpenMP begins with an infinity in each lane, and may lose a NaN that was there before.
+                    held.append(f"const {c_type(type)} {(first := self.fresh(f'{cell}_first'))} = {cell};")
+                    after.insert(0, f"{cell} = planish_{op}{helper_suffix(type)}({cell}, {first});")
             reductions = [
                 f" reduction({_clause(op, self.element(name, loop))}:{inner.names.get(name, name)})"
                 for op, name in facts.reductions
             ]
+        if "simd" in words and not self.strict:
+            inner = replace(inner, lanes=True)
         if held:
             self.lines.append(f"{indent}{{")
             indent += "  "
@@ -473,7 +481,7 @@ def _update(stmt: Reduce, context: Context) -> str:
     refuse_bf16(type)
     place = emit_place(stmt.array, stmt.index, context)
     if stmt.op in ("min", "max"):
-        return f"{place} = planish_{stmt.op}{helper_suffix(type)}({place}, {emit_expr(stmt.value, context)})"
+        return f"{place} = planish_{stmt.op}{helper_suffix(type)}({emit_expr(stmt.value, context)}, {place})"
     if type in (I32, I64) and stmt.op in ("add", "mul"):
         return f"{place} = planish_wrap_{stmt.op}_{type}({place}, {emit_expr(stmt.value, context)})"
     sign = _SIGNS[stmt.op]

@@ -24,7 +24,8 @@ class Context:
     """How names are spelt in C, which arrays are cells behind a pointer, and what is known of integers.
 
     `known` are ranges that hold, `seen` those that a C compiler finds by itself (it does not know what was assumed of
-    sizes), `residues` the residue classes.
+    sizes), `residues` the residue classes. `lanes`: functions are to be such as compilers make lanes of, which may
+    round otherwise than those of C's library.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -32,6 +33,7 @@ class Context:
     known: Mapping[str, Interval] = field(default_factory=dict)
     seen: Mapping[str, Interval] = field(default_factory=dict)
     residues: Residues = field(default_factory=dict)
+    lanes: bool = False
 
     def with_name(self, name: str, spelling: str) -> Context:
         """The context with another spelling of a name."""

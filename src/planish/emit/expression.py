@@ -15,6 +15,7 @@ import numpy as np
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.context import Context
 from planish.emit.division import rounded, tested
+from planish.emit.functions import LANE_FUNCTIONS
 from planish.ir.expr import (
     Binary,
     BinaryOp,
@@ -267,5 +268,7 @@ def _call(call: Call, context: Context) -> tuple[str, int]:
         if type.kind == "uint":
             return emit_expr(call.arguments[0], context, POSTFIX), POSTFIX
         return _narrowed(f"{'llabs' if type.bits == 64 else 'abs'}({arguments})", POSTFIX, type)
-    suffix = "" if type == F64 else "f"
-    return _narrowed(f"{call.function}{suffix}({arguments})", POSTFIX, type)
+    name = call.function if type == F64 else f"{call.function}f"
+    if context.lanes and f"planish_{name}" in LANE_FUNCTIONS:
+        name = f"planish_{name}"
+    return _narrowed(f"{name}({arguments})", POSTFIX, type)

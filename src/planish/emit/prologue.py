@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 
 from planish.emit.expression import c_type, helper_suffix
+from planish.emit.functions import LANE_FUNCTIONS
 from planish.ir.expr import PURE_FUNCTIONS
 from planish.ir.types import ALL_TYPES, I32, I64, Type
 
@@ -206,6 +207,7 @@ def _helpers() -> dict[str, str]:
         "planish_fits": _FITS,
         "planish_fits_wide": _FITS_WIDE,
         "planish_disjoint": _DISJOINT,
+        **LANE_FUNCTIONS,
     }
     for type in ALL_TYPES:
         if type.is_int or type.kind == "float":
@@ -262,7 +264,7 @@ def emit_prologue(functions: Sequence[str], calls: Sequence[str] = (), headers: 
         names.insert(0, "math.h")
     if "planish_allocate" in used or re.search(r"\b(?:ll)?abs\(", text):
         names.append("stdlib.h")
-    if used & {"planish_word", "planish_from_bf16", "planish_to_bf16"}:
+    if used & {"planish_word", "planish_from_bf16", "planish_to_bf16", *LANE_FUNCTIONS}:
         names.append("string.h")
     names += [name for name in headers if name not in names]
     parts = ["\n".join(f"#include <{name}>" for name in names) + "\n"]

@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from planish.ir.expr import Binary, Expr, Load, Unary, type_of
+from planish.ir.expr import Binary, Compare, Expr, Load, Select, Unary, type_of
 from planish.ir.nest import ReduceOp
 from planish.ir.traverse import walk_expr
 
@@ -25,23 +25,35 @@ def accumulation(
 
     With `reassociate` a sum of several terms may be split behind its first one.
     """
+    own = Load(array, subscripts, type_of(value))
+    if isinstance(value, Select):
+        return _better(value, own)
     if not isinstance(value, Binary) or value.op not in _REDUCTIONS:
         return None
-
-    def itself(x: Expr) -> bool:
-        return isinstance(x, Load) and x.array == array and x.index == subscripts
-
-    def touches(x: Expr) -> bool:
-        return any(itself(y) for y in walk_expr(x))
-
-    type = type_of(value)
     op = _REDUCTIONS[value.op]
-    if itself(value.left) and not touches(value.right):
+    # What an extremum of floats is where there is a NaN depends on the order of the two.
+    ordered = op in ("min", "max") and own.type.is_float and not reassociate
+    if value.left == own and not ordered and not _touches(value.right, own):
         return op, Unary("neg", value.right) if value.op == "sub" else value.right
-    if value.op != "sub" and itself(value.right) and not touches(value.left):
+    if value.op != "sub" and value.right == own and not _touches(value.left, own):
         return op, value.left
-    if value.op in ("add", "sub") and isinstance(value.left, Binary) and (reassociate or type.is_int):
+    if value.op in ("add", "sub") and isinstance(value.left, Binary) and (reassociate or own.type.is_int):
         inner = accumulation(array, subscripts, value.left, reassociate)
-        if inner is not None and inner[0] == "add" and not touches(value.right):
+        if inner is not None and inner[0] == "add" and not _touches(value.right, own):
             return "add", Binary(value.op, inner[1], value.right)
     return None
+
+
+def _better(value: Select, own: Load) -> tuple[ReduceOp, Expr] | None:
+    """The choice of a term that is beyond the element, which else stays what it is."""
+    if not isinstance(value.condition, Compare) or value.otherwise != own or _touches(value.then, own):
+        return None
+    test, term = value.condition, value.then
+    compared = test.op, test.left, test.right
+    if compared in (("gt", term, own), ("lt", own, term)):
+        return "max", term
+    return ("min", term) if compared in (("lt", term, own), ("gt", own, term)) else None
+
+
+def _touches(expr: Expr, own: Load) -> bool:
+    return any(x == own for x in walk_expr(expr))

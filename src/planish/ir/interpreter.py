@@ -23,11 +23,12 @@ from typing import Any, assert_never
 import numpy as np
 
 from planish.ir.arithmetic import constant
-from planish.ir.expr import Binary, Expr, Load, type_of
+from planish.ir.expr import Expr
 from planish.ir.interval import Interval, narrow
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.translation import Access, Code, Names, Program, expression
 from planish.ir.types import F16, F32, INDEX, Type
+from planish.ir.updates import updated
 
 _LOOPS_A_FUNCTION = 12
 """Python allows twenty nested loops in a function; deeper ones move to a function of their own."""
@@ -173,8 +174,8 @@ class _Writer:
                 number = self.expression(value, names)
                 place = self.element(access, index, names)
                 self.lines.append(f"{place} = {number.text}")
-            case Reduce(array=array, index=index, op=op, value=value):
-                self.statement(Assign(array, index, Binary(op, Load(array, index, type_of(value)), value)), names)
+            case Reduce(array=array, index=index):
+                self.statement(Assign(array, index, updated(stmt)), names)
             case Alloc(array=array):
                 return names.with_array(array.name, self.allocate(array, names))
             case Let(var=var, value=value):

@@ -91,7 +91,8 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Reduce:
-    """`array[index] = array[index] op value`."""
+    """`array[index] = array[index] op value`; an extremum keeps what is there unless the value is beyond it, so that no
+    NaN takes its place."""
 
     array: str
     index: tuple[Expr, ...]

@@ -16,12 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planish.ir.expr import Binary, Load, Unary
+from planish.ir.expr import Binary, Load, Unary, type_of
 from planish.ir.nest import Assign, Block, Reduce, ReduceOp, Stmt
 from planish.ir.spelling import UPDATES
 from planish.ir.traverse import map_block
 
 _REDUCTIONS: Mapping[str, ReduceOp] = {op: op for op in UPDATES.values()}
+
+
+def updated(stmt: Reduce) -> Binary:
+    """What an update stores."""
+    own = Load(stmt.array, stmt.index, type_of(stmt.value))
+    parts = (stmt.value, own) if stmt.op in ("min", "max") else (own, stmt.value)
+    return Binary(stmt.op, *parts)
 
 
 def with_updates(block: Block) -> Block:

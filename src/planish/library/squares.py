@@ -36,7 +36,7 @@ def make_transposition(name: str, vectors: Vectors, room: int) -> Instruction:
     t, lanes = vectors.type, vectors.lanes
     definition = parse_kernel(
         f"kernel {name}(m, n, lda, ldb; A: {t}[m, lda] distinct, B: {t}[n, ldb] distinct)"
-        " assume m >= 1 assume n >= 1 assume lda >= n assume ldb >= m"
+        " assume m >= 0 assume n >= 0 assume lda >= n assume ldb >= m"
         " { for i in 0 .. m { for j in 0 .. n { B[j, i] = A[i, j] } } }"
     )
     program = Program.of(definition).apply(

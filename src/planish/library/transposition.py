@@ -66,7 +66,8 @@ def find_transposition(step: Apply, arrays: Mapping[str, Array], taken: set[str]
     if types not in ({F32}, {F64}):
         raise NoMatricesError("its elements are not f32 or f64")
     near = [[y for y in x.letters if constant(stride(x, y, arrays)) == 1] for x in (source, product.output)]
-    if not all(near) or near[0][0] == near[1][0]:
+    # In a window, there may be several.
+    if not all(near) or set(near[0]) & set(near[1]):
         raise NoMatricesError("no neighbours of it become neighbours of another direction")
     (column, *_), (row, *_) = near
     if any((constant(product.extents[x]) or FEWEST) < FEWEST for x in (row, column)):

@@ -56,6 +56,7 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, S
 from planish.ir.polynomial import add, constant, mul, same, sub
 from planish.ir.traverse import loads
 from planish.ir.types import BOOL
+from planish.ir.updates import updated
 from planish.raising.raised import Apply, Case, Choice, Loops, Raised, Repeat, Step, View
 
 
@@ -450,9 +451,8 @@ class _Function:
                 writer.line("}")
             case Assign(array=array, index=at, value=value):
                 writer.store(writer.arrays[array], at, writer.value(value))
-            case Reduce(array=array, index=at, op=op, value=value):
-                update = Binary(op, Load(array, at, type_of(value)), value)
-                writer.store(writer.arrays[array], at, writer.value(update))
+            case Reduce(array=array, index=at):
+                writer.store(writer.arrays[array], at, writer.value(updated(stmt)))
             case Let(var=var, value=value):
                 writer.names = {**writer.names, var: writer.value(value)}
                 writer.affine -= {var}

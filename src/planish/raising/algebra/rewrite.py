@@ -26,6 +26,7 @@ from planish.raising.algebra.epilogue import fuse_epilogues
 from planish.raising.algebra.facts import Facts, reads, study, writes
 from planish.raising.algebra.forward import forward_copies, store_directly
 from planish.raising.algebra.identity import merge_starts, simplify_numbers
+from planish.raising.algebra.joining import join_dimensions
 from planish.raising.algebra.setting import Change, Setting
 from planish.raising.algebra.symmetric import use_symmetry
 from planish.raising.raised import Choice, Raised, Repeat
@@ -35,7 +36,7 @@ Rule = Callable[[Facts, Setting], Change]
 
 _RULES: tuple[Rule, ...] = (
     remove_dead, use_builders, merge_starts, simplify_numbers, share_products, forward_copies, store_directly,
-    order_chains, use_symmetry, use_matrices, use_columns, fuse_epilogues,
+    order_chains, use_symmetry, use_matrices, use_columns, join_dimensions, fuse_epilogues,
 )  # fmt: skip
 """In the order in which they are tried; after a change the first one is tried again."""
 
@@ -52,7 +53,7 @@ def improve(
     `blas`: operations stay what a BLAS has routines for.
     """
     setting = Setting(Model(target, sample(raised.kernel, typical or {})), fp)
-    rules = tuple(x for x in _RULES if x not in (use_builders, fuse_epilogues)) if blas else _RULES
+    rules = tuple(x for x in _RULES if x not in (use_builders, join_dimensions, fuse_epilogues)) if blas else _RULES
     raised, remarks = _settle(raised, setting, rules)
     for place, step in enumerate(raised.steps):
         if isinstance(step, Repeat):

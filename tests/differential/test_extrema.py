@@ -1,0 +1,58 @@
+"""The greatest and the least of floats, found in lanes, are what C finds one by one, also where there are NaNs."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from planish.core.span import Source
+from planish.pipeline import Options, build_file
+
+EXTREMA = """\
+void extrema(int n, float *restrict x, float *restrict out)
+{
+    float most = x[0], least = x[0], other = x[0];
+    for (int i = 1; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    for (int i = 1; i < n; i++)
+        if (x[i] < least)
+            least = x[i];
+    for (int i = 1; i < n; i++)
+        other = other > x[i] ? other : x[i];
+    out[0] = most;
+    out[1] = least;
+    out[2] = other;
+}
+"""
+FLAGS = ("-O3", "-fopenmp-simd", "-shared", "-fPIC", "-w")
+
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
+
+
+def compiled(text: str, place: Path, name: str) -> ctypes.CDLL:
+    (place / f"{name}.c").write_text(text)
+    subprocess.run(["gcc", *FLAGS, f"{name}.c", "-o", f"{name}.so", "-lm"], cwd=place, check=True)
+    return ctypes.CDLL(str(place / f"{name}.so"))
+
+
+def test_extrema_in_lanes(tmp_path: Path) -> None:
+    result = build_file(Source("extrema.c", EXTREMA), Options(measure=False))
+    assert "reduction(max:" in result.text and "reduction(min:" in result.text
+    # The third is another one where there is a NaN: it stays as it is written.
+    assert result.text.count("reduction(") == 2
+    mine, original = compiled(result.text, tmp_path, "mine"), compiled(EXTREMA, tmp_path, "original")
+    random = np.random.default_rng(1)
+    for n in (1, 2, 15, 64, 1000):
+        for nans in ((), (0,), (n - 1,), (n // 2,), range(n), range(1, n)):
+            x = random.uniform(-1, 1, n).astype("float32")
+            x[list(nans)] = np.nan
+            x[random.integers(n)] *= np.float32(np.inf)
+            found = [np.zeros(3, "float32") for _ in "ab"]
+            for library, out in zip((mine, original), found, strict=True):
+                library.extrema(n, ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(out.ctypes.data))
+            assert np.array_equal(*found, equal_nan=True), (n, nans)
