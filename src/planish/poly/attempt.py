@@ -15,6 +15,9 @@ import signal
 import traceback
 from collections.abc import Callable
 
+_SHARE = 20
+"""On a machine that has other work to do, so many times as much may pass as is worked; one that waits is given up."""
+
 
 def attempt(compute: Callable[[], object], seconds: float) -> str | None:
     """What is computed, as text; None where that takes longer than so many seconds of the processor's, or dies.
@@ -43,8 +46,11 @@ def _work(compute: Callable[[], object], seconds: float, writer: int) -> None:
     """The child's life. Nothing of the parent's is cleaned up or flushed at its end."""
     code = 1
     try:
-        # Its default action ends the process, whatever that is doing.
+        # Their default actions end the process, whatever that is doing.
+        for number in (signal.SIGVTALRM, signal.SIGALRM):
+            signal.signal(number, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+        signal.setitimer(signal.ITIMER_REAL, seconds * _SHARE)
         try:
             text, code = str(compute()), 0
         except BaseException:
