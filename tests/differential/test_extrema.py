@@ -6,6 +6,7 @@ import ctypes
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -27,6 +28,14 @@ void extrema(int n, float *restrict x, float *restrict out)
     out[0] = most;
     out[1] = least;
     out[2] = other;
+}
+"""
+COLUMNS = """\
+void columns(int n, int m, const float *restrict A, float *restrict t)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+            t[j] = A[i * m + j] > t[j] ? A[i * m + j] : t[j];
 }
 """
 FLAGS = ("-O3", "-fopenmp-simd", "-shared", "-fPIC", "-w")
@@ -56,3 +65,25 @@ def test_extrema_in_lanes(tmp_path: Path) -> None:
             for library, out in zip((mine, original), found, strict=True):
                 library.extrema(n, ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(out.ctypes.data))
             assert np.array_equal(*found, equal_nan=True), (n, nans)
+
+
+@pytest.mark.parametrize("fp", ["strict", "reassociate"])
+def test_extrema_in_register_strips(fp: Literal["strict", "reassociate"], tmp_path: Path) -> None:
+    result = build_file(Source("columns.c", COLUMNS), Options(measure=False, fp=fp))
+    mine, original = compiled(result.text, tmp_path, "mine"), compiled(COLUMNS, tmp_path, "original")
+    random = np.random.default_rng(2)
+    for n, m in ((1, 1), (8, 16), (9, 17), (31, 33), (64, 5)):
+        for share in (0.0, 0.1, 1.0):
+            a = random.uniform(-1, 1, (n, m)).astype("float32")
+            a[random.uniform(size=(n, m)) < share] = np.nan
+            start = random.uniform(-1, 1, m).astype("float32")
+            start[random.uniform(size=m) < share] = np.nan
+            found = [start.copy(), start.copy()]
+            for library, out in zip((mine, original), found, strict=True):
+                library.columns(n, m, ctypes.c_void_p(a.ctypes.data), ctypes.c_void_p(out.ctypes.data))
+            assert np.array_equal(*found, equal_nan=True), (n, m, share)
+
+
+def test_strict_floats_stay_in_their_order() -> None:
+    result = build_file(Source("extrema.c", EXTREMA), Options(measure=False, fp="strict"))
+    assert "reduction(" not in result.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,16 @@ void rows(int n, int h, int w, int c, TYPE A[n][c][h + 1][w], TYPE B[n][h][w][c]
                     B[b][y][x][z] = A[b][z][y + 1][x];
 }
 """
+FLAT = """\
+void flat(int n, int h, int w, int c, const double *restrict A, double *restrict B)
+{
+    for (int b = 0; b < n; b++)
+        for (int z = 0; z < c; z++)
+            for (int y = 0; y < h; y++)
+                for (int x = 0; x < w; x++)
+                    B[((b * h + y) * w + x) * c + z] = A[((b * c + z) * h + y) * w + x];
+}
+"""
 TYPES = {"float": "float32", "double": "float64"}
 
 
@@ -93,3 +104,13 @@ def test_channels_become_the_last_dimension(type: str, tmp_path: Path) -> None:
         a, b = fill(type, c, n, c, h + 1, w), fill(type, w, n, h, w, c)
         call(made, "rows", (n, h, w, c, a, b))
         assert (b == a[:, :, 1:].transpose(0, 2, 3, 1)).all(), (n, h, w, c)
+
+
+def test_two_extents_below_zero_are_not_one_above_it(tmp_path: Path) -> None:
+    made = make(Source("flat.c", FLAT), tmp_path / "made", tmp_path)
+    for n, h, w, c in ((1, -3, -4, 20), (2, 3, 4, 20), (1, 5, 9, 33)):
+        count = n * h * w * c
+        a, b = fill("double", 1, count), np.full(count, 7.0)
+        made.library.flat(n, h, w, c, ctypes.c_void_p(a.ctypes.data), ctypes.c_void_p(b.ctypes.data))
+        wanted = a.reshape(n, c, h, w).transpose(0, 2, 3, 1).ravel() if h > 0 else np.full(count, 7.0)
+        assert (b == wanted).all(), (n, h, w, c)

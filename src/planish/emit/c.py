@@ -85,6 +85,7 @@ def emit_function(
     reserved: Collection[str] = (),
     catalogue: Catalogue | None = None,
     promised: bool = False,
+    own_functions: bool = False,
 ) -> str:
     """The kernel as a `static` function of its sizes, scalars and arrays, in this order.
 
@@ -94,7 +95,8 @@ def emit_function(
     (the user's macros). Arrays of rank 2 and more are never `const`, since C11 does not convert pointers to arrays so;
     an argument of another but compatible type passes as `(void *)argument`. `catalogue` has the instructions that loops
     are done by (those that come with Planish where None). `promised`: the bounds that the kernel assumes for its sizes
-    hold in every call, and the compiler is told. PlanishError E0710 for arithmetic in bf16, E0711 where lanes of a
+    hold in every call, and the compiler is told. `own_functions`: loops in lanes do not call all functions of C's
+    library (see `functions.py`). PlanishError E0710 for arithmetic in bf16, E0711 where lanes of a
     register are touched but not by an instruction, E0713 for a `dram` array below the top level.
     """
     if any(isinstance(x, Alloc) and _is_heap(x.array) for s in kernel.body.body for x in _below(s)):
@@ -103,7 +105,7 @@ def emit_function(
         raise PlanishError(Diagnostic("E0713", message, kernel.span, advice))
     kernel = without_dead(kernel)
     check_lanes(kernel)
-    function = _Function(kernel, name, threads, strict, noalias, catalogue or shipped(), promised)
+    function = _Function(kernel, name, threads, strict, noalias, catalogue or shipped(), promised, own_functions)
     function.reserve(frozenset(reserved))
     return function.text(comment)
 
@@ -182,6 +184,7 @@ class _Function:
     noalias: bool
     catalogue: Catalogue
     promised: bool
+    own_functions: bool
     spelt: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
@@ -412,7 +415,7 @@ class _Function:
                 f" reduction({_clause(op, self.element(name, loop))}:{inner.names.get(name, name)})"
                 for op, name in facts.reductions
             ]
-        if "simd" in words and not self.strict:
+        if "simd" in words and self.own_functions:
             inner = replace(inner, lanes=True)
         if held:
             self.lines.append(f"{indent}{{")

@@ -59,8 +59,8 @@ def replace_region(
         refuse_bf16(type)
     name = name_of(region)
     text = emit_function(
-        kernel, name, threads=threads, strict=strict, noalias=True, comment=comment, reserved=reserved,
-        catalogue=catalogue,
+        kernel, name, threads=threads, strict=strict, own_functions=not strict, noalias=True, comment=comment,
+        reserved=reserved, catalogue=catalogue,
     )  # fmt: skip
     called = tuple(emit_callees((kernel,), catalogue, threads))
     return call_instead(

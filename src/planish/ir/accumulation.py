@@ -23,11 +23,12 @@ def accumulation(
 ) -> tuple[ReduceOp, Expr] | None:
     """`(op, term)` where the value is `array[subscripts] op term` and the term does not read that element.
 
-    With `reassociate` a sum of several terms may be split behind its first one.
+    With `reassociate` a sum of several terms may be split behind its first one, and what of two floats is beyond the
+    other one is an extremum, of which zeros may get another sign.
     """
     own = Load(array, subscripts, type_of(value))
     if isinstance(value, Select):
-        return _better(value, own)
+        return _extremum(value, own) if reassociate else None
     if not isinstance(value, Binary) or value.op not in _REDUCTIONS:
         return None
     op = _REDUCTIONS[value.op]
@@ -44,7 +45,7 @@ def accumulation(
     return None
 
 
-def _better(value: Select, own: Load) -> tuple[ReduceOp, Expr] | None:
+def _extremum(value: Select, own: Load) -> tuple[ReduceOp, Expr] | None:
     """The choice of a term that is beyond the element, which else stays what it is."""
     if not isinstance(value.condition, Compare) or value.otherwise != own or _touches(value.then, own):
         return None

@@ -14,9 +14,9 @@ for i in 0 .. n {
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from planish.ir.expr import Binary, Load, Unary, type_of
+from planish.ir.expr import Binary, Expr, Load, Unary, type_of
 from planish.ir.nest import Assign, Block, Reduce, ReduceOp, Stmt
 from planish.ir.spelling import UPDATES
 from planish.ir.traverse import map_block
@@ -26,9 +26,21 @@ _REDUCTIONS: Mapping[str, ReduceOp] = {op: op for op in UPDATES.values()}
 
 def updated(stmt: Reduce) -> Binary:
     """What an update stores."""
-    own = Load(stmt.array, stmt.index, type_of(stmt.value))
-    parts = (stmt.value, own) if stmt.op in ("min", "max") else (own, stmt.value)
-    return Binary(stmt.op, *parts)
+    return combined(stmt.op, Load(stmt.array, stmt.index, type_of(stmt.value)), stmt.value)
+
+
+def combined(op: ReduceOp, own: Expr, value: Expr) -> Binary:
+    """What an update makes of an element and a value."""
+    return Binary(op, value, own) if op in ("min", "max") else Binary(op, own, value)
+
+
+def rest_of(value: Binary, is_own: Callable[[Expr], bool]) -> Expr | None:
+    """What a value combines with an element; None where the element is none of the two, or is the first one of an
+    extremum of floats, which has another meaning where there are NaNs."""
+    orders = [(value.right, value.left)]
+    if not (value.op in ("min", "max") and type_of(value).is_float):
+        orders.insert(0, (value.left, value.right))
+    return next((rest for one, rest in orders if is_own(one)), None)
 
 
 def with_updates(block: Block) -> Block:
@@ -42,10 +54,10 @@ def as_update(stmt: Stmt) -> Stmt:
         case Assign(array=array, index=at, value=Binary(op="sub", left=Load() as left, right=right)):
             if (left.array, left.index) == (array, at):
                 return Reduce(array, at, "add", Unary("neg", right), stmt.span, stmt.label)
-        case Assign(array=array, index=at, value=Binary(op=op, left=left, right=right)) if op in _REDUCTIONS:
-            for one, rest in ((left, right), (right, left)):
-                if isinstance(one, Load) and (one.array, one.index) == (array, at):
-                    return Reduce(array, at, _REDUCTIONS[op], rest, stmt.span, stmt.label)
+        case Assign(array=array, index=at, value=Binary(op=op) as value) if op in _REDUCTIONS:
+            rest = rest_of(value, lambda x: isinstance(x, Load) and (x.array, x.index) == (array, at))
+            if rest is not None:
+                return Reduce(array, at, _REDUCTIONS[op], rest, stmt.span, stmt.label)
         case _:
             pass
     return stmt

@@ -49,6 +49,7 @@ def _work(compute: Callable[[], object], seconds: float, writer: int) -> None:
         # Their default actions end the process, whatever that is doing.
         for number in (signal.SIGVTALRM, signal.SIGALRM):
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGVTALRM, signal.SIGALRM))
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
         signal.setitimer(signal.ITIMER_REAL, seconds * _SHARE)
         try:

@@ -39,6 +39,7 @@ from planish.ir.traverse import (
     walk_expr,
 )
 from planish.ir.types import BOOL, INDEX
+from planish.ir.updates import rest_of
 from planish.poly.boxes import reads_apart
 from planish.poly.definition import ITERATOR, SCALAR, SIZE, at_start, has_iterator, mark, plain, show
 
@@ -424,10 +425,10 @@ def _length(array: Array) -> int | None:
 def _as_update(stmt: Stmt) -> Stmt:
     """`a = a + b` as an update."""
     match stmt:
-        case Assign(array=array, index=at, value=Binary(op=op, left=left, right=right)) if op in _UPDATES:
-            for one, rest in ((left, right), (right, left)):
-                if isinstance(one, Load) and (one.array, one.index) == (array, at) and type_of(one) != BOOL:
-                    return Reduce(array, at, _UPDATES[op], rest)
+        case Assign(array=array, index=at, value=Binary(op=op) as value) if op in _UPDATES and type_of(value) != BOOL:
+            rest = rest_of(value, lambda x: isinstance(x, Load) and (x.array, x.index) == (array, at))
+            if rest is not None:
+                return Reduce(array, at, _UPDATES[op], rest)
     return stmt
 
 

@@ -24,6 +24,7 @@ from planish.ir.printer import print_expr, print_stmt
 from planish.ir.spelling import UPDATES
 from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, substitute, variables, walk
 from planish.ir.types import BOOL, INDEX
+from planish.ir.updates import rest_of
 from planish.raising.raised import View
 
 _SIGNS = {op: sign for sign, op in UPDATES.items()}
@@ -275,10 +276,10 @@ def as_update(stmt: Assign | Reduce) -> Assign | Reduce:
     op, left, right = stmt.value.op, stmt.value.left, stmt.value.right
     if op == "sub" and _is_own(left, stmt):
         return Reduce(stmt.array, stmt.index, "add", Unary("neg", right), stmt.span)
-    for one, rest in ((left, right), (right, left)):
-        if op in ("add", "mul", "min", "max") and _is_own(one, stmt):
-            if not any(_is_own(x, stmt) for x in loads(rest)):
-                return Reduce(stmt.array, stmt.index, op, rest, stmt.span)
+    if op in ("add", "mul", "min", "max"):
+        rest = rest_of(stmt.value, lambda x: _is_own(x, stmt))
+        if rest is not None and not any(_is_own(x, stmt) for x in loads(rest)):
+            return Reduce(stmt.array, stmt.index, op, rest, stmt.span)
     return stmt
 
 

@@ -294,6 +294,8 @@ class _Rewrite:
             assert found is not None
             if found.array is not None:
                 self.reshapes.append(Reshape(found.array, self.facts.base(array.name)))
+                # Two extents below zero would make one above it.
+                asked += (product.extents[x] for group in groups if len(group) > 1 for x in group)
             folded.append(_spread(found.term, plan.loops, product.extents))
         extents = {x: product.extents[x] for x in plan.loops}
         for group in (plan.rows, plan.columns, plan.depth):

@@ -20,7 +20,7 @@ from planish.raising.algebra.facts import Facts
 from planish.raising.algebra.fold import Folded, fold
 from planish.raising.algebra.forward import is_linear
 from planish.raising.algebra.product import Product, Term, volume
-from planish.raising.algebra.setting import Change, Setting, done, replaced, with_locals
+from planish.raising.algebra.setting import Change, Setting, asked_of, done, replaced, with_locals
 from planish.raising.algebra.writing import origin_of, write_product
 from planish.raising.raised import Apply, Reshape
 
@@ -45,7 +45,11 @@ def join_dimensions(facts: Facts, setting: Setting) -> Change:
         reshapes = [
             Reshape(x.array, facts.base(y)) for x, y in zip((output, source), bases, strict=True) if x.array is not None
         ]
-        made = replaced(with_locals(facts.raised, (), reshapes), place, (write_product(joined, origin_of(step)),))
+        # Two extents below zero would make one above it.
+        asked = asked_of((product.extents[x] for run in runs if len(run) > 1 for x in run), facts)
+        origin = origin_of(step)
+        whole = write_product(joined, replace(origin, conditions=(*origin.conditions, *asked)))
+        made = replaced(with_locals(facts.raised, (), reshapes), place, (whole,))
         message = f"{describe(step)} has {len(runs)} dimensions, where neighbours are joined"
         return done(made, "join", message, step.span)
     return Change(None)

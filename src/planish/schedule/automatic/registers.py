@@ -21,6 +21,7 @@ from itertools import combinations
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Var
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, LoopFacts, Reduce, ReduceOp, Stmt
 from planish.ir.traverse import bindings, expressions, loads, map_block, map_expr, variables, walk
+from planish.ir.updates import combined
 from planish.poly.expression import normalise
 
 Cell = tuple[str, tuple[Expr, ...]]
@@ -98,7 +99,7 @@ def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stm
         cell = _cell(stmt)
         if isinstance(stmt, Reduce):
             old = _with_values(Load(stmt.array, stmt.index, arrays[stmt.array].type), values, inside, names)
-            value = Binary(stmt.op, old, value)
+            value = combined(stmt.op, old, value)
         name = names.fresh(stmt.array)
         inside.append(Let(name, value))
         values[cell] = Var(name, arrays[stmt.array].type)

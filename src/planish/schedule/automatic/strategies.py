@@ -75,14 +75,14 @@ def _scheduled(scop: Scop, dependences: Dependences, order: isl.UnionMap, apart:
     context.set_schedule_serialize_sccs(1 if apart else 0)
     context.set_schedule_maximize_band_depth(1)
     context.set_schedule_whole_component(0)
-    constraints = (
-        isl.ScheduleConstraints.on_domain(scop.domain)
-        .set_context(scop.context)
-        .set_validity(order)
-        .set_coincidence(order.subtract(dependences.reductions))
-        .set_proximity(dependences.flow)
-    )
     try:
+        constraints = (
+            isl.ScheduleConstraints.on_domain(scop.domain)
+            .set_context(scop.context)
+            .set_validity(order)
+            .set_coincidence(order.subtract(dependences.reductions))
+            .set_proximity(dependences.flow)
+        )
         with budget(context, OPERATION_LIMIT):
             return merge_bands(constraints.compute_schedule(), order)
     except isl.Error:
