@@ -12,6 +12,7 @@ from __future__ import annotations
 from planish.ir.expr import Binary, Compare, Expr, Load, Select, Unary, type_of
 from planish.ir.nest import ReduceOp
 from planish.ir.traverse import walk_expr
+from planish.ir.updates import rest_of
 
 _REDUCTIONS: dict[str, ReduceOp] = {
     "add": "add", "sub": "add", "mul": "mul", "min": "min", "max": "max", "and": "and", "or": "or", "xor": "xor",
@@ -31,13 +32,12 @@ def accumulation(
         return _extremum(value, own) if reassociate else None
     if not isinstance(value, Binary) or value.op not in _REDUCTIONS:
         return None
-    op = _REDUCTIONS[value.op]
-    # What an extremum of floats is where there is a NaN depends on the order of the two.
-    ordered = op in ("min", "max") and own.type.is_float and not reassociate
-    if value.left == own and not ordered and not _touches(value.right, own):
-        return op, Unary("neg", value.right) if value.op == "sub" else value.right
-    if value.op != "sub" and value.right == own and not _touches(value.left, own):
-        return op, value.left
+    if value.op == "sub":
+        rest = value.right if value.left == own else None
+    else:
+        rest = rest_of(value, lambda x: x == own)
+    if rest is not None and not _touches(rest, own):
+        return _REDUCTIONS[value.op], Unary("neg", rest) if value.op == "sub" else rest
     if value.op in ("add", "sub") and isinstance(value.left, Binary) and (reassociate or own.type.is_int):
         inner = accumulation(array, subscripts, value.left, reassociate)
         if inner is not None and inner[0] == "add" and not _touches(value.right, own):

@@ -51,8 +51,8 @@ def raise_version(
     """
     scop = prepared.scop
     types = {x.name: x.type for x in (*scop.kernel.arrays, *scop.locals)}
-    deep = [x for x in scop.statements if len(x.iterators) >= _DEPTH or _is_turned(x)]
-    if not any(types[x.write.array] in (F32, F64) for x in deep):
+    promising = [x for x in scop.statements if len(x.iterators) >= _DEPTH or _is_turned(x)]
+    if not any(types[x.write.array] in (F32, F64) for x in promising):
         return None, ()
     span = scop.kernel.span
     if fp != "reassociate":

@@ -21,11 +21,10 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
-from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, For, If, Kernel, Reduce, ReduceOp, Stmt
+from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, For, If, Kernel, Reduce, Stmt
 from planish.ir.polynomial import build, constant, floordiv, linear_in, mod, normal, sub
 from planish.ir.printer import print_expr, print_stmt
 from planish.ir.simplify import simplify
-from planish.ir.spelling import UPDATES
 from planish.ir.traverse import (
     children,
     expressions,
@@ -39,11 +38,10 @@ from planish.ir.traverse import (
     walk_expr,
 )
 from planish.ir.types import BOOL, INDEX
-from planish.ir.updates import rest_of
+from planish.ir.updates import as_update
 from planish.poly.boxes import reads_apart
 from planish.poly.definition import ITERATOR, SCALAR, SIZE, at_start, has_iterator, mark, plain, show
 
-_UPDATES: Mapping[str, ReduceOp] = {op: op for op in UPDATES.values()}
 _COMMUTE: frozenset[BinaryOp] = frozenset({"add", "mul", "min", "max", "and", "or", "xor"})
 
 
@@ -423,13 +421,8 @@ def _length(array: Array) -> int | None:
 
 
 def _as_update(stmt: Stmt) -> Stmt:
-    """`a = a + b` as an update."""
-    match stmt:
-        case Assign(array=array, index=at, value=Binary(op=op) as value) if op in _UPDATES and type_of(value) != BOOL:
-            rest = rest_of(value, lambda x: isinstance(x, Load) and (x.array, x.index) == (array, at))
-            if rest is not None:
-                return Reduce(array, at, _UPDATES[op], rest)
-    return stmt
+    """`a = a + b` as an update, but for choices of what is true."""
+    return as_update(stmt) if isinstance(stmt, Assign) and type_of(stmt.value) != BOOL else stmt
 
 
 def _equal(a: Expr, b: Expr) -> bool:

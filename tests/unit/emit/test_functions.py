@@ -12,7 +12,7 @@ from planish.emit.c import emit_function
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 
-MOST_ULPS = 1.02
+MOST_ULPS = 0.9
 FLAGS = ("-O1",), ("-O3", "-ffp-contract=fast", "-fopenmp-simd")
 
 
