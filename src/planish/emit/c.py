@@ -423,7 +423,7 @@ class _Function:
         self.lines += [f"{indent}{line}" for line in held]
         if words:
             self.lines.append(f"{indent}#pragma omp {' '.join(words)}{''.join(reductions)}")
-        elif facts.unroll > 1:
+        elif facts.unroll > 0:
             self.lines.append(f"{indent}#pragma GCC unroll {facts.unroll}")
         step = f"{var}++" if loop.step == 1 else f"{var} += {loop.step}"
         self.lines.append(f"{indent}for (ptrdiff_t {var} = {lower}; {var} < {upper}; {step}) {{")

@@ -61,11 +61,11 @@ class _Place:
     kernel: Kernel
     names: Mapping[str, _Bound]
     span: Span | None = None
-    node: str = ""
+    node: Stmt | Expr | None = None
 
     def fail(self, code: str, message: str) -> NoReturn:
         """PlanishError that names stage, kernel and node."""
-        where = f" (at `{self.node}`)" if self.node else ""
+        where = "" if self.node is None else f" (at `{_show(self.node)}`)"
         text = f"after {self.stage}, in kernel `{self.kernel.name}`: {message}{where}"
         raise PlanishError(Diagnostic(code, text, self.span or self.kernel.span))
 
@@ -74,6 +74,13 @@ class _Place:
         if name in self.names:
             self.fail("E0410", f"`{name}` is bound twice")
         return replace(self, names={**self.names, name: bound})
+
+
+def _show(node: Stmt | Expr) -> str:
+    """An expression, or the first line of a statement."""
+    if isinstance(node, Block | For | If | Assign | Reduce | Alloc | Let):
+        return print_stmt(node).splitlines()[0].rstrip(" {")
+    return print_expr(node)
 
 
 def check_kernel(kernel: Kernel, stage: str) -> None:
@@ -92,7 +99,7 @@ def check_kernel(kernel: Kernel, stage: str) -> None:
         _check_shape(array, place, local=False)
         place = place.bind(array.name, _Bound("array", array.type, len(array.shape)))
     for assumption in kernel.assumptions:
-        here = replace(place, node=print_expr(assumption))
+        here = replace(place, node=assumption)
         _want(assumption, BOOL, here, "an assumption")
         _check_sizes_only(assumption, here, "an assumption")
     _check_block(kernel.body, place)
@@ -108,7 +115,7 @@ def _check_stmt(stmt: Stmt, outer: _Place) -> _Place:
     if isinstance(stmt, Block):
         _check_block(stmt, outer)
         return outer
-    place = replace(outer, span=stmt.span or outer.span, node=print_stmt(stmt).splitlines()[0].rstrip(" {"))
+    place = replace(outer, span=stmt.span or outer.span, node=stmt)
     match stmt:
         case For():
             _check_loop(stmt, place)

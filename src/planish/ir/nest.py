@@ -32,9 +32,10 @@ class LoopFacts:
     """What is proven about a loop, for the emitter: each holds for every execution of the loop.
 
     `parallel`: iterations may run on different threads. `simd`: iterations may run in lanes; `reductions` are the
-    scalars (op, name) that lanes accumulate apart. `unroll`: copies of the body wanted (0: as it is). `coincident`: the
-    schedule says that no dependence goes from one iteration to another. `isolated`: the loop runs over the part of the
-    points that a schedule sets apart. `instruction`: the one that does all of the loop, whose definition it equals.
+    scalars (op, name) that lanes accumulate apart. `unroll`: copies of the body wanted (0: as the compiler likes).
+    `coincident`: the schedule says that no dependence goes from one iteration to another. `isolated`: the loop runs
+    over the part of the points that a schedule sets apart. `instruction`: the one that does all of the loop, whose
+    definition it equals.
     """
 
     parallel: bool = False

@@ -28,17 +28,16 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce
 from planish.ir.polynomial import add, mul
 from planish.ir.printer import print_expr
 from planish.ir.traverse import expressions, loads, variables, walk
-from planish.ir.types import BOOL, F32, F64, Type
+from planish.ir.types import BOOL, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
 from planish.library.factors import cut_factor, is_factor
-from planish.library.gemm.compact import choose_few, make_compact
+from planish.library.gemm.compact import choose_few
 from planish.library.maker import Maker
-from planish.library.products import Matrices, NoMatricesError, begin, find_matrices, loops_of
-from planish.library.squares import make_transposition
-from planish.library.transposition import Transposition, find_transposition
+from planish.library.products import NoMatricesError, find_matrices
 from planish.library.triangles import Triangle, find_triangle, split
 from planish.library.vectors import choose_vectors
+from planish.library.work import Work, begun, describe, find_work, loops_for, make_kernel
 from planish.poly.affine import NotAffineError
 from planish.poly.matching import MismatchError
 from planish.raising.algebra.writing import write_product
@@ -52,7 +51,6 @@ from planish.schedule.program import holds
 from planish.schedule.reach import throughout
 from planish.target.machine import Target
 
-_PREFIXES = {F32: "s", F64: "d"}
 _MOST_DIMENSIONS = 2
 """What is private to an iteration has a cell for each: of more loops than so many, these are too many."""
 _DEPTH = 64
@@ -147,7 +145,7 @@ class _Lowering:
                 if find_triangle(step, arrays, {*taken}) is not None or is_factor(step, arrays):
                     return
                 try:
-                    _find_work(step, arrays, taken)
+                    find_work(step, arrays, taken)
                 except NoMatricesError as error:
                     self.reason = f"`{step.operation.name}`: {error}"
                 else:
@@ -293,17 +291,16 @@ class _Lowering:
         """The loops that set what a product begins with, and those that the library's kernel does; None where the
         operation is another one, or the kernel does not do it."""
         try:
-            work = _find_work(step, self.arrays, self.taken(place))
+            work = find_work(step, self.arrays, self.taken(place))
             call = self.call(work, place)
         except NoMatricesError as error:
             self.refuse(step, error)
             return None
-        what = f"product of matrices ({work.op})" if isinstance(work, Matrices) else "transposition"
-        message = f"`{step.operation.name}` is a {what}, done by `{call.facts.instruction}`"
+        message = f"`{step.operation.name}` is a {describe(work)}, done by `{call.facts.instruction}`"
         self.remarks.append(Remark("raise-gemm", "done", message, step.span))
-        return begin(work) if isinstance(work, Matrices) else [], _within(work.batch, call)
+        return begun(work), _within(work.batch, call)
 
-    def call(self, work: Matrices | Transposition, place: _Place) -> For:
+    def call(self, work: Work, place: _Place) -> For:
         """The loops of a product, given to the library's kernel; what has to hold for it is proven, or asked."""
         try:
             vectors = choose_vectors(self.target, work.type)
@@ -314,19 +311,13 @@ class _Lowering:
         # Parts of one array are told apart by their subscripts: not in a batch, nor where its memory has two shapes.
         if shared and (work.batch or target not in others or target in {*self.bases, *self.bases.values()}):
             raise NoMatricesError("an operand is in the array that is written")
-        loop = loops_of(work) if isinstance(work, Matrices) else work.loop
+        loop = loops_for(work)
         sizes = (*place.sizes, *work.batch)
         arrays = tuple(self.arrays[x] for x in dict.fromkeys(work.names))
         kernel = label_kernel(
             Kernel("call", sizes, self.raised.kernel.scalars, arrays, Block((loop,)), (*place.known, *self.conditions))
         )
-        name = f"planish_{_PREFIXES[work.type]}"
-        if isinstance(work, Matrices):
-            chosen, made = make_compact(f"{name}gemm", vectors, self.target, work.op, self.maker)
-        else:
-            name, room = f"{name}transpose", self.target.cache(2).share
-            chosen = self.maker.make(name, make_transposition, name, vectors, room)
-            made = [chosen]
+        chosen, made = make_kernel(work, vectors, self.target, self.maker, self.threads)
         labelled = next(x for x in nodes(kernel.body) if isinstance(x, For))
         try:
             found = match_instruction(chosen, labelled, {x.name: x for x in arrays}, shipped().bits)
@@ -427,14 +418,6 @@ def _with_name(step: Step, old: str, new: str) -> Step:
             return Choice(tuple(replace(x, steps=tuple(_with_name(y, old, new) for y in x.steps)) for x in cases))
         case _:
             assert_never(step)
-
-
-def _find_work(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Matrices | Transposition:
-    """What the library's kernels do of an operation; NoMatricesError where that is nothing."""
-    try:
-        return find_transposition(step, arrays, taken)
-    except NoMatricesError:
-        return find_matrices(step, arrays, taken)
 
 
 def _within(batch: Mapping[str, Expr], loop: For) -> Stmt:

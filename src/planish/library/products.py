@@ -134,17 +134,16 @@ def loops_of(matrices: Matrices) -> For:
     return body
 
 
-def begin(matrices: Matrices) -> list[Stmt]:
+def begin(product: Product, letters: Mapping[str, str], type: Type) -> list[Stmt]:
     """The loops that set what a product begins with, for all of a batch; none where it is added to what is there."""
-    product = matrices.product
     if product.accumulates:
         return []
-    target, at = product.output.view.array, element(product.output, matrices.letters)
-    body: Stmt = Assign(target, at, Const(0.0, matrices.type))
+    target, at = product.output.view.array, element(product.output, letters)
+    body: Stmt = Assign(target, at, Const(0.0, type))
     if product.beta is not None and not is_number(product.beta, 0):
         body = Reduce(target, at, "mul", product.beta)
     for letter in reversed(product.output.letters):
-        body = For(matrices.letters[letter], index(0), product.extents[letter], 1, Block((body,)))
+        body = For(letters[letter], index(0), product.extents[letter], 1, Block((body,)))
     return [body]
 
 

@@ -60,7 +60,7 @@ def raise_version(
         return None, (Remark("raise-floats", "note", message, span),)
     try:
         choose_vectors(target, F64)
-        raised, remarks = improve_nest(kernel, scratch, target, fp, typical, cache=maker.cache)
+        raised, remarks = improve_nest(kernel, scratch, target, fp, typical, direct=True, cache=maker.cache)
         kept = [x.name for x in raised.locals if x.name in scratch]
         lowered = lower_raised(raised, target, maker, kept, threads)
     except NotAffineError as error:
@@ -92,14 +92,14 @@ def _is_turned(statement: Statement) -> bool:
 
 def improve_nest(
     kernel: Kernel, scratch: Collection[str], target: Target, fp: Floats, typical: Mapping[str, int] | None = None,
-    *, blas: bool = False, cache: Cache | None = None,
+    *, blas: bool = False, direct: bool = False, cache: Cache | None = None,
 ) -> tuple[Raised, tuple[Remark, ...]]:  # fmt: skip
     """The operations of a kernel, improved for a target as by `improve`; raises NotAffineError. What operations
-    are compared by is kept in a `cache`; `blas`: they are to stay what a BLAS has."""
+    are compared by is kept in a `cache`; `blas`, `direct`: they are to stay what a BLAS, or the library, has."""
     operations = specialise_all(load_operations(cache), kernel)
     raised = raise_kernel(kernel, operations, reassociate=fp == "reassociate")
     own = tuple(x for x in raised.kernel.arrays if x.name in scratch and None not in x.shape)
     if own:
         others = tuple(x for x in raised.kernel.arrays if x not in own)
         raised = replace(raised, kernel=replace(raised.kernel, arrays=others), locals=(*raised.locals, *own))
-    return improve(raised, target, fp, typical, blas=blas)
+    return improve(raised, target, fp, typical, blas=blas, direct=direct)

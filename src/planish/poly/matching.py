@@ -16,13 +16,14 @@ for a constant: an operand with a stride is not taken for one without.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
 from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, For, If, Kernel, Reduce, Stmt
-from planish.ir.polynomial import build, constant, floordiv, linear_in, mod, normal, sub
+from planish.ir.polynomial import build, constant, exact_quotient, linear_in, normal, sub
 from planish.ir.printer import print_expr, print_stmt
 from planish.ir.simplify import simplify
 from planish.ir.traverse import (
@@ -199,15 +200,12 @@ class _Matcher:
         if not unknown:
             return state if _equal(own, other) else None
         found = linear_in(own, unknown[0])
-        if len(unknown) > 1 or found is None or set(found[0]) != {()}:
+        if len(unknown) > 1 or found is None:
             return None
-        factor, rest = index(found[0][()]), sub(other, found[1])
-        if mod(rest, factor) != index(0):
+        value = exact_quotient(sub(other, found[1]), build(found[0]))
+        if value is None or any(x.startswith(ITERATOR) for x in variables(value)):
             return None
-        value = simplify(floordiv(rest, factor))
-        if any(x.startswith(ITERATOR) for x in variables(value)):
-            return None
-        return replace(state, sizes={**state.sizes, unknown[0].removeprefix(SIZE): value})
+        return replace(state, sizes={**state.sizes, unknown[0].removeprefix(SIZE): simplify(value)})
 
     def known(self, own: Expr, state: _State) -> Expr:
         """An index expression of the definition with the sizes that are known."""
@@ -364,15 +362,23 @@ class _Matcher:
 
     def same_address(self, own: Array, other: Array, mine: Expr, theirs: Expr, exact: bool, state: _State) -> _State:
         """The state in which two addresses move alike with the iterators; `exact`: are equal (in a register)."""
-        for iterator in sorted(x for x in {*variables(mine), *variables(theirs)} if x.startswith(ITERATOR)):
+        waiting = deque(sorted(x for x in {*variables(mine), *variables(theirs)} if x.startswith(ITERATOR)))
+        put_off = 0
+        while waiting:
+            iterator = waiting.popleft()
             a, b = linear_in(mine, iterator), linear_in(theirs, iterator)
             if a is None or b is None:
                 raise MismatchError(f"`{other.name}` is not addressed in even steps")
             solved = self.solve(build(a[0]), build(b[0]), state)
+            if solved is None and put_off < len(waiting):
+                # A product of sizes: another iterator may say what one of them is.
+                waiting.append(iterator)
+                put_off += 1
+                continue
             if solved is None:
                 step, own_step = print_expr(build(b[0])), show(build(a[0]))
                 raise MismatchError(f"`{other.name}` moves by {step} an iteration, the definition's by {own_step}")
-            state = solved
+            state, put_off = solved, 0
         if exact:
             solved = self.solve(at_start(mine), at_start(theirs), state)
             if solved is None:

@@ -17,6 +17,7 @@ from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Let, Reduce, St
 from planish.ir.traverse import flatten, walk
 from planish.poly.settle import settle
 from planish.raising.comparison import compare
+from planish.raising.contraction import CONVOLUTION
 from planish.raising.known import nest_for, prepare
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Loops, Raised, Step
@@ -38,9 +39,10 @@ def raise_kernel(kernel: Kernel, operations: Sequence[Operation], *, reassociate
     return found if _done(found) > _done(other) else other
 
 
-def _done(raised: Raised) -> int:
-    """How many statements are operations outside of loops."""
-    return _count(raised.kernel.body.body) - count_left(raised.steps)
+def _done(raised: Raised) -> tuple[int, int]:
+    """How many statements are operations outside of loops; of as many, it is better if convolutions have a name."""
+    unnamed = sum(isinstance(x, Apply) and x.operation.name == CONVOLUTION for x in raised.steps)
+    return _count(raised.kernel.body.body) - count_left(raised.steps), -unnamed
 
 
 def _raise(ready: Kernel, operations: Sequence[Operation], reassociate: bool) -> Raised:

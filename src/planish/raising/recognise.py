@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -35,7 +35,7 @@ from planish.poly.products import NoFormError
 from planish.poly.scop import Scop, extract_scop
 from planish.poly.system import Equations, agree_systems, kinds_of, system_of
 from planish.poly.widen import widen
-from planish.raising.contraction import contraction_of
+from planish.raising.contraction import CONVOLUTION, contraction_of
 from planish.raising.known import pattern_for, prepare
 from planish.raising.operation import Operation
 from planish.raising.pruning import only
@@ -77,7 +77,8 @@ class _Task:
 
 @dataclass(slots=True)
 class _Search:
-    """One task's statements, what they are compared with, and what was found."""
+    """One task's statements, what they are compared with, and what was found; `windows`: convolutions without a name
+    are looked for as well."""
 
     task: _Task
     scop: Scop
@@ -85,6 +86,7 @@ class _Search:
     forms: dict[int, Form | str]
     reasons: dict[int, tuple[int, str]] = field(default_factory=dict)
     known: dict[Group, _Found] = field(default_factory=dict)
+    windows: bool = False
 
     def name(self, number: int) -> str:
         """A statement's name in the whole kernel."""
@@ -144,7 +146,18 @@ def _raise(task: _Task) -> tuple[Step, ...]:
     flow = distribute(scop, task.reassociate)
     order = arrange(scop, flow, task.private)
     search = _Search(task, scop, flow, {x[0]: _form(scop, x[0]) for x in order if len(x) == 1})
-    return _assemble(search, _cover(order, search))
+    parts = _cover(order, search)
+    if any(_is_convolution(search.forms.get(x)) for part in parts if part not in search.known for x in part):
+        # One that has a name would be covered by now.
+        search.windows, search.known = True, {}
+        parts = _cover(order, search)
+    return _assemble(search, parts)
+
+
+def _is_convolution(form: Form | str | None) -> bool:
+    """Whether a form could be a convolution."""
+    operation = contraction_of(form) if isinstance(form, Form) else None
+    return operation is not None and operation.name == CONVOLUTION
 
 
 def _form(scop: Scop, number: int) -> Form | str:
@@ -234,7 +247,8 @@ def _match_form(run: Group, form: Form, search: _Search) -> _Found | None:
         if apart is not None and (scaling := _match_value(run, apart[0], search)) is not None:
             found = _match_value(run, apart[1], search)
             return None if found is None else replace(found, scaling=replace(scaling, statements=own))
-    return None
+    windows = (_first_of(_made(value, True), run, value, search) for value in values if search.windows)
+    return next((x for x in windows if x is not None), None)
 
 
 def _scaling(run: Group, target: str, search: _Search) -> Group:
@@ -246,9 +260,16 @@ def _scaling(run: Group, target: str, search: _Search) -> Group:
 
 
 def _match_value(run: Group, value: Form, search: _Search) -> _Found | None:
-    """The first operation that has a form; one that sees no window in an operand is preferred."""
+    """The first operation that has a form, or a contraction without a name."""
+    return _first_of((*search.task.operations, *_made(value, False)), run, value, search)
+
+
+def _first_of(
+    known: Iterable[tuple[Operation, Pattern | Equations]], run: Group, value: Form, search: _Search
+) -> _Found | None:
+    """The first of some operations that has a form; one that sees no window in an operand is preferred."""
     window: _Found | None = None
-    for operation, pattern in (*search.task.operations, *_made(value)):
+    for operation, pattern in known:
         if not isinstance(pattern, Pattern):
             continue
         try:
@@ -290,10 +311,12 @@ def _match_system(run: Group, search: _Search) -> _Found | None:
     return None
 
 
-def _made(form: Form) -> Iterator[tuple[Operation, Pattern]]:
-    """A product of two arrays without a name, if a form is one."""
+def _made(form: Form, windowed: bool) -> Iterator[tuple[Operation, Pattern]]:
+    """A product of two arrays without a name, if a form is one: a convolution (`windowed`), or a contraction."""
     operation = contraction_of(form)
-    if operation is not None and isinstance(pattern := pattern_for(operation), Pattern):
+    if operation is None or (operation.name == CONVOLUTION) != windowed:
+        return
+    if isinstance(pattern := pattern_for(operation), Pattern):
         yield operation, pattern
 
 

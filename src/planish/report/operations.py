@@ -20,9 +20,10 @@ from planish.ir.printer import print_expr
 from planish.ir.traverse import variables
 from planish.ir.types import Floats
 from planish.library.factors import is_factor
-from planish.library.products import NoMatricesError, find_matrices
+from planish.library.products import NoMatricesError
 from planish.library.triangles import find_triangle
 from planish.library.versions import improve_nest
+from planish.library.work import describe, find_work
 from planish.pipeline import Options, read_file
 from planish.poly.affine import NotAffineError
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step
@@ -66,7 +67,7 @@ def describe_operations(
 ) -> tuple[Remark, ...]:
     """A remark on each operation and each nest without a name, and on what algebra did with them or left."""
     try:
-        raised, remarks = improve_nest(kernel, scratch, target, fp, typical, cache=Cache())
+        raised, remarks = improve_nest(kernel, scratch, target, fp, typical, direct=True, cache=Cache())
     except NotAffineError as error:
         return (Remark("raise", "refused", f"no operations: {error.reason}", kernel.span),)
     arrays = {x.name: x for x in (*raised.kernel.arrays, *raised.locals, *(x.array for x in raised.reshapes))}
@@ -107,9 +108,9 @@ def _choice(step: Apply, arrays: dict[str, Array], fp: Floats) -> str:
     if fp == "reassociate" and find_triangle(step, arrays, {*taken}) is not None:
         return "a triangle of products of matrices, by blocks for a kernel of the library where that is faster"
     try:
-        matrices = find_matrices(step, arrays, taken)
+        work = find_work(step, arrays, taken)
     except NoMatricesError as error:
         return f"run as loops: {error}"
     if fp != "reassociate":
         return f"run as loops: the library sums in another order, which --fp {fp} does not allow"
-    return f"a product of matrices ({matrices.op}), for a kernel of the library where that is faster"
+    return f"a {describe(work)}, for a kernel of the library where that is faster"

@@ -9,6 +9,8 @@
 Set("[n, i] -> {  : n >= 8 and 0 <= i < n }")
 >>> [always(kernel, path, parse_expr(x)) for x in ("i <= n - 1", "i > 1", "i * n < n * n", "i * n <= n * n")]
 [True, True, False, True]
+>>> [always(kernel, path, parse_expr(x)) for x in ("i * n >= 8", "i * n >= i", "(i - 3) * n >= 1")]
+[True, True, False]
 >>> from planish.ir.printer import print_expr
 >>> rows = parse_kernel("kernel z(n, m, i) assume i >= 0 && i < n { }")
 >>> [print_expr(throughout(rows, ["i"], parse_expr(x))) for x in ("i < m", "n * m >= m")]
@@ -17,7 +19,7 @@ Set("[n, i] -> {  : n >= 8 and 0 <= i < n }")
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
 from itertools import pairwise
@@ -27,7 +29,7 @@ import islpy as isl
 
 from planish.ir.expr import Compare, Expr, Unary, Var, index, type_of
 from planish.ir.nest import Block, For, If, Kernel, Let
-from planish.ir.polynomial import Monomial, build, polynomial, sub
+from planish.ir.polynomial import build, exact_quotient, polynomial, sub
 from planish.ir.traverse import blocks_of, loads, substitute, substitute_block, variables
 from planish.ir.types import INDEX
 from planish.poly.affine import NotAffineError, condition_set, isl_name
@@ -128,33 +130,31 @@ def _follows(sizes: tuple[str, ...], assumptions: tuple[Expr, ...], condition: E
         known = isl.Set.from_params(_context(sizes, assumptions))
         return bool(known.is_subset(condition_set(condition, known.get_space())))
     except (NotAffineError, KeyError):
-        divided = _divided(condition)
-        if divided is None:
-            return False
-        factor, rest = divided
-        return all(_follows(sizes, assumptions, x) for x in (Compare("ge", factor, index(0)), rest))
+        return any(all(_follows(sizes, assumptions, x) for x in simpler) for simpler in _simpler(condition))
 
 
-def _divided(condition: Expr) -> tuple[Var, Expr] | None:
-    """A variable by which both sides of a condition are multiplied, and the condition without it, from which it follows
-    where the variable is not negative; None where there is none."""
+def _simpler(condition: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """Pairs of conditions from each of which a condition with products of sizes in it follows."""
     match condition:
         case Compare(op="ge" | "le" as op, left=left, right=right):
-            terms = polynomial(sub(left, right))
+            terms = polynomial(sub(left, right) if op == "ge" else sub(right, left))
         case _:
-            return None
+            return
     shared = reduce(and_, ({x for x in monomial if isinstance(x, Var)} for monomial in terms)) if terms else set()
-    if not shared:
-        return None
-    factor = min(shared, key=lambda x: x.name)
-    rest = {_divide(factor, monomial): times for monomial, times in terms.items()}
-    return factor, Compare(op, build(rest), index(0))
-
-
-def _divide(factor: Expr, monomial: Monomial) -> Monomial:
-    """A product without one of its factors."""
-    place = monomial.index(factor)
-    return monomial[:place] + monomial[place + 1 :]
+    if shared:
+        factor = min(shared, key=lambda x: x.name)
+        rest = exact_quotient(build(terms), factor)
+        assert rest is not None
+        yield Compare("ge", factor, index(0)), Compare("ge", rest, index(0))
+    match sorted(terms.items(), key=lambda x: len(x[0])):
+        case [((), number), (product, times)] if number <= 0 and times > 0:
+            # One of the factors is large enough by itself, if the others are no zeros.
+            for size in dict.fromkeys(x for x in product if len(product) > 1):
+                rest = exact_quotient(build({product: times}), size)
+                assert rest is not None
+                yield Compare("ge", size, index(1)), Compare("ge", rest, index(-number))
+        case _:
+            return
 
 
 @lru_cache(maxsize=1024)

@@ -71,6 +71,29 @@ def test_what_only_a_product_of_views_that_overlap_explains_is_one() -> None:
     assert "gemv" in names(raise_c(FILTER.replace("@", "2.0f * h[j] * x[i + j]")))
 
 
+ONE_LAYER = """void f(int n, int c, double x[c][9][11], double k[n][c][3][2], double y[n][4][4]) {
+    for (int o = 0; o < n; o++) for (int i = 0; i < 4; i++) for (int j = 0; j < 4; j++) {
+        double a = @; for (int q = 0; q < c; q++) for (int r = 0; r < 3; r++) for (int s = 0; s < 2; s++)
+            a += x[q][#] * k[o][q][r][s];
+        y[o][i][j] = a; } }"""
+
+
+@pytest.mark.parametrize(
+    ("begin", "place", "found"),
+    [
+        ("0", "i + r][j + s", ["convolution"]),
+        ("y[o][i][j]", "2 * i + r][j + 2 * s", ["convolution"]),
+        ("0", "r + i + 1][3 + s + j", ["convolution"]),
+        # The window is turned over, or lies along the diagonal.
+        ("0", "i + 2 - r][j + s", []),
+        ("0", "i + r][j + r", []),
+    ],
+)
+def test_a_convolution_of_one_image_needs_no_name(begin: str, place: str, found: list[str]) -> None:
+    raised = names(raise_c(ONE_LAYER.replace("@", begin).replace("#", place)))
+    assert [x for x in raised if x == "convolution"] == found
+
+
 IMAGE = """void f(int h, int w, double x[16][16], double k[3][3], double y[16][16]) {
     for (int i = 0; i < h; i++) for (int j = 0; j < w; j++)
         for (int r = 0; r < 3; r++) for (int s = 0; s < 3; s++) y[i][j] += x[@] * k[#]; }"""

@@ -386,7 +386,7 @@ STRUCTURE = [
     ("gemm", "E0603", "the name `C` is taken", (RenameLoop("i", "C"),)),
     ("gemm", "E0603", "is no name", (RenameLoop("i", "2x"),)),
     ("gemm", "E0604", "not a constant", (Unroll("i"),)),
-    ("gemm", "E0604", "cannot be unrolled 1 times", (Unroll("i", 1),)),
+    ("gemm", "E0604", "cannot be unrolled -1 times", (Unroll("i", -1),)),
     ("gemm", "E0604", "cannot be unrolled 100000 times", (Unroll("i", 100_000),)),
     ("gemm", "E0604", "the loops here are i, j", (Reorder("i", ("i", "p")),)),
     ("gemm", "E0604", "only 3 loops", (Reorder("i", ("i", "j", "p", "q")),)),

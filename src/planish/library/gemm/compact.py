@@ -19,6 +19,7 @@ from planish.library.gemm.blocked import FEWEST_ROWS, Blocking, choose_blocking
 from planish.library.gemm.edges import count_family
 from planish.library.gemm.microkernel import Fetch, Layout, Tile, choose_tile
 from planish.library.gemm.operands import Op, Operands
+from planish.library.gemm.threads import make_shares
 from planish.library.gemm.transposed import make_transposed_products
 from planish.library.gemm.whole import (
     LARGE,
@@ -40,7 +41,8 @@ _ENOUGH = 0.85
 _WIDEST = 4
 """The registers of a tile's row at most."""
 NARROW = 128
-"""A product of so many columns at most uses each element of a transposed A a few times only."""
+"""A product of so many columns at most uses each element of a transposed A a few times only; one of so many rows those
+of B."""
 MOST_ROWS = 1 << 20
 """The rows in a block, about, where none of A is copied: they hardly ever end."""
 FETCH: Fetch = "ahead"
@@ -71,9 +73,10 @@ def choose_few_blocks(vectors: Vectors, target: Target) -> Blocking:
 
 
 def make_compact(
-    name: str, vectors: Vectors, target: Target, op: Op = "nn", maker: Maker | None = None
+    name: str, vectors: Vectors, target: Target, op: Op = "nn", maker: Maker | None = None, threads: int = 1
 ) -> tuple[Instruction, list[Instruction]]:
-    """The kernel that adds a product of any size to C, and all that it calls, with itself."""
+    """The kernel that adds a product of any size to C, and all that it calls, with itself; where there are several
+    `threads`, each does some of the rows or columns."""
     blocking, maker = choose_few_blocks(vectors, target), maker or Maker()
     variants = list_few_variants(vectors, blocking, op)
     in_place: Layout = "turned" if Operands(op).transposed_a else "plain"
@@ -85,6 +88,9 @@ def make_compact(
         made += make_products(own, vectors, variants, tiles, maker, ADDS)
     else:
         made += make_transposed_products(own, vectors, variants, tiles, op, maker, ADDS)
+    if threads > 1:
+        known = Catalogue().with_instructions(made)
+        made += make_shares(f"{own}_threads", own, vectors, blocking, known, op, first=False)
     return made[-1], made
 
 
@@ -100,8 +106,9 @@ def list_few_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Var
     if operands.transposed_b:
         return (copied,)
     wide = wide_blocks(vectors, blocking)
-    near = f"m * n * k <= {SMALL} && {spread_rows(vectors)}"
     if operands.transposed_a:
+        near = f"m * n * k <= {SMALL} && {spread_rows(vectors)}"
         return Variant("plain", f"n <= {NARROW} || {near}", wide, fetch=FETCH), copied
     thin = Variant("thin", f"m <= {2 * blocking.rows} && n * k > {LARGE}", replace(wide, depth=THIN_DEPTH), fetch=FETCH)
-    return thin, Variant("plain", near, wide, fetch=FETCH), copied
+    near = f"(m <= {NARROW} || m * n * k <= {SMALL}) && {spread_rows(vectors)}"
+    return thin, Variant("plain", near, blocking, fetch=FETCH), copied

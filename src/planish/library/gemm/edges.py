@@ -38,14 +38,15 @@ def _make_tile(tile: Tile, panel: Panel) -> Instruction:
 
 def _make_chooser(largest: Tile, panel: Panel, tiles: Catalogue) -> Instruction:
     """The kernel that calls that of the tile with as many rows and vectors as there are."""
-    known = [f"m >= 1 && m <= {largest.rows}", f"n >= 1 && n <= {largest.columns}"]
+    columns = f"n >= 1 && n <= {largest.columns}" if largest.window is None else f"n == {largest.columns}"
+    known = [f"m >= 1 && m <= {largest.rows}", columns]
     definition = define_tile(largest, name_family(largest), known, panel)
     program = Program.of(definition, catalogue=tiles)
     loop = program.find("i")
     for row in _rows_of_tiles(largest):
         rest = loop
         condition = f"n > {row[0].whole}" if row[0].masked else f"n == {largest.columns}"
-        if condition != "n > 0":
+        if condition != "n > 0" and largest.window is None:
             program = program.apply(Specialise(loop, condition))
             rest = program.cursor(loop).parent().body()[-1]
         program = _choose(program, loop, row)
@@ -69,9 +70,10 @@ def name_family(largest: Tile) -> str:
 
 
 def _rows_of_tiles(largest: Tile) -> Iterator[list[Tile]]:
-    """The tiles of one to all rows: of whole vectors, then with a part of the last vector, the widest first."""
+    """The tiles of one to all rows: of whole vectors, then with a part of the last vector, the widest first. Those that
+    see a window write to buffers, so that all of their vectors are whole."""
     yield [replace(largest, rows=rows) for rows in range(1, largest.rows + 1)]
-    for count in range(largest.vectors, 0, -1):
+    for count in range(largest.vectors if largest.window is None else 0, 0, -1):
         # What fetches nothing is the same however C is fetched.
         edge = replace(largest, vectors=count, masked=True, fetch="ahead")
         yield [replace(edge, rows=rows) for rows in range(1, largest.rows + 1)]

@@ -22,6 +22,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.library.gemm.operands import Operands, spell_number, spell_term
+from planish.library.gemm.window import Window
 from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
@@ -34,7 +35,7 @@ from planish.schedule.steps.prefetch import Prefetch
 from planish.schedule.steps.storage import SetMemory, SplitDim
 from planish.schedule.steps.values import FactorOut
 
-Layout = Literal["columns", "rows", "strided", "plain", "turned"]
+Layout = Literal["columns", "rows", "strided", "plain", "turned", "window"]
 Fetch = Literal["ahead", "along", "not"]
 """When C is fetched: all of a tile before the sums, or a row after the other while they are made, which memory keeps up
 with; or not at all, where C is near."""
@@ -58,11 +59,12 @@ class Tile:
     `masked`: the last vector is only used in part, how much of it is known when it runs. `first`: the product is
     stored, not added. `layout` says how A lies: in "columns" one after the other, each of as many elements as a panel
     has rows; in "rows" of a constant length; "strided" or "plain", row-major with any distance between rows; "turned":
-    transposed, with any distance. B lies in rows of a panel's length, or is row-major with any distance where A lies
+    transposed, with any distance; "window": row i is what a `window` sees at place i of a row of an image, and k counts
+    the channels. B lies in rows of a panel's length, or is row-major with any distance where A lies
     "plain" or "turned". Where an instruction sums groups of products, a group of a column of B lies together, and k
     counts groups. `scaled`: the sums are multiplied by alpha in the end, as they are where A and B are used in place.
     `parts`: each sum is made in so many parts, of which k is a multiple: few sums would wait for each other. `fetch`:
-    when C is fetched by a tile of whole vectors.
+    when C is fetched by a tile of whole vectors. `window`: that of the layout of this name.
     """
 
     vectors_of: Vectors
@@ -74,6 +76,7 @@ class Tile:
     scaled: bool = False
     parts: int = 1
     fetch: Fetch = "ahead"
+    window: Window | None = None
 
     @property
     def columns(self) -> int:
@@ -88,6 +91,7 @@ class Tile:
         words += ["masked"] * self.masked + ["first"] * self.first + ["scaled"] * self.scaled
         words += [self.layout] * (self.layout != "columns") + [f"{self.parts}parts"] * (self.parts > 1)
         words += [f"fetch_{self.fetch}"] * (self.fetch != "ahead" and not self.masked)
+        words += [self.window.name] if self.window is not None else []
         return "_".join(words)
 
     @property
@@ -182,12 +186,18 @@ def define_tile(tile: Tile, name: str, known: Sequence[str], panel: Panel | None
             operands = Operands("nn" if tile.layout == "plain" else "tn")
             sizes, row, known = "m, n, k, lda, ldb, ldc", operands.at_a, [*operands.known, *known]
             a, b = f"A: {left}[{operands.rows_a}, lda]", f"B: {right}[k, ldb]"
+        case "window":
+            window = tile.window or Window()
+            sizes, row, column = "m, n, k, ih, iw, ldc", window.seen("0", "i"), f"{window.place}, j"
+            known = [f"ih >= {window.reach('1', 0)}", f"iw >= {window.reach('m', 1)}", *known]
+            a, b = f"A: {left}[k, ih, iw]", f"B: {right}[{window.size} * k, {panel.columns}] distinct"
         case _:
             assert_never(tile.layout)
     update = f"C[i, j] += {spell_term(v.product, row, column, tile.is_scaled)}"
     update = update if g == 1 else f"for q in 0 .. {g} {{ {update} }}"
+    update = f"for p in 0 .. k {{ {update} }}" if tile.window is None else tile.window.around(update)
     clear = f"C[i, j] = {spell_number(0, v.product)}" if tile.first else ""
-    nest = f"for i in 0 .. m {{ for j in 0 .. n {{ {clear} for p in 0 .. k {{ {update} }} }} }}"
+    nest = f"for i in 0 .. m {{ for j in 0 .. n {{ {clear} {update} }} }}"
     known = [*([f"k % {tile.parts} == 0"] if tile.parts > 1 else []), *known]
     assumed = " ".join(f"assume {x}" for x in ("k >= 1", "ldc >= n", *known))
     scalars = f"alpha: {t};" * tile.is_scaled
@@ -217,7 +227,8 @@ def _keep_tile(program: Program, tile: Tile) -> Program:
         program = program.apply(RenameLoop(old, new))
     if tile.is_scaled:
         program = program.apply(FactorOut("c: _", "alpha"))
-    return program.apply(Reorder("i", ("p", "i", "j", *(["q"] if tile.group > 1 else []))))
+    depth = ("p",) if tile.window is None else ("p", "r", "s")
+    return program.apply(Reorder("i", (*depth, "i", "j", *(["q"] if tile.group > 1 else []))))
 
 
 def _split_sums(program: Program, tile: Tile) -> Program:
@@ -314,7 +325,8 @@ def _write_out(program: Program, tile: Tile) -> Program:
     for loop in loops:
         while program.has(loop):
             program = program.apply(Unroll(loop))
-    return program
+    # Neighbours see much of the same: a compiler that has several steps before it would keep that, and spill the tile.
+    return program if tile.window is None else program.apply(Unroll("s", 1))
 
 
 STAGES = (

@@ -40,6 +40,7 @@ from planish.ir.simplify import simplify
 from planish.ir.types import BOOL
 from planish.raising.algebra.cost import Shape, shape_of
 from planish.raising.algebra.dead import describe
+from planish.raising.algebra.direct import find_direct
 from planish.raising.algebra.facts import Facts
 from planish.raising.algebra.fold import fold
 from planish.raising.algebra.identity import span
@@ -52,6 +53,8 @@ from planish.raising.raised import Apply, Case, Choice, Raised, Repeat, Reshape,
 
 _UNKNOWN = 12
 """What an extent is taken for of which nothing is known: channels and rows are longer, windows are shorter."""
+_FEWEST = 8
+"""So many features fill a tile of a direct convolution well enough."""
 _MOST_ROWS = 32
 """So many rows are enough for all of a tile's columns to be used."""
 
@@ -79,6 +82,8 @@ def use_columns(facts: Facts, setting: Setting) -> Change:
         if product is None or kind_of(product) != "convolution":
             continue
         step = facts.raised.steps[place]
+        if setting.direct and is_left(product, setting):
+            continue
         plan = find_plan(product)
         if isinstance(plan, str):
             remarks.append(refused("columns", f"{describe(step)} stays: {plan}", span(step)))
@@ -95,6 +100,15 @@ def use_columns(facts: Facts, setting: Setting) -> Change:
             message = f"{describe(step)} is computed as products of matrices, {what}"
             return Change(raised, (*remarks, Remark("algebra-columns", "done", message, step.span)))
     return Change(None, tuple(remarks))
+
+
+def is_left(product: Product, setting: Setting) -> bool:
+    """Whether a convolution is left to the library, whose tiles have some features each."""
+    found = find_direct(product)
+    if isinstance(found, str):
+        return False
+    features = product.extents[found.features]
+    return all(evaluate(features, x) >= _FEWEST for x in setting.model.points)
 
 
 def find_plan(product: Product) -> Plan | str:

@@ -23,7 +23,7 @@ from planish.core.names import take_name
 from planish.ir.evaluate import evaluate
 from planish.ir.expr import Binary, Compare, Const, Expr
 from planish.ir.nest import Array
-from planish.ir.polynomial import normal, same
+from planish.ir.polynomial import normal
 from planish.ir.printer import print_expr
 from planish.ir.simplify import simplify
 from planish.ir.types import BOOL, Type
@@ -118,28 +118,34 @@ def use_matrices(facts: Facts, setting: Setting) -> Change:
 def _filled(facts: Facts, product: Product) -> tuple[Product, Expr | None]:
     """The product if its rows lie without gaps, so that they are one dimension with those around them, and the
     condition on the sizes for it; None where nothing has to be asked, or cannot be."""
-    declared: dict[str, Expr] = {}
-    for term in (*product.factors, product.output):
-        shape = facts.arrays[term.view.array].shape
-        for letter, step in zip(term.letters, term.view.steps, strict=True):
-            dims = [d for d, x in enumerate(step) if x]
-            extent = shape[dims[0]] if len(dims) == 1 and dims[0] > 0 and step[dims[0]] == 1 else None
-            if extent is not None and is_number(normal(term.view.start[dims[0]]), 0):
-                if not same(declared.setdefault(letter, extent), extent):
-                    return product, None
-    asked: list[Expr] = [Compare("eq", normal(product.extents[x]), normal(y)) for x, y in declared.items()]
+    terms = (*product.factors, product.output)
+    declared = [_declared(facts, x) for x in terms]
+    pairs = [(product.extents[x], y) for found in declared for x, y in found.items()]
+    asked: list[Expr] = [Compare("eq", normal(x), normal(y)) for x, y in pairs]
     asked = [x for x in asked if simplify(x) != Const(True, BOOL)]
     if not asked or any(simplify(x) == Const(False, BOOL) for x in asked):
         return product, None
-    extents = {**product.extents, **declared}
 
-    def fill(term: Term) -> Term:
-        shape = tuple(extents[x] for x in term.letters)
+    def fill(term: Term, own: Mapping[str, Expr]) -> Term:
+        shape = tuple(own.get(x, product.extents[x]) for x in term.letters)
         return Term(View(term.view.array, term.view.start, term.view.steps, shape), term.letters)
 
+    first, second, output = (fill(x, own) for x, own in zip(terms, declared, strict=True))
+    extents = {**product.extents, **{x: y for found in declared for x, y in found.items()}}
     condition = reduce(partial(Binary, "and"), dict.fromkeys(asked))
-    filled = replace(product, output=fill(product.output), factors=tuple(map(fill, product.factors)), extents=extents)
-    return filled, condition
+    return replace(product, output=output, factors=(first, second), extents=extents), condition
+
+
+def _declared(facts: Facts, term: Term) -> dict[str, Expr]:
+    """How many elements rows of an operand's array have in memory, by the letters that step along them."""
+    out: dict[str, Expr] = {}
+    shape = facts.arrays[term.view.array].shape
+    for letter, step in zip(term.letters, term.view.steps, strict=True):
+        dims = [d for d, x in enumerate(step) if x]
+        extent = shape[dims[0]] if len(dims) == 1 and dims[0] > 0 and step[dims[0]] == 1 else None
+        if extent is not None and is_number(normal(term.view.start[dims[0]]), 0):
+            out[letter] = extent
+    return out
 
 
 @dataclass(frozen=True, slots=True)

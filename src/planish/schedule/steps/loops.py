@@ -140,7 +140,7 @@ class Peel:
 @dataclass(frozen=True, slots=True)
 class Unroll:
     """Write out the iterations of a loop whose number is a constant; with `copies`, of any loop, so many at a time,
-    which is left to the C compiler.
+    which is left to the C compiler; with one, it writes out none.
 
     >>> from planish.schedule.example import show_step
     >>> show_step("for i in 2 .. 4 { A[i] = 0.0:f32 }", Unroll("i"))
@@ -176,9 +176,9 @@ class Unroll:
 
     def _marked(self, program: Program, loop: For) -> Change:
         """The loop with the number of copies wanted."""
-        if not 1 < self.copies <= MOST_COPIES:
+        if not 1 <= self.copies <= MOST_COPIES:
             message = f"a loop cannot be unrolled {self.copies} times"
-            raise PlanishError(Diagnostic("E0604", message, help=f"ask for 2 to {MOST_COPIES} copies"))
+            raise PlanishError(Diagnostic("E0604", message, help=f"ask for 1 to {MOST_COPIES} copies"))
         marked = replace(loop, facts=replace(loop.facts, unroll=self.copies))
         return Change(replace(program.kernel, body=exchange(program.kernel.body, loop.label, lambda _: (marked,))))
 

@@ -1,0 +1,147 @@
+"""Convolutions from plain C beside oneDNN, for the layers of ResNet-50 on one image.
+
+    python bench/convolutions.py            # prints the table
+    python bench/convolutions.py 3x3@56     # only this layer
+
+>>> LAYERS["3x3@56"].flops
+231211008
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import raising_race
+from blas_anchors import ONE_THREAD, Anchor, find_onednn
+from contest import Contestant, Course, Rules, enlist_drop_ins, qualify
+
+from planish.core.span import Source
+from planish.pipeline import Options, build_file
+from planish.run.cases import make_case, signature_of
+from planish.run.clock import measure
+from planish.run.entry import entry_text
+from planish.run.process import Limits
+from planish.run.toolchain import compile_library
+
+FOLDER = Path(__file__).with_suffix("")
+RIVALS: Mapping[str, tuple[str, ...]] = {"plain": ("-DPLAIN",), "reordered": (), "kept": ("-DWINDOWS_KEPT",)}
+"""How oneDNN may work; "kept" knows the windows beforehand, which is another task than ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer: features, channels, the side of its output, of its window, and the stride."""
+
+    features: int
+    channels: int
+    side: int
+    window: int
+    stride: int = 1
+
+    @property
+    def flops(self) -> int:
+        """Multiplications and additions."""
+        return 2 * self.features * self.channels * self.side**2 * self.window**2
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The arguments of the function; the border of the image is there already."""
+        image = (self.side - 1) * self.stride + self.window
+        return {"nf": self.features, "nc": self.channels, "oh": self.side, "ow": self.side, "ih": image, "iw": image}
+
+    @property
+    def defines(self) -> tuple[str, ...]:
+        """What the text fixes."""
+        return f"WINDOW={self.window}", f"STRIDE={self.stride}"
+
+
+FIRST = "3x3@56"
+LAYERS: Mapping[str, Layer] = {
+    "7x7@112": Layer(64, 3, 112, 7, 2),
+    "1x1@56": Layer(64, 64, 56, 1),
+    FIRST: Layer(64, 64, 56, 3),
+    "1x1@56 to 256": Layer(256, 64, 56, 1),
+    "3x3@28": Layer(128, 128, 28, 3),
+    "1x1@28 to 512": Layer(512, 128, 28, 1),
+    "1x1@28 from 512": Layer(128, 512, 28, 1),
+    "3x3@14": Layer(256, 256, 14, 3),
+    "1x1@14 to 1024": Layer(1024, 256, 14, 1),
+    "3x3@7": Layer(512, 512, 7, 3),
+    "1x1@7 to 2048": Layer(2048, 512, 7, 1),
+}
+"""The layers of ResNet-50 that differ, by the side of the window and of the output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Convolved:
+    """Seconds a call, the medians of one race: ours, and oneDNN's by the name of how it works."""
+
+    name: str
+    flops: int
+    ours: float
+    rivals: Mapping[str, float]
+
+    @property
+    def ratio(self) -> float:
+        """The faster one of oneDNN's that do the same task over ours."""
+        return round(min(y for x, y in self.rivals.items() if x != "kept") / self.ours, 4)
+
+    def __str__(self) -> str:
+        rivals = ", ".join(f"{x} {self.flops / y / 1e9:.1f}" for x, y in self.rivals.items())
+        return f"{self.name}: {self.flops / self.ours / 1e9:.1f} GFLOPS, oneDNN {rivals}: {self.ratio:.2f}"
+
+
+def convolve(name: str, layer: Layer, library: Anchor, rules: Rules, folder: Path) -> Convolved:
+    """One layer, built by planish and raced; raises PlanishError."""
+    text, rival = (FOLDER / "conv2d.c").read_text(), (FOLDER / "onednn.c").read_text()
+    options = Options(sizes=layer.sizes, defines=layer.defines, budget=rules.build_budget)
+    built = build_file(Source(str(FOLDER / "conv2d.c"), text), options)
+    function = built.functions[-1].function
+    signature = signature_of(function)
+    assert signature is not None
+    case, limits = make_case(function, (), layer.sizes, seed=1), Limits(seconds=rules.time_limit)
+    macros = tuple(f"-D{x}" for x in layer.defines)
+    compiler, entry = rules.compilers[0], entry_text(signature)
+    reference = compile_library(compiler, text + entry, ("-O2", "-w", *macros), folder, limits, ())
+    course = Course(reference, signature, case, case, folder, FOLDER, rules)
+    linked = ("-O2", *macros, "-Wl,--no-as-needed", str(library.path))
+    rivals = [Contestant(x, "blas", compiler, rival, (*linked, *flags)) for x, flags in RIVALS.items()]
+    entered: dict[str, Path] = {}
+    for contestant in (*enlist_drop_ins(built, options, rules, folder), *rivals):
+        outcome = qualify(contestant, course)
+        if isinstance(outcome, Path):
+            entered[contestant.label] = outcome
+        else:
+            print(f"{name}, {contestant.label}: left out: {outcome}", file=sys.stderr)
+    times = {x.label: x.median for x in measure(tuple(entered.items()), signature, case, rules.budget, 9)}
+    ours = min(y for x, y in times.items() if x.startswith("ours"))
+    return Convolved(name, layer.flops, ours, {x: times[x] for x in RIVALS if x in times})
+
+
+def convolve_all(only: Sequence[str], rules: Rules, library: Anchor) -> Iterator[Convolved]:
+    """The layers by their names, or all."""
+    os.environ.update(ONE_THREAD)
+    with tempfile.TemporaryDirectory(prefix="planish-convolutions-") as folder:
+        for name, layer in LAYERS.items():
+            if not only or name in only:
+                yield convolve(name, layer, library, rules, Path(folder))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 where all were raced."""
+    library = find_onednn()
+    if not isinstance(library, Anchor):
+        print(f"no oneDNN: {library}", file=sys.stderr)
+        return 1
+    for found in convolve_all(arguments, raising_race.make_rules(False), library):
+        print(found, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

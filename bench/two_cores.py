@@ -1,0 +1,124 @@
+"""What waits for arithmetic, on two cores over one: the same C built with `--threads 2` and without.
+
+    python bench/two_cores.py               # prints the table
+    python bench/two_cores.py gemm conv2d   # only these
+
+>>> Pair("gemm", 0.04, 0.02).ratio
+2.0
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import raising_race
+from contest import Contestant, Course, Rules, enlist_drop_ins, qualify
+from convolutions import FIRST, FOLDER, LAYERS
+from polybench import POLYBENCH
+
+from planish.core.span import Source
+from planish.pipeline import Options, build_file
+from planish.run.cases import make_case, signature_of
+from planish.run.clock import measure
+from planish.run.entry import entry_text
+from planish.run.process import Limits
+from planish.run.toolchain import compile_library
+
+DATASET = "LARGE"
+KERNELS = ("gemm", "symm", "syrk", "syr2k", "trmm", "cholesky", "lu", "nussinov", "floyd-warshall")
+"""The files of PolyBench that wait for arithmetic and have a claim of their own."""
+CONVOLUTION = "conv2d"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A file, what it is built with, and where its headers are."""
+
+    name: str
+    path: Path
+    sizes: Mapping[str, int]
+    defines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Seconds a call, the medians of one race: built for one core, and for two."""
+
+    name: str
+    one: float
+    two: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast two cores are."""
+        return round(self.one / self.two, 4)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {1e3 * self.one:.4g} ms on one core, {1e3 * self.two:.4g} ms on two: {self.ratio:.2f}"
+
+
+def list_tasks() -> list[Task]:
+    """All that are raced."""
+    defines, layer = POLYBENCH.defines(DATASET), LAYERS[FIRST]
+    files = [(x, POLYBENCH.sizes(x, DATASET)) for x in POLYBENCH.files(KERNELS)]
+    tasks = [Task(x.stem, x, sizes, defines) for x, sizes in files]
+    return [*tasks, Task(CONVOLUTION, FOLDER / "conv2d.c", layer.sizes, layer.defines)]
+
+
+def pair(task: Task, rules: Rules, folder: Path) -> Pair:
+    """One file, built twice and raced; raises PlanishError."""
+    text, include = task.path.read_text(), task.path.parent
+    options = Options(sizes=task.sizes, defines=task.defines, include_dirs=(include,), budget=rules.build_budget)
+    macros, limits = tuple(f"-D{x}" for x in task.defines), Limits(seconds=rules.time_limit)
+    contestants: list[Contestant] = []
+    for threads in (1, 2):
+        chosen = replace(options, threads=threads)
+        built = build_file(Source(str(task.path), text), chosen)
+        found = enlist_drop_ins(built, chosen, rules, folder)
+        contestants += [replace(x, label=f"{threads} {x.label}") for x in found]
+    function = built.functions[-1].function
+    signature = signature_of(function)
+    assert signature is not None
+    case, entry = make_case(function, (), task.sizes, seed=1), entry_text(signature)
+    strict = ("-O2", "-w", *macros)
+    reference = compile_library(rules.compilers[0], text + entry, strict, folder, limits, (include,))
+    course = Course(reference, signature, case, case, folder, include, rules)
+    entered: dict[str, Path] = {}
+    for contestant in contestants:
+        outcome = qualify(contestant, course)
+        if isinstance(outcome, Path):
+            entered[contestant.label] = outcome
+        else:
+            print(f"{task.name}, {contestant.label}: left out: {outcome}", file=sys.stderr)
+    times = {x.label: x.median for x in measure(tuple(entered.items()), signature, case, rules.budget, 9, cores=2)}
+    one, two = (min(y for x, y in times.items() if x.startswith(f"{n} ")) for n in (1, 2))
+    return Pair(task.name, one, two)
+
+
+def pair_all(only: Sequence[str], rules: Rules) -> Iterator[Pair]:
+    """The files by their names, or all."""
+    for name in [x for x in os.environ if x.startswith("OMP_")]:
+        del os.environ[name]
+    with tempfile.TemporaryDirectory(prefix="planish-two-") as folder:
+        for task in list_tasks():
+            if not only or task.name in only:
+                yield pair(task, rules, Path(folder))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 where all were raced, 1 where there are no two cores."""
+    if len(os.sched_getaffinity(0)) < 2:
+        print("there are no two cores here", file=sys.stderr)
+        return 1
+    for found in pair_all(arguments, raising_race.make_rules(False)):
+        print(found, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,51 @@
+"""What a window sees of an image in each of its places: the rows of a matrix that is nowhere in memory.
+
+>>> window = Window((3, 3), (2, 2))
+>>> window.name, window.seen("0", "i"), window.reach("m", 1)
+('3x3s2x2', 'p, 2 * 0 + 1 * r, 2 * i + 1 * s', '2 * m + 1')
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a window sees of an image: its extents, how far it moves from one place to the next, and how far its
+    elements are apart; each down, then along."""
+
+    extents: tuple[int, int] = (1, 1)
+    steps: tuple[int, int] = (1, 1)
+    apart: tuple[int, int] = (1, 1)
+
+    @property
+    def name(self) -> str:
+        """What the window is called in names of kernels."""
+        steps = "" if self.steps == (1, 1) else "s{}x{}".format(*self.steps)
+        apart = "" if self.apart == (1, 1) else "d{}x{}".format(*self.apart)
+        return "{}x{}".format(*self.extents) + steps + apart
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        return self.extents[0] * self.extents[1]
+
+    @property
+    def place(self) -> str:
+        """The number of element r, s of channel p."""
+        return f"{self.size} * p + {self.extents[1]} * r + s"
+
+    def seen(self, y: str, x: str) -> str:
+        """The subscripts of what element r, s sees in channel p at a place."""
+        return f"p, {self.steps[0]} * {y} + {self.apart[0]} * r, {self.steps[1]} * {x} + {self.apart[1]} * s"
+
+    def reach(self, places: str, along: int) -> str:
+        """How many elements are seen from some places in a row, down (0) or along (1)."""
+        beyond = self.apart[along] * (self.extents[along] - 1) + 1 - self.steps[along]
+        return f"{self.steps[along]} * {places} + {beyond}"
+
+    def around(self, update: str) -> str:
+        """The loops over k channels and the elements around a statement."""
+        rows, columns = self.extents
+        return f"for p in 0 .. k {{ for r in 0 .. {rows} {{ for s in 0 .. {columns} {{ {update} }} }} }}"

@@ -1,0 +1,98 @@
+"""What a kernel of the library does of an operation: its loops, the kernel, and what comes before it.
+
+>>> from planish.ir.expr import index
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.types import F32
+>>> from planish.raising.operation import Operation
+>>> from planish.raising.raised import whole
+>>> nest = "for i in 0 .. m { for j in 0 .. n { for p in 0 .. k { C[i, j] += A[i, p] * B[p, j] } } }"
+>>> definition = parse_kernel(f"kernel nn(m, n, k; A: f64[m, k], B: f64[k, n], C: f64[m, n]) {{ {nest} }}")
+>>> arrays = {x: Array(x, F32, tuple(map(index, y))) for x, y in {"A": (8, 3), "B": (3, 9), "C": (8, 9)}.items()}
+>>> sizes = {"m": index(8), "n": index(9), "k": index(3)}
+>>> work = find_work(Apply(Operation("nn", definition), {x: whole(y) for x, y in arrays.items()}, sizes), arrays, set())
+>>> describe(work)
+'product of matrices (nn)'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from planish.ir.nest import Array, For, Stmt
+from planish.ir.types import F32, F64
+from planish.isa.instruction import Instruction
+from planish.library.convolution import choose_shape, make_convolution
+from planish.library.gemm.compact import make_compact
+from planish.library.maker import Maker
+from planish.library.products import Matrices, NoMatricesError, begin, find_matrices, loops_of
+from planish.library.squares import make_transposition
+from planish.library.transposition import Transposition, find_transposition
+from planish.library.vectors import Vectors
+from planish.library.windows import Windows, find_windows
+from planish.raising.raised import Apply
+from planish.target.machine import Target
+
+Work = Matrices | Transposition | Windows
+
+_PREFIXES = {F32: "s", F64: "d"}
+
+
+def find_work(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Work:
+    """What the library's kernels do of an operation; NoMatricesError where that is nothing."""
+    for find in (find_transposition, find_windows):
+        try:
+            return find(step, arrays, taken)
+        except NoMatricesError:
+            continue
+    return find_matrices(step, arrays, taken)
+
+
+def describe(work: Work) -> str:
+    """What it is."""
+    match work:
+        case Matrices():
+            return f"product of matrices ({work.op})"
+        case Transposition():
+            return "transposition"
+        case Windows():
+            return "convolution, summed where the image lies"
+        case _:
+            assert_never(work)
+
+
+def loops_for(work: Work) -> For:
+    """The loops that the kernel stands for, without those around it."""
+    return loops_of(work) if isinstance(work, Matrices) else work.loop
+
+
+def begun(work: Work) -> list[Stmt]:
+    """What is done before."""
+    match work:
+        case Matrices():
+            return begin(work.product, work.letters, work.type)
+        case Windows():
+            return [] if work.product.overwrites else begin(work.product, work.letters, work.type)
+        case Transposition():
+            return []
+        case _:
+            assert_never(work)
+
+
+def make_kernel(
+    work: Work, vectors: Vectors, target: Target, maker: Maker, threads: int = 1
+) -> tuple[Instruction, list[Instruction]]:
+    """The kernel that does it on a target, and all that it calls, with itself; transpositions wait for memory, which
+    one thread keeps busy."""
+    name = f"planish_{_PREFIXES[work.type]}"
+    match work:
+        case Matrices():
+            return make_compact(f"{name}gemm", vectors, target, work.op, maker, threads)
+        case Windows():
+            return make_convolution(choose_shape(vectors, work.window, target, work.product.overwrites), maker, threads)
+        case Transposition():
+            name = f"{name}transpose"
+            made = maker.make(name, make_transposition, name, vectors, target.cache(2).share)
+            return made, [made]
+        case _:
+            assert_never(work)
