@@ -89,8 +89,8 @@ def make_compact(
     else:
         made += make_transposed_products(own, vectors, variants, tiles, op, maker, ADDS)
     if threads > 1:
-        known = Catalogue().with_instructions(made)
-        made += make_shares(f"{own}_threads", own, vectors, blocking, known, op, first=False)
+        known, copied = Catalogue().with_instructions(made), Operands(op).transposed_a
+        made += make_shares(f"{own}_threads", own, vectors, blocking, known, op, first=False, copied=copied)
     return made[-1], made
 
 

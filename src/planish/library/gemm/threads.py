@@ -58,12 +58,15 @@ def make_threads(
 
 
 def make_shares(
-    name: str, product: str, vectors: Vectors, blocking: Blocking, known: Catalogue, op: Op, first: bool
-) -> list[Instruction]:
+    name: str, product: str, vectors: Vectors, blocking: Blocking, known: Catalogue, op: Op, first: bool,
+    copied: bool = True,
+) -> list[Instruction]:  # fmt: skip
     """The kernels that give out rows, and columns, and the one that chooses between them by the sizes; `first`: they
-    store, do not add."""
+    store, do not add; `copied`: each copies what it reads of A as of B, otherwise of B alone."""
     own, part = name_part(name, first), name_part(product, first)
-    rows, columns = ROWS * blocking.rows, COLUMNS * blocking.vectors * vectors.lanes
+    width = blocking.vectors * vectors.lanes
+    rows, columns = ROWS * blocking.rows, (COLUMNS if copied else COLUMNS // 2) * width
+    few = "m >= n" if copied else f"n < {COLUMNS * columns}"
 
     def define(word: str) -> Kernel:
         return define_product(own + word, vectors, first, op, empty=True)
@@ -78,7 +81,7 @@ def make_shares(
     made = [make_callable(define("_rows"), by_rows), make_callable(define("_columns"), by_columns)]
     program = Program.of(define(""), catalogue=known.with_instructions(made))
     program = program.apply(Specialise("i", f"m * n * k <= {ALONE}"), Replace("i", part))
-    program = program.apply(Specialise("i #2", "m >= n"), Replace("i #2", made[0].name), Replace("i #3", made[1].name))
+    program = program.apply(Specialise("i #2", few), Replace("i #2", made[0].name), Replace("i #3", made[1].name))
     return [*made, make_callable(define(""), program)]
 
 
