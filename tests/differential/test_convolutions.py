@@ -115,6 +115,38 @@ def test_images_and_groups_are_added_to(tmp_path: Path) -> None:
         assert np.abs(out - wanted).max() <= EPS[type] * 9 * (nc + 1), (nb, ng, nf, nc, oh, ow)
 
 
+PADDED = """\
+void conv(int nb, int nf, int nc, int oh, int ow, float O[restrict nb][nf][oh][ow], float X[restrict nb][nc][oh][ow],
+          float W[restrict nf][nc][3][5])
+{
+    for (int b = 0; b < nb; b++)
+        for (int f = 0; f < nf; f++)
+            for (int y = 0; y < oh; y++)
+                for (int x = 0; x < ow; x++) {
+                    float sum = 0;
+                    for (int c = 0; c < nc; c++)
+                        for (int r = 0; r < 3; r++)
+                            for (int s = 0; s < 5; s++)
+                                if (y + r - 1 >= 0 && y + r - 1 < oh && x + s >= 2 && x + s - 2 <= ow - 1)
+                                    sum += X[b][c][y + r - 1][x + s - 2] * W[f][c][r][s];
+                    O[b][f][y][x] = sum;
+                }
+}
+"""
+
+
+def test_what_lies_beyond_the_border_counts_as_nothing(tmp_path: Path) -> None:
+    made = build(PADDED, "float", tmp_path)
+    for nb, nf, nc, oh, ow in ((2, 32, 3, 4, 9), (1, 17, 2, 1, 1), (1, 40, 5, 20, 30), (3, 8, 1, 2, 14)):
+        x, w = fill("float", nf, nb, nc, oh, ow), fill("float", nc, nf, nc, 3, 5)
+        out, wanted = fill("float", ow, nb, nf, oh, ow), np.zeros((nb, nf, oh, ow))
+        seen = np.pad(x.astype("float64"), ((0, 0), (0, 0), (1, 1), (2, 2)))
+        for r, s in np.ndindex(3, 5):
+            wanted += np.einsum("bchw,fc->bfhw", seen[:, :, r : r + oh, s : s + ow], w[:, :, r, s].astype("float64"))
+        call(made, "conv", (nb, nf, nc, oh, ow, out, x, w))
+        assert np.abs(out - wanted).max() <= EPS["float"] * 15 * (nc + 1), (nb, nf, nc, oh, ow)
+
+
 def test_rows_of_an_image_are_joined_where_none_is_left_out(tmp_path: Path) -> None:
     place = tmp_path / "made"
     made = make(Source("conv.c", Moved(1, 1, 1, 1).macros + ONE.replace("TYPE", "float")), place, tmp_path)

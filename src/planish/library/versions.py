@@ -18,7 +18,7 @@ import islpy as isl
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.expr import Load
-from planish.ir.nest import Assign, Kernel
+from planish.ir.nest import Array, Assign, Kernel
 from planish.ir.traverse import variables
 from planish.ir.types import F32, F64, Floats
 from planish.library.lowering import NotLoweredError, lower_raised
@@ -27,9 +27,10 @@ from planish.library.vectors import choose_vectors
 from planish.poly.affine import NotAffineError
 from planish.poly.scop import Statement
 from planish.raising.algebra.rewrite import improve
+from planish.raising.borders import with_borders
 from planish.raising.known import load_operations
 from planish.raising.nests import raise_kernel
-from planish.raising.raised import Raised
+from planish.raising.raised import Apply, Raised, walk_steps
 from planish.raising.tdl.constants import specialise_all
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.target.machine import Target
@@ -96,10 +97,22 @@ def improve_nest(
 ) -> tuple[Raised, tuple[Remark, ...]]:  # fmt: skip
     """The operations of a kernel, improved for a target as by `improve`; raises NotAffineError. What operations
     are compared by is kept in a `cache`; `blas`, `direct`: they are to stay what a BLAS, or the library, has."""
-    operations = specialise_all(load_operations(cache), kernel)
-    raised = raise_kernel(kernel, operations, reassociate=fp == "reassociate")
-    own = tuple(x for x in raised.kernel.arrays if x.name in scratch and None not in x.shape)
+    raised, own = _raise(kernel, fp == "reassociate", cache)
+    own += tuple(x for x in raised.kernel.arrays if x.name in scratch and None not in x.shape)
     if own:
         others = tuple(x for x in raised.kernel.arrays if x not in own)
         raised = replace(raised, kernel=replace(raised.kernel, arrays=others), locals=(*raised.locals, *own))
     return improve(raised, target, fp, typical, blas=blas, direct=direct)
+
+
+def _raise(kernel: Kernel, reassociate: bool, cache: Cache | None) -> tuple[Raised, tuple[Array, ...]]:
+    """The operations of a kernel, and arrays among the raised kernel's that are none of the kernel's own: copies with a
+    border, if sums that stop at one are convolutions with it."""
+    operations = load_operations(cache)
+    bordered = with_borders(kernel) if reassociate else None
+    if bordered is not None:
+        raised = raise_kernel(bordered.kernel, specialise_all(operations, bordered.kernel))
+        named = [x for x in walk_steps(raised.steps) if isinstance(x, Apply)]
+        if {*bordered.copies} <= {x.operands[y].array for x in named for y in x.operation.inputs}:
+            return raised, tuple(x for x in raised.kernel.arrays if x.name in bordered.copies)
+    return raise_kernel(kernel, specialise_all(operations, kernel), reassociate=reassociate), ()

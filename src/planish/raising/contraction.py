@@ -18,7 +18,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from string import ascii_lowercase
 
+from planish.ir.expr import Expr
+from planish.ir.nest import Reduce
 from planish.ir.parser import parse_kernel
+from planish.ir.traverse import loads, variables, walk
 from planish.poly.form import Form, Term, is_own
 from planish.poly.geometry import Geometry, geometries
 from planish.raising.operation import Operation
@@ -56,6 +59,22 @@ def contraction_of(form: Form) -> Operation | None:
             plain = start == "= 0.0" and not scaled
             return _permutation(source, out) if plain and _is_permutation(source, out) else None
     return None
+
+
+def is_layer(form: Form) -> bool:
+    """Whether a form could be a convolution that sums channels, and makes features of them."""
+    operation = contraction_of(form)
+    if operation is None or operation.name != CONVOLUTION:
+        return False
+    update = next(x for x in walk(operation.definition.body) if isinstance(x, Reduce) and x.op == "add")
+    image, kernel = sorted(loads(update.value), key=lambda x: -max(len(variables(e)) for e in x.index))
+    seen, window = _names(image.index), _names(e for e in image.index if len(variables(e)) > 1)
+    out, weighed = _names(update.index), _names(kernel.index)
+    return bool(out & weighed - seen) and bool(seen & weighed - out - window)
+
+
+def _names(subscripts: Iterable[Expr]) -> set[str]:
+    return {x for e in subscripts for x in variables(e)}
 
 
 def _is_permutation(source: str, out: str) -> bool:

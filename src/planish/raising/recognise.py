@@ -35,7 +35,7 @@ from planish.poly.products import NoFormError
 from planish.poly.scop import Scop, extract_scop
 from planish.poly.system import Equations, agree_systems, kinds_of, system_of
 from planish.poly.widen import widen
-from planish.raising.contraction import CONVOLUTION, contraction_of
+from planish.raising.contraction import CONVOLUTION, contraction_of, is_layer
 from planish.raising.known import pattern_for, prepare
 from planish.raising.operation import Operation
 from planish.raising.pruning import only
@@ -147,16 +147,20 @@ def _raise(task: _Task) -> tuple[Step, ...]:
     order = arrange(scop, flow, task.private)
     search = _Search(task, scop, flow, {x[0]: _form(scop, x[0]) for x in order if len(x) == 1})
     parts = _cover(order, search)
-    if any(_is_convolution(search.forms.get(x)) for part in parts if part not in search.known for x in part):
-        # One that has a name would be covered by now.
-        search.windows, search.known = True, {}
-        parts = _cover(order, search)
+    left = {x for part in parts if part not in search.known for x in part}
+    forms = {n: x for n, x in search.forms.items() if isinstance(x, Form)}
+    # One that has a name is kept, unless a layer's sums begin or end in loops beside it.
+    if any(_is_convolution(x) if n in left else left and is_layer(x) for n, x in forms.items()):
+        others = replace(search, windows=True, known={})
+        wider = _cover(order, others)
+        if sum(len(x) for x in wider if x not in others.known) < len(left):
+            return _assemble(others, wider)
     return _assemble(search, parts)
 
 
-def _is_convolution(form: Form | str | None) -> bool:
+def _is_convolution(form: Form) -> bool:
     """Whether a form could be a convolution."""
-    operation = contraction_of(form) if isinstance(form, Form) else None
+    operation = contraction_of(form)
     return operation is not None and operation.name == CONVOLUTION
 
 
