@@ -82,7 +82,7 @@ def use_columns(facts: Facts, setting: Setting) -> Change:
         if product is None or kind_of(product) != "convolution":
             continue
         step = facts.raised.steps[place]
-        if setting.direct and is_left(product, setting):
+        if setting.direct and is_left(product, facts, setting):
             continue
         plan = find_plan(product)
         if isinstance(plan, str):
@@ -102,10 +102,15 @@ def use_columns(facts: Facts, setting: Setting) -> Change:
     return Change(None, tuple(remarks))
 
 
-def is_left(product: Product, setting: Setting) -> bool:
-    """Whether a convolution is left to the library, whose tiles have some features each."""
+def is_left(product: Product, facts: Facts, setting: Setting) -> bool:
+    """Whether a convolution is left to the library, whose tiles have some features each, with weights one after the
+    other."""
     found = find_direct(product)
     if isinstance(found, str):
+        return False
+    apart = [x for x in found.kernel.letters if x in found.batch]
+    groups = (*apart, found.features, found.channels + found.window)
+    if fold(found.kernel, groups, facts.arrays[found.kernel.view.array], "") is None:
         return False
     features = product.extents[found.features]
     return all(evaluate(features, x) >= _FEWEST for x in setting.model.points)

@@ -69,6 +69,9 @@ def find_direct(product: Product) -> Direct | str:
     channels = "".join(x for x in product.sums if x not in window)
     if len(features) != 1 or len(channels) != 1:
         return "it has not one dimension of features and one of channels"
+    for term, slow in ((image, channels), (product.output, features)):
+        if not _dimension(term, slow) < _dimension(term, places[0]):
+            return "rows lie apart from those of the next channel or feature"
     batch = "".join(x for x in product.output.letters if x not in features + places)
     rows, columns = extents
     steps, apart = ([_step(image, x) for x in letters] for letters in (places, window))
@@ -86,6 +89,11 @@ def _pair(image: Term, product: Product, d: int) -> tuple[str, str] | None:
     if len(found) != 2 or len(place) != 1 or len(element) != 1 or min(_step(image, x) for x in found) <= 0:
         return None
     return place[0], element[0]
+
+
+def _dimension(term: Term, letter: str) -> int:
+    """The dimension of the array along which a letter steps."""
+    return next((d for d, x in enumerate(term.view.steps[term.letters.index(letter)]) if x), -1)
 
 
 def _step(image: Term, letter: str) -> int:
