@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import sys
 import tempfile
 import time
 import traceback
@@ -219,6 +220,18 @@ def qualify(contestant: Contestant, course: Course) -> Path | str:
     verdict = compare(course.reference, library, course.signature, cases, Tolerance(), limits)
     # Data on which even the reference is unstable cannot convict anyone.
     return library if verdict.status in ("ok", "weak") else f"{verdict.status}: {verdict.message}"
+
+
+def admit(name: str, contestants: Sequence[Contestant], course: Course) -> dict[str, Path]:
+    """The libraries of those that compute the same, by their labels; of the others it prints why they are left out."""
+    entered: dict[str, Path] = {}
+    for contestant in contestants:
+        outcome = qualify(contestant, course)
+        if isinstance(outcome, Path):
+            entered[contestant.label] = outcome
+        else:
+            print(f"{name}, {contestant.label}: left out: {outcome}", file=sys.stderr)
+    return entered
 
 
 def recall(contestant: Contestant, course: Course) -> Path | str:

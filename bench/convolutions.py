@@ -18,7 +18,7 @@ from pathlib import Path
 
 import raising_race
 from blas_anchors import ONE_THREAD, Anchor, find_onednn
-from contest import Contestant, Course, Rules, enlist_drop_ins, qualify
+from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 
 from planish.core.span import Source
 from planish.pipeline import Options, build_file
@@ -111,13 +111,7 @@ def convolve(name: str, layer: Layer, library: Anchor, rules: Rules, folder: Pat
     course = Course(reference, signature, case, case, folder, FOLDER, rules)
     linked = ("-O2", *macros, "-Wl,--no-as-needed", str(library.path))
     rivals = [Contestant(x, "blas", compiler, rival, (*linked, *flags)) for x, flags in RIVALS.items()]
-    entered: dict[str, Path] = {}
-    for contestant in (*enlist_drop_ins(built, options, rules, folder), *rivals):
-        outcome = qualify(contestant, course)
-        if isinstance(outcome, Path):
-            entered[contestant.label] = outcome
-        else:
-            print(f"{name}, {contestant.label}: left out: {outcome}", file=sys.stderr)
+    entered = admit(name, (*enlist_drop_ins(built, options, rules, folder), *rivals), course)
     times = {x.label: x.median for x in measure(tuple(entered.items()), signature, case, rules.budget, 9)}
     ours = min(y for x, y in times.items() if x.startswith("ours"))
     return Convolved(name, layer.flops, ours, {x: times[x] for x in RIVALS if x in times})

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import raising_race
 from blas_anchors import ONE_THREAD, Anchor, find_openblas
-from contest import Contestant, Course, Rules, enlist_drop_ins, qualify
+from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 
 from planish.core.span import Source
 from planish.pipeline import Options, build_file
@@ -66,13 +66,8 @@ def stream(program: raising_race.Program, library: Anchor, rules: Rules, folder:
     entry = entry_text(signature)
     reference = compile_library(rules.compilers[0], program.text + entry, ("-O2", "-w", *macros), folder, limits, ())
     course = Course(reference, signature, case, case, folder, program.path.parent, rules)
-    entered: dict[str, Path] = {}
-    for contestant in (*enlist_drop_ins(built, options, rules, folder), *_libraries(program, rules)):
-        outcome = qualify(contestant, course)
-        if isinstance(outcome, Path):
-            entered[contestant.label] = outcome
-        else:
-            print(f"{program.name}, {contestant.label}: left out: {outcome}", file=sys.stderr)
+    contestants = (*enlist_drop_ins(built, options, rules, folder), *_libraries(program, rules))
+    entered = admit(program.name, contestants, course)
     for compiler in rules.compilers:
         flags = (*FAST, *macros, *program.rival_flags)
         entered[f"moved {compiler.name}"] = compile_library(compiler, program.rival + entry, flags, folder, limits, ())

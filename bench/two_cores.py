@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import raising_race
-from contest import Contestant, Course, Rules, enlist_drop_ins, qualify
+from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 from convolutions import FIRST, FOLDER, LAYERS
 from polybench import POLYBENCH
 
@@ -88,13 +88,7 @@ def pair(task: Task, rules: Rules, folder: Path) -> Pair:
     strict = ("-O2", "-w", *macros)
     reference = compile_library(rules.compilers[0], text + entry, strict, folder, limits, (include,))
     course = Course(reference, signature, case, case, folder, include, rules)
-    entered: dict[str, Path] = {}
-    for contestant in contestants:
-        outcome = qualify(contestant, course)
-        if isinstance(outcome, Path):
-            entered[contestant.label] = outcome
-        else:
-            print(f"{task.name}, {contestant.label}: left out: {outcome}", file=sys.stderr)
+    entered = admit(task.name, contestants, course)
     times = {x.label: x.median for x in measure(tuple(entered.items()), signature, case, rules.budget, 9, cores=2)}
     one, two = (min(y for x, y in times.items() if x.startswith(f"{n} ")) for n in (1, 2))
     return Pair(task.name, one, two)
