@@ -38,6 +38,7 @@ from planish.ir.types import INDEX, Floats
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.maker import Maker
+from planish.library.transforms import transform_versions
 from planish.library.versions import raise_version
 from planish.poly.affine import NotAffineError
 from planish.poly.extents import with_values
@@ -199,6 +200,7 @@ def make_workbench(options: Options, target: Target, folder: Path, source: Sourc
 
 def plan_region(region: Region, options: Options, target: Target, most: int | None = None) -> RegionPlan:
     """The versions of one region, the most promising first; at most `most` of them."""
+    spoken: tuple[Remark, ...] = ()
     try:
         check_kernel(region.kernel, "read")
         prepared = prepare(region.kernel)
@@ -207,7 +209,9 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
             prepared, made = follow(prepared, options.script, options.fp, options.catalogue)
             candidates: tuple[Candidate, ...] = (made,)
         else:
-            candidates = plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
+            candidates, spoken = transform_versions(prepared, target, options.fp)
+            if most is None or len(candidates) < most:
+                candidates += plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
     except NotAffineError as error:
         return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))
     except isl.Error as error:
@@ -215,7 +219,7 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
         return RegionPlan(region, None, (), (Remark("scop-limit", "refused", message, region.span),))
     for candidate in candidates:
         check_kernel(candidate.kernel, f"schedule {candidate.name}")
-    return RegionPlan(region, prepared, candidates, ())
+    return RegionPlan(region, prepared, candidates, spoken)
 
 
 def _sizes_of(region: Region, options: Options) -> dict[str, int]:
@@ -331,6 +335,7 @@ def make_versions(
     remarks: list[Remark] = list(spoken)
     for label in labels:
         made = []
+        slack = 0.0
         for p in plans:
             if label == _BLAS and p.region.start in calls:
                 made.append(calls[p.region.start])
@@ -338,6 +343,7 @@ def make_versions(
             candidate = next((c for c in p.candidates if c.name == label), p.candidates[0] if p.candidates else None)
             if candidate is None or p.prepared is None:
                 continue
+            slack = max(slack, candidate.slack)
             try:
                 made.append(make_replacement(p.region, p.prepared, candidate, file.source, options))
             except (NoExtentError, PlanishError) as error:
@@ -345,7 +351,7 @@ def make_versions(
         if made:
             replaced[label] = tuple(made)
             link = blas.link if blas is not None and label == _BLAS else ()
-            versions.append(Version(label, compose(file.source.text, made, ""), link))
+            versions.append(Version(label, compose(file.source.text, made, ""), link, slack))
     return versions, replaced, tuple(dict.fromkeys(remarks))
 
 

@@ -33,6 +33,7 @@ from planish.emit.expression import (
     helper_suffix,
     refuse_bf16,
 )
+from planish.emit.local import declare
 from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, type_of
 from planish.ir.nest import (
     PLAIN_MEMORIES,
@@ -336,10 +337,8 @@ class _Function:
             rows = array.shape[: register_rank(array, kind.bits)]
             self.lines.append(f"{indent}{kind.types[array.type]} {self.spelt[array.name]}{_extents(rows, context)};")
             return context
-        constant = all(isinstance(x, Const) for x in array.shape)
-        aligned = "_Alignas(64) " if array.shape and constant else ""
         name = self.spelt[array.name]
-        self.lines.append(f"{indent}{aligned}{c_type(array.type)} {name}{_extents(array.shape, context)};")
+        self.lines.append(indent + declare(array, name, _extents(array.shape, context)))
         if array.name not in self.read:
             self.lines.append(f"{indent}(void){name};")
         return context

@@ -88,7 +88,7 @@ def check_kernel(kernel: Kernel, stage: str) -> None:
 
     E0410: a name is unbound, bound twice, or of the wrong kind; E0411: types; E0412: ranks and shapes; E0413: a
     loop's step or facts; E0414: a call; E0415: a literal that is no value of its type; E0416: what is `nowhere` is
-    read.
+    read, or a table is written, or has more or fewer values than elements.
     """
     place = _Place(stage, kernel, {})
     for size in kernel.sizes:
@@ -127,6 +127,8 @@ def _check_stmt(stmt: Stmt, outer: _Place) -> _Place:
             bound = place.names.get(array)
             if bound is not None and bound.kind != "array":
                 place.fail("E0410", f"`{array}` is a {bound.kind}, which cannot be assigned")
+            if bound is not None and bound.memory == "table":
+                place.fail("E0416", f"`{array}` is a table, which cannot be assigned")
             type = _check_access(array, index, place)
             _want(value, type, place, f"a value for `{array}`")
             if isinstance(stmt, Reduce):
@@ -168,6 +170,10 @@ def _check_shape(array: Array, place: _Place, local: bool) -> None:
             continue
         _want(extent, INDEX, place, f"an extent of `{array.name}`")
         _check_sizes_only(extent, place, f"an extent of `{array.name}`")
+    if array.memory == "table":
+        count = math.prod(int(x.value) if isinstance(x, Const) else -1 for x in array.shape)
+        if not local or count != len(array.values):
+            place.fail("E0416", f"the table `{array.name}` has {len(array.values)} values")
 
 
 def _check_sizes_only(expr: Expr, place: _Place, what: str) -> None:

@@ -116,14 +116,15 @@ def storage(value: np.ndarray[Any, Any], type: Type) -> Any:
     return value if type in (F32, F16) else value.data
 
 
-def _fresh(name: str, type: Type) -> Any:
-    """A maker of local arrays whose content is poison: NaN, or for integers a large odd-looking number."""
+def _fresh(name: str, type: Type, values: tuple[float, ...]) -> Any:
+    """A maker of local arrays: a table of values, or poison: NaN, or for integers a large odd-looking number."""
     filler: Any = np.nan if type.is_float else True if type.kind == "bool" else (1 << type.bits - 1) // 3 * 2
 
     def make(*shape: int) -> Any:
         if any(n < 0 for n in shape):
             raise ValueError(f"{name} has a negative extent: {shape}")
-        return storage(np.full(shape, filler, type.numpy), type)
+        whole = np.array(values, type.numpy).reshape(shape) if values else np.full(shape, filler, type.numpy)
+        return storage(whole, type)
 
     return make
 
@@ -208,7 +209,7 @@ class _Writer:
 
     def allocate(self, array: Array, names: Names) -> Access:
         """A fresh local array and names for its extents."""
-        maker = self.program.constant(_fresh(array.name, array.type))
+        maker = self.program.constant(_fresh(array.name, array.type, array.values))
         extents: list[Code] = []
         for extent in array.shape:
             if extent is None:

@@ -22,9 +22,10 @@ from planish.ir.types import Type
 ReduceOp = Literal["add", "mul", "min", "max", "and", "or", "xor"]
 Memory = str
 """Where an array is: "dram", "scratch" (the same, kept by the thread from one call to the next), "stack", "nowhere"
-(what is stored there is never read), "register" (a scalar of the compiler's), or a kind of vector register that an
-instruction file declares; of such an array the last dimensions are lanes, which instructions alone may touch."""
-PLAIN_MEMORIES: tuple[Memory, ...] = ("dram", "scratch", "stack", "register", "nowhere")
+(what is stored there is never read), "table" (constants, which nothing writes to), "register" (a scalar of the
+compiler's), or a kind of vector register that an instruction file declares; of such an array the last dimensions are
+lanes, which instructions alone may touch."""
+PLAIN_MEMORIES: tuple[Memory, ...] = ("dram", "scratch", "stack", "table", "register", "nowhere")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ class Array:
 
     `shape` holds the extents (index expressions over the sizes); the first may be None where the source does not say
     (a pointer parameter). Rank 0 is a scalar cell. `distinct`: known not to overlap any other array of the kernel.
+    `values`: the elements of a table, one after the other.
     """
 
     name: str
@@ -138,6 +140,7 @@ class Array:
     shape: tuple[Expr | None, ...] = ()
     distinct: bool = False
     memory: Memory = "dram"
+    values: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

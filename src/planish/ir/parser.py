@@ -181,12 +181,24 @@ class _Parser:
         self.expect("]")
         distinct = self.takes("distinct")
         memory: Memory = "dram"
+        values: tuple[float, ...] = ()
         if self.token.kind == "word" and self.token.text in PLAIN_MEMORIES:
             memory = self.next().text
+            values = self.table(type) if memory == "table" else ()
         elif self.takes("@"):
             memory = self.name("a kind of memory")
         self.scope = self.scope.with_array(name, type)
-        return Array(name, type, tuple(shape), distinct, memory)
+        return Array(name, type, tuple(shape), distinct, memory, values)
+
+    def table(self, type: Type) -> tuple[float, ...]:
+        """`(1.0, …)`: constants."""
+        self.expect("(")
+        values: list[float] = []
+        for x in self.items(")"):
+            if not isinstance(x, Const):
+                self.fail("a table holds constants only")
+            values.append(x.value if type.is_float else int(x.value))
+        return tuple(values)
 
     def block(self) -> Block:
         """`{ … }`; what is bound inside goes out of scope at its end."""

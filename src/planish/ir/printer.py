@@ -153,6 +153,8 @@ def _array(array: Array, scope: Scope | None) -> str:
         words.append("distinct")
     if array.memory != "dram":
         words.append(array.memory if array.memory in PLAIN_MEMORIES else f"@{array.memory}")
+    if array.memory == "table":
+        words.append(f"({', '.join(repr(x) for x in array.values)})")
     return " ".join(words)
 
 

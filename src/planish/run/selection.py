@@ -61,11 +61,13 @@ class Workbench:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A text of the whole file in which one function is transformed; `link` are the flags of libraries it calls."""
+    """A text of the whole file in which one function is transformed; `link` are the flags of libraries it calls,
+    `slack` is that of `Tolerance`."""
 
     label: str
     text: str
     link: tuple[str, ...] = ()
+    slack: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ def _verify(
         library = _compile(version.text, signature, bench, flags)
     except PlanishError as error:
         return Remark("verify-compile", "refused", f"{version.label}: {error.diagnostic.message}"), left
-    tolerance: Tolerance | Literal["exact"] = "exact" if bench.floats == "strict" else Tolerance()
+    tolerance: Tolerance | Literal["exact"] = "exact" if bench.floats == "strict" else Tolerance(slack=version.slack)
     while left:
         verdict = compare(reference, library, signature, left, tolerance, patience=PATIENCE)
         match verdict.status:

@@ -30,20 +30,22 @@ class Tolerance:
     from 1 to the next float of the type; M is the largest magnitude in that array, in the reference's result and
     before the call; g is the square root (rounding errors that average out) or the identity (the worst case,
     Higham, "Accuracy and Stability of Numerical Algorithms", section 4.2). `length` is the number of terms of the
-    longest reduction; None takes the largest size of the case. Integers are compared exactly, NaN equals NaN, and an
-    infinity equals itself.
+    longest reduction; None takes the largest size of the case. `slack` comes on top of the factor before max: how far
+    the reference's own constants are known to be off. Integers are compared exactly, NaN equals NaN, and an infinity
+    equals itself.
     """
 
     ulps: float = 32.0
     length: int | None = None
     growth: Literal["sqrt", "linear"] = "sqrt"
+    slack: float = 0.0
 
     def bound(self, type: Type, size: int) -> float:
         """The relative bound for a type, where `size` is the largest size of the case; 0 for integers."""
         if not type.is_float:
             return 0.0
         length = max(1, self.length if self.length is not None else size)
-        return self.ulps * epsilon(type) * (math.sqrt(length) if self.growth == "sqrt" else length)
+        return self.ulps * epsilon(type) * (math.sqrt(length) if self.growth == "sqrt" else length) + self.slack
 
     def describe(self) -> str:
         """The formula in words, for reports: "32 ulp * sqrt(length) of the largest element"."""

@@ -61,7 +61,8 @@ class Draft:
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """One version: the strategy's name, its schedule, the kernel that runs it, what was done, the estimated cost; and
-    the kernels that it calls. What the kernel assumes besides what was prepared is asked when it runs."""
+    the kernels that it calls. What the kernel assumes besides what was prepared is asked when it runs. `slack`: how far
+    the original's constants are off those of this one, which has more accurate ones."""
 
     name: str
     schedule: isl.Schedule
@@ -69,6 +70,7 @@ class Candidate:
     remarks: tuple[Remark, ...]
     cost: float
     catalogue: Catalogue = Catalogue()
+    slack: float = 0.0
 
 
 def prepare(kernel: Kernel) -> Prepared:

@@ -1,0 +1,1 @@
+"""Discrete Fourier transforms in passes over butterflies, which are straight-line code."""
