@@ -22,8 +22,10 @@ from typing import Literal
 from record import RESULTS
 
 ANCHORS = RESULTS / "anchors"
-PACKAGES = ("scipy-openblas32", "mkl")
+PACKAGES = ("scipy-openblas32", "mkl", "scipy")
+"""SciPy has pocketfft."""
 LIBXSMM, LIBXSMM_HEADER = Path("/usr/lib/libxsmm.a"), Path("/usr/include/libxsmm_version.h")
+FFTW_HEADER = Path("/usr/include/fftw3.h")
 ONEDNN_HEADER = Path("/usr/include/oneapi/dnnl/dnnl_version.h")
 NOT_INSTALLED = "not installed: python bench/blas_anchors.py --install"
 
@@ -165,6 +167,17 @@ def install() -> None:
     options = ("--quiet", "--disable-pip-version-check", "--ignore-installed", "--no-deps", "--only-binary", ":all:")
     command = [sys.executable, "-m", "pip", "install", *options, "--prefix", str(ANCHORS), *PACKAGES]
     subprocess.run(command, check=True)
+
+
+def find_fftw() -> str:
+    """Why there is no FFTW; nothing where there is."""
+    return "" if FFTW_HEADER.exists() else "not installed: apt-get install libfftw3-dev"
+
+
+def find_scipy() -> Path | str:
+    """The folder to import SciPy from, or why there is none."""
+    found = next((x.parent for x in ANCHORS.rglob("scipy/fft/__init__.py")), None)
+    return NOT_INSTALLED if found is None else found.parent.parent
 
 
 def _choose_blis_kernels(library: ctypes.CDLL) -> Mapping[str, str]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import raising_race
-from blas_anchors import Anchor, find_onednn
+from blas_anchors import Anchor, find_fftw, find_onednn
 from claim import Claim, Note, at_least
 from claims_raising import over_best, race_suite
 from convolutions import FIRST, convolve_all
@@ -19,6 +19,7 @@ from dsp import DSP
 from polybench import POLYBENCH
 from record import Result, geometric_mean, ratios
 from streams import stream_all
+from transforms import transform_all
 from two_cores import CONVOLUTION, pair_all
 
 HERE = Path(__file__).resolve().parent
@@ -29,26 +30,20 @@ SAMPLE, SAMPLE_SHARE = ("trsm",), 4
 """The quick run takes one program at a quarter of its sizes."""
 STENCILS = ("heat-3d", "jacobi-1d", "jacobi-2d", "fdtd-2d", "seidel-2d", "adi")
 PROGRAMMING = ("floyd-warshall", "nussinov")
-MISSING: Mapping[str, float] = {
-    "fft_over_fftw": 0.9, "fft_over_pocketfft": 1.5,
-}  # fmt: skip
-"""What is promised and has no race yet, with its bar."""
 
 
 def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     """All claims; `quick` takes a sample and says so in notes."""
     if stored:
-        yield Note("dense algebra, streams, convolutions and two cores are not stored: measure them without --stored")
+        yield Note("PolyBench and the DSP files are stored only: all else is measured without --stored")
     else:
         yield from examine_dense(quick)
         yield from examine_streams(quick)
         yield from examine_convolutions(quick)
+        yield from examine_transforms(quick)
         yield from examine_cores(quick)
     yield from examine_polybench(quick, stored)
     yield from examine_dsp(quick, stored)
-    for name, bar in MISSING.items():
-        yield Note(f"{name}: not measured, there is nothing to race yet")
-        yield at_least(f"library.{name}", 0.0, bar)
 
 
 def examine_dense(quick: bool) -> Iterator[Claim | Note]:
@@ -95,6 +90,23 @@ def examine_convolutions(quick: bool) -> Iterator[Claim | Note]:
         found.append(layer.ratio)
     if not quick:
         yield at_least("library.resnet_over_onednn", statistics.geometric_mean(found), 1.0)
+
+
+def examine_transforms(quick: bool) -> Iterator[Claim | Note]:
+    """Fourier transforms over FFTW's patient plans, and over pocketfft."""
+    if missing := find_fftw():
+        yield Note(f"skipped transforms: {missing}")
+        return
+    found = []
+    for one in transform_all((256,) if quick else (), raising_race.make_rules(quick)):
+        yield Note(str(one))
+        found.append(one)
+    yield at_least("library.fft_over_fftw", min(x.over_fftw for x in found), 0.9)
+    over = [x.over_pocketfft for x in found if x.over_pocketfft is not None]
+    if over:
+        yield at_least("library.fft_over_pocketfft", min(over), 1.5)
+    else:
+        yield Note("skipped pocketfft: SciPy is not installed (python bench/blas_anchors.py --install)")
 
 
 def examine_cores(quick: bool) -> Iterator[Claim | Note]:

@@ -209,7 +209,8 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
             prepared, made = follow(prepared, options.script, options.fp, options.catalogue)
             candidates: tuple[Candidate, ...] = (made,)
         else:
-            candidates, spoken = transform_versions(prepared, target, options.fp)
+            sizes = sizes_of(region, options)
+            candidates, spoken = transform_versions(prepared, target, options.fp, sizes, options.threads)
             if most is None or len(candidates) < most:
                 candidates += plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
     except NotAffineError as error:
@@ -222,7 +223,7 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
     return RegionPlan(region, prepared, candidates, spoken)
 
 
-def _sizes_of(region: Region, options: Options) -> dict[str, int]:
+def sizes_of(region: Region, options: Options) -> dict[str, int]:
     """The sizes of a region that are given."""
     return {name: options.sizes[text] for name, text in region.names if text in options.sizes}
 
@@ -232,7 +233,7 @@ def with_raised(plan: RegionPlan, options: Options, target: Target, tell: Tell =
     if plan.prepared is None or not plan.candidates:
         return plan
     maker = Maker(Cache(), tell=lambda x: tell(f"{plan.region.function}: making {x}"))
-    sizes = _sizes_of(plan.region, options)
+    sizes = sizes_of(plan.region, options)
     candidate, remarks = raise_version(
         plan.region.kernel, plan.prepared, plan.region.scratch, target, options.fp, maker, options.threads, sizes
     )
@@ -371,7 +372,7 @@ def _call_blas(
             made = replace_by_calls(
                 region, target, file.source.text, blas.interface, declared=file.preprocessed,
                 reserved=defined_macros(file.source.text), comment=f"{_place(region.span)}: calls of {blas.name}",
-                typical=_sizes_of(region, options),
+                typical=sizes_of(region, options),
             )  # fmt: skip
         except (NotAffineError, NoExtentError, PlanishError, isl.Error) as error:
             made = str(error).splitlines()[0]

@@ -8,19 +8,22 @@
 >>> text = f"for k in 0 .. 8 {{ a[k] = 0.0 b[k] = 0.0 for n in 0 .. 8 {{ {sums} }} }}"
 >>> prepared = prepare(parse_kernel(f"kernel dft(x: f64[16], a: f64[8], b: f64[8]) {{ {text} }}"))
 >>> versions, remarks = transform_versions(prepared, load_target("generic"), "reassociate")
->>> [x.name for x in versions], [x.message for x in remarks]
-(['passes of 2 x 4', 'passes of 4 x 2'], ['a Fourier transform of 8 elements is made in passes over butterflies'])
+>>> [x.name for x in versions]
+['passes of 2 x 4', 'passes of 4 x 2', 'passes of 8']
+>>> [x.message for x in remarks]
+['a Fourier transform of 8 elements is made in passes over butterflies']
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import PlanishError, Remark
-from planish.ir.expr import Expr, Load
-from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Reduce, Stmt
-from planish.ir.traverse import expressions, flatten, loads, used_names, walk
+from planish.core.names import take_name
+from planish.ir.expr import Cast, Compare, Expr, Load, index
+from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Reduce, Stmt
+from planish.ir.traverse import expressions, flatten, loads, substitute_block, used_names, walk
 from planish.ir.types import Floats
 from planish.library.fourier.butterfly import Part
 from planish.library.fourier.passes import Passes, make_passes
@@ -28,11 +31,11 @@ from planish.library.fourier.radices import Radices, choose_radices
 from planish.library.vectors import choose_vectors
 from planish.raising.transform import NoTransformError, Transform, find_transform
 from planish.schedule.automatic.plan import Candidate, Prepared
-from planish.schedule.program import Program
-from planish.schedule.steps.facts import Vectorise
+from planish.schedule.program import Program, Step
+from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.target.machine import Target
 
-_VERSIONS = 2
+_VERSIONS = 3
 """So many ways of each transform are tried."""
 _ROUGH = 1e-6
 """Weights that are further off are spoken of."""
@@ -40,39 +43,62 @@ _PLAIN = (4, 16)
 """The lanes and registers of a machine of which neither is known."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The statements of a kernel, and which of them are transforms; `fixed`: what that takes to be the sizes."""
+
+    body: tuple[Stmt, ...]
+    transforms: tuple[Transform | None, ...]
+    fixed: Mapping[str, int]
+
+    @property
+    def slack(self) -> float:
+        """How far weights are off, relative to the largest one."""
+        return max((x.deviation for x in self.transforms if x is not None), default=0.0)
+
+
 def transform_versions(
-    prepared: Prepared, target: Target, fp: Floats
+    prepared: Prepared, target: Target, fp: Floats, sizes: Mapping[str, int] | None = None, threads: int = 1
 ) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:
     """The versions of a kernel that has transforms, the one that seems best first, and what they do; none where it has
-    no transform, or floats have to be added up in their order."""
-    body = flatten(prepared.kernel.body.body)
-    found = _find_all(body) if fp == "reassociate" else []
-    ways = [choose_radices(x.size, *_vectors(target, x)) if x is not None else () for x in found]
+    no transform, or floats have to be added up in their order. `sizes`: those that calls are likely to have; where the
+    number of elements is among them, a version is for that number only."""
+    found = _find_all(prepared.kernel, sizes or {}) if fp == "reassociate" else None
+    if found is None:
+        return (), ()
+    ways = [choose_radices(x.size, *_vectors(target, x)) if x is not None else () for x in found.transforms]
     if not any(ways):
         return (), ()
-    span = prepared.scop.kernel.span
-    sizes = ", ".join(str(x.size) for x, way in zip(found, ways, strict=True) if x is not None and way)
-    message = f"a Fourier transform of {sizes} elements is made in passes over butterflies"
-    slack = find_slack(prepared)
-    if slack > _ROUGH:
-        message += f"; its weights are exact, those of the original are up to {slack:.1e} off"
-    remark = Remark("transform", "done", message, span)
+    counts = ", ".join(str(x.size) for x, way in zip(found.transforms, ways, strict=True) if x is not None and way)
+    message = f"a Fourier transform of {counts} elements is made in passes over butterflies"
+    if found.slack > _ROUGH:
+        message += f"; its weights are exact, those of the original are up to {found.slack:.1e} off"
+    remark = Remark("transform", "done", message, prepared.scop.kernel.span)
     out = []
     for number in range(min(_VERSIONS, max(map(len, ways)))):
         chosen = [way[min(number, len(way) - 1)] if way else () for way in ways]
-        made = _write(prepared.kernel, body, found, chosen)
+        made = _write(prepared.kernel, found, chosen, threads)
         names = ", ".join(" x ".join(map(str, x)) for x in chosen if x)
-        out.append(Candidate(f"passes of {names}", prepared.scop.schedule, made, (remark,), 0.0, slack=slack))
+        schedule = prepared.scop.schedule
+        out.append(Candidate(f"passes of {names}", schedule, made, (remark,), 0.0, slack=found.slack))
     return tuple(out), (remark,)
 
 
-def find_slack(prepared: Prepared) -> float:
+def find_slack(prepared: Prepared, sizes: Mapping[str, int] | None = None) -> float:
     """How far weights of a kernel's transforms are off, relative to the largest one."""
-    return max((x.deviation for x in _find_all(flatten(prepared.kernel.body.body)) if x is not None), default=0.0)
+    found = _find_all(prepared.kernel, sizes or {})
+    return 0.0 if found is None else found.slack
 
 
-def _find_all(body: Sequence[Stmt]) -> list[Transform | None]:
-    return [_find(x, body) for x in body]
+def _find_all(kernel: Kernel, sizes: Mapping[str, int]) -> _Found | None:
+    """The transforms of a kernel, with as few sizes fixed as that takes, none or one; None if there are none."""
+    for fixed in ({}, *({x: sizes[x]} for x in kernel.sizes if x in sizes)):
+        block = substitute_block(kernel.body, {x: index(y) for x, y in fixed.items()})
+        body = tuple(flatten(block.body))
+        found = tuple(_find(x, body) for x in body)
+        if any(found):
+            return _Found(body, found, fixed)
+    return None
 
 
 def _find(stmt: Stmt, body: Sequence[Stmt]) -> Transform | None:
@@ -102,29 +128,41 @@ def _vectors(target: Target, transform: Transform) -> tuple[int, int]:
     return vectors.lanes, vectors.registers
 
 
-def _write(
-    kernel: Kernel, body: Sequence[Stmt], found: Sequence[Transform | None], chosen: Sequence[Radices]
-) -> Kernel:
-    """The kernel with transforms in passes."""
+def _write(kernel: Kernel, found: _Found, chosen: Sequence[Radices], threads: int) -> Kernel:
+    """The kernel with transforms in passes; of several in a row, threads make some each."""
     taken = {*used_names(kernel)}
     out: list[Stmt] = []
-    own: list[Array] = []
-    lanes: list[str] = []
-    for stmt, transform, radices in zip(body, found, chosen, strict=True):
+    steps: list[Step] = []
+    kept: list[Alloc] = []
+    for stmt, transform, radices in zip(found.body, found.transforms, chosen, strict=True):
         if transform is None or not radices:
             out.append(stmt)
             continue
         made = _passes(transform, radices, taken)
-        own += made.arrays
-        lanes += made.lanes
-        inner = Block((*made.body, *transform.rest.body))
+        steps += map(Vectorise, made.lanes)
+        large = [Alloc(x) for x in made.arrays if x.memory == "scratch"]
+        kept += large
+        inner = Block((*(Alloc(x) for x in made.arrays if x.memory != "scratch"), *made.body, *transform.rest.body))
         for loop in reversed(transform.batch):
-            inner = Block((replace(loop, body=inner),))
+            var = take_name(loop.var, taken)
+            inner = Block((replace(loop, var=var, body=substitute_block(inner, {loop.var: index(var)})),))
+        if threads > 1 and transform.batch and not large:
+            steps.append(Parallelise(next(x.var for x in inner.body if isinstance(x, For))))
         out += inner.body
     used = {x for stmt in out for x in _used(stmt)}
-    kept = [x for x in out if not isinstance(x, Alloc) or x.array.name in used]
-    program = Program.of(replace(kernel, body=Block((*map(Alloc, own), *kept))))
-    return program.apply(*map(Vectorise, lanes)).kernel
+    asked = (Compare("eq", index(x), index(y)) for x, y in found.fixed.items())
+    whole = replace(
+        kernel, assumptions=(*kernel.assumptions, *asked),
+        body=Block((*kept, *(x for x in out if not isinstance(x, Alloc) or x.array.name in used))),
+    )  # fmt: skip
+    program = Program.of(whole)
+    for step in steps:
+        try:
+            program = program.apply(step)
+        except PlanishError:
+            if isinstance(step, Vectorise):
+                raise
+    return program.kernel
 
 
 def _passes(transform: Transform, radices: Radices, taken: set[str]) -> Passes:
@@ -132,10 +170,15 @@ def _passes(transform: Transform, radices: Radices, taken: set[str]) -> Passes:
 
     def load(part: int, place: Expr) -> Part:
         line = sources[part]
-        return Part(None if line is None else Load(line.array, line.element(place), transform.type))
+        if line is None:
+            return Part(None)
+        value: Expr = Load(line.array, line.element(place), line.type)
+        return Part(value if line.type == transform.type else Cast(value, transform.type))
 
     def store(part: int, place: Expr, value: Expr) -> Stmt:
         line = transform.outputs[part]
-        return Assign(line.array, line.element(place), value)
+        cast = value if line.type == transform.type else Cast(value, line.type)
+        at = line.element(place)
+        return Reduce(line.array, at, "add", cast) if line.adds else Assign(line.array, at, cast)
 
     return make_passes(transform.size, radices, transform.type, load, store, taken, transform.scale)

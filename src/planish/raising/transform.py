@@ -44,11 +44,14 @@ class NoTransformError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Elements of an array along a loop: those at the subscripts `at` for each `var`."""
+    """Elements of an array along a loop: those at the subscripts `at` for each `var`; `adds`: results are added to
+    what is there."""
 
     array: str
     at: tuple[Expr, ...]
     var: str
+    type: Type
+    adds: bool = False
 
     def element(self, place: Expr) -> tuple[Expr, ...]:
         """The subscripts of an element."""
@@ -59,9 +62,9 @@ class Line:
 class Transform:
     """The sums y[k] = scale * sum of x[n] exp(-2 pi i k n / size), over all n below `size`, for each k below it.
 
-    `real`, `imaginary`: the parts of x (None: zeros); `outputs`: those of y. `batch`: loops around, from the outermost
-    one; `rest`: what the nest does besides, in that batch, to be run after; `deviation`: how far a weight of the nest
-    is off, which comes of rounded angles.
+    `real`, `imaginary`: the parts of x (None: zeros); `outputs`: those of y. `type`: what sums are made in. `batch`:
+    loops around, from the outermost one; `rest`: what the nest does besides, in that batch, to be run after;
+    `deviation`: how far a weight of the nest is off, which comes of rounded angles.
     """
 
     size: int
@@ -97,10 +100,13 @@ class _Term:
 
 @dataclass(slots=True)
 class _Reader:
-    """An iteration of the outer loop, as it is read: what cells hold, what names stand for, the inner loop."""
+    """An iteration of the outer loop, as it is read: what cells hold, of which types, which of them besides what they
+    held before; what names stand for; the inner loop."""
 
     size: int
     sums: dict[_Cell, tuple[_Term, ...]] = field(default_factory=dict)
+    types: dict[_Cell, Type] = field(default_factory=dict)
+    adding: set[_Cell] = field(default_factory=set)
     names: dict[str, Expr] = field(default_factory=dict)
     inner: str = ""
 
@@ -115,11 +121,12 @@ class _Reader:
                 self.inner = var
                 for x in body.body:
                     self.add(x)
-            case Assign(array=array, index=at, value=Const(value=0)):
-                self.sums[_Cell(array, at)] = ()
+            case Assign(array=array, index=at, value=Const(value=0, type=type)):
+                self.put(_Cell(array, at), (), type)
             case Assign(array=array, index=at, value=value):
-                found = [(_cell(x.load), x.weight) for x in self.terms(value)]
-                self.sums[_Cell(array, at)] = tuple(x.times("mul", w) for cell, w in found for x in self.known(cell))
+                found = [(_Cell(x.load.array, x.load.index), x.weight) for x in self.terms(value)]
+                made = tuple(x.times("mul", weight) for cell, weight in found for x in self.known(cell))
+                self.put(_Cell(array, at), made, type_of(value))
             case _:
                 raise NoTransformError("it does not only add up")
 
@@ -130,6 +137,7 @@ class _Reader:
                 self.bind(stmt)
                 return
             case Assign(array=array, index=at, value=value):
+                # The old value may be cast to the type of the sum, and back.
                 own = _Term(Load(array, at, type_of(value)))
                 terms = list(self.terms(value))
                 if own not in terms:
@@ -139,10 +147,19 @@ class _Reader:
                 terms = list(self.terms(value))
             case _:
                 raise NoTransformError("it does not only add up")
+        cell = _Cell(array, at)
+        if cell not in self.sums:
+            self.adding.add(cell)
+            self.put(cell, (), type_of(value))
         if any(x.load.array in {cell.array for cell in self.sums} for x in terms):
             raise NoTransformError("it adds what it has added up")
-        cell = _Cell(array, at)
-        self.sums[cell] = (*self.known(cell), *terms)
+        self.sums[cell] += tuple(terms)
+
+    def put(self, cell: _Cell, terms: tuple[_Term, ...], type: Type) -> None:
+        """A cell holds a sum from now on."""
+        if terms and cell in self.adding:
+            raise NoTransformError(f"`{cell.array}` is added to, and then set")
+        self.sums[cell], self.types[cell] = terms, type
 
     def bind(self, let: Let) -> None:
         """A name for a value, which stands for it from now on."""
@@ -152,7 +169,7 @@ class _Reader:
 
     def known(self, cell: _Cell) -> tuple[_Term, ...]:
         """What a cell holds."""
-        if cell not in self.sums:
+        if cell not in self.sums or cell in self.adding:
             raise NoTransformError(f"`{cell.array}` is not set to zero first")
         return self.sums[cell]
 
@@ -180,17 +197,13 @@ class _Reader:
                 raise NoTransformError("it adds something besides elements times weights")
 
 
-def _cell(load: Load) -> _Cell:
-    return _Cell(load.array, load.index)
-
-
 def find_transform(nest: Stmt, private: frozenset[str]) -> Transform:
     """The transform that a nest is; `private` are arrays that nothing outside of the nest reads. NoTransformError where
     it is none."""
     batch: list[For] = []
-    while isinstance(nest, For) and len(nest.body.body) == 1 and isinstance(nest.body.body[0], For):
+    while isinstance(nest, For) and (inner := _only_nest(nest)) is not None:
         batch.append(nest)
-        nest = nest.body.body[0]
+        nest = inner
     size = _extent(nest)
     if not isinstance(nest, For) or size is None or not SMALLEST <= size <= LARGEST:
         raise NoTransformError(f"it is no loop over {SMALLEST} to {LARGEST} results")
@@ -199,23 +212,36 @@ def find_transform(nest: Stmt, private: frozenset[str]) -> Transform:
     made = {x: y for x, y in reader.sums.items() if y and (x.array not in private or x.array in later)}
     if len(made) != 2:
         raise NoTransformError("it does not make two parts of a result")
-    outputs = [Line(x.array, x.at, nest.var) for x in made]
+    outputs = [Line(x.array, x.at, nest.var, reader.types[x], x in reader.adding) for x in made]
     sources = tuple(dict.fromkeys(x.load for terms in made.values() for x in terms))
     if len(sources) > 2 or any(nest.var in variables(x) for load in sources for x in load.index):
         raise NoTransformError("it does not add up elements of one or two parts")
     _require_order(nest, reader, left, {x.array for x in sources})
-    _require_apart([Line(x.array, x.at, nest.var) for x in reader.sums], size)
-    types = {x.type for x in sources}
-    if types not in ({F32}, {F64}):
+    _require_apart([Line(x.array, x.at, nest.var, reader.types[x]) for x in reader.sums], size)
+    types = {*reader.types.values(), *(x.type for x in sources)}
+    if not types <= {F32, F64}:
         raise NoTransformError("its elements are not f32 or f64")
-    (type,) = types
+    type = F64 if F64 in types else F32
     found = _identify(_Matrices(nest.var, reader.inner, size, tuple(made.values()), sources), type)
-    parts = [None if x is None else Line(sources[x].array, sources[x].index, reader.inner) for x in found.parts]
+    parts = [None if x is None else _line(sources[x], reader.inner) for x in found.parts]
     first, second = found.outputs
     return Transform(
         size, parts[0], parts[1], (outputs[first], outputs[second]), found.scale, type, tuple(batch), after,
         found.deviation,
     )  # fmt: skip
+
+
+def _only_nest(loop: For) -> For | None:
+    """The nest that is all of a loop's body; None where it is a single loop, or there is more."""
+    match loop.body.body:
+        case (For() as inner,) if any(isinstance(x, For) for x in inner.body.body):
+            return inner
+        case _:
+            return None
+
+
+def _line(load: Load, var: str) -> Line:
+    return Line(load.array, load.index, var, load.type)
 
 
 def _extent(stmt: Stmt) -> int | None:

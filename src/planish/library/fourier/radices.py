@@ -3,7 +3,7 @@
 >>> choose_radices(256, 16, 32)[0]
 (16, 16)
 >>> choose_radices(60, 8, 16)[0]
-(6, 2, 5)
+(4, 15)
 >>> choose_radices(34, 8, 16)
 ()
 """
