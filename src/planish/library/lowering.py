@@ -23,7 +23,7 @@ import islpy as isl
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import free_name
-from planish.ir.expr import Compare, Const, Expr, index
+from planish.ir.expr import Compare, Const, Expr, Load, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, mul
 from planish.ir.printer import print_expr
@@ -34,6 +34,7 @@ from planish.isa.shipped import shipped
 from planish.library.factors import cut_factor, is_factor
 from planish.library.gemm.compact import choose_few
 from planish.library.maker import Maker
+from planish.library.paths import WIDTH, cut_paths, is_paths
 from planish.library.products import NoMatricesError, find_matrices
 from planish.library.triangles import Triangle, find_triangle, split
 from planish.library.vectors import choose_vectors
@@ -86,7 +87,7 @@ def lower_raised(
     lowering = _Lowering(raised, target, maker, threads)
     lowering.expect_product()
     body = lowering.steps(raised.steps, _Place(raised.kernel.sizes, raised.kernel.assumptions))
-    if not lowering.made:
+    if not lowering.made and not any(x.id == "raise-paths" for x in lowering.remarks):
         raise NotLoweredError(lowering.reason or "there is no product of matrices")
     kernel = raised.kernel
     heap = [*(x for x in raised.locals if x.name not in kept), *lowering.heap]
@@ -144,6 +145,8 @@ class _Lowering:
             if isinstance(step, Apply):
                 if find_triangle(step, arrays, {*taken}) is not None or is_factor(step, arrays):
                     return
+                if is_paths(step, arrays):
+                    return
                 try:
                     find_work(step, arrays, taken)
                 except NoMatricesError as error:
@@ -172,6 +175,10 @@ class _Lowering:
                     wait(body.body)
                 case Apply():
                     self.ask(step.conditions)
+                    if is_paths(step, self.arrays):
+                        finish()
+                        out.extend(self.paths(step, place))
+                        continue
                     if is_factor(step, self.arrays):
                         finish()
                         out.extend(self.factor(step, place))
@@ -242,11 +249,31 @@ class _Lowering:
             self.remarks.append(Remark("raise-factor", "done", message, step.span))
         return self.steps(cut, place)
 
+    def paths(self, step: Apply, place: _Place) -> list[Stmt]:
+        """The statements that find least distances by blocks, or one stop after the other where that is asked for by
+        what the distances are."""
+        cut = cut_paths(step, self.arrays, taken := self.taken(place))
+        self.heap += (*cut.buffers, cut.wrong)
+        self.arrays |= {x.name: x for x in (*cut.buffers, cut.wrong)}
+        around = Repeat(cut.var, index(0), cut.extent, WIDTH, ())
+        inside = self.within(around, place)
+        rest = [Block(tuple(self.planned(part.body, inside))) for part in cut.rest]
+        blocks = For(cut.var, index(0), cut.extent, WIDTH, Block((*cut.stops, *rest)))
+        plain = self.planned(inline(step, self.arrays, taken).body, place)
+        right = Compare("eq", Load(cut.wrong.name, (), cut.wrong.type), Const(0, cut.wrong.type))
+        message = f"`{step.operation.name}` is computed by blocks of {WIDTH} stops, if no distance is negative"
+        self.remarks.append(Remark("raise-paths", "done", message, step.span))
+        return [cut.check, If(right, Block((blocks,)), Block(tuple(plain)))]
+
     def repeated(self, step: Repeat, place: _Place) -> list[Stmt]:
         """The statements of one iteration."""
+        return self.steps(step.steps, self.within(step, place))
+
+    def within(self, step: Repeat, place: _Place) -> _Place:
+        """The place of an iteration's steps."""
         var = index(step.var)
         bounds = (Compare("ge", var, step.lower), Compare("lt", var, step.upper))
-        return self.steps(step.steps, _Place((*place.sizes, step.var), (*place.known, *bounds)))
+        return _Place((*place.sizes, step.var), (*place.known, *bounds))
 
     def chosen(self, step: Choice, place: _Place) -> list[Stmt]:
         """The statements of the first case whose condition holds."""

@@ -18,7 +18,7 @@ import islpy as isl
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.expr import Load
-from planish.ir.nest import Array, Assign, Kernel
+from planish.ir.nest import Array, Assign, Kernel, Reduce
 from planish.ir.traverse import variables
 from planish.ir.types import F32, F64, Floats
 from planish.library.lowering import NotLoweredError, lower_raised
@@ -53,10 +53,11 @@ def raise_version(
     scop = prepared.scop
     types = {x.name: x.type for x in (*scop.kernel.arrays, *scop.locals)}
     promising = [x for x in scop.statements if len(x.iterators) >= _DEPTH or _is_turned(x)]
-    if not any(types[x.write.array] in (F32, F64) for x in promising):
+    floats = any(types[x.write.array] in (F32, F64) for x in promising)
+    if not floats and not any(_is_least(x) for x in promising):
         return None, ()
     span = scop.kernel.span
-    if fp != "reassociate":
+    if floats and fp != "reassociate":
         message = f"no kernels of the library are called: they sum in another order, which --fp {fp} does not allow"
         return None, (Remark("raise-floats", "note", message, span),)
     try:
@@ -80,6 +81,11 @@ def raise_version(
     whole = replace(lowered.kernel, arrays=arrays)
     done = tuple(x for x in remarks if x.kind == "done")
     return Candidate(NAME, scop.schedule, whole, (*done, *lowered.remarks), 0.0, lowered.catalogue), remarks
+
+
+def _is_least(statement: Statement) -> bool:
+    """Whether a statement keeps the least of some values, as the search for paths does."""
+    return isinstance(statement.stmt, Reduce) and statement.stmt.op == "min"
 
 
 def _is_turned(statement: Statement) -> bool:

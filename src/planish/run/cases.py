@@ -15,8 +15,8 @@ import islpy as isl
 
 from planish.core.lazy import Lazy
 from planish.frontend.c.unit import CFunction, CParameter
-from planish.ir.expr import Expr, Var
-from planish.ir.nest import For
+from planish.ir.expr import Binary, Expr, Load, Var
+from planish.ir.nest import For, Reduce
 from planish.ir.polynomial import place, polynomial, sub
 from planish.ir.traverse import walk
 from planish.poly.extents import (
@@ -50,6 +50,9 @@ CLOCK_BYTES = 256 << 20
 LARGEST_GUESS = 1 << 20
 LARGEST_GIVEN = 1 << 24
 """The most elements of an array of which nothing is known, the second where the user gave the sizes."""
+DISTANCES, DISTANCES_OF = (0, 100), 4
+"""The bounds of distances between places, which would grow beyond any bound if they were negative; of so many calls
+that check, one has others."""
 LARGEST_LOOSE = 1 << 14
 ODD_LOOSE = 7
 """The one check in which a size of an untouched part is no power of two: transforms may not come to an end with it."""
@@ -280,10 +283,25 @@ def make_case(
         else:
             elements[p.name] = max(reached.get(p.name, 0), _guess([*sizes.values(), *most.values()], most_guess))
     ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
+    if seed % DISTANCES_OF != 0:
+        ranges |= dict.fromkeys(_distances(function), DISTANCES)
     values: dict[str, int | float] = {
         p.name: v for p in function.parameters if (v := sizes.get(p.name, fixed.get(p.name))) is not None
     }
     return Case(values, elements, shapes, seed, ranges=ranges)
+
+
+def _distances(function: CFunction) -> Iterator[str]:
+    """Integer arrays that keep the least sum of two of their own elements."""
+    for region in function.regions:
+        names = dict(region.names)
+        for stmt in walk(region.kernel.body):
+            match stmt:
+                case Reduce(array=array, op="min", value=Binary(op="add", left=Load() as left, right=Load() as right)):
+                    if {left.array, right.array} == {array} and left.type.is_int:
+                        yield names[array]
+                case _:
+                    pass
 
 
 def _is_loose_integer(parameter: CParameter, sizes: Mapping[str, int]) -> bool:
