@@ -186,6 +186,8 @@ def _choose_tiles(
     if crossed:
         return tuple(CROSSING if m in crossed else 1 for m in range(len(band.members)))
     whole = _whole_members(band, motions, member)
+    if _is_streamed(groups, member):
+        return _long_rows(groups, member, width, target, arrays)
 
     def score(tiles: tuple[int, ...]) -> float:
         footprint = sum(_lines(g, tiles, target.cache(1).line, arrays) for g in groups) * target.cache(1).line
@@ -200,6 +202,27 @@ def _choose_tiles(
         largest = tuple(_sizes(m == member, width)[-1] for m in range(len(band.members)))
         tiles = _best(_growing(_within(start, band.extents), _within(largest, band.extents), score), score)
     return tuple(0 if m in whole or t == band.extents[m] else t for m, t in enumerate(tiles))
+
+
+def _is_streamed(groups: list[Motion], member: int) -> bool:
+    """Whether two members go through matrices, of which nothing is used again, along their rows, and besides these only
+    through vectors."""
+    matrices = [x for x in groups if all(any(step) for step in x.steps)]
+    return (
+        bool(matrices) and all(len(x.steps) == 2 for x in groups)
+        and all(stride_kind(x.steps[member]) == "unit" for x in matrices)
+        and all(len(x.steps[0]) == 1 or x in matrices for x in groups)
+    )  # fmt: skip
+
+
+def _long_rows(
+    groups: list[Motion], member: int, width: int, target: Target, arrays: dict[str, Array]
+) -> tuple[int, ...]:
+    """Rows as long as parts of vectors fit in the first cache: memory is fastest where it is read on and on."""
+    size = sum(_element(x, arrays).size for x in groups if any(x.steps[member]) and not all(map(any, x.steps)))
+    count = target.cache(1).share // 4 * 3 // max(1, size)
+    length = max(width, 1 << count.bit_length() - 1)
+    return tuple(length if m == member else 0 for m in range(2))
 
 
 def _within(tiles: tuple[int, ...], extents: tuple[int | None, ...]) -> tuple[int, ...]:
