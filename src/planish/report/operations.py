@@ -20,7 +20,9 @@ from planish.ir.printer import print_expr
 from planish.ir.traverse import variables
 from planish.ir.types import Floats
 from planish.library.factors import is_factor
+from planish.library.paths import is_paths
 from planish.library.products import NoMatricesError
+from planish.library.transforms import transform_versions
 from planish.library.triangles import find_triangle
 from planish.library.versions import improve_nest
 from planish.library.work import describe, find_work
@@ -29,6 +31,7 @@ from planish.poly.affine import NotAffineError
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step
 from planish.report.account import FileAccount, FunctionAccount
 from planish.report.tables import format_ratio, format_seconds
+from planish.schedule.automatic.plan import prepare
 from planish.target.load import load_target
 from planish.target.machine import Target
 
@@ -71,7 +74,12 @@ def describe_operations(
     except NotAffineError as error:
         return (Remark("raise", "refused", f"no operations: {error.reason}", kernel.span),)
     arrays = {x.name: x for x in (*raised.kernel.arrays, *raised.locals, *(x.array for x in raised.reshapes))}
-    return (*remarks, *_steps(raised.steps, raised, arrays, fp))
+    return (*_transforms(kernel, target, fp, typical), *remarks, *_steps(raised.steps, raised, arrays, fp))
+
+
+def _transforms(kernel: Kernel, target: Target, fp: Floats, typical: dict[str, int] | None) -> tuple[Remark, ...]:
+    """What is told of the Fourier transforms of a kernel."""
+    return transform_versions(prepare(kernel), target, fp, typical)[1]
 
 
 def _steps(steps: tuple[Step, ...], raised: Raised, arrays: dict[str, Array], fp: Floats) -> Iterator[Remark]:
@@ -105,6 +113,8 @@ def _choice(step: Apply, arrays: dict[str, Array], fp: Floats) -> str:
     taken = {*arrays, *(name for x in step.sizes.values() for name in variables(x))}
     if fp == "reassociate" and is_factor(step, arrays):
         return "by blocks on the diagonal, with products by a kernel of the library where that is faster"
+    if is_paths(step, arrays) and (fp == "reassociate" or arrays[step.operands["D"].array].type.is_int):
+        return "by blocks of stops where that is faster, if no distance is negative"
     if fp == "reassociate" and find_triangle(step, arrays, {*taken}) is not None:
         return "a triangle of products of matrices, by blocks for a kernel of the library where that is faster"
     try:

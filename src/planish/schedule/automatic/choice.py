@@ -209,7 +209,7 @@ def _is_streamed(groups: list[Motion], member: int) -> bool:
     through vectors."""
     matrices = [x for x in groups if all(any(step) for step in x.steps)]
     return (
-        bool(matrices) and all(len(x.steps) == 2 for x in groups)
+        0 < len(matrices) < len(groups) and all(len(x.steps) == 2 for x in groups)
         and all(stride_kind(x.steps[member]) == "unit" for x in matrices)
         and all(len(x.steps[0]) == 1 or x in matrices for x in groups)
     )  # fmt: skip
