@@ -1,4 +1,4 @@
-"""Further versions of a kernel, in which Fourier transforms are made in passes over butterflies.
+"""Further versions of a kernel, in which Fourier and cosine transforms are made in passes over butterflies.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.schedule.automatic.plan import prepare
@@ -9,9 +9,9 @@
 >>> prepared = prepare(parse_kernel(f"kernel dft(x: f64[16], a: f64[8], b: f64[8]) {{ {text} }}"))
 >>> versions, remarks = transform_versions(prepared, load_target("generic"), "reassociate")
 >>> [x.name for x in versions]
-['passes of 2 x 4', 'passes of 4 x 2', 'passes of 8']
+['passes of 2 x 4', 'passes of 4 x 2', 'passes of 2 x 2 x 2']
 >>> [x.message for x in remarks]
-['a Fourier transform of 8 elements is made in passes over butterflies']
+['a Fourier transform of 8 elements: made in passes over butterflies']
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import take_name
-from planish.ir.expr import Cast, Compare, Expr, Load, index
+from planish.ir.expr import Compare, index
 from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.traverse import expressions, flatten, loads, substitute_block, used_names, walk
 from planish.ir.types import Floats
-from planish.library.fourier.butterfly import Part
-from planish.library.fourier.passes import Passes, make_passes
 from planish.library.fourier.radices import Radices, choose_radices
+from planish.library.fourier.written import allows, write_transform
 from planish.library.vectors import choose_vectors
-from planish.raising.transform import NoTransformError, Transform, find_transform
+from planish.raising.matrices import NoTransformError
+from planish.raising.transform import Transform, find_transform
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.schedule.program import Program, Step
 from planish.schedule.steps.facts import Parallelise, Vectorise
@@ -54,7 +54,7 @@ class _Found:
     @property
     def slack(self) -> float:
         """How far weights are off, relative to the largest one."""
-        return max((x.deviation for x in self.transforms if x is not None), default=0.0)
+        return max((x.identity.deviation for x in self.transforms if x is not None), default=0.0)
 
 
 def transform_versions(
@@ -66,11 +66,14 @@ def transform_versions(
     found = _find_all(prepared.kernel, sizes or {}) if fp == "reassociate" else None
     if found is None:
         return (), ()
-    ways = [choose_radices(x.size, *_vectors(target, x)) if x is not None else () for x in found.transforms]
+    ways = [_ways(x, target) if x is not None else () for x in found.transforms]
     if not any(ways):
         return (), ()
     counts = ", ".join(str(x.size) for x, way in zip(found.transforms, ways, strict=True) if x is not None and way)
-    message = f"a Fourier transform of {counts} elements is made in passes over butterflies"
+    kinds = {x.identity.kind for x in found.transforms if x is not None}
+    what = "Fourier" if kinds == {"fourier"} else "cosine" if "fourier" not in kinds else "Fourier and cosine"
+    plural = "s" if len(counts.split()) > 1 else ""
+    message = f"{'' if plural else 'a '}{what} transform{plural} of {counts} elements: made in passes over butterflies"
     if found.slack > _ROUGH:
         message += f"; its weights are exact, those of the original are up to {found.slack:.1e} off"
     remark = Remark("transform", "done", message, prepared.scop.kernel.span)
@@ -119,13 +122,14 @@ def _used(stmt: Stmt) -> Iterator[str]:
         yield from (load.array for e in expressions(x) for load in loads(e))
 
 
-def _vectors(target: Target, transform: Transform) -> tuple[int, int]:
-    """The lanes and registers for a transform."""
+def _ways(transform: Transform, target: Target) -> tuple[Radices, ...]:
+    """The butterflies that a transform may be made of, for the lanes and registers of a target."""
     try:
         vectors = choose_vectors(target, transform.type)
+        lanes, registers = vectors.lanes, vectors.registers
     except PlanishError:
-        return _PLAIN
-    return vectors.lanes, vectors.registers
+        lanes, registers = _PLAIN
+    return tuple(x for x in choose_radices(transform.size, lanes, registers) if allows(transform, x))
 
 
 def _write(kernel: Kernel, found: _Found, chosen: Sequence[Radices], threads: int) -> Kernel:
@@ -138,7 +142,7 @@ def _write(kernel: Kernel, found: _Found, chosen: Sequence[Radices], threads: in
         if transform is None or not radices:
             out.append(stmt)
             continue
-        made = _passes(transform, radices, taken)
+        made = write_transform(transform, radices, taken)
         steps += map(Vectorise, made.lanes)
         large = [Alloc(x) for x in made.arrays if x.memory == "scratch"]
         kept += large
@@ -163,22 +167,3 @@ def _write(kernel: Kernel, found: _Found, chosen: Sequence[Radices], threads: in
             if isinstance(step, Vectorise):
                 raise
     return program.kernel
-
-
-def _passes(transform: Transform, radices: Radices, taken: set[str]) -> Passes:
-    sources = (transform.real, transform.imaginary)
-
-    def load(part: int, place: Expr) -> Part:
-        line = sources[part]
-        if line is None:
-            return Part(None)
-        value: Expr = Load(line.array, line.element(place), line.type)
-        return Part(value if line.type == transform.type else Cast(value, transform.type))
-
-    def store(part: int, place: Expr, value: Expr) -> Stmt:
-        line = transform.outputs[part]
-        cast = value if line.type == transform.type else Cast(value, line.type)
-        at = line.element(place)
-        return Reduce(line.array, at, "add", cast) if line.adds else Assign(line.array, at, cast)
-
-    return make_passes(transform.size, radices, transform.type, load, store, taken, transform.scale)

@@ -122,6 +122,10 @@ class Code:
         other = Binary("add", Binary("mul", x, sine), Binary("mul", y, cosine))
         return Number(self.name(one), self.name(other))
 
+    def valued(self, part: Part) -> Expr:
+        """The value of a number, zero or not."""
+        return self.plain(part) or Const(0.0, self.type)
+
     def plain(self, part: Part) -> Expr | None:
         """The value of a number; None is zero."""
         if part.value is None or not part.negative:

@@ -4,11 +4,10 @@ A pass of radix r turns transforms of s elements, which lie s apart from each ot
 first one reads elements where they are, the last one writes them in their order.
 
 >>> from planish.ir.expr import Load, index
->>> from planish.ir.nest import Assign
 >>> from planish.ir.printer import print_stmt
 >>> from planish.ir.types import F64
 >>> def load(part, place): return Part(Load("xy"[part], (place,), F64))
->>> def store(part, place, value): return Assign("ab"[part], (place,), value)
+>>> def store(place, number, code): return set_parts("ab", (place,), number, code)
 >>> made = make_passes(4, (2, 2), F64, load, store, set())
 >>> [x.name for x in made.arrays], made.lanes
 (['re0', 'im0', 'cosine0', 'sine0'], ('p0', 'q1'))
@@ -22,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from planish.core.names import take_name
-from planish.ir.expr import Const, Expr, Load, index
+from planish.ir.expr import Expr, Load, index
 from planish.ir.nest import Array, Assign, Block, For, Stmt
 from planish.ir.polynomial import add, mul
 from planish.ir.types import Type
@@ -33,8 +32,8 @@ _STACK = 1 << 15
 
 LoadPart = Callable[[int, Expr], Part]
 """The real (0) or imaginary part (1) of an element."""
-StorePart = Callable[[int, Expr, Expr], Stmt]
-"""What sets the real or imaginary part of an element to a value."""
+Store = Callable[[Expr, Number, Code], list[Stmt]]
+"""What sets an element to a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +68,9 @@ class _Place:
 
 
 def make_passes(
-    size: int, radices: Sequence[int], type: Type, load: LoadPart, store: StorePart, taken: set[str], scale: float = 1.0
+    size: int, radices: Sequence[int], type: Type, load: LoadPart, store: Store, taken: set[str]
 ) -> Passes:
-    """The passes of a transform times a factor; names that are made are `taken` then."""
+    """The passes of a transform; names that are made are `taken` then."""
     memory = "stack" if 2 * 2 * size * type.size <= _STACK else "scratch"
     buffers = [
         tuple(Array(take_name(f"{x}{n}", taken), type, (index(size),), True, memory) for x in ("re", "im"))
@@ -93,7 +92,7 @@ def make_passes(
         code = Code(type, prefix)
         read = load if number == 0 else _reader(buffers[(number - 1) % 2])
         write = store if last else _writer(buffers[number % 2])
-        stmts = _butterfly(place, code, read, write, weights, scale if last else 1.0)
+        stmts = _butterfly(place, code, read, write, weights)
         made: Stmt = Block(tuple(stmts))
         for var, count in (*inner, *outer):
             made = For(var, index(0), index(count), 1, made if isinstance(made, Block) else Block((made,)))
@@ -104,7 +103,7 @@ def make_passes(
 
 
 def _butterfly(
-    place: _Place, code: Code, read: LoadPart, write: StorePart, weights: Sequence[Array], scale: float
+    place: _Place, code: Code, read: LoadPart, write: Store, weights: Sequence[Array]
 ) -> list[Stmt]:
     """The code of one butterfly, whose results are turned to their places in larger transforms."""
 
@@ -112,15 +111,19 @@ def _butterfly(
         return part if part.value is None else code.name(part.value)
 
     elements = [Number(*(named(read(part, place.source(n))) for part in (0, 1))) for n in range(place.radix)]
-    out: list[tuple[int, Expr, Expr]] = []
+    out: list[Stmt] = []
     for n, made in enumerate(transform(elements, code)):
         if weights and n:
             cosine, sine = (Load(x.name, (_weight(place, n),), x.type) for x in weights)
             made = code.twist(made, cosine, sine)
-        for part, value in enumerate((made.real, made.imaginary)):
-            scaled = value if scale == 1.0 else code.weigh([(scale, value)])
-            out.append((part, place.target(n), code.plain(scaled) or Const(0.0, code.type)))
-    return [*code.lines, *(write(*x) for x in out)]
+        out += write(place.target(n), made, code)
+    return [*code.lines, *out]
+
+
+def set_parts(arrays: Sequence[str], at: tuple[Expr, ...], number: Number, code: Code) -> list[Stmt]:
+    """What sets elements of two arrays to the parts of a number."""
+    parts = (number.real, number.imaginary)
+    return [Assign(x, at, code.valued(y)) for x, y in zip(arrays, parts, strict=True)]
 
 
 def _free_prefix(wanted: str, taken: set[str]) -> str:
@@ -159,8 +162,8 @@ def _reader(buffers: tuple[Array, ...]) -> LoadPart:
     return read
 
 
-def _writer(buffers: tuple[Array, ...]) -> StorePart:
-    def write(part: int, at: Expr, value: Expr) -> Stmt:
-        return Assign(buffers[part].name, (at,), value)
+def _writer(buffers: tuple[Array, ...]) -> Store:
+    def write(at: Expr, number: Number, code: Code) -> list[Stmt]:
+        return set_parts([x.name for x in buffers], (at,), number, code)
 
     return write
