@@ -336,7 +336,7 @@ def make_versions(
     remarks: list[Remark] = list(spoken)
     for label in labels:
         made = []
-        slack = 0.0
+        slack: dict[str, float] = {}
         for p in plans:
             if label == _BLAS and p.region.start in calls:
                 made.append(calls[p.region.start])
@@ -344,7 +344,7 @@ def make_versions(
             candidate = next((c for c in p.candidates if c.name == label), p.candidates[0] if p.candidates else None)
             if candidate is None or p.prepared is None:
                 continue
-            slack = max(slack, candidate.slack)
+            slack |= named(candidate.slack, p.region)
             try:
                 made.append(make_replacement(p.region, p.prepared, candidate, file.source, options))
             except (NoExtentError, PlanishError) as error:
@@ -354,6 +354,12 @@ def make_versions(
             link = blas.link if blas is not None and label == _BLAS else ()
             versions.append(Version(label, compose(file.source.text, made, ""), link, slack))
     return versions, replaced, tuple(dict.fromkeys(remarks))
+
+
+def named(slack: Mapping[str, float], region: Region) -> dict[str, float]:
+    """The slack of a region's arrays, by the names that they have in the function."""
+    names = dict(region.names)
+    return {names[x]: y for x, y in slack.items() if x in names}
 
 
 def _call_blas(

@@ -145,7 +145,7 @@ class _Lowering:
             if isinstance(step, Apply):
                 if find_triangle(step, arrays, {*taken}) is not None or is_factor(step, arrays):
                     return
-                if is_paths(step, arrays):
+                if is_paths(step, arrays, self.raised.kernel.sizes):
                     return
                 try:
                     find_work(step, arrays, taken)
@@ -175,7 +175,7 @@ class _Lowering:
                     wait(body.body)
                 case Apply():
                     self.ask(step.conditions)
-                    if is_paths(step, self.arrays):
+                    if is_paths(step, self.arrays, self.raised.kernel.sizes):
                         finish()
                         out.extend(self.paths(step, place))
                         continue

@@ -14,7 +14,7 @@ the result is the least one over all ways. So a block of stops is finished first
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from planish.core.names import take_name
@@ -22,6 +22,7 @@ from planish.ir.expr import Const, Expr, index
 from planish.ir.nest import Array, Block
 from planish.ir.parser import parse_kernel
 from planish.ir.polynomial import add, extremum, sub
+from planish.ir.traverse import variables
 from planish.ir.types import F32, F64, I16, I32, I64, Type
 from planish.raising.expansion import inline
 from planish.raising.operation import Operation
@@ -68,9 +69,12 @@ class Paths:
     buffers: tuple[Array, ...]
 
 
-def is_paths(step: Apply, arrays: Mapping[str, Array]) -> bool:
-    """Whether an operation is one that these blocks are for: of floats, or integers that leave room for a sum."""
+def is_paths(step: Apply, arrays: Mapping[str, Array], sizes: Collection[str]) -> bool:
+    """Whether an operation is one that these blocks are for: of floats, or integers that leave room for a sum. What it
+    needs besides is as large as the kernel's `sizes` say."""
     if step.operation.name != NAME or step.operation != tactics_by_name()[NAME].operation:
+        return False
+    if not variables(step.sizes["n"]) <= {*sizes}:
         return False
     return arrays[step.operands["D"].array].type in (F32, F64, I16, I32, I64)
 

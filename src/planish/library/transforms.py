@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import PlanishError, Remark
@@ -52,9 +53,16 @@ class _Found:
     fixed: Mapping[str, int]
 
     @property
-    def slack(self) -> float:
-        """How far weights are off, relative to the largest one."""
-        return max((x.identity.deviation for x in self.transforms if x is not None), default=0.0)
+    def slack(self) -> dict[str, float]:
+        """How far the weights are off of which arrays are made, at once or by what comes after, relative to the
+        largest one."""
+        out: dict[str, float] = {}
+        worst = 0.0
+        for stmt, x in zip(self.body, self.transforms, strict=True):
+            worst = max(worst, x.identity.deviation if x is not None else 0.0)
+            written = {y.array for y in walk(stmt) if isinstance(y, Assign | Reduce)}
+            out |= dict.fromkeys(written if worst else (), worst)
+        return out
 
 
 def transform_versions(
@@ -74,8 +82,8 @@ def transform_versions(
     what = "Fourier" if kinds == {"fourier"} else "cosine" if "fourier" not in kinds else "Fourier and cosine"
     plural = "s" if len(counts.split()) > 1 else ""
     message = f"{'' if plural else 'a '}{what} transform{plural} of {counts} elements: made in passes over butterflies"
-    if found.slack > _ROUGH:
-        message += f"; its weights are exact, those of the original are up to {found.slack:.1e} off"
+    if (most := max(found.slack.values(), default=0.0)) > _ROUGH:
+        message += f"; its weights are exact, those of the original are up to {most:.1e} off"
     remark = Remark("transform", "done", message, prepared.scop.kernel.span)
     out = []
     for number in range(min(_VERSIONS, max(map(len, ways)))):
@@ -87,10 +95,10 @@ def transform_versions(
     return tuple(out), (remark,)
 
 
-def find_slack(prepared: Prepared, sizes: Mapping[str, int] | None = None) -> float:
-    """How far weights of a kernel's transforms are off, relative to the largest one."""
+def find_slack(prepared: Prepared, sizes: Mapping[str, int] | None = None) -> Mapping[str, float]:
+    """How far the weights are off of which a kernel's transforms make arrays, relative to the largest one."""
     found = _find_all(prepared.kernel, sizes or {})
-    return 0.0 if found is None else found.slack
+    return {} if found is None else found.slack
 
 
 def _find_all(kernel: Kernel, sizes: Mapping[str, int]) -> _Found | None:
@@ -109,9 +117,10 @@ def _find(stmt: Stmt, body: Sequence[Stmt]) -> Transform | None:
     others = {x for other in body if other is not stmt for x in _used(other)}
     locals = {x.array.name for x in body if isinstance(x, Alloc)}
     try:
-        return find_transform(stmt, frozenset(locals - others))
+        found = find_transform(stmt, frozenset(locals - others))
     except NoTransformError:
         return None
+    return found if any(allows(found, x) for x in choose_radices(found.size, *_PLAIN)) else None
 
 
 def _used(stmt: Stmt) -> Iterator[str]:
@@ -159,11 +168,9 @@ def _write(kernel: Kernel, found: _Found, chosen: Sequence[Radices], threads: in
         kernel, assumptions=(*kernel.assumptions, *asked),
         body=Block((*kept, *(x for x in out if not isinstance(x, Alloc) or x.array.name in used))),
     )  # fmt: skip
-    program = Program.of(whole)
-    for step in steps:
-        try:
+    program = Program.of(whole).apply(*(x for x in steps if isinstance(x, Vectorise)))
+    for step in (x for x in steps if isinstance(x, Parallelise)):
+        # Iterations of which one uses what another one makes stay in order.
+        with suppress(PlanishError):
             program = program.apply(step)
-        except PlanishError:
-            if isinstance(step, Vectorise):
-                raise
     return program.kernel

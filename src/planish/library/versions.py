@@ -57,7 +57,7 @@ def raise_version(
     if not floats and not any(_is_least(x) for x in promising):
         return None, ()
     span = scop.kernel.span
-    if floats and fp != "reassociate":
+    if fp != "reassociate" and any(types[x.write.array].is_float for x in scop.statements):
         message = f"no kernels of the library are called: they sum in another order, which --fp {fp} does not allow"
         return None, (Remark("raise-floats", "note", message, span),)
     try:

@@ -18,7 +18,8 @@ from typing import Literal
 
 import numpy as np
 
-from planish.ir.expr import Binary, Const, Expr, Load
+from planish.ir.expr import Binary, Call, Const, Expr, Load, type_of
+from planish.ir.traverse import walk_expr
 from planish.ir.types import F64, Type
 from planish.raising.weights import NoWeightError, Numbers, weights
 
@@ -63,6 +64,12 @@ class Matrices:
             rows = range(first, min(first + count, self.size))
             yield rows, [[self._weights(terms, x, rows) for x in self.sources] for terms in self.sums]
 
+    def angles(self, type: Type) -> Type:
+        """The type in which angles are computed, where they are seen; `type` otherwise."""
+        calls = [x for terms in self.sums for term in terms for x in walk_expr(term.weight) if isinstance(x, Call)]
+        parts = [x for call in calls for y in call.arguments for x in walk_expr(y) if not isinstance(x, Const)]
+        return min((t for x in parts if (t := type_of(x)).is_float), key=lambda t: t.bits, default=type)
+
     def _weights(self, terms: Sequence[Term], source: Load, rows: range) -> Numbers:
         axes: Mapping[str, range] = {self.outer: rows, self.inner: range(self.size)}
         total = np.zeros((len(rows), self.size))
@@ -93,6 +100,7 @@ class Identity:
 def identify(matrices: Matrices, type: Type) -> Identity:
     """What sums are; NoTransformError where they are none of these. Backwards is forwards with parts exchanged."""
     possible: Sequence[Identity]
+    roundings = float(np.finfo(type.numpy).eps), float(np.finfo(matrices.angles(type).numpy).eps)
     if len(matrices.sums) == 2:
         sources: list[int | None] = [*range(len(matrices.sources)), None]
         orders = [(x, y) for x in permutations((0, 1)) for y in permutations(sources[:2])]
@@ -102,7 +110,7 @@ def identify(matrices: Matrices, type: Type) -> Identity:
     found: list[Identity] = []
     for number, (rows, block) in enumerate(matrices.blocks()):
         scaled = [_scaled(x, block, rows, matrices.size) for x in (possible if number == 0 else found)]
-        found = [y for x in scaled if (y := _fitted(block, rows, matrices.size, x, type)) is not None]
+        found = [y for x in scaled if (y := _fitted(block, rows, matrices.size, x, roundings)) is not None]
         if not found:
             raise NoTransformError("its weights are not those of a Fourier or cosine transform")
     return found[0]
@@ -147,15 +155,16 @@ def _ideal(identity: Identity, rows: range, size: int) -> tuple[tuple[Numbers, .
 
 
 def _fitted(
-    block: list[list[Numbers]], rows: range, size: int, identity: Identity, type: Type
+    block: list[list[Numbers]], rows: range, size: int, identity: Identity, roundings: tuple[float, float]
 ) -> Identity | None:
     """The same, with how far weights are off; None where some rows are not those of the transform, but for what
-    roundings of the angles make of them."""
+    `roundings` of the weights, and of their angles, make of them."""
     largest = max(abs(identity.scale if identity.kind == "fourier" else x) for x in identity.factors or (1.0,))
     if largest == 0:
         return None
     turns = np.outer(np.arange(rows.start, rows.stop) + 1, np.arange(size) + 1)
-    reach = largest * _ROUNDINGS * np.finfo(type.numpy).eps * (1 + tau / size * turns)
+    own, angle = roundings
+    reach = largest * _ROUNDINGS * (own + angle * tau / size * turns)
     worst = identity.deviation
     for output, row in zip(identity.outputs, _ideal(identity, rows, size), strict=True):
         for part, wanted in zip(identity.parts, row, strict=False):

@@ -97,11 +97,11 @@ class _Reader:
                 for x in body.body:
                     self.add(x)
             case Assign(array=array, index=at, value=Const(value=0, type=type)):
-                self.put(_Cell(array, at), (), type)
+                self.put(self.cell(array, at), (), type)
             case Assign(array=array, index=at, value=value):
                 found = [(_Cell(x.load.array, x.load.index), x.weight) for x in self.terms(value)]
                 made = tuple(x.times("mul", weight) for cell, weight in found for x in self.known(cell))
-                self.put(_Cell(array, at), made, type_of(value))
+                self.put(self.cell(array, at), made, type_of(value))
             case _:
                 raise NoTransformError("it does not only add up")
 
@@ -122,13 +122,19 @@ class _Reader:
                 terms = list(self.terms(value))
             case _:
                 raise NoTransformError("it does not only add up")
-        cell = _Cell(array, at)
+        cell = self.cell(array, at)
         if cell not in self.sums:
             self.adding.add(cell)
             self.put(cell, (), type_of(value))
         if any(x.load.array in {cell.array for cell in self.sums} for x in terms):
             raise NoTransformError("it adds what it has added up")
         self.sums[cell] += tuple(terms)
+
+    def cell(self, array: str, at: tuple[Expr, ...]) -> _Cell:
+        """A cell that is set; NoTransformError where the inner loop, or a name, says which."""
+        if any(variables(x) & {self.inner, *self.names} for x in at):
+            raise NoTransformError(f"where it writes `{array}` is not known")
+        return _Cell(array, at)
 
     def put(self, cell: _Cell, terms: tuple[Term, ...], type: Type) -> None:
         """A cell holds a sum from now on."""
@@ -142,6 +148,11 @@ class _Reader:
             raise NoTransformError("a name stands for a part of a sum")
         self.names[let.var] = substitute(let.value, self.names)
 
+    def zeros(self) -> tuple[Stmt, ...]:
+        """What sets the cells that hold nothing."""
+        empty = [x for x, terms in self.sums.items() if not terms and x not in self.adding]
+        return tuple(Assign(x.array, x.at, Const(0.0, self.types[x])) for x in empty)
+
     def known(self, cell: _Cell) -> tuple[Term, ...]:
         """What a cell holds."""
         if cell not in self.sums or cell in self.adding:
@@ -150,24 +161,25 @@ class _Reader:
 
     def terms(self, value: Expr) -> tuple[Term, ...]:
         """A value as a sum of elements, each times a weight."""
-        return self._terms(substitute(value, self.names))
+        return self._terms(substitute(value, self.names), type_of(value))
 
-    def _terms(self, value: Expr) -> tuple[Term, ...]:
+    def _terms(self, value: Expr, sum: Type) -> tuple[Term, ...]:
+        """The same; what is rounded to the type of the `sum` may as well be rounded later."""
         match value:
             case Load():
                 return (Term(value),)
             case Unary(op="neg", operand=operand):
-                return tuple(x.times("mul", Const(-1.0, F64)) for x in self._terms(operand))
-            case Cast(operand=operand, type=type) if type.is_float:
-                return self._terms(operand)
+                return tuple(x.times("mul", Const(-1.0, F64)) for x in self._terms(operand, sum))
+            case Cast(operand=x, type=type) if type.is_float and type.bits >= min(sum.bits, type_of(x).bits):
+                return self._terms(x, sum)
             case Binary(op="add", left=left, right=right):
-                return (*self._terms(left), *self._terms(right))
+                return (*self._terms(left, sum), *self._terms(right, sum))
             case Binary(op="sub", left=left, right=right):
-                return (*self._terms(left), *self._terms(Unary("neg", right)))
+                return (*self._terms(left, sum), *self._terms(Unary("neg", right), sum))
             case Binary(op="mul" | "div" as op, left=left, right=right) if not loads(right):
-                return tuple(x.times(op, right) for x in self._terms(left))
+                return tuple(x.times(op, right) for x in self._terms(left, sum))
             case Binary(op="mul", left=left, right=right) if not loads(left):
-                return tuple(x.times("mul", left) for x in self._terms(right))
+                return tuple(x.times("mul", left) for x in self._terms(right, sum))
             case _:
                 raise NoTransformError("it adds something besides elements times weights")
 
@@ -183,9 +195,10 @@ def find_transform(nest: Stmt, private: frozenset[str]) -> Transform:
     if not isinstance(nest, For) or size is None or not SMALLEST <= size <= LARGEST:
         raise NoTransformError(f"it is no loop over {SMALLEST} to {LARGEST} results")
     reader, left = _read(nest, size)
+    left = (*reader.zeros(), *left)
     after, later = _without(nest, left)
-    made = {x: y for x, y in reader.sums.items() if x.array not in private or x.array in later}
-    if not 1 <= len(made) <= 2 or not all(made.values()):
+    made = {x: y for x, y in reader.sums.items() if y and (x.array not in private or x.array in later)}
+    if not 1 <= len(made) <= 2:
         raise NoTransformError("it does not make one or two parts of a result")
     outputs = [Line(x.array, x.at, nest.var, reader.types[x], x in reader.adding) for x in made]
     sources = tuple(dict.fromkeys(x.load for terms in made.values() for x in terms))
@@ -244,7 +257,7 @@ def _without(nest: For, left: tuple[Stmt, ...]) -> tuple[Block, frozenset[str]]:
     if not left:
         return Block(()), frozenset()
     kept: list[Stmt] = list(left)
-    for stmt in reversed(nest.body.body[: -len(left)]):
+    for stmt in reversed([x for x in nest.body.body if x not in left]):
         used = {name for x in kept for s in walk(x) for e in expressions(s) for name in variables(e)}
         if isinstance(stmt, Let) and stmt.var in used:
             kept.insert(0, stmt)

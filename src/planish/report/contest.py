@@ -17,7 +17,7 @@ from planish.core.span import Source
 from planish.core.telling import Tell
 from planish.frontend.c.unit import CFunction
 from planish.library.transforms import find_slack
-from planish.pipeline import Options, RegionPlan, known_arguments, read_file, sizes_of
+from planish.pipeline import Options, RegionPlan, known_arguments, named, read_file, sizes_of
 from planish.poly.affine import NotAffineError
 from planish.report.account import FileAccount
 from planish.run.cases import check_cases, clock_cases, signature_of
@@ -163,7 +163,10 @@ def _arrange(
         return None
     flags = ("-O1", "-ffp-contract=off", *(f"-D{d}" for d in options.defines))
     reference = _compile(source.text, signature, compiler, flags, folder, include_dirs)
-    slack = max(find_slack(x.prepared, sizes_of(x.region, options)) for x in plans if x.prepared is not None)
+    slack: dict[str, float] = {}
+    for x in plans:
+        if x.prepared is not None:
+            slack |= named(find_slack(x.prepared, sizes_of(x.region, options)), x.region)
     tolerance: Tolerance | Literal["exact"] = "exact" if options.fp == "strict" else Tolerance(slack=slack)
     return _Event(signature, cases, clocks, reference, folder, include_dirs, tolerance)
 

@@ -86,7 +86,7 @@ def _steps(steps: tuple[Step, ...], raised: Raised, arrays: dict[str, Array], fp
     for step in steps:
         match step:
             case Apply():
-                yield Remark("raise", "done", _describe(step, arrays, fp), step.span)
+                yield Remark("raise", "done", _describe(step, arrays, raised.kernel.sizes, fp), step.span)
             case Loops():
                 for name, reason in step.reasons.items() or {"loops": "no operation was looked for"}.items():
                     yield Remark("raise", "note", f"{name}: loops without a name: {reason}")
@@ -99,21 +99,21 @@ def _steps(steps: tuple[Step, ...], raised: Raised, arrays: dict[str, Array], fp
                     yield from _steps(case.steps, raised, inner, fp)
 
 
-def _describe(step: Apply, arrays: dict[str, Array], fp: Floats) -> str:
+def _describe(step: Apply, arrays: dict[str, Array], sizes: Collection[str], fp: Floats) -> str:
     """The statements, the operation, its operands, what is asked, and what runs it."""
     who = f"{', '.join(step.statements)}: " if step.statements else ""
     operands = ", ".join(f"{name} = {view}" for name, view in step.operands.items())
     scalars = "".join(f", {name} = {print_expr(x)}" for name, x in step.scalars.items())
     asked = " and ".join(print_expr(x) for x in step.conditions)
     guards = f"; asked when it runs: {asked}" if asked else "; nothing has to be asked"
-    return f"{who}`{step.operation.name}` of {operands}{scalars}{guards}; {_choice(step, arrays, fp)}"
+    return f"{who}`{step.operation.name}` of {operands}{scalars}{guards}; {_choice(step, arrays, sizes, fp)}"
 
 
-def _choice(step: Apply, arrays: dict[str, Array], fp: Floats) -> str:
+def _choice(step: Apply, arrays: dict[str, Array], sizes: Collection[str], fp: Floats) -> str:
     taken = {*arrays, *(name for x in step.sizes.values() for name in variables(x))}
     if fp == "reassociate" and is_factor(step, arrays):
         return "by blocks on the diagonal, with products by a kernel of the library where that is faster"
-    if is_paths(step, arrays) and (fp == "reassociate" or arrays[step.operands["D"].array].type.is_int):
+    if is_paths(step, arrays, sizes) and (fp == "reassociate" or arrays[step.operands["D"].array].type.is_int):
         return "by blocks of stops where that is faster, if no distance is negative"
     if fp == "reassociate" and find_triangle(step, arrays, {*taken}) is not None:
         return "a triangle of products of matrices, by blocks for a kernel of the library where that is faster"

@@ -216,7 +216,7 @@ def _differences(request: Comparison, case: Case, drawn: Drawn, wanted: _State, 
     size = max([1, *sizes])
     worst, array, place, absolute = Difference(0.0, 0.0, -1), "", -1, 0.0
     for name, type in _outputs(request.signature):
-        bound = None if request.tolerance is None else request.tolerance.bound(type, size)
+        bound = None if request.tolerance is None else request.tolerance.bound(type, size, name)
         one = difference(wanted.arrays[name], got.arrays[name], type, bound, drawn.arrays.get(name))
         absolute = max(absolute, one.absolute)
         if one.place >= 0 and (not array or one.relative > worst.relative):

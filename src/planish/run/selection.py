@@ -9,7 +9,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -67,7 +67,7 @@ class Version:
     label: str
     text: str
     link: tuple[str, ...] = ()
-    slack: float = 0.0
+    slack: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -30,22 +31,23 @@ class Tolerance:
     from 1 to the next float of the type; M is the largest magnitude in that array, in the reference's result and
     before the call; g is the square root (rounding errors that average out) or the identity (the worst case,
     Higham, "Accuracy and Stability of Numerical Algorithms", section 4.2). `length` is the number of terms of the
-    longest reduction; None takes the largest size of the case. `slack` comes on top of the factor before max: how far
-    the reference's own constants are known to be off. Integers are compared exactly, NaN equals NaN, and an infinity
-    equals itself.
+    longest reduction; None takes the largest size of the case. `slack` comes on top of the factor before max, for
+    some arrays: how far the constants of which the reference makes them are known to be off. Integers are compared
+    exactly, NaN equals NaN, and an infinity equals itself.
     """
 
     ulps: float = 32.0
     length: int | None = None
     growth: Literal["sqrt", "linear"] = "sqrt"
-    slack: float = 0.0
+    slack: Mapping[str, float] = field(default_factory=dict)
 
-    def bound(self, type: Type, size: int) -> float:
-        """The relative bound for a type, where `size` is the largest size of the case; 0 for integers."""
+    def bound(self, type: Type, size: int, array: str = "") -> float:
+        """The relative bound for an array of a type, where `size` is the largest size of the case; 0 for integers."""
         if not type.is_float:
             return 0.0
         length = max(1, self.length if self.length is not None else size)
-        return self.ulps * epsilon(type) * (math.sqrt(length) if self.growth == "sqrt" else length) + self.slack
+        rounding = self.ulps * epsilon(type) * (math.sqrt(length) if self.growth == "sqrt" else length)
+        return rounding + self.slack.get(array, 0.0)
 
     def describe(self) -> str:
         """The formula in words, for reports: "32 ulp * sqrt(length) of the largest element"."""

@@ -101,3 +101,15 @@ def test_a_part_of_a_matrix_has_blocks() -> None:
 
 def test_loops_over_unsigned_numbers_stay() -> None:
     assert by_blocks(plain("u32")) is None
+
+
+def test_floats_beside_integers_keep_their_order() -> None:
+    sums = "for u in 0 .. n { for w in 0 .. n { s[0] += M[w, u] } }"
+    kernel = parse_kernel(f"kernel both(n; D: i32[n, n], s: f32[1], M: f32[n, n]) {{ {NEST} {sums} }}")
+    assert by_blocks(kernel, "strict") is None
+
+
+def test_a_part_that_grows_is_left_to_the_loops() -> None:
+    nest = NEST.replace("D[", "D[t, ").replace(".. n", ".. t")
+    kernel = parse_kernel(f"kernel grow(b, n; D: i32[b, n, n]) {{ for t in 0 .. b {{ {nest} }} }}")
+    assert by_blocks(kernel) is None

@@ -131,6 +131,7 @@ def _free_prefix(wanted: str, taken: set[str]) -> str:
     prefix = wanted
     while any(x.startswith(prefix) for x in taken):
         prefix += "_"
+    taken.add(prefix)
     return prefix
 
 
@@ -143,7 +144,7 @@ def _tables(place: _Place, number: int, type: Type, taken: set[str]) -> tuple[Ar
     if place.done == 1:
         pairs.sort(key=lambda x: (x[1], x[0]))
     roots = [root(group * n % size, size) for group, n in pairs]
-    values = {"cosine": tuple(c for c, _ in roots), "sine": tuple(-s for _, s in roots)}
+    values = {"cosine": tuple(c for c, _ in roots), "sine": tuple(0.0 - s for _, s in roots)}
     shape = (index(len(pairs)),)
     return tuple(Array(take_name(f"{x}{number}", taken), type, shape, True, "table", y) for x, y in values.items())
 

@@ -12,7 +12,7 @@ fit in a cache.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import inf, prod
 from typing import assert_never
@@ -30,6 +30,9 @@ COLLIDING = 1024
 """Lines so many bytes apart share few sets of a cache."""
 CROSSING = 16
 """The rows and columns of a block that is turned: two lines of the largest elements."""
+
+SHARED = 64
+"""The widest tile of those that threads share."""
 
 _SUM_UP, _USUAL_TRIPS = 8.0, 64
 """Cycles in which lanes are added up at the end of a loop, and the iterations of one of which nothing is known."""
@@ -66,6 +69,13 @@ def choose(band: Band, target: Target, arrays: dict[str, Array]) -> Choice:
     jam = _choose_jam(band, member, groups)
     tiles = _choose_tiles(band, member, jam, target, arrays) if band.permutable else ()
     return Choice(member, groups, jam, tiles or tuple(0 for _ in band.members), cost)
+
+
+def share_out(choice: Choice) -> Choice:
+    """The plan for several threads, which share the outermost loop over tiles: shares are as even as these are many."""
+    first = next((m for m, tile in enumerate(choice.tiles) if tile), None)
+    tiles = tuple(min(x, SHARED) if m == first else x for m, x in enumerate(choice.tiles))
+    return replace(choice, tiles=tiles)
 
 
 def _element(motion: Motion, arrays: dict[str, Array]) -> Type:

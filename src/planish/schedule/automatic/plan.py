@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -24,7 +25,7 @@ from planish.poly.split import split_statements
 from planish.poly.tidy import tidy
 from planish.poly.trees import Path, find_node
 from planish.schedule.automatic.band import Band, Group, read_band
-from planish.schedule.automatic.choice import Choice, choose, room_for_sweeps
+from planish.schedule.automatic.choice import Choice, choose, room_for_sweeps, share_out
 from planish.schedule.automatic.lower import lower
 from planish.schedule.automatic.recurrence import use_blocks
 from planish.schedule.automatic.shape import StripOrder, leaf_bands, shape_band
@@ -61,8 +62,8 @@ class Draft:
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """One version: the strategy's name, its schedule, the kernel that runs it, what was done, the estimated cost; and
-    the kernels that it calls. What the kernel assumes besides what was prepared is asked when it runs. `slack`: how far
-    the original's constants are off those of this one, which has more accurate ones."""
+    the kernels that it calls. What the kernel assumes besides what was prepared is asked when it runs. `slack`: of
+    some arrays, how far the constants are off of which the original makes them; those of this one are more exact."""
 
     name: str
     schedule: isl.Schedule
@@ -70,7 +71,7 @@ class Candidate:
     remarks: tuple[Remark, ...]
     cost: float
     catalogue: Catalogue = Catalogue()
-    slack: float = 0.0
+    slack: Mapping[str, float] = field(default_factory=dict)
 
 
 def prepare(kernel: Kernel) -> Prepared:
@@ -96,7 +97,7 @@ def plan(
     for strategy in STRATEGIES:
         schedule = compute_schedule(prepared.scop, prepared.dependences, kept, strategy, room)
         if schedule is not None and str(schedule) not in drafts:
-            drafts[str(schedule)] = draft_version(prepared, target, strategy, schedule, movable)
+            drafts[str(schedule)] = draft_version(prepared, target, strategy, schedule, movable, threads)
     for draft in sorted(drafts.values(), key=lambda d: d.cost):
         if most is not None and len(out) >= most:
             break
@@ -107,8 +108,9 @@ def plan(
 
 
 def draft_version(
-    prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, movable: isl.UnionMap
-) -> Draft:
+    prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, movable: isl.UnionMap,
+    threads: int = 1,
+) -> Draft:  # fmt: skip
     """How every innermost band of a legal schedule is to be shaped for the target, and what that costs. `movable`: the
     pairs of updates that may change places."""
     scop, order = prepared.scop, prepared.dependences.order
@@ -116,7 +118,8 @@ def draft_version(
     bands = []
     for path in leaf_bands(schedule):
         band = read_band(find_node(schedule, path), scop, order, movable)
-        bands.append((path, band, choose(band, target, arrays)))
+        chosen = choose(band, target, arrays)
+        bands.append((path, band, share_out(chosen) if threads > 1 else chosen))
     cost = sum(_weighted(choice, band, scop) for _, band, choice in bands)
     return Draft(strategy, schedule, tuple(bands), cost, order.subtract(movable))
 
