@@ -57,7 +57,8 @@ FORMS = {
     "a cell that is only cleared": SPLIT.replace(")", ", double z[N])")
     + BODY.replace("double re", "z[k] = 0; double re"),
     "a power in a sum": "void dft(const double xr[N], const double xi[N], double p[N])"
-    + BODY.replace("re = 0", "re = 0, e = 0").replace("yr[k] = re", "e += re * re").replace("yi[k] = im", "e += im * im; p[k] = e"),
+    + BODY.replace("re = 0", "re = 0, e = 0").replace("yr[k] = re", "e += re * re")
+    .replace("yi[k] = im", "e += im * im; p[k] = e"),
     "sums of products that are rounded": "void dft(const float xr[N], const float xi[N], float yr[N], float yi[N])"
     + BODY.replace("double re", "float re").replace("xr[n] * cos(a)", "(float)(xr[n] * cos(a))"),
     "elements in another order": SPLIT
