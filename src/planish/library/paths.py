@@ -9,7 +9,7 @@ the result is the least one over all ways. So a block of stops is finished first
 >>> arrays = {"D": Array("D", I32, (index("n"), index("n")))}
 >>> cut = cut_paths(Apply(operation, {"D": whole(arrays["D"])}, {"n": index("n")}), arrays, {"D", "n"})
 >>> cut.var, [x.name for x in cut.buffers], len(cut.stops), len(cut.rest)
-('first', ['columns', 'rows'], 3, 2)
+('first', ['columns', 'rows'], 5, 2)
 """
 
 from __future__ import annotations
@@ -35,12 +35,15 @@ WIDTH = 64
 
 _HEAD = "kernel part(n, first, w, after; limit: f64; D: f64[n, n], columns: f64[n, w], rows: f64[w, n], wrong: i32[])"
 _STEP = "alloc a: f64[] register a[] = D[{0}, first + k] for j in {1} simd {{ D[{0}, j] min= a[] + D[first + k, j] }}"
+_ON = "for c in {0} step 256 parallel {{ for k in 0 .. w {{ for i in 0 .. w {{ {1} }} }} }}"
 _STOPS = (
-    # Between the stops of the block, and on to all others.
-    "for k in 0 .. w { for i in 0 .. w { " + _STEP.format("first + i", "0 .. n") + " } }",
+    # Between the stops of the block; on to those before, and after.
+    "for k in 0 .. w { for i in 0 .. w { " + _STEP.format("first + i", "first .. first + w") + " } }",
+    _ON.format("0 .. first", _STEP.format("first + i", "c .. min(c + 256, first)")),
+    _ON.format("after .. n", _STEP.format("first + i", "c .. min(c + 256, n)")),
     # From all others to the stops of the block.
-    "for i in 0 .. first { for k in 0 .. w { " + _STEP.format("i", "first .. first + w") + " } }",
-    "for i in after .. n { for k in 0 .. w { " + _STEP.format("i", "first .. first + w") + " } }",
+    "for i in 0 .. first parallel { for k in 0 .. w { " + _STEP.format("i", "first .. first + w") + " } }",
+    "for i in after .. n parallel { for k in 0 .. w { " + _STEP.format("i", "first .. first + w") + " } }",
 )
 _REST = (
     "for i in 0 .. n { for k in 0 .. w { columns[i, k] = D[i, first + k] } }"

@@ -7,13 +7,19 @@ from functools import cache
 import numpy as np
 import pytest
 
+from planish.ir.expr import index
 from planish.ir.interpreter import run_kernel
-from planish.ir.nest import Kernel
-from planish.ir.parser import parse_kernel
+from planish.ir.nest import For, Kernel
+from planish.ir.parser import parse_expr, parse_kernel
 from planish.library import paths
 from planish.library.maker import Maker
 from planish.library.versions import raise_version
+from planish.raising.raised import Apply
+from planish.raising.raised import whole as whole_view
+from planish.raising.tdl.reader import tactics_by_name
 from planish.schedule.automatic.plan import Candidate, prepare
+from planish.schedule.nodes import label_kernel, nodes, path_to
+from planish.schedule.order import check_parallel
 from planish.target.load import load_target
 
 NEST = "for k in 0 .. n { for i in 0 .. n { for j in 0 .. n { D[i, j] min= D[i, k] + D[k, j] } } }"
@@ -113,3 +119,18 @@ def test_a_part_that_grows_is_left_to_the_loops() -> None:
     nest = NEST.replace("D[", "D[t, ").replace(".. n", ".. t")
     kernel = parse_kernel(f"kernel grow(b, n; D: i32[b, n, n]) {{ for t in 0 .. b {{ {nest} }} }}")
     assert by_blocks(kernel) is None
+
+
+def test_what_threads_and_lanes_do_is_apart() -> None:
+    whole = parse_kernel("kernel whole(n; D: i32[n, n]) { }")
+    step = Apply(tactics_by_name()[paths.NAME].operation, {"D": whole_view(whole.arrays[0])}, {"n": index("n")})
+    cut = paths.cut_paths(step, {"D": whole.arrays[0]}, {"D", "n"})
+    for part in cut.stops:
+        known = (parse_expr("first >= 0"), parse_expr("first < n"))
+        kernel = Kernel("part", ("n", "first"), (), (whole.arrays[0], *cut.buffers), part, known)
+        kernel = label_kernel(kernel)
+        loops = [x for x in nodes(kernel.body) if isinstance(x, For)]
+        marked = [x for x in loops if x.facts.parallel or x.facts.simd]
+        assert marked
+        for loop in marked:
+            check_parallel(kernel, path_to(kernel.body, loop.label))
