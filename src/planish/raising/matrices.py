@@ -3,7 +3,7 @@
 >>> from planish.ir.parser import parse_expr
 >>> load = Load("x", (parse_expr("n"),), F64)
 >>> weight = parse_expr("0.5 * cos(0.39269908169872414 * f64(i32(k) * (2:i32 * i32(n) + 1:i32)))")
->>> found = identify(Matrices("k", "n", 4, ((Term(load, weight),),), (load,)), F64)
+>>> found = identify(Matrices("k", "n", 4, 4, ((Term(load, weight),),), (load,)), F64)
 >>> found.kind, [round(x, 6) for x in found.factors]
 ('cosine', [0.5, 0.5, 0.5, 0.5])
 """
@@ -25,8 +25,8 @@ from planish.raising.weights import NoWeightError, Numbers, weights
 
 _CELLS = 1 << 20
 """So many weights are computed at a time."""
-_ROUNDINGS = 4
-"""How many roundings of an angle a weight may be off."""
+_ROUNDINGS, _TURNS = 4, 16
+"""How many roundings a weight may be off, and its angle: pi may have been written with fifteen digits."""
 
 Kind = Literal["fourier", "cosine", "cosine back"]
 
@@ -49,10 +49,12 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Matrices:
-    """The weights of each output's sum: of each source a matrix, whose rows are the iterations of the outer loop."""
+    """The weights of each output's sum: of each source a matrix, whose `rows` are the iterations of the outer loop, and
+    whose columns those of the inner one, of which there are `size`."""
 
     outer: str
     inner: str
+    rows: int
     size: int
     sums: tuple[tuple[Term, ...], ...]
     sources: tuple[Load, ...]
@@ -60,8 +62,8 @@ class Matrices:
     def blocks(self) -> Iterator[tuple[range, list[list[Numbers]]]]:
         """Some rows at a time."""
         count = max(2, _CELLS // self.size)
-        for first in range(0, self.size, count):
-            rows = range(first, min(first + count, self.size))
+        for first in range(0, self.rows, count):
+            rows = range(first, min(first + count, self.rows))
             yield rows, [[self._weights(terms, x, rows) for x in self.sources] for terms in self.sums]
 
     def angles(self, type: Type) -> Type:
@@ -164,7 +166,7 @@ def _fitted(
         return None
     turns = np.outer(np.arange(rows.start, rows.stop) + 1, np.arange(size) + 1)
     own, angle = roundings
-    reach = largest * _ROUNDINGS * (own + angle * tau / size * turns)
+    reach = largest * (_ROUNDINGS * own + _TURNS * angle * tau / size * turns)
     worst = identity.deviation
     for output, row in zip(identity.outputs, _ideal(identity, rows, size), strict=True):
         for part, wanted in zip(identity.parts, row, strict=False):

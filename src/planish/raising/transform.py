@@ -22,12 +22,14 @@ from dataclasses import dataclass, field, replace
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, Unary, type_of
 from planish.ir.nest import Assign, Block, For, Let, Reduce, Stmt
 from planish.ir.polynomial import coefficient_of, constant, normal, sub
-from planish.ir.traverse import expressions, loads, substitute, variables, walk
+from planish.ir.traverse import expressions, loads, map_expr, substitute, variables, walk
 from planish.ir.types import F32, F64, Type
 from planish.raising.matrices import Identity, Matrices, NoTransformError, Term, identify
 
 SMALLEST, LARGEST = 3, 4096
 """Transforms of fewer or more elements are not looked for: the former are nothing, of the latter a matrix is large."""
+FEWEST = 4
+"""Of so many results more than one has to be wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """The sums y[k] of x[n] times a weight, over all n below `size`, for each k below it: as `identity` says.
+    """The sums y[k] of x[n] times a weight, over all n below `size`, for each k below `rows`: as `identity` says.
 
     `real`, `imaginary`: the parts of x (None: zeros); `outputs`: those of y (one of a cosine transform). `type`: what
     sums are made in. `batch`: loops around, from the outermost one; `rest`: what the nest does besides, in that batch,
@@ -56,6 +58,7 @@ class Transform:
     """
 
     size: int
+    rows: int
     real: Line | None
     imaginary: Line | None
     outputs: tuple[Line, ...]
@@ -76,14 +79,17 @@ class _Cell:
 @dataclass(slots=True)
 class _Reader:
     """An iteration of the outer loop, as it is read: what cells hold, of which types, which of them besides what they
-    held before; what names stand for; the inner loop."""
+    held before; what names stand for, and cells that hold the same in every call; the inner loop, and how often it
+    runs."""
 
-    size: int
     sums: dict[_Cell, tuple[Term, ...]] = field(default_factory=dict)
     types: dict[_Cell, Type] = field(default_factory=dict)
     adding: set[_Cell] = field(default_factory=set)
     names: dict[str, Expr] = field(default_factory=dict)
+    numbers: dict[_Cell, Expr] = field(default_factory=dict)
+    noted: set[str] = field(default_factory=set)
     inner: str = ""
+    size: int = 0
 
     def statement(self, stmt: Stmt) -> None:
         """One more statement of the outer loop; NoTransformError where it is none that adds up."""
@@ -91,13 +97,18 @@ class _Reader:
             case Let():
                 self.bind(stmt)
             case For(var=var, body=body):
-                if self.inner or _extent(stmt) != self.size:
+                size = _extent(stmt)
+                if self.inner or size is None:
                     raise NoTransformError("its loops are not those of a transform")
-                self.inner = var
+                self.inner, self.size = var, size
                 for x in body.body:
                     self.add(x)
+                # What its last iteration has left is another number than those before.
+                self.numbers = {x: y for x, y in self.numbers.items() if var not in variables(y)}
             case Assign(array=array, index=at, value=Const(value=0, type=type)):
                 self.put(self.cell(array, at), (), type)
+            case Assign() if self.note(stmt):
+                pass
             case Assign(array=array, index=at, value=value):
                 found = [(_Cell(x.load.array, x.load.index), x.weight) for x in self.terms(value)]
                 made = tuple(x.times("mul", weight) for cell, weight in found for x in self.known(cell))
@@ -110,6 +121,8 @@ class _Reader:
         match stmt:
             case Let():
                 self.bind(stmt)
+                return
+            case Assign() if self.note(stmt):
                 return
             case Assign(array=array, index=at, value=value):
                 # The old value may be cast to the type of the sum, and back.
@@ -134,6 +147,8 @@ class _Reader:
         """A cell that is set; NoTransformError where the inner loop, or a name, says which."""
         if any(variables(x) & {self.inner, *self.names} for x in at):
             raise NoTransformError(f"where it writes `{array}` is not known")
+        if array in self.noted:
+            raise NoTransformError(f"`{array}` is set to a number")
         return _Cell(array, at)
 
     def put(self, cell: _Cell, terms: tuple[Term, ...], type: Type) -> None:
@@ -146,7 +161,26 @@ class _Reader:
         """A name for a value, which stands for it from now on."""
         if any(x.array == cell.array for x in loads(let.value) for cell in self.sums):
             raise NoTransformError("a name stands for a part of a sum")
-        self.names[let.var] = substitute(let.value, self.names)
+        self.names[let.var] = self.resolved(let.value)
+
+    def note(self, stmt: Assign) -> bool:
+        """Whether a cell gets what is the same in every call, which it holds then."""
+        cell, value = _Cell(stmt.array, stmt.index), self.resolved(stmt.value)
+        if loads(value):
+            return False
+        if any(x.array == cell.array for x in self.sums):
+            raise NoTransformError(f"`{cell.array}` is set to a number")
+        self.numbers[cell] = value
+        self.noted.add(cell.array)
+        return True
+
+    def resolved(self, value: Expr) -> Expr:
+        """A value with what names and cells stand for in their places."""
+
+        def change(x: Expr) -> Expr:
+            return self.numbers.get(_Cell(x.array, x.index), x) if isinstance(x, Load) else x
+
+        return map_expr(change, substitute(value, self.names))
 
     def zeros(self) -> tuple[Stmt, ...]:
         """What sets the cells that hold nothing."""
@@ -161,7 +195,7 @@ class _Reader:
 
     def terms(self, value: Expr) -> tuple[Term, ...]:
         """A value as a sum of elements, each times a weight."""
-        return self._terms(substitute(value, self.names), type_of(value))
+        return self._terms(self.resolved(value), type_of(value))
 
     def _terms(self, value: Expr, sum: Type) -> tuple[Term, ...]:
         """The same; what is rounded to the type of the `sum` may as well be rounded later."""
@@ -191,12 +225,17 @@ def find_transform(nest: Stmt, private: frozenset[str]) -> Transform:
     while isinstance(nest, For) and (inner := _only_nest(nest)) is not None:
         batch.append(nest)
         nest = inner
-    size = _extent(nest)
-    if not isinstance(nest, For) or size is None or not SMALLEST <= size <= LARGEST:
-        raise NoTransformError(f"it is no loop over {SMALLEST} to {LARGEST} results")
-    reader, left = _read(nest, size)
+    rows = _extent(nest)
+    if not isinstance(nest, For) or rows is None:
+        raise NoTransformError("it is no loop over results, of which the number is known")
+    reader, left = _read(nest)
+    size = reader.size
+    if not SMALLEST <= size <= LARGEST or not size // FEWEST < rows <= size:
+        raise NoTransformError(f"it does not make most of {SMALLEST} to {LARGEST} results")
     left = (*reader.zeros(), *left)
     after, later = _without(nest, left)
+    if any(x not in private or x in later for x in reader.noted):
+        raise NoTransformError("a number that it multiplies with is used elsewhere")
     made = {x: y for x, y in reader.sums.items() if y and (x.array not in private or x.array in later)}
     if not 1 <= len(made) <= 2:
         raise NoTransformError("it does not make one or two parts of a result")
@@ -205,15 +244,15 @@ def find_transform(nest: Stmt, private: frozenset[str]) -> Transform:
     if len(sources) > len(made) or any(nest.var in variables(x) for load in sources for x in load.index):
         raise NoTransformError("it does not add up elements of one or two parts")
     _require_order(nest, reader, left, {x.array for x in sources})
-    _require_apart([Line(x.array, x.at, nest.var, reader.types[x]) for x in reader.sums], size)
+    _require_apart([Line(x.array, x.at, nest.var, reader.types[x]) for x in reader.sums], rows)
     types = {*reader.types.values(), *(x.type for x in sources)}
     if not types <= {F32, F64}:
         raise NoTransformError("its elements are not f32 or f64")
     type = F64 if F64 in types else F32
-    found = identify(Matrices(nest.var, reader.inner, size, tuple(made.values()), sources), type)
+    found = identify(Matrices(nest.var, reader.inner, rows, size, tuple(made.values()), sources), type)
     parts = [None if x is None else _line(sources[x], reader.inner) for x in found.parts]
     results = tuple(outputs[x] for x in found.outputs)
-    return Transform(size, parts[0], parts[1], results, found, type, tuple(batch), after)
+    return Transform(size, rows, parts[0], parts[1], results, found, type, tuple(batch), after)
 
 
 def _only_nest(loop: For) -> For | None:
@@ -236,9 +275,9 @@ def _extent(stmt: Stmt) -> int | None:
     return None
 
 
-def _read(nest: For, size: int) -> tuple[_Reader, tuple[Stmt, ...]]:
+def _read(nest: For) -> tuple[_Reader, tuple[Stmt, ...]]:
     """What an iteration adds up, and its last statements, which do something else."""
-    reader = _Reader(size)
+    reader = _Reader()
     body = nest.body.body
     for number, stmt in enumerate(body):
         before = dict(reader.sums)
@@ -283,12 +322,12 @@ def _require_order(nest: For, reader: _Reader, left: tuple[Stmt, ...], sources: 
     arrays = {x.array for x in reader.sums}
     if any(array in arrays and (array, at) not in cells for array, at in _accesses(left)):
         raise NoTransformError("an iteration uses what another one has added up")
-    written = arrays | {x.array for outer in left for x in walk(outer) if isinstance(x, Assign | Reduce)}
+    written = arrays | reader.noted | {x.array for outer in left for x in walk(outer) if isinstance(x, Assign | Reduce)}
     if written & sources:
         raise NoTransformError("it writes what it reads")
 
 
-def _require_apart(outputs: Sequence[Line], size: int) -> None:
+def _require_apart(outputs: Sequence[Line], rows: int) -> None:
     """That each iteration has cells of its own."""
     seen: set[tuple[str, tuple[int, ...]]] = set()
     origins: dict[str, tuple[Expr, ...]] = {}
@@ -299,7 +338,7 @@ def _require_apart(outputs: Sequence[Line], size: int) -> None:
         known = [x for x in steps if x is not None]
         origin = origins.setdefault(line.array, tuple(x[1] for x in known))
         offsets = [constant(sub(x[1], y)) for x, y in zip(known, origin, strict=True)]
-        for k in range(size):
+        for k in range(rows):
             place = tuple(-1 if y is None else x[0] * k + y for x, y in zip(known, offsets, strict=True))
             if None in offsets or (line.array, place) in seen:
                 raise NoTransformError(f"it may write a cell of `{line.array}` twice")

@@ -30,6 +30,17 @@ BODY = """{
 ONE = "void dct(const double x[N], double y[N])"
 SUM = "{ for (int k = 0; k < N; k++) { double s = 0; for (int n = 0; n < N; n++) s += x[n] * W; y[k] = s; } }"
 COSINE = "cos(T * (2 * n + 1) * k / (4 * N))"
+NUMBERS = """{ double c, s, w; int k, n;
+    for (k = 0; k < N; k++) {
+      double re = 0, im = 0;
+      w = T * k / N;
+      for (n = 0; n < N; n++) {
+        c = cos(w * n); s = sin(w * n);
+        re = re + xr[n] * c + xi[n] * s;
+        im = im - xr[n] * s + xi[n] * c;
+      }
+      yr[k] = re; yi[k] = im;
+    } }"""
 PLACES = """{ for (int k = 0; k < N; k++) for (int n = 0; n < N; n++) {
     yr[k + n] += xr[n] * cos(T * k * n / N) + xi[n] * sin(T * k * n / N);
     yi[k + n] += xi[n] * cos(T * k * n / N) - xr[n] * sin(T * k * n / N); } }"""
@@ -56,6 +67,12 @@ FORMS = {
     "a term more afterwards": SPLIT + BODY.replace("yr[k] = re", "re += xr[k]; yr[k] = re"),
     "a cell that is only cleared": SPLIT.replace(")", ", double z[N])")
     + BODY.replace("double re", "z[k] = 0; double re"),
+    "half of the results": SPLIT + BODY.replace("k < N", "k <= N / 2"),
+    "all results but one": SPLIT + BODY.replace("k < N", "k < N - 1"),
+    "the first cosines": ONE + SUM.replace("W", COSINE).replace("k < N", "k < 5"),
+    "cosines back to some": ONE + SUM.replace("W", "cos(T / (4 * N) * (2 * k + 1) * n)").replace("k < N", "k < 7"),
+    "pi of fifteen digits": SPLIT + BODY.replace("T * k", "2 * 3.14159265358979 * k"),
+    "numbers in variables": SPLIT + NUMBERS,
     "a power in a sum": "void dft(const double xr[N], const double xi[N], double p[N])"
     + BODY.replace("re = 0", "re = 0, e = 0").replace("yr[k] = re", "e += re * re")
     .replace("yi[k] = im", "e += im * im; p[k] = e"),
@@ -79,6 +96,11 @@ FORMS = {
 """Transforms of twelve elements, as they are written."""
 
 OTHERS = {
+    "numbers that are kept": SPLIT.replace(")", ", double z[N])") + NUMBERS.replace("w = T", "z[k] = w = T"),
+    "a number of the iteration before": SPLIT + NUMBERS.replace("double c, s, w", "double c = 1, s = 0, w")
+    .replace("c = cos(w * n); s = sin(w * n);", "").replace("im = im", "c = cos(w * (n + 1)); im = im"),
+    "the last number": SPLIT + NUMBERS.replace("yr[k] = re", "yr[k] = re * c"),
+    "a number after its use": SPLIT + NUMBERS.replace("w = T * k / N;", "").replace("yr[k]", "w = T * k / N; yr[k]"),
     "a cosine transform of two parts": SPLIT + BODY.replace("T * k * n / N", "T / 2 * k * (2 * n + 1) / N"),
     "sines": ONE + SUM.replace("W", "sin(T * (2 * n + 1) * k / (4 * N))"),
     "cosines of both middles": ONE + SUM.replace("W", "cos(T * (2 * n + 1) * (2 * k + 1) / (8 * N))"),
@@ -94,7 +116,8 @@ OTHERS = {
     "another period": SPLIT + BODY.replace("T * k * n / N", "T * k * n / (N + 1)"),
     "a weight that is off": SPLIT + BODY.replace("T * k * n / N", "T * k * n / N + (k == 7 && n == 5 ? 1e-9 : 0.0)"),
     "fewer terms": SPLIT + BODY.replace("n < N", "n < N - 1"),
-    "fewer results": SPLIT + BODY.replace("k < N", "k < N - 1"),
+    "few results": SPLIT + BODY.replace("k < N", "k < N / 4"),
+    "more results": SPLIT + BODY.replace("k < N", "k < N + 1"),
     "sums that begin at one": SPLIT + BODY.replace("re = 0", "re = 1"),
     "a weight that the call gives": SPLIT.replace(")", ", double w)", 1) + BODY.replace("T *", "w *"),
     "in its place": "void dft(double yr[N], double yi[N])" + BODY.replace("xr", "yr").replace("xi", "yi"),

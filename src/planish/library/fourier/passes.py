@@ -22,8 +22,9 @@ from dataclasses import dataclass
 
 from planish.core.names import take_name
 from planish.ir.expr import Expr, Load, index
-from planish.ir.nest import Array, Assign, Block, For, Stmt
+from planish.ir.nest import Array, Assign, Block, For, Let, Stmt
 from planish.ir.polynomial import add, mul
+from planish.ir.traverse import expressions, variables, walk
 from planish.ir.types import Type
 from planish.library.fourier.butterfly import Code, Number, Part, root, transform
 
@@ -117,7 +118,18 @@ def _butterfly(
             cosine, sine = (Load(x.name, (_weight(place, n),), x.type) for x in weights)
             made = code.twist(made, cosine, sine)
         out += write(place.target(n), made, code)
-    return [*code.lines, *out]
+    return [*_needed(code.lines, out), *out]
+
+
+def _needed(lines: Sequence[Let], after: Sequence[Stmt]) -> list[Let]:
+    """The lines of which a later one, or what comes after, uses the value."""
+    used = {name for stmt in after for x in walk(stmt) for e in expressions(x) for name in variables(e)}
+    out: list[Let] = []
+    for line in reversed(lines):
+        if line.var in used:
+            out.insert(0, line)
+            used |= variables(line.value)
+    return out
 
 
 def set_parts(arrays: Sequence[str], at: tuple[Expr, ...], number: Number, code: Code) -> list[Stmt]:

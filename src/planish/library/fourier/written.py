@@ -6,10 +6,9 @@ results are in the other order.
 
 >>> from planish.raising.matrices import Identity
 >>> from planish.ir.types import F64
->>> from planish.ir.nest import Block
 >>> rest = Block(())
 >>> line = Line("x", (index("n"),), "n", F64)
->>> cosine = Transform(6, line, None, (line,), Identity("cosine", (0,), (0, None), 1.0, (1.0,) * 6), F64, (), rest)
+>>> cosine = Transform(6, 6, line, None, (line,), Identity("cosine", (0,), (0, None), 1.0, (1.0,) * 6), F64, (), rest)
 >>> allows(cosine, (2, 3)), allows(cosine, (3, 2))
 (True, False)
 """
@@ -19,8 +18,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from planish.core.names import take_name
-from planish.ir.expr import Binary, Cast, Expr, Load, index
-from planish.ir.nest import Array, Assign, Reduce, Stmt
+from planish.ir.expr import Binary, Cast, Compare, Expr, Load, index
+from planish.ir.nest import Array, Assign, Block, If, Reduce, Stmt
 from planish.ir.polynomial import constant, mul, sub
 from planish.ir.traverse import substitute, variables
 from planish.library.fourier.butterfly import Code, Number, Part, root
@@ -38,7 +37,7 @@ def allows(transform: Transform, radices: Radices) -> bool:
 
 def write_transform(transform: Transform, radices: Radices, taken: set[str]) -> Passes:
     """The passes of a transform; names that are made are `taken` then."""
-    writer = _Writer(transform, taken)
+    writer = _Writer(transform, transform.size // radices[-1], taken)
     made = make_passes(transform.size, radices, transform.type, writer.load, writer.store, taken)
     return Passes((*made.arrays, *writer.tables), made.body, made.lanes)
 
@@ -46,13 +45,15 @@ def write_transform(transform: Transform, radices: Radices, taken: set[str]) -> 
 class _Writer:
     """Reads the elements of a transform, and sets its results."""
 
-    def __init__(self, transform: Transform, taken: set[str]) -> None:
-        self.transform = transform
+    def __init__(self, transform: Transform, run: int, taken: set[str]) -> None:
+        # Results are set in runs of so many neighbours.
+        self.transform, self.run = transform, run
         self.tables: tuple[Array, ...] = ()
         identity, size = transform.identity, transform.size
         if identity.kind != "fourier":
             turns = [root(n, 4 * size) for n in range(size)]
-            pairs = [(x * c, x * s) for x, (c, s) in zip(identity.factors, turns, strict=True)]
+            factors = (*identity.factors, *(0.0 for _ in range(size - len(identity.factors))))
+            pairs = [(x * c, x * s) for x, (c, s) in zip(factors, turns, strict=True)]
             self.tables = tuple(
                 Array(take_name(name, taken), transform.type, (index(size),), True, "table", tuple(x[n] for x in pairs))
                 for n, name in enumerate(("even", "odd"))
@@ -79,13 +80,17 @@ class _Writer:
         value = Load(line.array, line.element(place), line.type)
         return value if line.type == self.transform.type else Cast(value, self.transform.type)
 
+    def least(self, place: Expr) -> int:
+        """The first of the places that an expression may be."""
+        least = constant(substitute(place, dict.fromkeys(variables(place), index(0))))
+        assert least is not None
+        return least
+
     def reordered(self, place: Expr) -> Expr:
         """Where an element lies: those at even places come first, then the others, from the last one on."""
         size = self.transform.size
-        least = constant(substitute(place, dict.fromkeys(variables(place), index(0))))
-        assert least is not None
         twice = mul(index(2), place)
-        return twice if 2 * least < size else sub(index(2 * size - 1), twice)
+        return twice if 2 * self.least(place) < size else sub(index(2 * size - 1), twice)
 
     def turn(self, part: int, place: Expr) -> Expr:
         """A cosine or a sine, times the factor there."""
@@ -93,6 +98,21 @@ class _Writer:
         return Load(table.name, (place,), table.type)
 
     def store(self, place: Expr, number: Number, code: Code) -> list[Stmt]:
+        """What sets a result, or adds to it, if it is wanted."""
+        rows, first = self.transform.rows, self.least(place)
+        if rows == self.transform.size:
+            return self.set(place, number, code)
+        if self.transform.identity.kind == "cosine back":
+            place_of = self.reordered(place)
+        elif first >= rows:
+            return []
+        elif first + self.run <= rows:
+            return self.set(place, number, code)
+        else:
+            place_of = place
+        return [If(Compare("lt", place_of, index(rows)), Block(tuple(self.set(place, number, code))))]
+
+    def set(self, place: Expr, number: Number, code: Code) -> list[Stmt]:
         """What sets a result, or adds to it."""
         identity, outputs, parts = self.transform.identity, self.transform.outputs, (number.real, number.imaginary)
         match identity.kind:
