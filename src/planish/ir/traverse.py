@@ -175,6 +175,14 @@ def walk(stmt: Stmt) -> Iterator[Stmt]:
             assert_never(stmt)
 
 
+def arrays_in(stmt: Stmt) -> Iterator[str]:
+    """The arrays that a statement reads or writes, with all below it, as often as it does."""
+    for x in walk(stmt):
+        if isinstance(x, Assign | Reduce):
+            yield x.array
+        yield from (load.array for e in expressions(x) for load in loads(e))
+
+
 def flatten(body: Iterable[Stmt]) -> list[Stmt]:
     """Statements with those of blocks in the place of the blocks."""
     return [x for stmt in body for x in (flatten(stmt.body) if isinstance(stmt, Block) else [stmt])]

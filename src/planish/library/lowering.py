@@ -24,10 +24,10 @@ import islpy as isl
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import free_name
 from planish.ir.expr import Compare, Const, Expr, Load, index
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Stmt
 from planish.ir.polynomial import add, mul
 from planish.ir.printer import print_expr
-from planish.ir.traverse import expressions, loads, variables, walk
+from planish.ir.traverse import arrays_in, variables, walk
 from planish.ir.types import BOOL, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
@@ -95,7 +95,7 @@ def lower_raised(
     arrays, heap, block = lowering.without_reshapes(caller, heap, Block(tuple(body)))
     # The thread keeps them: fresh memory costs more than what is done in it.
     heap = [replace(x, memory="scratch") if x.shape and x.memory == "dram" else x for x in heap]
-    used = set(_names(block))
+    used = set(arrays_in(block))
     own = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
     wide = next((x.name for x in heap if x.name in own & used and len(x.shape) > _MOST_DIMENSIONS), None)
     if wide is not None:
@@ -311,7 +311,7 @@ class _Lowering:
 
     def meet(self, first: Sequence[Stmt], second: Sequence[Stmt]) -> bool:
         """Whether two parts have different names for the same memory: the planner knows arrays by their names."""
-        one, other = set(_names(Block(tuple(first)))), set(_names(Block(tuple(second))))
+        one, other = set(arrays_in(Block(tuple(first)))), set(arrays_in(Block(tuple(second))))
         return any(a != b and self.base(a) == self.base(b) for a in one for b in other)
 
     def product(self, step: Apply, place: _Place) -> tuple[list[Stmt], Stmt] | None:
@@ -365,7 +365,7 @@ class _Lowering:
     def planned(self, nests: Sequence[Stmt], place: _Place) -> list[Stmt]:
         """Nests in the order that the planner likes best, or as they are where it finds none."""
         kernel = self.raised.kernel
-        used = set(_names(Block(tuple(nests))))
+        used = set(arrays_in(Block(tuple(nests))))
         arrays = tuple(replace(x, memory="dram") for x in self.arrays.values() if x.name in used)
         part = Kernel(kernel.name, place.sizes, kernel.scalars, arrays, Block(tuple(nests)), place.known)
         try:
@@ -453,14 +453,6 @@ def _within(batch: Mapping[str, Expr], loop: For) -> Stmt:
     for var, extent in reversed(tuple(batch.items())):
         out = For(var, index(0), extent, 1, Block((out,)))
     return out
-
-
-def _names(block: Block) -> Iterator[str]:
-    """The arrays that a nest uses."""
-    for stmt in walk(block):
-        if isinstance(stmt, Assign | Reduce):
-            yield stmt.array
-        yield from (x.array for e in expressions(stmt) for x in loads(e))
 
 
 def _renamed(name: str, at: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -24,7 +24,7 @@ from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import take_name
 from planish.ir.expr import Compare, index
 from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Reduce, Stmt
-from planish.ir.traverse import expressions, flatten, loads, substitute_block, used_names, walk
+from planish.ir.traverse import arrays_in, flatten, substitute_block, used_names, walk
 from planish.ir.types import Floats
 from planish.library.fourier.radices import Radices, choose_radices
 from planish.library.fourier.written import allows, write_transform
@@ -114,21 +114,13 @@ def _find_all(kernel: Kernel, sizes: Mapping[str, int]) -> _Found | None:
 
 def _find(stmt: Stmt, body: Sequence[Stmt]) -> Transform | None:
     """The transform that a statement is, among all those of a kernel."""
-    others = {x for other in body if other is not stmt for x in _used(other)}
+    others = {x for other in body if other is not stmt for x in arrays_in(other)}
     locals = {x.array.name for x in body if isinstance(x, Alloc)}
     try:
         found = find_transform(stmt, frozenset(locals - others))
     except NoTransformError:
         return None
     return found if any(allows(found, x) for x in choose_radices(found.size, *_PLAIN)) else None
-
-
-def _used(stmt: Stmt) -> Iterator[str]:
-    """The arrays that a statement uses, besides those that it allocates."""
-    for x in walk(stmt):
-        if isinstance(x, Assign | Reduce):
-            yield x.array
-        yield from (load.array for e in expressions(x) for load in loads(e))
 
 
 def _ways(transform: Transform, target: Target) -> tuple[Radices, ...]:
@@ -162,7 +154,7 @@ def _write(kernel: Kernel, found: _Found, chosen: Sequence[Radices], threads: in
         if threads > 1 and transform.batch and not large:
             steps.append(Parallelise(next(x.var for x in inner.body if isinstance(x, For))))
         out += inner.body
-    used = {x for stmt in out for x in _used(stmt)}
+    used = {x for stmt in out for x in arrays_in(stmt)}
     asked = (Compare("eq", index(x), index(y)) for x, y in found.fixed.items())
     whole = replace(
         kernel, assumptions=(*kernel.assumptions, *asked),

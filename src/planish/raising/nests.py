@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Let, Reduce, Stmt
-from planish.ir.traverse import flatten, walk
+from planish.ir.traverse import arrays_in, flatten, walk
 from planish.poly.settle import settle
 from planish.raising.comparison import compare
 from planish.raising.contraction import CONVOLUTION
 from planish.raising.known import nest_for, prepare
 from planish.raising.operation import Operation
-from planish.raising.raised import Apply, Loops, Raised, Step
+from planish.raising.raised import Apply, Raised, Step
 from planish.raising.recognise import count_left, recognise_prepared, used_arrays
 
 
@@ -109,4 +109,4 @@ def _count(body: Sequence[Stmt]) -> int:
 
 def _used(body: Sequence[Stmt]) -> frozenset[str]:
     """The arrays in some statements."""
-    return used_arrays((Loops(Block(tuple(body))),))
+    return frozenset(arrays_in(Block(tuple(body))))

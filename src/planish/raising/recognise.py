@@ -23,7 +23,7 @@ from planish.core.span import Span
 from planish.ir.expr import Compare, Expr, Var, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Reduce
 from planish.ir.polynomial import normal
-from planish.ir.traverse import expressions, loads, map_block, map_exprs, substitute, variables, walk
+from planish.ir.traverse import arrays_in, loads, map_block, map_exprs, substitute, variables, walk
 from planish.ir.types import F64, INDEX, Type
 from planish.poly.agreement import Match, Pattern, agree
 from planish.poly.chain import Chain, arrange, order_groups, reads
@@ -434,9 +434,7 @@ def used_arrays(steps: tuple[Step, ...]) -> frozenset[str]:
             used |= {x.array for x in step.operands.values()}
             used |= {x.array for value in step.scalars.values() for x in loads(value)}
         else:
-            for stmt in walk(step.body):
-                used |= {x.array for e in expressions(stmt) for x in loads(e)}
-                used |= {stmt.array} if isinstance(stmt, Assign | Reduce) else set()
+            used |= {*arrays_in(step.body)}
     return frozenset(used)
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, Unary, type_of
 from planish.ir.nest import Assign, Block, For, Let, Reduce, Stmt
 from planish.ir.polynomial import coefficient_of, constant, normal, sub
-from planish.ir.traverse import expressions, loads, map_expr, substitute, variables, walk
+from planish.ir.traverse import arrays_in, expressions, loads, map_expr, substitute, variables, walk
 from planish.ir.types import F32, F64, Type
 from planish.raising.matrices import Identity, Matrices, NoTransformError, Term, identify
 
@@ -300,13 +300,7 @@ def _without(nest: For, left: tuple[Stmt, ...]) -> tuple[Block, frozenset[str]]:
         used = {name for x in kept for s in walk(x) for e in expressions(s) for name in variables(e)}
         if isinstance(stmt, Let) and stmt.var in used:
             kept.insert(0, stmt)
-    return Block((replace(nest, body=Block(tuple(kept))),)), frozenset(_arrays(left))
-
-
-def _arrays(body: Sequence[Stmt]) -> Iterator[str]:
-    """The arrays that some statements use."""
-    for array, _ in _accesses(body):
-        yield array
+    return Block((replace(nest, body=Block(tuple(kept))),)), frozenset(arrays_in(Block(left)))
 
 
 def _accesses(body: Sequence[Stmt]) -> Iterator[tuple[str, tuple[Expr, ...]]]:
