@@ -344,7 +344,7 @@ def make_versions(
             candidate = next((c for c in p.candidates if c.name == label), p.candidates[0] if p.candidates else None)
             if candidate is None or p.prepared is None:
                 continue
-            slack |= named(candidate.slack, p.region)
+            slack = with_slack(slack, candidate.slack, p.region)
             try:
                 made.append(make_replacement(p.region, p.prepared, candidate, file.source, options))
             except (NoExtentError, PlanishError) as error:
@@ -356,10 +356,11 @@ def make_versions(
     return versions, replaced, tuple(dict.fromkeys(remarks))
 
 
-def named(slack: Mapping[str, float], region: Region) -> dict[str, float]:
-    """The slack of a region's arrays, by the names that they have in the function."""
+def with_slack(known: Mapping[str, float], more: Mapping[str, float], region: Region) -> dict[str, float]:
+    """The slack of a function's arrays with that of a region's, of which each has a name of its own in the function."""
     names = dict(region.names)
-    return {names[x]: y for x, y in slack.items() if x in names}
+    own = {names[x]: y for x, y in more.items() if x in names}
+    return {**known, **{x: max(y, known.get(x, 0.0)) for x, y in own.items()}}
 
 
 def _call_blas(

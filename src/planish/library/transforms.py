@@ -95,9 +95,9 @@ def transform_versions(
     return tuple(out), (remark,)
 
 
-def find_slack(prepared: Prepared, sizes: Mapping[str, int] | None = None) -> Mapping[str, float]:
+def find_slack(prepared: Prepared, fp: Floats, sizes: Mapping[str, int] | None = None) -> Mapping[str, float]:
     """How far the weights are off of which a kernel's transforms make arrays, relative to the largest one."""
-    found = _find_all(prepared.kernel, sizes or {})
+    found = _find_all(prepared.kernel, sizes or {}) if fp == "reassociate" else None
     return {} if found is None else found.slack
 
 

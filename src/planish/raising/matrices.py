@@ -42,9 +42,9 @@ class Term:
     load: Load
     weight: Expr = Const(1.0, F64)
 
-    def times(self, op: str, factor: Expr) -> Term:
+    def times(self, factor: Expr, op: Literal["mul", "div"] = "mul") -> Term:
         """The term times a factor, or divided by one."""
-        return replace(self, weight=Binary("mul" if op == "mul" else "div", self.weight, factor))
+        return replace(self, weight=Binary(op, self.weight, factor))
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ class _Reader:
                 pass
             case Assign(array=array, index=at, value=value):
                 found = [(_Cell(x.load.array, x.load.index), x.weight) for x in self.terms(value)]
-                made = tuple(x.times("mul", weight) for cell, weight in found for x in self.known(cell))
+                made = tuple(x.times(weight) for cell, weight in found for x in self.known(cell))
                 self.put(self.cell(array, at), made, type_of(value))
             case _:
                 raise NoTransformError("it does not only add up")
@@ -203,7 +203,7 @@ class _Reader:
             case Load():
                 return (Term(value),)
             case Unary(op="neg", operand=operand):
-                return tuple(x.times("mul", Const(-1.0, F64)) for x in self._terms(operand, sum))
+                return tuple(x.times(Const(-1.0, F64)) for x in self._terms(operand, sum))
             case Cast(operand=x, type=type) if type.is_float and type.bits >= min(sum.bits, type_of(x).bits):
                 return self._terms(x, sum)
             case Binary(op="add", left=left, right=right):
@@ -211,9 +211,9 @@ class _Reader:
             case Binary(op="sub", left=left, right=right):
                 return (*self._terms(left, sum), *self._terms(Unary("neg", right), sum))
             case Binary(op="mul" | "div" as op, left=left, right=right) if not loads(right):
-                return tuple(x.times(op, right) for x in self._terms(left, sum))
+                return tuple(x.times(right, op) for x in self._terms(left, sum))
             case Binary(op="mul", left=left, right=right) if not loads(left):
-                return tuple(x.times("mul", left) for x in self._terms(right, sum))
+                return tuple(x.times(left) for x in self._terms(right, sum))
             case _:
                 raise NoTransformError("it adds something besides elements times weights")
 
@@ -292,7 +292,7 @@ def _read(nest: For) -> tuple[_Reader, tuple[Stmt, ...]]:
 
 
 def _without(nest: For, left: tuple[Stmt, ...]) -> tuple[Block, frozenset[str]]:
-    """The loop with only its last statements and the names that they use; and the arrays of these."""
+    """The loop with only its last statements and the names that they use; and the arrays of all these."""
     if not left:
         return Block(()), frozenset()
     kept: list[Stmt] = list(left)
@@ -300,7 +300,8 @@ def _without(nest: For, left: tuple[Stmt, ...]) -> tuple[Block, frozenset[str]]:
         used = {name for x in kept for s in walk(x) for e in expressions(s) for name in variables(e)}
         if isinstance(stmt, Let) and stmt.var in used:
             kept.insert(0, stmt)
-    return Block((replace(nest, body=Block(tuple(kept))),)), frozenset(arrays_in(Block(left)))
+    body = Block(tuple(kept))
+    return Block((replace(nest, body=body),)), frozenset(arrays_in(body))
 
 
 def _accesses(body: Sequence[Stmt]) -> Iterator[tuple[str, tuple[Expr, ...]]]:

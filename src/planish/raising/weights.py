@@ -99,6 +99,8 @@ def _compute(expr: Expr, value: Callable[[Expr], Numbers], grids: Mapping[str, N
 
 def _number_of(type: Type) -> str:
     """NumPy's type for the values of a type, of integers one in which it is seen when they do not fit."""
+    if type.kind == "bfloat":
+        raise NoWeightError("numbers are not rounded to bf16 here")
     return type.numpy if type.is_float or type == BOOL else "int64"
 
 

@@ -17,7 +17,7 @@ from planish.core.span import Source
 from planish.core.telling import Tell
 from planish.frontend.c.unit import CFunction
 from planish.library.transforms import find_slack
-from planish.pipeline import Options, RegionPlan, known_arguments, named, read_file, sizes_of
+from planish.pipeline import Options, RegionPlan, known_arguments, read_file, sizes_of, with_slack
 from planish.poly.affine import NotAffineError
 from planish.report.account import FileAccount
 from planish.run.cases import check_cases, clock_cases, signature_of
@@ -166,7 +166,8 @@ def _arrange(
     slack: dict[str, float] = {}
     for x in plans:
         if x.prepared is not None:
-            slack |= named(find_slack(x.prepared, sizes_of(x.region, options)), x.region)
+            more = find_slack(x.prepared, options.fp, sizes_of(x.region, options))
+            slack = with_slack(slack, more, x.region)
     tolerance: Tolerance | Literal["exact"] = "exact" if options.fp == "strict" else Tolerance(slack=slack)
     return _Event(signature, cases, clocks, reference, folder, include_dirs, tolerance)
 

@@ -71,15 +71,11 @@ def describe_operations(
     """A remark on each operation and each nest without a name, and on what algebra did with them or left."""
     try:
         raised, remarks = improve_nest(kernel, scratch, target, fp, typical, direct=True, cache=Cache())
+        _, transforms = transform_versions(prepare(kernel), target, fp, typical)
     except NotAffineError as error:
         return (Remark("raise", "refused", f"no operations: {error.reason}", kernel.span),)
     arrays = {x.name: x for x in (*raised.kernel.arrays, *raised.locals, *(x.array for x in raised.reshapes))}
-    return (*_transforms(kernel, target, fp, typical), *remarks, *_steps(raised.steps, raised, arrays, fp))
-
-
-def _transforms(kernel: Kernel, target: Target, fp: Floats, typical: dict[str, int] | None) -> tuple[Remark, ...]:
-    """What is told of the Fourier transforms of a kernel."""
-    return transform_versions(prepare(kernel), target, fp, typical)[1]
+    return (*transforms, *remarks, *_steps(raised.steps, raised, arrays, fp))
 
 
 def _steps(steps: tuple[Step, ...], raised: Raised, arrays: dict[str, Array], fp: Floats) -> Iterator[Remark]:

@@ -25,6 +25,11 @@ __all__ = ["ChildResult", "Limits", "run_child"]
 Status = Literal["ok", "crashed", "timeout", "memory"]
 
 
+_SPOILING = "glibc.malloc.perturb=64:glibc.malloc.tcache_count=0"
+"""Every byte of memory that is given back is 0x40, of other memory that is given out 0xbf: numbers of some size in
+every type, such as 32.5 and -0.125 in f64. What is kept for a thread would be given out as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChildResult:
     """What came of a child: the function's `value` (JSON) when `status` is "ok".
@@ -41,12 +46,13 @@ class ChildResult:
     seconds: float
 
 
-def run_child(function: str, request: object, limits: Limits) -> ChildResult:
+def run_child(function: str, request: object, limits: Limits, spoiled: bool = False) -> ChildResult:
     """Calls `function` ("package.module:name") with `(request, report)` in a new interpreter and returns its result.
 
     `request` travels by pickle, the result by JSON; `report` takes a line of text that says how far the function is.
     The memory limit counts on top of what the started interpreter has. A Python exception in the function is a bug:
-    RuntimeError with its traceback. Raises PlanishError E0807 where no process can be started
+    RuntimeError with its traceback. `spoiled`: memory that it asks for holds no zeros, where the C library is glibc, so
+    that what is read before it is written shows. Raises PlanishError E0807 where no process can be started
     or the temporary folder cannot be written.
     """
     try:
@@ -55,7 +61,7 @@ def run_child(function: str, request: object, limits: Limits) -> ChildResult:
             (folder / "request").write_bytes(pickle.dumps((function, limits.memory_bytes, os.getpid(), request)))
             # -P: the script's own folder is not searched for modules.
             command = [sys.executable, "-P", str(Path(__file__).with_name("child.py")), str(folder)]
-            finished = run_process(command, limits, environment=_environment())
+            finished = run_process(command, limits, environment=_environment(spoiled))
             return _result(finished, folder, limits)
     except OSError as error:
         message = f"cannot run a child process: {error.strerror or error}"
@@ -63,10 +69,11 @@ def run_child(function: str, request: object, limits: Limits) -> ChildResult:
         raise PlanishError(Diagnostic("E0807", message, help=advice)) from error
 
 
-def _environment() -> dict[str, str]:
+def _environment(spoiled: bool) -> dict[str, str]:
     # NumPy's own BLAS would start threads that cost time, address space and quiet cores.
     quiet = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-    return {**os.environ, **dict.fromkeys(quiet, "1"), "PYTHONDONTWRITEBYTECODE": "1"}
+    tunables = {"GLIBC_TUNABLES": _SPOILING} if spoiled else {}
+    return {**os.environ, **dict.fromkeys(quiet, "1"), "PYTHONDONTWRITEBYTECODE": "1", **tunables}
 
 
 def _result(finished: Finished, folder: Path, limits: Limits) -> ChildResult:

@@ -160,6 +160,13 @@ def test_fresh_local_arrays_are_poisoned() -> None:
     assert math.isnan(out.item())
 
 
+def test_tables_hold_what_is_written_row_after_row() -> None:
+    body = "alloc w: f32[2, 2] table (1.0, -0.5, 3.0, 4.0) for i in 0 .. 2 { for j in 0 .. 2 { out[j, i] = w[i, j] } }"
+    out = np.zeros((2, 2), "float32")
+    run_kernel(parse_kernel(f"kernel k(out: f32[2, 2]) {{ {body} }}"), {"out": out})
+    assert out.tolist() == [[1.0, 3.0], [-0.5, 4.0]]
+
+
 def test_arrays_may_share_memory_and_have_strides() -> None:
     kernel = parse_kernel("kernel k(n; A: f64[n], B: f64[n]) { for i in 0 .. n { A[i] = B[i] + 1.0 } }")
     memory = np.zeros(9)

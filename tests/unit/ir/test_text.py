@@ -28,6 +28,7 @@ kernel gemm(ni, nj; alpha: f64; C: f64[ni, nj], A: f64[?, 1200] distinct, s: f64
       s[] min= select(t < 0.0:f64, -t, 1e-05:f64)
     }
     alloc buf: f64[16] stack
+    alloc w: f32[2, 2] table (1.0, -0.5, 1e-07, -0.0)
     {
       buf[3] = -inf:f64
     }
@@ -104,6 +105,8 @@ def test_a_statement_prints_without_a_scope() -> None:
         ("kernel k(A: i64[4]) { A[0] = 1 < 2 < 3 }", "E0401", 1, 36),
         ("kernel k(A: i64[4]) { A[0] = select(true, 1) }", "E0401", 1, 30),
         ("kernel k() { } x", "E0401", 1, 16),
+        ("kernel k(n) { alloc w: f64[1] table (n) }", "E0401", 1, 41),
+        ("kernel k() { alloc w: f64[1] table 1.0 }", "E0401", 1, 36),
         ("kernel k(n) { for i in 0 .. n step x {} }", "E0401", 1, 36),
         ("kernel k(n) { for i in 0 .. n reduce(div: s) {} }", "E0401", 1, 38),
         ("kernel k(n) { for i in 0 .. n { let j = i } let m = j }", "E0402", 1, 53),

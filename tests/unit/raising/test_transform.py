@@ -7,8 +7,11 @@ from tests.unit.raising.interpreted import assert_same, make_values
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
+from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_expr
 from planish.library.transforms import find_slack, transform_versions
+from planish.raising.matrices import NoTransformError
+from planish.raising.transform import find_transform
 from planish.schedule.automatic.plan import Prepared, prepare
 from planish.target.load import load_target
 
@@ -173,9 +176,22 @@ def test_angles_that_are_rounded_are_spoken_of() -> None:
     rounded = FORMS["parts apart"].replace("double", "float").replace("T *", "(float)T *").replace("(a)", "f(a)")
     rounded = rounded.replace("cosf", "COS").replace("cos", "cosf").replace("sin", "sinf").replace("COS", "cosf")
     found = prepared(rounded.replace("sinff", "sinf").replace("cosff", "cosf"))
-    assert {*find_slack(found)} == {"yr", "yi", "re", "im"}
-    assert all(1e-6 < x < 1e-4 for x in find_slack(found).values())
+    assert {*find_slack(found, "reassociate")} == {"yr", "yi", "re", "im"}
+    assert all(1e-6 < x < 1e-4 for x in find_slack(found, "reassociate").values())
     _, (remark,) = transform_versions(found, load_target("generic"), "reassociate")
     assert "its weights are exact" in remark.message
-    assert max(find_slack(prepared(FORMS["parts apart"])).values()) < 1e-13
-    assert not find_slack(prepared(OTHERS["one sign"]))
+    assert max(find_slack(prepared(FORMS["parts apart"]), "reassociate").values()) < 1e-13
+    assert not find_slack(found, "contract")
+    assert not find_slack(prepared(OTHERS["one sign"]), "reassociate")
+
+
+def test_a_name_for_a_number_is_not_left_without_it() -> None:
+    angle = "w[k] * f64(i32(n))"
+    sums = f"a[k] += x[n] * cos({angle}) b[k] += -(x[n] * sin({angle}))"
+    kernel = parse_kernel(
+        "kernel dft(x: f64[12], a: f64[12], b: f64[12], z: f64[12]) { alloc w: f64[12] for k in 0 .. 12 {"
+        " w[k] = 0.5235987755982988 * f64(i32(k)) let y = w[k] * 2.0 a[k] = 0.0 b[k] = 0.0"
+        f" for n in 0 .. 12 {{ {sums} }} z[k] = y * a[k] * a[k] }} }}"
+    )
+    with pytest.raises(NoTransformError, match="a number that it multiplies with is used elsewhere"):
+        find_transform(kernel.body.body[1], frozenset({"w"}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,6 +51,19 @@ def test_a_wrong_element_is_found_with_its_place(build: Build) -> None:
     assert (verdict.where.array, verdict.where.index, verdict.where.case) == ("x", 13, 2)
     assert verdict.where.want == 2 * (verdict.where.got or 0)
     assert "x[13]" in verdict.message and "n=17" in verdict.message
+
+
+def test_memory_that_is_read_before_it_is_written_holds_no_zeros(build: Build) -> None:
+    if platform.libc_ver()[0] != "glibc":
+        pytest.skip("only glibc fills memory")
+    lucky = """
+    #include <stdlib.h>
+    void scale(int n, double *x) {
+      double *volatile t = malloc(64 + 8 * (size_t)n);
+      for (int i = 0; i < n; i++) x[i] = 2 * x[i] + t[i];
+      free(t);
+    }"""
+    assert check(build, lucky).status == "mismatch"
 
 
 @pytest.mark.parametrize(

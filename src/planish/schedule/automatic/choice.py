@@ -197,7 +197,8 @@ def _choose_tiles(
         return tuple(CROSSING if m in crossed else 1 for m in range(len(band.members)))
     whole = _whole_members(band, motions, member)
     if _is_streamed(groups, member):
-        return _long_rows(groups, member, width, target, arrays)
+        length = _row_length(groups, member, width, target, arrays)
+        return tuple(length if m == member and not _fits(x, length) else 0 for m, x in enumerate(band.extents))
 
     def score(tiles: tuple[int, ...]) -> float:
         footprint = sum(_lines(g, tiles, target.cache(1).line, arrays) for g in groups) * target.cache(1).line
@@ -225,14 +226,17 @@ def _is_streamed(groups: list[Motion], member: int) -> bool:
     )  # fmt: skip
 
 
-def _long_rows(
+def _row_length(
     groups: list[Motion], member: int, width: int, target: Target, arrays: dict[str, Array]
-) -> tuple[int, ...]:
-    """Rows as long as parts of vectors fit in the first cache: memory is fastest where it is read on and on."""
+) -> int:
+    """As much of a row as parts of vectors fit in the first cache: memory is fastest where it is read on and on."""
     size = sum(_element(x, arrays).size for x in groups if any(x.steps[member]) and not all(map(any, x.steps)))
     count = target.cache(1).share // 4 * 3 // max(1, size)
-    length = max(width, 1 << count.bit_length() - 1)
-    return tuple(length if m == member else 0 for m in range(2))
+    return max(width, 1 << count.bit_length() - 1)
+
+
+def _fits(extent: int | None, length: int) -> bool:
+    return extent is not None and extent <= length
 
 
 def _within(tiles: tuple[int, ...], extents: tuple[int | None, ...]) -> tuple[int, ...]:
