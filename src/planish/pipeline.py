@@ -38,6 +38,7 @@ from planish.ir.types import INDEX, Floats
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.maker import Maker
+from planish.library.segments.versions import segment_versions
 from planish.library.transforms import transform_versions
 from planish.library.versions import raise_version
 from planish.poly.affine import NotAffineError
@@ -213,6 +214,8 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
             candidates, spoken = transform_versions(prepared, target, options.fp, sizes, options.threads)
             if most is None or len(candidates) < most:
                 candidates += plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
+            if most is None:
+                candidates += segment_versions(prepared, target)
     except NotAffineError as error:
         return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))
     except isl.Error as error:

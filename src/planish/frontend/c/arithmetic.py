@@ -10,6 +10,7 @@ import re
 
 from planish.frontend.c.scope import parse_integer
 from planish.frontend.c.state import Refused
+from planish.ir.arithmetic import rounding
 from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary, type_of
 from planish.ir.types import BOOL, F32, F64, I8, I32, I64, U32, U64, Type
 
@@ -59,7 +60,8 @@ def convert(expr: Expr, type: Type) -> Expr:
         if type.is_float and (source.is_int or source.is_float) and source.bits <= 64:
             exact = source.is_float or abs(expr.value) < 1 << 24
             if exact and (type.bits >= 32):
-                return Const(float(expr.value), type)
+                # `0.4f` is no 0.4 as a double.
+                return Const(float(rounding(source)(expr.value) if source.is_float else expr.value), type)
         if type.is_int and source.is_int:
             return Const(wrap(int(expr.value), type), type)
     return Cast(expr, type)

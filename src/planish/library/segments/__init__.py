@@ -1,0 +1,1 @@
+"""Repeated sweeps over a line, of which each lane has a segment."""
