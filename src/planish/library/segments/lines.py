@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from planish.ir.expr import Binary, Expr, Load, Select, Var, index
+from planish.ir.expr import Binary, Expr, Load, Select, Var, index, type_of
 from planish.ir.nest import Assign, Block, For, Reduce, Stmt
 from planish.ir.polynomial import add, constant, sub
 from planish.ir.traverse import children, flatten, loads, map_expr, may_fail, substitute, variables
@@ -95,10 +95,9 @@ def find_sweeps(stmt: Stmt) -> Sweeps | None:
         return None
     least, most = min(x.lower for x in sweeps), max(x.upper for x in sweeps)
     moved = tuple(Sweep(x.update, x.lower - least, x.upper - most) for x in sweeps)
-    lines = _lines(moved)
+    lines, type = _lines(moved), type_of(moved[0].update.value)
     if lines is None or not any(x.left or x.right for x in lines):
         return None
-    type = next(x.type for x in loads(moved[0].update.value) if x.array == lines[0].array)
     whole = Sweeps(stmt, add(first, index(least)), add(last, index(most)), moved, lines, type)
     return whole if whole.reach <= MOST_REACH else None
 
@@ -157,6 +156,7 @@ def _lines(sweeps: Sequence[Sweep]) -> tuple[Line, ...] | None:
     accesses: dict[str, list[tuple[Sweep, int]]] = {x: [(y, 0)] for x, y in by_target.items()}
     types: set[Type] = set()
     for sweep in sweeps:
+        types.add(type_of(sweep.update.value))
         for load in loads(sweep.update.value):
             along = distance(load)
             if along is None:
