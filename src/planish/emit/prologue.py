@@ -45,10 +45,11 @@ _BORROW = """\
 #include <sys/mman.h>
 #endif
 
-/* A block like those of planish_allocate, which the thread keeps for later when it is given back. */
+/* A block like those of planish_allocate, which the thread keeps for later when it is given back. Apart, because clang
+ * takes registers from xmm16 on to be as they were when the thread's own memory has been found, which may use them. */
 static _Thread_local struct { void *block; size_t bytes; int lent; } planish_kept[32];
 
-static inline void *planish_borrow(size_t bytes)
+static planish_apart void *planish_borrow(size_t bytes)
 {
   const size_t page = (size_t)1 << 21;
   int slot = -1;
@@ -77,7 +78,7 @@ static inline void *planish_borrow(size_t bytes)
 }"""
 
 _RETURN = """\
-static inline void planish_return(void *block)
+static planish_apart void planish_return(void *block)
 {
   for (int i = 0; i < 32; i++) {
     if (planish_kept[i].block == block) {
@@ -191,13 +192,13 @@ def _function(name: str, type: Type, result: str) -> str:
 def _helpers() -> dict[str, str]:
     """Every helper function by its name."""
     out = {
+        "planish_apart": _APART,
         "planish_floordiv": _FLOORDIV,
         "planish_mod": _MOD,
         "planish_allocate": _ALLOCATE,
         "planish_release": _RELEASE,
         "planish_borrow": _BORROW,
         "planish_return": _RETURN,
-        "planish_apart": _APART,
         "planish_inside": _INSIDE,
         "planish_word": _WORD,
         "planish_keep": _KEEP,
@@ -257,7 +258,7 @@ def emit_prologue(functions: Sequence[str], calls: Sequence[str] = (), headers: 
     text = "\n".join(functions)
     used = {name for name in re.findall(r"\bplanish_\w+", "\n".join((text, *calls))) if name in HELPERS}
     if "planish_borrow" in used:
-        used |= {"planish_allocate", "planish_release"}
+        used |= {"planish_allocate", "planish_apart", "planish_release"}
     helpers = [source for name, source in HELPERS.items() if name in used]
     names = ["stddef.h", "stdint.h"]
     if _MATH.search(text):
