@@ -26,7 +26,7 @@ from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.buffers import LiftAlloc, StageMem
 from planish.schedule.steps.control import Sink, Specialise
-from planish.schedule.steps.facts import Vectorise
+from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import Simplify
 from planish.schedule.steps.loops import Split, Unroll
@@ -159,6 +159,11 @@ def make_panels(
     program = cut(Program.of(definition, catalogue=tiles), vectors, blocking, first)
     program = share_buffers(copy_panels(program, vectors, blocking))
     return give_to_tiles(program, vectors, blocking, "plain", first, fetch=fetch)
+
+
+def share_panels(program: Program) -> Program:
+    """The copies of a block of B by all threads, each of which then does some rows of tiles."""
+    return program.apply(Parallelise("bq"), Parallelise("ir"))
 
 
 def copy_panels(program: Program, vectors: Vectors, blocking: Blocking) -> Program:

@@ -12,6 +12,7 @@ its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from planish.isa.instruction import Catalogue, Instruction
@@ -84,13 +85,21 @@ def make_compact(
     largest = [blocking.tile(vectors, layout, first, fetch=FETCH) for layout in layouts for first in ADDS]
     made = make_tiles(largest, blocking, maker)
     own, tiles = Operands(op).name(name), Catalogue().with_instructions(made)
-    if op == "nn":
-        made += make_products(own, vectors, variants, tiles, maker, ADDS)
-    else:
-        made += make_transposed_products(own, vectors, variants, tiles, op, maker, ADDS)
+
+    def add(name: str, variants: Sequence[Variant]) -> str:
+        """Make the kernels that choose one of some variants; returns the name of the last one."""
+        if op == "nn":
+            made.extend(make_products(name, vectors, variants, tiles, maker, ADDS))
+        else:
+            made.extend(make_transposed_products(name, vectors, variants, tiles, op, maker, ADDS))
+        return made[-1].name
+
+    add(own, variants)
     if threads > 1:
-        known, copied = Catalogue().with_instructions(made), Operands(op).transposed_a
-        made += make_shares(f"{own}_threads", own, vectors, blocking, known, op, first=False, copied=copied)
+        panels = [replace(x, shared=True) for x in variants if x.panels]
+        tall = add(f"{own}_shared", panels) if panels else ""
+        known = Catalogue().with_instructions(made)
+        made += make_shares(f"{own}_threads", own, vectors, blocking, known, op, first=False, tall=tall)
     return made[-1], made
 
 

@@ -59,29 +59,34 @@ def make_threads(
 
 def make_shares(
     name: str, product: str, vectors: Vectors, blocking: Blocking, known: Catalogue, op: Op, first: bool,
-    copied: bool = True,
+    tall: str = "",
 ) -> list[Instruction]:  # fmt: skip
     """The kernels that give out rows, and columns, and the one that chooses between them by the sizes; `first`: they
-    store, do not add; `copied`: each copies what it reads of A as of B, otherwise of B alone."""
+    store, do not add; `tall`: the kernel for few columns, of which threads share the copies, where nothing is copied
+    of A."""
     own, part = name_part(name, first), name_part(product, first)
     width = blocking.vectors * vectors.lanes
-    rows, columns = ROWS * blocking.rows, (COLUMNS if copied else COLUMNS // 2) * width
-    few = "m >= n" if copied else f"n < {COLUMNS * columns}"
+    rows, columns = ROWS * blocking.rows, (COLUMNS // 2 if tall else COLUMNS) * width
+    few = f"n < {COLUMNS * columns}" if tall else "m >= n"
 
     def define(word: str) -> Kernel:
         return define_product(own + word, vectors, first, op, empty=True)
 
-    by_rows = Program.of(define("_rows"), catalogue=known).apply(
-        Split("i", rows, ("it", "ii"), "short"), Replace("ii", part), Parallelise("it")
-    )
     by_columns = Program.of(define("_columns"), catalogue=known).apply(
         Split("j", columns, ("jt", "jj"), "short"), Reorder("i", ("jt", "i", "jj")), Replace("i", part),
         Parallelise("jt"),
     )  # fmt: skip
-    made = [make_callable(define("_rows"), by_rows), make_callable(define("_columns"), by_columns)]
+    made = [make_callable(define("_columns"), by_columns)]
+    if not tall:
+        by_rows = Program.of(define("_rows"), catalogue=known).apply(
+            Split("i", rows, ("it", "ii"), "short"), Replace("ii", part), Parallelise("it")
+        )
+        made.insert(0, make_callable(define("_rows"), by_rows))
     program = Program.of(define(""), catalogue=known.with_instructions(made))
     program = program.apply(Specialise("i", f"m * n * k <= {ALONE}"), Replace("i", part))
-    program = program.apply(Specialise("i #2", few), Replace("i #2", made[0].name), Replace("i #3", made[1].name))
+    program = program.apply(
+        Specialise("i #2", few), Replace("i #2", tall or made[0].name), Replace("i #3", made[-1].name)
+    )
     return [*made, make_callable(define(""), program)]
 
 

@@ -22,6 +22,7 @@ from planish.library.gemm.blocked import (
     define_product,
     give_to_tiles,
     share_buffers,
+    share_panels,
 )
 from planish.library.gemm.microkernel import Layout, Tile
 from planish.library.gemm.operands import Op, Operands
@@ -65,7 +66,8 @@ def _make_variant(
 ) -> Instruction:
     """The kernel of one variant."""
     definition = define_product(name_variant(name, variant, first), vectors, first, op)
-    return make_callable(definition, make_transposed(definition, vectors, variant, tiles, first, op))
+    program = make_transposed(definition, vectors, variant, tiles, first, op)
+    return make_callable(definition, share_panels(program) if variant.shared else program)
 
 
 def list_turned(vectors: Vectors, blocking: Blocking) -> list[Tile]:

@@ -14,7 +14,7 @@ from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
-from planish.library.gemm.blocked import Blocking, define_product, make_packed, make_panels, make_plain
+from planish.library.gemm.blocked import Blocking, define_product, make_packed, make_panels, make_plain, share_panels
 from planish.library.gemm.edges import make_family, name_family
 from planish.library.gemm.microkernel import Fetch, Layout, Tile
 from planish.library.gemm.operands import Op, Operands, spell_number, spell_term
@@ -46,8 +46,8 @@ BOTH = (True, False)
 class Variant:
     """A way to run the loops, and the condition on the sizes under which it is taken ("": otherwise). `single`: it is
     one tile; `packed`: blocks are copied; `panels`: those of B are, and A is used where it lies; `swept`: the first row
-    of tiles copies the panels of B that it reads; `fetch`: when C is fetched, where that does not follow from how A
-    lies."""
+    of tiles copies the panels of B that it reads; `shared`: threads share the copies, and do some rows of
+    tiles each; `fetch`: when C is fetched, where that does not follow from how A lies."""
 
     name: str
     condition: str
@@ -56,6 +56,7 @@ class Variant:
     panels: bool = False
     single: bool = False
     swept: bool = False
+    shared: bool = False
     fetch: Fetch | None = None
 
 
@@ -197,6 +198,7 @@ def _make_variant(name: str, vectors: Vectors, variant: Variant, tiles: Catalogu
         program = make_packed(definition, vectors, variant.blocking, tiles, first, variant.fetch)
     elif variant.panels:
         program = make_panels(definition, vectors, variant.blocking, tiles, first, variant.fetch)
+        program = share_panels(program) if variant.shared else program
     else:
         program = make_plain(definition, vectors, variant.blocking, tiles, first, variant.fetch)
     return make_callable(definition, program)
