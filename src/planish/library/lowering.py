@@ -40,6 +40,7 @@ from planish.library.triangles import Triangle, find_triangle, split
 from planish.library.vectors import choose_vectors
 from planish.library.work import Work, begun, describe, find_work, loops_for, make_kernel
 from planish.poly.affine import NotAffineError
+from planish.poly.extents import most_instances
 from planish.poly.matching import MismatchError
 from planish.raising.algebra.writing import write_product
 from planish.raising.expansion import inline
@@ -58,6 +59,10 @@ _DEPTH = 64
 """The rows and columns of blocks on the diagonal of what is solved or factorised."""
 _WIDTH = 96
 """About so many rows are in a block on the diagonal of a triangle."""
+
+
+_ALONE = 1 << 15
+"""So many instances of statements are left to one thread: to wake the others would take longer."""
 
 
 class NotLoweredError(Exception):
@@ -370,7 +375,9 @@ class _Lowering:
         part = Kernel(kernel.name, place.sizes, kernel.scalars, arrays, Block(tuple(nests)), place.known)
         try:
             prepared = prepare(part)
-            found = plan(prepared, self.target, reassociate=True, threads=self.threads, most=1)
+            work = most_instances(prepared.scop)
+            threads = 1 if work is not None and work <= _ALONE else self.threads
+            found = plan(prepared, self.target, reassociate=True, threads=threads, most=1)
         except (NotAffineError, isl.Error):
             return list(nests)
         if not found or prepared.scop.kernel.arrays != arrays:

@@ -228,6 +228,22 @@ def count_instances(scop: Scop, sizes: Mapping[str, int]) -> int:
     return total
 
 
+def most_instances(scop: Scop) -> int | None:
+    """How many statement instances run at most, whatever the sizes are, by their domains' bounding boxes; None where
+    no number is known."""
+    total = 0
+    for statement in scop.statements:
+        domain = statement.domain.intersect_params(scop.context)
+        domain = domain.project_out(PARAM, 0, domain.dim(PARAM))
+        if domain.is_empty():
+            continue
+        bounds = [(domain.dim_min_val(i), domain.dim_max_val(i)) for i in range(domain.dim(SET))]
+        if not all(x.is_int() for pair in bounds for x in pair):
+            return None
+        total += prod(int(high.to_python()) - int(low.to_python()) + 1 for low, high in bounds)
+    return total
+
+
 def byte_extent(scop: Scop, array: Array) -> Expr | None:
     """The extent of the first dimension that the accesses reach, as an expression over the sizes; None if unknown."""
     spread: isl.PwAff | None = None
