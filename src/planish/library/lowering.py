@@ -34,11 +34,12 @@ from planish.isa.shipped import shipped
 from planish.library.factors import cut_factor, is_factor
 from planish.library.gemm.compact import choose_few
 from planish.library.maker import Maker
+from planish.library.narrow import as_they_are, with_copies
 from planish.library.paths import WIDTH, cut_paths, is_paths
 from planish.library.products import NoMatricesError, find_matrices
 from planish.library.triangles import Triangle, find_triangle, split
 from planish.library.vectors import choose_vectors
-from planish.library.work import Work, begun, describe, find_work, loops_for, make_kernel
+from planish.library.work import Work, begun, describe, find_work, loops_for, make_kernel, numbers_of
 from planish.poly.affine import NotAffineError
 from planish.poly.extents import most_instances
 from planish.poly.matching import MismatchError
@@ -82,14 +83,15 @@ class Lowered:
 
 
 def lower_raised(
-    raised: Raised, target: Target, maker: Maker, kept: Sequence[str] = (), threads: int = 1
-) -> Lowered:
+    raised: Raised, target: Target, maker: Maker, kept: Sequence[str] = (), threads: int = 1,
+    narrow: Mapping[str, Type] | None = None,
+) -> Lowered:  # fmt: skip
     """The kernel that runs a raised one on a target; sums of floats are made in another order. `kept`: locals that are
-    arrays of the caller's, which needs them no more.
+    arrays of the caller's, which needs them no more; `narrow`: the types of arrays that were made wide.
 
     Raises NotLoweredError where no operation of it is a product of matrices that the library has, or where what it
     needs cannot be written as one kernel."""
-    lowering = _Lowering(raised, target, maker, threads)
+    lowering = _Lowering(raised, target, maker, threads, with_copies(raised, narrow or {}))
     lowering.expect_product()
     body = lowering.steps(raised.steps, _Place(raised.kernel.sizes, raised.kernel.assumptions))
     if not lowering.made and not any(x.id == "raise-paths" for x in lowering.remarks):
@@ -109,6 +111,7 @@ def lower_raised(
         kernel, arrays=arrays, body=Block((*(Alloc(x) for x in heap if x.name in used), *block.body)),
         assumptions=tuple(dict.fromkeys((*kernel.assumptions, *lowering.conditions))),
     )  # fmt: skip
+    whole = lowering.as_it_is(whole)
     return Lowered(whole, Catalogue().with_instructions(lowering.made.values()), tuple(lowering.remarks))
 
 
@@ -128,6 +131,7 @@ class _Lowering:
     target: Target
     maker: Maker
     threads: int
+    narrow: Mapping[str, Type]
     heap: list[Array] = field(default_factory=list)
     made: dict[str, Instruction] = field(default_factory=dict)
     conditions: list[Expr] = field(default_factory=list)
@@ -142,6 +146,17 @@ class _Lowering:
         self.arrays = {x.name: x for x in known}
         self.bases = {x.array.name: x.of for x in raised.reshapes}
 
+    def real(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
+        """Arrays with the types that they have."""
+        return {x: replace(y, type=self.narrow.get(x, y.type)) for x, y in arrays.items()}
+
+    def as_it_is(self, kernel: Kernel) -> Kernel:
+        """A kernel over arrays with the types that they have."""
+        if not self.narrow:
+            return kernel
+        arrays = self.real({x.name: x for x in kernel.arrays})
+        return replace(kernel, arrays=tuple(arrays.values()), body=as_they_are(kernel.body, self.narrow))
+
     def expect_product(self) -> None:
         """That an operation is a product of matrices, before anything is made for it."""
         arrays = {**self.arrays, **{x.name: x for x in _case_locals(self.raised.steps)}}
@@ -153,7 +168,7 @@ class _Lowering:
                 if is_paths(step, arrays, self.raised.kernel.sizes):
                     return
                 try:
-                    find_work(step, arrays, taken)
+                    find_work(step, self.real(arrays), taken)
                 except NoMatricesError as error:
                     self.reason = f"`{step.operation.name}`: {error}"
                 else:
@@ -323,7 +338,7 @@ class _Lowering:
         """The loops that set what a product begins with, and those that the library's kernel does; None where the
         operation is another one, or the kernel does not do it."""
         try:
-            work = find_work(step, self.arrays, self.taken(place))
+            work = find_work(step, self.real(self.arrays), self.taken(place))
             call = self.call(work, place)
         except NoMatricesError as error:
             self.refuse(step, error)
@@ -335,7 +350,7 @@ class _Lowering:
     def call(self, work: Work, place: _Place) -> For:
         """The loops of a product, given to the library's kernel; what has to hold for it is proven, or asked."""
         try:
-            vectors = choose_vectors(self.target, work.type)
+            vectors = choose_vectors(self.target, numbers_of(work))
         except PlanishError as error:
             raise NoMatricesError(error.diagnostic.message) from error
         target, *others = work.names
@@ -345,7 +360,8 @@ class _Lowering:
             raise NoMatricesError("an operand is in the array that is written")
         loop = loops_for(work)
         sizes = (*place.sizes, *work.batch)
-        arrays = tuple(self.arrays[x] for x in dict.fromkeys(work.names))
+        known = self.real(self.arrays)
+        arrays = tuple(known[x] for x in dict.fromkeys(work.names))
         kernel = label_kernel(
             Kernel("call", sizes, self.raised.kernel.scalars, arrays, Block((loop,)), (*place.known, *self.conditions))
         )
@@ -373,6 +389,8 @@ class _Lowering:
         used = set(arrays_in(Block(tuple(nests))))
         arrays = tuple(replace(x, memory="dram") for x in self.arrays.values() if x.name in used)
         part = Kernel(kernel.name, place.sizes, kernel.scalars, arrays, Block(tuple(nests)), place.known)
+        part = self.as_it_is(part)
+        arrays = part.arrays
         try:
             prepared = prepare(part)
             work = most_instances(prepared.scop)

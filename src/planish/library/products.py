@@ -24,11 +24,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from planish.core.names import take_name
-from planish.ir.expr import Binary, Const, Expr, Load, Var, index
+from planish.ir.expr import Binary, Cast, Const, Expr, Load, Var, index
 from planish.ir.nest import Array, Assign, Block, For, Reduce, Stmt
 from planish.ir.polynomial import add, constant, mul
-from planish.ir.types import F32, F64, INDEX, Type
+from planish.ir.types import F32, F64, I32, INDEX, Type
 from planish.library.gemm.operands import Op
+from planish.library.vectors import PRODUCTS
+from planish.library.vectors import Product as Numbers
 from planish.raising.algebra.kinds import Groups, arranged, groups_of, kind_of
 from planish.raising.algebra.product import Product, Term, is_number
 from planish.raising.algebra.reading import read_product
@@ -41,15 +43,20 @@ class NoMatricesError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Matrices:
-    """A product whose operands have rows, or columns, of neighbours in memory; `batch`: loops around it, and how often
-    they run."""
+    """A product whose operands have rows, or columns, of neighbours in memory; `numbers`: the types of the factors and
+    of the sums; `batch`: loops around it, and how often they run."""
 
     product: Product
     groups: Groups
     op: Op
-    type: Type
+    numbers: Numbers
     batch: Mapping[str, Expr]
     letters: Mapping[str, str]
+
+    @property
+    def type(self) -> Type:
+        """The type of the sums."""
+        return self.numbers.sum
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -65,14 +72,12 @@ def find_matrices(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> 
     found = read_product(step, type)
     if isinstance(found, str):
         raise NoMatricesError(found)
-    if type not in (F32, F64):
-        raise NoMatricesError(f"its elements are {type}, not f32 or f64")
+    if type not in (F32, F64, I32):
+        raise NoMatricesError(f"its elements are {type}, not f32, f64 or i32")
     product = arranged(found)
     kind = kind_of(product)
     if kind not in ("gemm", "batched_gemm"):
         raise NoMatricesError(f"it is no product of matrices but a `{kind}`")
-    if any(arrays[x.view.array].type != type for x in product.factors):
-        raise NoMatricesError("the types of its operands differ")
     groups = groups_of(product)
     assert groups is not None
     if _lies(product.output, groups.rows, groups.columns, arrays) == "t":
@@ -86,11 +91,25 @@ def find_matrices(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> 
     if (a, b) not in ops:
         name = (first if a == "" else second).view.array
         raise NoMatricesError(f"no dimension of `{name}` has neighbours in memory")
+    numbers = _numbers_of(arrays[first.view.array].type, arrays[second.view.array].type, type)
+    if numbers.group > 1 and ops[a, b] != "nn":
+        raise NoMatricesError(f"there are none of {numbers.name} with an operand that lies transposed")
+    if numbers.group > 1 and product.alpha is not None and not is_number(product.alpha, 1):
+        raise NoMatricesError(f"there are none of {numbers.name} with a factor")
     used = set(taken)
     wanted = (*((x, "s") for x in groups.batch), (groups.rows, "i"), (groups.columns, "j"), (groups.depth, "p"))
     letters = {x: take_name(name, used) for x, name in wanted}
     batch = {letters[x]: product.extents[x] for x in groups.batch}
-    return Matrices(product, groups, ops[a, b], type, batch, letters)
+    return Matrices(product, groups, ops[a, b], numbers, batch, letters)
+
+
+def _numbers_of(left: Type, right: Type, sum: Type) -> Numbers:
+    """What the library has for factors and sums of these types."""
+    found = (x for x in PRODUCTS.values() if (x.left, x.right, x.sum) == (left, right, sum))
+    numbers = next(found, None)
+    if numbers is None:
+        raise NoMatricesError(f"there are none of {left} by {right} that add up to {sum}")
+    return numbers
 
 
 def _exchanged(product: Product, groups: Groups) -> tuple[Product, Groups]:
@@ -123,9 +142,13 @@ def loops_of(matrices: Matrices) -> For:
     """The plain loops that add the product to the output, without those of the batch."""
     product, groups = matrices.product, matrices.groups
     at = [element(x, matrices.letters) for x in product.factors]
-    alpha = Const(1.0, matrices.type) if product.alpha is None else product.alpha
-    value = Binary("mul", Binary("mul", alpha, _load(product.factors[0], at[0], matrices)),
-                   _load(product.factors[1], at[1], matrices))  # fmt: skip
+    numbers = matrices.numbers
+    left, right = Load(matrices.names[1], at[0], numbers.left), Load(matrices.names[2], at[1], numbers.right)
+    if numbers.group > 1:
+        value = Binary("mul", Cast(left, numbers.sum), Cast(right, numbers.sum))
+    else:
+        alpha = Const(1.0, matrices.type) if product.alpha is None else product.alpha
+        value = Binary("mul", Binary("mul", alpha, left), right)
     target = product.output.view.array
     body: Stmt = Reduce(target, element(product.output, matrices.letters), "add", value)
     for letter in (groups.depth, groups.columns, groups.rows):
@@ -139,16 +162,12 @@ def begin(product: Product, letters: Mapping[str, str], type: Type) -> list[Stmt
     if product.accumulates:
         return []
     target, at = product.output.view.array, element(product.output, letters)
-    body: Stmt = Assign(target, at, Const(0.0, type))
+    body: Stmt = Assign(target, at, Const(0.0 if type.is_float else 0, type))
     if product.beta is not None and not is_number(product.beta, 0):
         body = Reduce(target, at, "mul", product.beta)
     for letter in reversed(product.output.letters):
         body = For(letters[letter], index(0), product.extents[letter], 1, Block((body,)))
     return [body]
-
-
-def _load(term: Term, at: tuple[Expr, ...], matrices: Matrices) -> Expr:
-    return Load(term.view.array, at, matrices.type)
 
 
 def element(term: Term, letters: Mapping[str, str]) -> tuple[Expr, ...]:

@@ -37,6 +37,7 @@ PRODUCTS: Mapping[str, Product] = {
     "bf16": Product("bf16", BF16, BF16, F32, 2, "dpbf16_word"),
     "i16": Product("i16", I16, I16, I32, 2, "dpwssd_word"),
     "u8s8": Product("u8s8", U8, I8, I32, 4, "dpbusd_word"),
+    "s8u8": Product("s8u8", I8, U8, I32, 4, "dpbsud_word"),
 }
 """All products by their names."""
 

@@ -23,6 +23,7 @@ from planish.ir.traverse import variables
 from planish.ir.types import F32, F64, Floats
 from planish.library.lowering import NotLoweredError, lower_raised
 from planish.library.maker import Maker
+from planish.library.narrow import widen
 from planish.library.vectors import choose_vectors
 from planish.poly.affine import NotAffineError
 from planish.poly.scop import Statement
@@ -54,7 +55,8 @@ def raise_version(
     types = {x.name: x.type for x in (*scop.kernel.arrays, *scop.locals)}
     promising = [x for x in scop.statements if len(x.iterators) >= _DEPTH or _is_turned(x)]
     floats = any(types[x.write.array] in (F32, F64) for x in promising)
-    if not floats and not any(_is_least(x) for x in promising):
+    kernel, narrow = widen(kernel)
+    if not floats and not (promising and narrow) and not any(_is_least(x) for x in promising):
         return None, ()
     span = scop.kernel.span
     if fp != "reassociate" and any(types[x.write.array].is_float for x in scop.statements):
@@ -64,7 +66,7 @@ def raise_version(
         choose_vectors(target, F64)
         raised, remarks = improve_nest(kernel, scratch, target, fp, typical, direct=True, cache=maker.cache)
         kept = [x.name for x in raised.locals if x.name in scratch]
-        lowered = lower_raised(raised, target, maker, kept, threads)
+        lowered = lower_raised(raised, target, maker, kept, threads, narrow)
     except NotAffineError as error:
         return None, (Remark("raise-none", "note", error.reason, span),)
     except NotLoweredError as error:

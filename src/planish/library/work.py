@@ -20,15 +20,16 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from planish.ir.nest import Array, For, Stmt
-from planish.ir.types import F32, F64
+from planish.ir.types import F32, F64, Type
 from planish.isa.instruction import Instruction
 from planish.library.convolution import choose_shape, make_convolution
-from planish.library.gemm.compact import make_compact
+from planish.library.gemm.compact import choose_few_blocks, make_compact
+from planish.library.gemm.grouped import make_compact_groups
 from planish.library.maker import Maker
 from planish.library.products import Matrices, NoMatricesError, begin, find_matrices, loops_of
 from planish.library.squares import make_transposition
 from planish.library.transposition import Transposition, find_transposition
-from planish.library.vectors import Vectors
+from planish.library.vectors import Product, Vectors
 from planish.library.windows import Windows, find_windows
 from planish.raising.raised import Apply
 from planish.target.machine import Target
@@ -79,13 +80,21 @@ def begun(work: Work) -> list[Stmt]:
             assert_never(work)
 
 
+def numbers_of(work: Work) -> Product | Type:
+    """What vectors have to be for."""
+    return work.numbers if isinstance(work, Matrices) else work.type
+
+
 def make_kernel(
     work: Work, vectors: Vectors, target: Target, maker: Maker, threads: int = 1
 ) -> tuple[Instruction, list[Instruction]]:
     """The kernel that does it on a target, and all that it calls, with itself; transpositions wait for memory, which
     one thread keeps busy."""
-    name = f"planish_{_PREFIXES[work.type]}"
+    name = f"planish_{_PREFIXES.get(work.type, '')}"
     match work:
+        case Matrices() if work.numbers.group > 1:
+            name = f"{name}{work.numbers.name}_gemm"
+            return make_compact_groups(name, vectors, choose_few_blocks(vectors, target), maker, threads)
         case Matrices():
             return make_compact(f"{name}gemm", vectors, target, work.op, maker, threads)
         case Windows():

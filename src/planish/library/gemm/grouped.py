@@ -15,11 +15,19 @@ from dataclasses import replace
 from planish.ir.nest import Kernel
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
-from planish.library.gemm.blocked import Blocking, cut, define_loops, define_product, give_to_tiles, share_buffers
+from planish.library.gemm.blocked import (
+    Blocking,
+    cut,
+    define_loops,
+    define_product,
+    give_to_tiles,
+    share_buffers,
+    share_panels,
+)
 from planish.library.gemm.microkernel import Fetch, Tile
 from planish.library.gemm.operands import spell_number, spell_term
 from planish.library.gemm.sweep import make_sweep, name_sweep
-from planish.library.gemm.whole import Variant, choose, in_depths, in_steps, join, name_part
+from planish.library.gemm.whole import Variant, choose, in_depths, in_steps, join, make_tiles, name_part
 from planish.library.maker import Maker
 from planish.library.vectors import Vectors
 from planish.schedule.combine import pack
@@ -81,6 +89,29 @@ def make_grouped_products(
     return made
 
 
+def make_compact_groups(
+    name: str, vectors: Vectors, blocking: Blocking, maker: Maker, threads: int = 1
+) -> tuple[Instruction, list[Instruction]]:
+    """The kernel that adds a product of any size to C, without an alpha, in one way only, and all that it calls, with
+    itself; `threads` share the copies, and do some rows of tiles each."""
+    kind, group = KINDS[0], vectors.product.group
+    way, name = Variant("placed", "", blocking), f"{name}_threads" if threads > 1 else name
+    made = make_tiles(list_grouped_tiles(blocking, vectors)[:1], blocking, maker)
+    tiles = Catalogue().with_instructions(made)
+    groups, rest = _name(name, way.name, kind), define_rest(f"{name}_rest", vectors, False)
+    made.append(maker.make(groups, _make_group, groups, vectors, way, tiles, kind, threads > 1))
+    made.append(make_callable(rest, make_rest(rest)))
+    for own, empty in ((f"{name}_sum", False), (f"{name}_add", True)):
+        definition = define_product(own, vectors, False, empty=empty, scaled=False)
+        program = Program.of(definition, catalogue=Catalogue().with_instructions(made))
+        if empty:
+            program = program.apply(Specialise("i", f"m >= 1 && n >= 1 && k >= {group}"), Replace("i", made[-1].name))
+        else:
+            program = split_rest(program, group).apply(Replace("i #2", rest.name), Replace("i", groups))
+        made.append(make_callable(definition, program))
+    return made[-1], made
+
+
 def _of_kind(blocking: Blocking, kind: Kind) -> Blocking:
     """The blocking with fewer rows where there is an alpha."""
     if not kind[0] or blocking.rows <= SCALED_ROWS:
@@ -105,9 +136,12 @@ def _make_groups(
         yield maker.make(own, _make_group, own, vectors, way, tiles, kind)
 
 
-def _make_group(name: str, vectors: Vectors, way: Variant, tiles: Catalogue, kind: Kind) -> Instruction:
+def _make_group(
+    name: str, vectors: Vectors, way: Variant, tiles: Catalogue, kind: Kind, shared: bool = False
+) -> Instruction:
     definition = define_groups(name, vectors, kind, way)
-    return make_callable(definition, weave(Program.of(definition, catalogue=tiles), vectors, way, kind))
+    program = weave(Program.of(definition, catalogue=tiles), vectors, way, kind)
+    return make_callable(definition, share_panels(program) if shared else program)
 
 
 def list_ways(blocking: Blocking, vectors: Vectors, kind: Kind) -> tuple[Variant, ...]:
