@@ -34,7 +34,7 @@ from planish.isa.shipped import shipped
 from planish.library.factors import cut_factor, is_factor
 from planish.library.gemm.compact import choose_few
 from planish.library.maker import Maker
-from planish.library.narrow import as_they_are, with_copies
+from planish.library.narrow import as_it_is, with_copies, with_types
 from planish.library.paths import WIDTH, cut_paths, is_paths
 from planish.library.products import NoMatricesError, find_matrices
 from planish.library.triangles import Triangle, find_triangle, split
@@ -91,7 +91,8 @@ def lower_raised(
 
     Raises NotLoweredError where no operation of it is a product of matrices that the library has, or where what it
     needs cannot be written as one kernel."""
-    lowering = _Lowering(raised, target, maker, threads, with_copies(raised, narrow or {}))
+    free = [x for x in (*raised.locals, *_case_locals(raised.steps)) if x.name not in kept]
+    lowering = _Lowering(raised, target, maker, threads, with_copies(raised, narrow or {}, free))
     lowering.expect_product()
     body = lowering.steps(raised.steps, _Place(raised.kernel.sizes, raised.kernel.assumptions))
     if not lowering.made and not any(x.id == "raise-paths" for x in lowering.remarks):
@@ -111,7 +112,7 @@ def lower_raised(
         kernel, arrays=arrays, body=Block((*(Alloc(x) for x in heap if x.name in used), *block.body)),
         assumptions=tuple(dict.fromkeys((*kernel.assumptions, *lowering.conditions))),
     )  # fmt: skip
-    whole = lowering.as_it_is(whole)
+    whole = as_it_is(whole, lowering.narrow)
     return Lowered(whole, Catalogue().with_instructions(lowering.made.values()), tuple(lowering.remarks))
 
 
@@ -146,17 +147,6 @@ class _Lowering:
         self.arrays = {x.name: x for x in known}
         self.bases = {x.array.name: x.of for x in raised.reshapes}
 
-    def real(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
-        """Arrays with the types that they have."""
-        return {x: replace(y, type=self.narrow.get(x, y.type)) for x, y in arrays.items()}
-
-    def as_it_is(self, kernel: Kernel) -> Kernel:
-        """A kernel over arrays with the types that they have."""
-        if not self.narrow:
-            return kernel
-        arrays = self.real({x.name: x for x in kernel.arrays})
-        return replace(kernel, arrays=tuple(arrays.values()), body=as_they_are(kernel.body, self.narrow))
-
     def expect_product(self) -> None:
         """That an operation is a product of matrices, before anything is made for it."""
         arrays = {**self.arrays, **{x.name: x for x in _case_locals(self.raised.steps)}}
@@ -168,7 +158,7 @@ class _Lowering:
                 if is_paths(step, arrays, self.raised.kernel.sizes):
                     return
                 try:
-                    find_work(step, self.real(arrays), taken)
+                    find_work(step, with_types(arrays, self.narrow), taken)
                 except NoMatricesError as error:
                     self.reason = f"`{step.operation.name}`: {error}"
                 else:
@@ -338,7 +328,7 @@ class _Lowering:
         """The loops that set what a product begins with, and those that the library's kernel does; None where the
         operation is another one, or the kernel does not do it."""
         try:
-            work = find_work(step, self.real(self.arrays), self.taken(place))
+            work = find_work(step, with_types(self.arrays, self.narrow), self.taken(place))
             call = self.call(work, place)
         except NoMatricesError as error:
             self.refuse(step, error)
@@ -360,7 +350,7 @@ class _Lowering:
             raise NoMatricesError("an operand is in the array that is written")
         loop = loops_for(work)
         sizes = (*place.sizes, *work.batch)
-        known = self.real(self.arrays)
+        known = with_types(self.arrays, self.narrow)
         arrays = tuple(known[x] for x in dict.fromkeys(work.names))
         kernel = label_kernel(
             Kernel("call", sizes, self.raised.kernel.scalars, arrays, Block((loop,)), (*place.known, *self.conditions))
@@ -389,7 +379,7 @@ class _Lowering:
         used = set(arrays_in(Block(tuple(nests))))
         arrays = tuple(replace(x, memory="dram") for x in self.arrays.values() if x.name in used)
         part = Kernel(kernel.name, place.sizes, kernel.scalars, arrays, Block(tuple(nests)), place.known)
-        part = self.as_it_is(part)
+        part = as_it_is(part, self.narrow)
         arrays = part.arrays
         try:
             prepared = prepare(part)

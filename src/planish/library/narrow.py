@@ -7,20 +7,22 @@ so that operations are found whose operands are of one type; afterwards they are
 >>> wide, narrow = widen(parse_kernel(text))
 >>> print(print_stmt(wide.body.body[0]).splitlines()[1].strip(), {x: str(t) for x, t in narrow.items()})
 s[] += a[i] * b[i] {'a': 'u8', 'b': 'i8'}
->>> print(print_stmt(as_they_are(wide.body, narrow).body[0]).splitlines()[1].strip())
+>>> print(print_stmt(as_it_is(wide, narrow).body.body[0]).splitlines()[1].strip())
 s[] += i32(a[i]) * i32(b[i])
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from planish.ir.expr import Cast, Const, Expr, Load
-from planish.ir.nest import Alloc, Assign, Block, Kernel, Reduce
+from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Reduce, Stmt
 from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk
 from planish.ir.types import I8, I16, I32, U8, Type
-from planish.raising.raised import Apply, Loops, Raised, walk_steps
+from planish.raising.algebra.product import Product
+from planish.raising.algebra.reading import read_product
+from planish.raising.raised import Apply, Loops, Raised, Step, walk_steps
 
 TYPES = (U8, I8, I16)
 """What may be seen as 32 bits wide."""
@@ -62,37 +64,68 @@ def _as_narrow(expr: Expr) -> Iterator[str]:
         yield from _as_narrow(part)
 
 
-def with_copies(raised: Raised, narrow: Mapping[str, Type]) -> dict[str, Type]:
-    """The types of narrow arrays, and of local ones that hold nothing but elements of one type of these, or zeros."""
-    out = dict(narrow)
+def with_copies(raised: Raised, narrow: Mapping[str, Type], locals: Iterable[Array]) -> dict[str, Type]:
+    """The types of narrow arrays, and of some `locals` that hold nothing but elements of one type of these, or zeros:
+    these need not be wide."""
+    out, free = dict(narrow), {x.name for x in locals if x.type == I32}
     if not narrow:
         return out
-    stores: dict[str, list[Expr]] = {}
-    computed: set[str] = set()
+    base = {x.array.name: x.of for x in raised.reshapes}
+    stores: dict[str, set[str]] = {}
     for step in walk_steps(raised.steps):
-        match step:
-            case Loops(body=body):
-                for stmt in walk(body):
-                    if isinstance(stmt, Assign):
-                        stores.setdefault(stmt.array, []).append(stmt.value)
-                    elif isinstance(stmt, Reduce):
-                        computed.add(stmt.array)
-            case Apply():
-                computed.add(step.operands[step.operation.output].array)
-            case _:
-                pass
-    for local in raised.locals:
-        values = stores.get(local.name, [])
-        types = {out[x.array] for x in values if isinstance(x, Load) and x.array in out}
-        zeros = sum(isinstance(x, Const) and x.value == 0 for x in values)
-        copies = sum(isinstance(x, Load) and x.array in out for x in values)
-        if local.type == I32 and len(types) == 1 and zeros + copies == len(values) and local.name not in computed:
-            out |= dict.fromkeys([local.name], types.pop())
-    return out
+        for array, source in _stores(step):
+            stores.setdefault(base.get(array, array), set()).add(base.get(source, source))
+    known = {""}
+    while known:
+        # What is copied from a copy is one, too.
+        types = {x: {out[z] for z in y - {_ZERO}} for x, y in stores.items() if y <= {_ZERO, *out}}
+        known = {x for x, y in types.items() if x in free and len(y) == 1} - {*out}
+        out |= {x: next(iter(types[x])) for x in known}
+    return out | {x: out[y] for x, y in base.items() if y in out}
 
 
-def as_they_are(block: Block, narrow: Mapping[str, Type]) -> Block:
-    """A nest over wide arrays as one over the narrow ones that they are."""
+_ZERO = "0"
+"""What stands for zeros among the arrays that are copied."""
+
+
+def _stores(step: Step) -> Iterator[tuple[str, str]]:
+    """The arrays that a step stores to, each with the one whose elements these are ("": others)."""
+    match step:
+        case Loops(body=body):
+            for stmt in walk(body):
+                match stmt:
+                    case Assign(array=array, value=Load(array=source)):
+                        yield array, source
+                    case Assign(array=array, value=Const(value=0)):
+                        yield array, _ZERO
+                    case Assign(array=array) | Reduce(array=array):
+                        yield array, ""
+                    case _:
+                        pass
+        case Apply():
+            output = step.operands[step.operation.output].array
+            found = read_product(step, I32)
+            copies = isinstance(found, Product) and found.overwrites and len(found.factors) == 1 and not found.sums
+            plain = copies and isinstance(found, Product) and found.alpha is None
+            yield output, found.factors[0].view.array if plain and isinstance(found, Product) else ""
+        case _:
+            pass
+
+
+def with_types(arrays: Mapping[str, Array], narrow: Mapping[str, Type]) -> dict[str, Array]:
+    """Arrays with the types that they have."""
+    return {x: replace(y, type=narrow.get(x, y.type)) for x, y in arrays.items()}
+
+
+def as_it_is(kernel: Kernel, narrow: Mapping[str, Type]) -> Kernel:
+    """A kernel over wide arrays as one over the narrow ones that they are."""
+    if not narrow:
+        return kernel
+    arrays = with_types({x.name: x for x in kernel.arrays}, narrow)
+    return replace(kernel, arrays=tuple(arrays.values()), body=_as_they_are(kernel.body, narrow))
+
+
+def _as_they_are(block: Block, narrow: Mapping[str, Type]) -> Block:
 
     def made(expr: Expr) -> Expr:
         match expr:
@@ -103,7 +136,7 @@ def as_they_are(block: Block, narrow: Mapping[str, Type]) -> Block:
 
     block = map_block(lambda stmt: map_exprs(lambda x: map_expr(made, x), stmt), block)
 
-    def stored(stmt):  # type: ignore[no-untyped-def]
+    def stored(stmt: Stmt) -> Stmt:
         match stmt:
             case Assign(array=name, value=Cast(operand=Load(type=type) as load)) if narrow.get(name) == type:
                 return replace(stmt, value=load)

@@ -82,7 +82,7 @@ def use_columns(facts: Facts, setting: Setting) -> Change:
         if product is None or kind_of(product) != "convolution":
             continue
         step = facts.raised.steps[place]
-        if setting.direct and is_left(product, facts, setting):
+        if setting.direct and facts.type_of(product).is_float and is_left(product, facts, setting):
             continue
         plan = find_plan(product)
         if isinstance(plan, str):
