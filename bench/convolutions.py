@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import raising_race
@@ -42,6 +42,7 @@ class Layer:
     side: int
     window: int
     stride: int = 1
+    bytes: bool = False
 
     @property
     def flops(self) -> int:
@@ -57,11 +58,11 @@ class Layer:
     @property
     def defines(self) -> tuple[str, ...]:
         """What the text fixes."""
-        return f"WINDOW={self.window}", f"STRIDE={self.stride}"
+        return f"WINDOW={self.window}", f"STRIDE={self.stride}", *(("BYTES",) if self.bytes else ())
 
 
 FIRST = "3x3@56"
-LAYERS: Mapping[str, Layer] = {
+_LAYERS: Mapping[str, Layer] = {
     "7x7@112": Layer(64, 3, 112, 7, 2),
     "1x1@56": Layer(64, 64, 56, 1),
     FIRST: Layer(64, 64, 56, 3),
@@ -74,7 +75,10 @@ LAYERS: Mapping[str, Layer] = {
     "3x3@7": Layer(512, 512, 7, 3),
     "1x1@7 to 2048": Layer(2048, 512, 7, 1),
 }
-"""The layers of ResNet-50 that differ, by the side of the window and of the output."""
+BYTES = " of bytes"
+"""What is added to a layer's name where the image and the weights are bytes."""
+LAYERS: Mapping[str, Layer] = {**_LAYERS, **{f"{x}{BYTES}": replace(y, bytes=True) for x, y in _LAYERS.items()}}
+"""The layers of ResNet-50 that differ, by the side of the window and of the output; of floats, then of bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ class Convolved:
 
     def __str__(self) -> str:
         rivals = ", ".join(f"{x} {self.flops / y / 1e9:.1f}" for x, y in self.rivals.items())
-        return f"{self.name}: {self.flops / self.ours / 1e9:.1f} GFLOPS, oneDNN {rivals}: {self.ratio:.2f}"
+        return f"{self.name}: {self.flops / self.ours / 1e9:.1f} Gop/s, oneDNN {rivals}: {self.ratio:.2f}"
 
 
 def convolve(name: str, layer: Layer, library: Anchor, rules: Rules, folder: Path) -> Convolved:

@@ -11,6 +11,11 @@
 enum { SOURCE, WEIGHTS, OUTPUT, OPERANDS };
 
 static const int uses[OPERANDS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
+#ifdef BYTES
+static const dnnl_data_type_t types[OPERANDS] = {dnnl_u8, dnnl_s8, dnnl_s32};
+#else
+static const dnnl_data_type_t types[OPERANDS] = {dnnl_f32, dnnl_f32, dnnl_f32};
+#endif
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
 static dnnl_primitive_t convolution, reorders[OPERANDS];
@@ -29,11 +34,11 @@ static void prepare(int nf, int nc, int oh, int ow, int ih, int iw) {
   must(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags));
   for (int i = 0; i < OPERANDS; i++) {
     dnnl_format_tag_t tag = i == WEIGHTS ? dnnl_oihw : dnnl_nchw;
-    must(dnnl_memory_desc_init_by_tag(&plain[i], 4, dims[i], dnnl_f32, tag));
+    must(dnnl_memory_desc_init_by_tag(&plain[i], 4, dims[i], types[i], tag));
 #ifndef PLAIN
     tag = dnnl_format_tag_any;
 #endif
-    must(dnnl_memory_desc_init_by_tag(&wanted[i], 4, dims[i], dnnl_f32, tag));
+    must(dnnl_memory_desc_init_by_tag(&wanted[i], 4, dims[i], types[i], tag));
   }
   dnnl_convolution_desc_t kind;
   dnnl_primitive_desc_t chosen;
@@ -61,7 +66,7 @@ static void reorder(int i, dnnl_memory_t from, dnnl_memory_t to) {
   if (reorders[i]) must(dnnl_primitive_execute(reorders[i], stream, 2, arguments));
 }
 
-void conv2d(int nf, int nc, int oh, int ow, int ih, int iw, float *out, float *in, float *weight) {
+void conv2d(int nf, int nc, int oh, int ow, int ih, int iw, void *out, void *in, void *weight) {
   static int known[6];
   const int sizes[6] = {nf, nc, oh, ow, ih, iw};
   int anew = 0;
@@ -70,7 +75,7 @@ void conv2d(int nf, int nc, int oh, int ow, int ih, int iw, float *out, float *i
     for (int i = 0; i < OPERANDS; i++) reorders[i] = NULL, own[i] = NULL;
     prepare(nf, nc, oh, ow, ih, iw);
   }
-  float *const data[OPERANDS] = {in, weight, out};
+  void *const data[OPERANDS] = {in, weight, out};
   dnnl_exec_arg_t arguments[OPERANDS];
   for (int i = 0; i < OPERANDS; i++) {
     must(dnnl_memory_set_data_handle(given[i], data[i]));

@@ -82,7 +82,7 @@ def use_columns(facts: Facts, setting: Setting) -> Change:
         if product is None or kind_of(product) != "convolution":
             continue
         step = facts.raised.steps[place]
-        if setting.direct and facts.type_of(product).is_float and is_left(product, facts, setting):
+        if setting.direct and not _is_for_library(facts, setting, product) and is_left(product, facts, setting):
             continue
         plan = find_plan(product)
         if isinstance(plan, str):
@@ -90,7 +90,7 @@ def use_columns(facts: Facts, setting: Setting) -> Change:
         elif not setting.may_reorder(facts.type_of(product)):
             message = f"{describe(step)} stays: --fp {setting.floats} keeps the order of its sums"
             remarks.append(refused("columns", message, span(step)))
-        elif not _pays(facts, setting, product, plan):
+        elif not _is_for_library(facts, setting, product) and not _pays(facts, setting, product, plan):
             message = f"{describe(step)} stays: laying out what its window sees would take longer than its loops"
             remarks.append(refused("columns", message, span(step)))
         else:
@@ -100,6 +100,12 @@ def use_columns(facts: Facts, setting: Setting) -> Change:
             message = f"{describe(step)} is computed as products of matrices, {what}"
             return Change(raised, (*remarks, Remark("algebra-columns", "done", message, step.span)))
     return Change(None, tuple(remarks))
+
+
+def _is_for_library(facts: Facts, setting: Setting, product: Product) -> bool:
+    """Whether products are the library's, and convolutions are not: those of integers, of which the model knows no more
+    than how wide their sums are."""
+    return setting.direct and not facts.type_of(product).is_float
 
 
 def is_left(product: Product, facts: Facts, setting: Setting) -> bool:
