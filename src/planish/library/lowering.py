@@ -32,12 +32,11 @@ from planish.ir.types import BOOL, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
 from planish.library.factors import cut_factor, is_factor
-from planish.library.gemm.compact import choose_few
 from planish.library.maker import Maker
 from planish.library.narrow import as_it_is, with_copies, with_types
 from planish.library.paths import WIDTH, cut_paths, is_paths
-from planish.library.products import NoMatricesError, find_matrices
-from planish.library.triangles import Triangle, find_triangle, split
+from planish.library.products import Matrices, NoMatricesError, find_matrices, turn
+from planish.library.triangles import Triangle, choose_width, find_triangle, split
 from planish.library.vectors import choose_vectors
 from planish.library.work import Work, begun, describe, find_work, loops_for, make_kernel, numbers_of
 from planish.poly.affine import NotAffineError
@@ -58,8 +57,6 @@ _MOST_DIMENSIONS = 2
 """What is private to an iteration has a cell for each: of more loops than so many, these are too many."""
 _DEPTH = 64
 """The rows and columns of blocks on the diagonal of what is solved or factorised."""
-_WIDTH = 96
-"""About so many rows are in a block on the diagonal of a triangle."""
 
 
 _ALONE = 1 << 15
@@ -328,14 +325,19 @@ class _Lowering:
         """The loops that set what a product begins with, and those that the library's kernel does; None where the
         operation is another one, or the kernel does not do it."""
         try:
+            fill: list[Stmt] = []
             work = find_work(step, with_types(self.arrays, self.narrow), self.taken(place))
+            if isinstance(work, Matrices) and work.is_turned:
+                work, array, *fill = turn(work, self.fresh("turned", place), self.raised.kernel.sizes)
+                self.heap.append(array)
+                self.arrays[array.name] = array
             call = self.call(work, place)
         except NoMatricesError as error:
             self.refuse(step, error)
             return None
         message = f"`{step.operation.name}` is a {describe(work)}, done by `{call.facts.instruction}`"
         self.remarks.append(Remark("raise-gemm", "done", message, step.span))
-        return begun(work), _within(work.batch, call)
+        return [*fill, *begun(work)], _within(work.batch, call)
 
     def call(self, work: Work, place: _Place) -> For:
         """The loops of a product, given to the library's kernel; what has to hold for it is proven, or asked."""
@@ -419,16 +421,6 @@ class _Lowering:
             block = redirect(block, name, partial(_flattened, self.base(name), self.arrays[name].shape))
         flat = [replace(x, shape=(_volume(x.shape),)) if x.name in shaped else x for x in (*caller, *heap)]
         return tuple(flat[: len(caller)]), flat[len(caller) :], block
-
-
-def choose_width(target: Target, type: Type) -> int:
-    """The rows and columns of blocks on a diagonal: tiles are whole, and little is computed for nothing."""
-    try:
-        vectors = choose_vectors(target, type)
-    except PlanishError:
-        return _WIDTH
-    width = choose_few(vectors)[1] * vectors.lanes
-    return -(-_WIDTH // width) * width
 
 
 def _case_locals(steps: Sequence[Step]) -> Iterator[Array]:

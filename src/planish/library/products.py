@@ -19,14 +19,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, Var, index
 from planish.ir.nest import Array, Assign, Block, For, Reduce, Stmt
 from planish.ir.polynomial import add, constant, mul
+from planish.ir.traverse import variables
 from planish.ir.types import F32, F64, I32, INDEX, Type
 from planish.library.gemm.operands import Op
 from planish.library.vectors import PRODUCTS
@@ -34,7 +35,7 @@ from planish.library.vectors import Product as Numbers
 from planish.raising.algebra.kinds import Groups, arranged, groups_of, kind_of
 from planish.raising.algebra.product import Product, Term, is_number
 from planish.raising.algebra.reading import read_product
-from planish.raising.raised import Apply
+from planish.raising.raised import Apply, whole
 
 
 class NoMatricesError(Exception):
@@ -57,6 +58,11 @@ class Matrices:
     def type(self) -> Type:
         """The type of the sums."""
         return self.numbers.sum
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether the second factor lies in a way for which there is no kernel."""
+        return self.numbers.group > 1 and self.op == "nt"
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -92,8 +98,8 @@ def find_matrices(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> 
         name = (first if a == "" else second).view.array
         raise NoMatricesError(f"no dimension of `{name}` has neighbours in memory")
     numbers = _numbers_of(arrays[first.view.array].type, arrays[second.view.array].type, type)
-    if numbers.group > 1 and ops[a, b] != "nn":
-        raise NoMatricesError(f"there are none of {numbers.name} with an operand that lies transposed")
+    if numbers.group > 1 and a == "t":
+        raise NoMatricesError(f"there are none of {numbers.name} whose first factor lies transposed")
     if numbers.group > 1 and product.alpha is not None and not is_number(product.alpha, 1):
         raise NoMatricesError(f"there are none of {numbers.name} with a factor")
     used = set(taken)
@@ -110,6 +116,25 @@ def _numbers_of(left: Type, right: Type, sum: Type) -> Numbers:
     if numbers is None:
         raise NoMatricesError(f"there are none of {left} by {right} that add up to {sum}")
     return numbers
+
+
+def turn(matrices: Matrices, name: str, sizes: Collection[str]) -> tuple[Matrices, Array, Stmt]:
+    """The same product, with its second factor, which lies transposed, in an array of that name where it does not; the
+    array, and the loops that fill it. NoMatricesError where more than `sizes` say how large it is."""
+    product, letters = matrices.product, matrices.letters
+    first, second = product.factors
+    order = "".join(x for x in matrices.groups.batch if x in second.letters)
+    order += matrices.groups.depth + matrices.groups.columns
+    extents = tuple(product.extents[x] for x in order)
+    if not all(variables(x) <= {*sizes} for x in extents):
+        raise NoMatricesError(f"how much of `{second.view.array}` is turned round depends on the iteration")
+    array = Array(name, matrices.numbers.right, extents, True)
+    own = Term(whole(array), order)
+    value = Load(second.view.array, element(second, letters), array.type)
+    fill: Stmt = Assign(name, element(own, letters), value)
+    for letter in reversed(order):
+        fill = For(letters[letter], index(0), product.extents[letter], 1, Block((fill,)))
+    return replace(matrices, product=replace(product, factors=(first, own)), op="nn"), array, fill
 
 
 def _exchanged(product: Product, groups: Groups) -> tuple[Product, Groups]:

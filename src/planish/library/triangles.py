@@ -21,12 +21,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from planish.core.diagnostic import PlanishError
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, index
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, constant, extremum, same, sub
 from planish.ir.simplify import simplify
 from planish.ir.types import BOOL, F32, F64, Type
+from planish.library.gemm.compact import choose_few
 from planish.library.products import NoMatricesError, find_matrices, loops_of
+from planish.library.vectors import choose_vectors
 from planish.poly.boxes import reads_apart
 from planish.raising.algebra.kinds import arranged
 from planish.raising.algebra.product import Product, Term, stepped
@@ -35,9 +38,12 @@ from planish.raising.algebra.writing import Origin, write_product
 from planish.raising.expansion import inline
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Loops, Repeat, Step, View
+from planish.target.machine import Target
 
 ROW, COLUMN = "ab"
 """The letters of the first two loops of a definition."""
+_WIDTH = 96
+"""About so many rows are in a block on the diagonal of a triangle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,3 +206,13 @@ def _add_triangle(triangle: Triangle, target: Term, block: Array, var: str, widt
         low, high = add(i, index(triangle.offset)), width
     value = Load(block.name, (i, j), block.type)
     return _loops(var, width, low, high, Reduce(target.view.array, at, "add", value))
+
+
+def choose_width(target: Target, type: Type) -> int:
+    """The rows and columns of blocks on a diagonal: tiles are whole, and little is computed for nothing."""
+    try:
+        vectors = choose_vectors(target, type)
+    except PlanishError:
+        return _WIDTH
+    width = choose_few(vectors)[1] * vectors.lanes
+    return -(-_WIDTH // width) * width
