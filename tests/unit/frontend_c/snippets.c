@@ -516,3 +516,6 @@ void f(int n, int *a) { memset(a, 1, n * sizeof(int)); for (int i = 0; i < n; i+
 /// own_memset regions=1
 static void memset(int *a, int b, int n) { a[n] = b; }
 void f(int n, int *a) { memset(a, 0, 8); for (int i = 0; i < n; i++) a[i] += i; }
+
+/// float_literal_in_double regions=1
+void f(int n, double *d) { for (int i = 0; i < n; i++) d[i] = 0.4f * d[i] - 1.1f; }

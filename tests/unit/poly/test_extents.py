@@ -13,6 +13,7 @@ from planish.poly.extents import (
     count_elements,
     count_instances,
     evaluate_extent,
+    most_instances,
     negative_sizes,
     pick_sizes,
     reach_elements,
@@ -83,3 +84,10 @@ def test_extents_have_values() -> None:
     assert evaluate_extent(Binary("mul", n, n), {"n": 4}) == 16
     assert evaluate_extent(Binary("floordiv", index(8), n), {"n": 0}) is None
     assert evaluate_extent(n, {"n": -4}) == 0
+
+
+def test_the_most_instances_there_can_be() -> None:
+    nest = "for i in 0 .. min(8, n - b) { for j in 0 .. i { A[i] = 0.0 } B[i] = 0.0 }"
+    kernel = f"kernel k(n, b; A: f64[n], B: f64[n]) assume b >= 0 {{ {nest} }}"
+    assert most_instances(extract_scop(parse_kernel(kernel))) == 7 * 7 + 8
+    assert most_instances(scop(BOUNDED)) is None

@@ -75,6 +75,17 @@ def test_the_timed_call_is_one_that_the_original_comes_through(tmp_path: Path) -
     assert [r.id for r in chosen.remarks] == ["clock"]
 
 
+def test_the_timed_call_is_checked_too(tmp_path: Path) -> None:
+    # It is right in all the cases, which are small.
+    late = replace(RIGHT, label="late", text=RIGHT.text.replace("while", "if (n > 99) x[98] = 0; while"))
+    chosen = pick(tmp_path, [late], CLOCK, text=SLOW.text)
+    assert chosen.version is None and [r.id for r in chosen.remarks] == ["verify-result"]
+    assert "late: the call that was timed: mismatch: x[98]" in chosen.remarks[0].message
+    slower = replace(RIGHT, text=RIGHT.text.replace("while", "for (volatile int k = 0; k < n; k++); while"))
+    chosen = pick(tmp_path, [late, slower], CLOCK, text=SLOW.text)
+    assert chosen.version is slower
+
+
 def test_without_any_case_nothing_is_verified(tmp_path: Path) -> None:
     chosen = pick(tmp_path, [RIGHT], cases=())
     assert chosen.version is None
