@@ -14,7 +14,7 @@ import raising_race
 from blas_anchors import Anchor, find_fftw, find_onednn
 from claim import Claim, Note, at_least
 from claims_raising import over_best, race_suite
-from convolutions import FIRST, convolve_all
+from convolutions import BYTES, FIRST, convolve_all
 from dsp import DSP
 from polybench import POLYBENCH
 from record import Result, geometric_mean, ratios
@@ -82,14 +82,17 @@ def examine_convolutions(quick: bool) -> Iterator[Claim | Note]:
     if not isinstance(library, Anchor):
         yield Note(f"skipped convolutions: {library}")
         return
-    found = []
+    found: dict[str, list[float]] = {"": [], BYTES: []}
     for layer in convolve_all((FIRST,) if quick else (), raising_race.make_rules(quick), library):
         yield Note(str(layer))
-        if layer.name == FIRST:
-            yield at_least("library.conv2d_over_onednn", layer.ratio, 1.0)
-        found.append(layer.ratio)
-    if not quick:
-        yield at_least("library.resnet_over_onednn", statistics.geometric_mean(found), 1.0)
+        kind = BYTES if layer.name.endswith(BYTES) else ""
+        if layer.name == FIRST + kind:
+            yield at_least(f"library.conv2d{kind.replace(' ', '_')}_over_onednn", layer.ratio, 1.0)
+        found[kind].append(layer.ratio)
+    for kind, ratios_of in found.items():
+        if not quick:
+            name = f"library.resnet{kind.replace(' ', '_')}_over_onednn"
+            yield at_least(name, statistics.geometric_mean(ratios_of), 1.0)
 
 
 def examine_transforms(quick: bool) -> Iterator[Claim | Note]:

@@ -20,6 +20,7 @@ from planish.ir.printer import print_expr
 from planish.ir.traverse import variables
 from planish.ir.types import Floats
 from planish.library.factors import is_factor
+from planish.library.narrow import widen, with_copies, with_types
 from planish.library.paths import is_paths
 from planish.library.products import NoMatricesError
 from planish.library.transforms import transform_versions
@@ -70,11 +71,13 @@ def describe_operations(
 ) -> tuple[Remark, ...]:
     """A remark on each operation and each nest without a name, and on what algebra did with them or left."""
     try:
-        raised, remarks = improve_nest(kernel, scratch, target, fp, typical, direct=True, cache=Cache())
+        wide, narrow = widen(kernel)
+        raised, remarks = improve_nest(wide, scratch, target, fp, typical, direct=True, cache=Cache())
         _, transforms = transform_versions(prepare(kernel), target, fp, typical)
     except NotAffineError as error:
         return (Remark("raise", "refused", f"no operations: {error.reason}", kernel.span),)
     arrays = {x.name: x for x in (*raised.kernel.arrays, *raised.locals, *(x.array for x in raised.reshapes))}
+    arrays = with_types(arrays, with_copies(raised, narrow, raised.locals))
     return (*transforms, *remarks, *_steps(raised.steps, raised, arrays, fp))
 
 
@@ -117,6 +120,6 @@ def _choice(step: Apply, arrays: dict[str, Array], sizes: Collection[str], fp: F
         work = find_work(step, arrays, taken)
     except NoMatricesError as error:
         return f"run as loops: {error}"
-    if fp != "reassociate":
+    if fp != "reassociate" and arrays[step.operands[step.operation.output].array].type.is_float:
         return f"run as loops: the library sums in another order, which --fp {fp} does not allow"
     return f"a {describe(work)}, for a kernel of the library where that is faster"

@@ -27,6 +27,7 @@ from planish.library.gemm.blocked import (
 from planish.library.gemm.microkernel import Fetch, Tile
 from planish.library.gemm.operands import spell_number, spell_term
 from planish.library.gemm.sweep import make_sweep, name_sweep
+from planish.library.gemm.threads import ALONE
 from planish.library.gemm.whole import Variant, choose, in_depths, in_steps, join, make_tiles, name_part
 from planish.library.maker import Maker
 from planish.library.vectors import Vectors
@@ -93,23 +94,39 @@ def make_compact_groups(
     name: str, vectors: Vectors, blocking: Blocking, maker: Maker, threads: int = 1
 ) -> tuple[Instruction, list[Instruction]]:
     """The kernel that adds a product of any size to C, without an alpha, in one way only, and all that it calls, with
-    itself; `threads` share the copies, and do some rows of tiles each."""
-    kind, group = KINDS[0], vectors.product.group
-    way, name = Variant("placed", "", blocking), f"{name}_threads" if threads > 1 else name
+    itself. `threads` share the copies, and do some rows of tiles each, where there is enough to do."""
     made = make_tiles(list_grouped_tiles(blocking, vectors)[:1], blocking, maker)
     tiles = Catalogue().with_instructions(made)
+    made += _make_only_way(name, vectors, blocking, tiles, maker)
+    if threads > 1:
+        alone = made[-1].name
+        made += _make_only_way(f"{name}_shared", vectors, blocking, tiles, maker, shared=True)
+        definition = define_product(f"{name}_threads_add", vectors, False, empty=True, scaled=False)
+        program = Program.of(definition, catalogue=Catalogue().with_instructions(made))
+        program = program.apply(
+            Specialise("i", f"m * n * k <= {ALONE}"), Replace("i", alone), Replace("i #2", made[-1].name)
+        )
+        made.append(make_callable(definition, program))
+    return made[-1], made
+
+
+def _make_only_way(
+    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: Maker, shared: bool = False
+) -> list[Instruction]:
+    """The kernels of a product whose A is used where it is."""
+    kind, group, way = KINDS[0], vectors.product.group, Variant("placed", "", blocking)
     groups, rest = _name(name, way.name, kind), define_rest(f"{name}_rest", vectors, False)
-    made.append(maker.make(groups, _make_group, groups, vectors, way, tiles, kind, threads > 1))
+    made = [maker.make(groups, _make_group, groups, vectors, way, tiles, kind, shared)]
     made.append(make_callable(rest, make_rest(rest)))
     for own, empty in ((f"{name}_sum", False), (f"{name}_add", True)):
         definition = define_product(own, vectors, False, empty=empty, scaled=False)
-        program = Program.of(definition, catalogue=Catalogue().with_instructions(made))
+        program = Program.of(definition, catalogue=tiles.with_instructions(made))
         if empty:
             program = program.apply(Specialise("i", f"m >= 1 && n >= 1 && k >= {group}"), Replace("i", made[-1].name))
         else:
             program = split_rest(program, group).apply(Replace("i #2", rest.name), Replace("i", groups))
         made.append(make_callable(definition, program))
-    return made[-1], made
+    return made
 
 
 def _of_kind(blocking: Blocking, kind: Kind) -> Blocking:

@@ -268,7 +268,9 @@ class _Rewrite:
         """As many rows as fill half of the second cache with what the window sees."""
         room = self.setting.model.target.cache(2).share // 2
         kernel, output = self.plan.kernel, self.product.output
-        size = self.facts.type_of(self.product).size
+        # The integers that the library multiplies are narrower than their sums: bytes, mostly.
+        narrow = _is_for_library(self.facts, self.setting, self.product)
+        size = 1 if narrow else self.facts.type_of(self.product).size
         for term, letters in ((kernel, self.plan.depth), (output, self.plan.along)):
             shape = self.facts.arrays[term.view.array].shape
             for letter in letters:
