@@ -214,7 +214,8 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
             candidates, spoken = transform_versions(prepared, target, options.fp, sizes, options.threads)
             if most is None or len(candidates) < most:
                 candidates += plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
-            if most is None:
+            if most is None and options.measure:
+                # They are for lines that are longer than those of the calls that check all versions.
                 candidates += segment_versions(prepared, target)
     except NotAffineError as error:
         return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))

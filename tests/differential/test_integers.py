@@ -95,6 +95,8 @@ def test_a_product(left: str, right: str, way: str, tmp_path: Path) -> None:
         wanted = a.astype("int64") @ factor + (0 if start == "0" else c)
         run(made, "product", (m, n, k), c, a, b)
         assert (c == wanted).all(), (m, n, k)
+    # Without rows, nothing is read.
+    made.library.product(*map(c_int, (0, 4, 4)), None, None, None)
 
 
 def test_a_layer(tmp_path: Path) -> None:

@@ -57,9 +57,7 @@ _MOST_DIMENSIONS = 2
 """What is private to an iteration has a cell for each: of more loops than so many, these are too many."""
 _DEPTH = 64
 """The rows and columns of blocks on the diagonal of what is solved or factorised."""
-
-
-_ALONE = 1 << 15
+_FEW = 1 << 15
 """So many instances of statements are left to one thread: to wake the others would take longer."""
 
 
@@ -386,7 +384,7 @@ class _Lowering:
         try:
             prepared = prepare(part)
             work = most_instances(prepared.scop)
-            threads = 1 if work is not None and work <= _ALONE else self.threads
+            threads = 1 if work is not None and work <= _FEW else self.threads
             found = plan(prepared, self.target, reassociate=True, threads=threads, most=1)
         except (NotAffineError, isl.Error):
             return list(nests)

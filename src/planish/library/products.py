@@ -24,14 +24,15 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from planish.core.names import take_name
-from planish.ir.expr import Binary, Cast, Const, Expr, Load, Var, index
-from planish.ir.nest import Array, Assign, Block, For, Reduce, Stmt
+from planish.ir.expr import Binary, Cast, Compare, Const, Expr, Load, Var, index
+from planish.ir.nest import Array, Assign, Block, For, If, Reduce, Stmt
 from planish.ir.polynomial import add, constant, mul
 from planish.ir.traverse import variables
 from planish.ir.types import F32, F64, I32, INDEX, Type
 from planish.library.gemm.operands import Op
 from planish.library.vectors import PRODUCTS
 from planish.library.vectors import Product as Numbers
+from planish.poly.expression import conjunction
 from planish.raising.algebra.kinds import Groups, arranged, groups_of, kind_of
 from planish.raising.algebra.product import Product, Term, is_number
 from planish.raising.algebra.reading import read_product
@@ -134,6 +135,9 @@ def turn(matrices: Matrices, name: str, sizes: Collection[str]) -> tuple[Matrice
     fill: Stmt = Assign(name, element(own, letters), value)
     for letter in reversed(order):
         fill = For(letters[letter], index(0), product.extents[letter], 1, Block((fill,)))
+    # Where nothing is multiplied by it, it need not be there.
+    needed = conjunction(Compare("ge", product.extents[x], index(1)) for x in product.output.letters)
+    fill = If(needed, Block((fill,)))
     return replace(matrices, product=replace(product, factors=(first, own)), op="nn"), array, fill
 
 

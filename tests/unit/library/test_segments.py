@@ -10,6 +10,7 @@ import pytest
 from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
+from planish.ir.printer import print_kernel
 from planish.library.segments.lines import find_sweeps
 from planish.library.segments.versions import segment_versions
 from planish.schedule.automatic.plan import prepare
@@ -100,3 +101,21 @@ def test_what_is_read_in_any_case_may_be_chosen_from() -> None:
 def test_few_repetitions_and_short_lines_stay_loops() -> None:
     for version in segment_versions(prepare(kernel_of("1 .. n { A[i] = B[i - 1] }")), TINY):
         assert len(version.kernel.assumptions) == 2
+
+
+def test_many_sweeps_that_reach_far() -> None:
+    # What is kept of a tile is no longer than the tile.
+    sweeps = [f"8 .. n - 8 {{ {x}[i] = 0.5 * ({y}[i - 8] + {y}[i + 8]) }}" for x, y in ("BA", "AB") * 8]
+    kernel = kernel_of(*sweeps)
+    (_, tiles) = segment_versions(prepare(kernel), TINY)
+    wanted, made = run(kernel, 5, 2900), run(tiles.kernel, 5, 2900)
+    assert all((made[x] == wanted[x]).all() for x in wanted)
+    assert find_sweeps(kernel_of(*sweeps, sweeps[0]).body.body[0]) is None
+
+
+def test_a_line_that_is_known_to_be_short_has_no_version() -> None:
+    loop = "for t in 0 .. s { for i in 1 .. 49 { A[i] = B[i - 1] + B[i + 1] } }"
+    kernel = parse_kernel(f"kernel k(s; A: f64[50] distinct, B: f64[50] distinct) {{ {loop} }}")
+    assert [x.name for x in segment_versions(prepare(kernel), TINY)] == ["segments"]
+    kernel = parse_kernel(print_kernel(kernel).replace("50", "12").replace("49", "11"))
+    assert segment_versions(prepare(kernel), TINY) == ()

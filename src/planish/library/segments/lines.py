@@ -25,6 +25,8 @@ PLACE = "$place"
 """The name of the element that a sweep makes, in what it makes it from."""
 MOST_REACH = 8
 """So far from an element are those that it is made from, at most."""
+MOST_SWEEPS = 16
+"""More of them are too much code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,9 @@ def find_sweeps(stmt: Stmt) -> Sweeps | None:
         return None
     found = [_read(x) for x in flatten(stmt.body.body)]
     rows = [x for x in found if x is not None]
-    if not rows or len(rows) < len(found) or any(stmt.var in variables(y) for x in rows for y in x[1:]):
+    if not 0 < len(rows) <= MOST_SWEEPS or len(rows) < len(found):
+        return None
+    if any(stmt.var in variables(y) for x in rows for y in x[1:]):
         return None
     first, last = rows[0][1:]
     bounds = [(constant(sub(lower, first)), constant(sub(upper, last))) for _, lower, upper in rows]

@@ -21,11 +21,12 @@ from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Remark
 from planish.core.names import take_name
-from planish.ir.expr import Compare, Expr, Load, index
+from planish.ir.expr import Compare, Const, Expr, Load, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Stmt
 from planish.ir.polynomial import add, extremum, floordiv, mul, sub
-from planish.ir.simplify import simplify_block
+from planish.ir.simplify import simplify, simplify_block
 from planish.ir.traverse import flatten, substitute_block, used_names
+from planish.ir.types import BOOL
 from planish.library.segments.grid import Grid, least_length
 from planish.library.segments.lines import Line, Sweeps, find_sweeps
 from planish.schedule.automatic.plan import Candidate, Prepared
@@ -72,7 +73,10 @@ def segment_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...
         block = Block((*map(Alloc, arrays), *(x for part in parts for x in part.body)))
         block = promote(block, frozenset(taken), {x.name: x for x in (*kernel.arrays, *arrays)})
         block = simplify_block(block, assumptions=kernel.assumptions)
-        asked = (x for part in parts for x in part.conditions)
+        asked = [simplify(x) for part in parts for x in part.conditions]
+        if Const(False, BOOL) in asked:
+            continue
+        asked = [x for x in asked if x != Const(True, BOOL)]
         made = replace(kernel, body=block, assumptions=(*kernel.assumptions, *asked))
         remark = Remark("segments", "done", f"repeated sweeps over a line: {what}", prepared.scop.kernel.span)
         out.append(Candidate(name, schedule, made, (remark,), 0.0))
@@ -107,8 +111,10 @@ def _conditions(found: Sweeps, length: int) -> tuple[Expr, ...]:
 def _cut_tiles(found: Sweeps, target: Target, taken: set[str]) -> _Made:
     """Some sweeps over each tile, then over the next one."""
     lanes, size = target.lanes(found.type), found.type.size
-    length = max(target.cache(1).bytes * 3 // 4 // (len(found.lines) * size), 4 * least_length(found, lanes))
     used = sum(found.reach_of(x) for x in found.sweeps)
+    # What is kept of a tile, and the ends that are not alike, are in that tile.
+    enough = 4 * max(least_length(found, lanes), used + found.reach + found.margin)
+    length = max(target.cache(1).bytes * 3 // 4 // (len(found.lines) * size), enough)
     times = max(1, min(_MOST_TIMES, length // (_SHARE * used)))
     around = times * used
     block, tile, count = (take_name(x, taken) for x in ("block", "tile", "tiles"))

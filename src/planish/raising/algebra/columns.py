@@ -37,7 +37,7 @@ from planish.ir.expr import Compare, Const, Expr, index
 from planish.ir.nest import Array
 from planish.ir.polynomial import constant, extremum, normal, sub
 from planish.ir.simplify import simplify
-from planish.ir.types import BOOL
+from planish.ir.types import BOOL, I32
 from planish.raising.algebra.cost import Shape, shape_of
 from planish.raising.algebra.dead import describe
 from planish.raising.algebra.direct import find_direct
@@ -105,7 +105,7 @@ def use_columns(facts: Facts, setting: Setting) -> Change:
 def _is_for_library(facts: Facts, setting: Setting, product: Product) -> bool:
     """Whether products are the library's, and convolutions are not: those of integers, of which the model knows no more
     than how wide their sums are."""
-    return setting.direct and not facts.type_of(product).is_float
+    return setting.direct and facts.type_of(product) == I32
 
 
 def is_left(product: Product, facts: Facts, setting: Setting) -> bool:
@@ -210,6 +210,9 @@ class _Rewrite:
             cases = (Case(alike, several), Case(Const(True, BOOL), steps))
             steps = several if alike == Const(True, BOOL) else (Choice(cases),)
         asked = asked_of((x for a in self.arrays for x in a.shape if x is not None), self.facts)
+        # Without features nothing need be there that could be laid out.
+        some = simplify(Compare("ge", self.product.extents[plan.features], index(1)))
+        asked += (some,) if some != Const(True, BOOL) else ()
         copied = Product(whole_term(weights, kept), (plan.kernel,), self.extents(kept), "")
         first = write_product(copied, Origin(asked, (), self.step.span))
         return replaced(with_locals(self.facts.raised, self.arrays, self.reshapes), place, (first, *steps))
