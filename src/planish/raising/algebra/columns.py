@@ -210,9 +210,6 @@ class _Rewrite:
             cases = (Case(alike, several), Case(Const(True, BOOL), steps))
             steps = several if alike == Const(True, BOOL) else (Choice(cases),)
         asked = asked_of((x for a in self.arrays for x in a.shape if x is not None), self.facts)
-        # Without features nothing need be there that could be laid out.
-        some = simplify(Compare("ge", self.product.extents[plan.features], index(1)))
-        asked += (some,) if some != Const(True, BOOL) else ()
         copied = Product(whole_term(weights, kept), (plan.kernel,), self.extents(kept), "")
         first = write_product(copied, Origin(asked, (), self.step.span))
         return replaced(with_locals(self.facts.raised, self.arrays, self.reshapes), place, (first, *steps))
