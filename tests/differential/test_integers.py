@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ctypes import c_int, c_void_p
 from pathlib import Path
 
 import numpy as np
 import pytest
-from test_raised_versions import MARGIN, NATIVE, DropIn, Matrix, make
+from test_raised_versions import MARGIN, NATIVE, Matrix, call, make
 from test_raised_versions import pytestmark as raised_versions
 
 from planish.core.span import Source
@@ -65,16 +64,6 @@ def fill(type: str, seed: int, *shape: int) -> Matrix:
     return out.reshape(shape)
 
 
-def run(made: DropIn, name: str, sizes: tuple[int, ...], *arrays: Matrix) -> None:
-    """Call a function; what lies around its arrays is as it was before."""
-    getattr(made.library, name)(*map(c_int, sizes), *(c_void_p(x.ctypes.data) for x in arrays))
-    for x in arrays:
-        whole = x.base
-        assert isinstance(whole, np.ndarray)
-        assert (whole[:MARGIN] == 7).all() and (whole[-MARGIN:] == 7).all()
-    assert made.fallbacks == 0
-
-
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("left", "right"), [("uint8", "int8"), ("int8", "uint8"), ("int16", "int16")])
 def test_a_product(left: str, right: str, way: str, tmp_path: Path) -> None:
@@ -93,10 +82,10 @@ def test_a_product(left: str, right: str, way: str, tmp_path: Path) -> None:
         c[...] //= 1024
         factor = b.astype("int64") if way == "plain" else b.astype("int64").T
         wanted = a.astype("int64") @ factor + (0 if start == "0" else c)
-        run(made, "product", (m, n, k), c, a, b)
+        call(made, "product", (m, n, k, c, a, b))
         assert (c == wanted).all(), (m, n, k)
     # Without rows, nothing is read.
-    made.library.product(*map(c_int, (0, 4, 4)), None, None, None)
+    made.library.product(0, 4, 4, None, None, None)
 
 
 def test_a_layer(tmp_path: Path) -> None:
@@ -107,5 +96,5 @@ def test_a_layer(tmp_path: Path) -> None:
         out = fill("int32", oh, nf, oh, ow)
         seen = np.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(1, 2))[:, ::2, ::2]
         wanted = np.einsum("cyxrs,fcrs->fyx", seen.astype("int64"), w.astype("int64"))
-        run(made, "layer", (nf, nc, oh, ow), out, x, w)
+        call(made, "layer", (nf, nc, oh, ow, out, x, w))
         assert (out == wanted).all(), (nf, nc, oh, ow)

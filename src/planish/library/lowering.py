@@ -14,7 +14,7 @@ there is no product of matrices
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import assert_never
@@ -44,7 +44,7 @@ from planish.poly.extents import most_instances
 from planish.poly.matching import MismatchError
 from planish.raising.algebra.writing import write_product
 from planish.raising.expansion import inline
-from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, bound_names, walk_steps
+from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, bound_names, case_locals, walk_steps
 from planish.schedule.accesses import redirect
 from planish.schedule.automatic.plan import plan, prepare
 from planish.schedule.given import match_instruction
@@ -86,8 +86,7 @@ def lower_raised(
 
     Raises NotLoweredError where no operation of it is a product of matrices that the library has, or where what it
     needs cannot be written as one kernel."""
-    free = [x for x in (*raised.locals, *_case_locals(raised.steps)) if x.name not in kept]
-    lowering = _Lowering(raised, target, maker, threads, with_copies(raised, narrow or {}, free))
+    lowering = _Lowering(raised, target, maker, threads, with_copies(raised, narrow or {}, kept))
     lowering.expect_product()
     body = lowering.steps(raised.steps, _Place(raised.kernel.sizes, raised.kernel.assumptions))
     if not lowering.made and not any(x.id == "raise-paths" for x in lowering.remarks):
@@ -144,7 +143,7 @@ class _Lowering:
 
     def expect_product(self) -> None:
         """That an operation is a product of matrices, before anything is made for it."""
-        arrays = {**self.arrays, **{x.name: x for x in _case_locals(self.raised.steps)}}
+        arrays = {**self.arrays, **{x.name: x for x in case_locals(self.raised.steps)}}
         taken = {*arrays, *self.raised.kernel.sizes, *bound_names(self.raised.steps)}
         for step in walk_steps(self.raised.steps):
             if isinstance(step, Apply):
@@ -419,21 +418,6 @@ class _Lowering:
             block = redirect(block, name, partial(_flattened, self.base(name), self.arrays[name].shape))
         flat = [replace(x, shape=(_volume(x.shape),)) if x.name in shaped else x for x in (*caller, *heap)]
         return tuple(flat[: len(caller)]), flat[len(caller) :], block
-
-
-def _case_locals(steps: Sequence[Step]) -> Iterator[Array]:
-    """The arrays of all cases."""
-    for step in steps:
-        match step:
-            case Choice(cases=cases):
-                for case in cases:
-                    yield from (*case.locals, *_case_locals(case.steps))
-            case Repeat(steps=inner):
-                yield from _case_locals(inner)
-            case Apply() | Loops():
-                pass
-            case _:
-                assert_never(step)
 
 
 def _with_name(step: Step, old: str, new: str) -> Step:

@@ -13,7 +13,7 @@ s[] += i32(a[i]) * i32(b[i])
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from planish.ir.expr import Cast, Const, Expr, Load
@@ -22,7 +22,7 @@ from planish.ir.traverse import children, expressions, map_block, map_expr, map_
 from planish.ir.types import I8, I16, I32, U8, Type
 from planish.raising.algebra.product import Product
 from planish.raising.algebra.reading import read_product
-from planish.raising.raised import Apply, Loops, Raised, Step, walk_steps
+from planish.raising.raised import Apply, Loops, Raised, Step, case_locals, walk_steps
 
 TYPES = (U8, I8, I16)
 """What may be seen as 32 bits wide."""
@@ -64,10 +64,11 @@ def _as_narrow(expr: Expr) -> Iterator[str]:
         yield from _as_narrow(part)
 
 
-def with_copies(raised: Raised, narrow: Mapping[str, Type], locals: Iterable[Array]) -> dict[str, Type]:
-    """The types of narrow arrays, and of some `locals` that hold nothing but elements of one type of these, or zeros:
-    these need not be wide."""
-    out, free = dict(narrow), {x.name for x in locals if x.type == I32}
+def with_copies(raised: Raised, narrow: Mapping[str, Type], kept: Collection[str] = ()) -> dict[str, Type]:
+    """The types of narrow arrays, and of local ones that hold nothing but elements of one type of these, or zeros, and
+    need not be wide, but for the caller's, which are `kept`."""
+    locals = (*raised.locals, *case_locals(raised.steps))
+    out, free = dict(narrow), {x.name for x in locals if x.type == I32} - {*kept}
     if not narrow:
         return out
     base = {x.array.name: x.of for x in raised.reshapes}

@@ -29,7 +29,7 @@ from planish.library.versions import improve_nest
 from planish.library.work import describe, find_work
 from planish.pipeline import Options, read_file
 from planish.poly.affine import NotAffineError
-from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step
+from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, case_locals
 from planish.report.account import FileAccount, FunctionAccount
 from planish.report.tables import format_ratio, format_seconds
 from planish.schedule.automatic.plan import prepare
@@ -76,8 +76,8 @@ def describe_operations(
         _, transforms = transform_versions(prepare(kernel), target, fp, typical)
     except NotAffineError as error:
         return (Remark("raise", "refused", f"no operations: {error.reason}", kernel.span),)
-    arrays = {x.name: x for x in (*raised.kernel.arrays, *raised.locals, *(x.array for x in raised.reshapes))}
-    arrays = with_types(arrays, with_copies(raised, narrow, raised.locals))
+    own = (*raised.locals, *case_locals(raised.steps), *(x.array for x in raised.reshapes))
+    arrays = with_types({x.name: x for x in (*raised.kernel.arrays, *own)}, with_copies(raised, narrow))
     return (*transforms, *remarks, *_steps(raised.steps, raised, arrays, fp))
 
 
@@ -93,9 +93,8 @@ def _steps(steps: tuple[Step, ...], raised: Raised, arrays: dict[str, Array], fp
                 yield from _steps(step.steps, raised, arrays, fp)
             case Choice():
                 for case in step.cases:
-                    inner = {**arrays, **{x.name: x for x in case.locals}}
                     yield Remark("raise", "note", f"where {print_expr(case.condition)}:")
-                    yield from _steps(case.steps, raised, inner, fp)
+                    yield from _steps(case.steps, raised, arrays, fp)
 
 
 def _describe(step: Apply, arrays: dict[str, Array], sizes: Collection[str], fp: Floats) -> str:

@@ -196,7 +196,9 @@ def _check_timed(
     """What is wrong with a version at the call that was timed, if that is none of the cases: where there is much to do,
     it may take other ways. None where nothing is."""
     version, library, clock = chosen.version, chosen.library, chosen.clock
-    if version is None or library is None or clock is None or any(x.values == clock.values for x in cases):
+    if version is None or library is None or clock is None:
+        return None
+    if any((x.values, x.elements) == (clock.values, clock.elements) for x in cases):
         return None
     found = compare(reference, library, signature, (clock,), _tolerance(version, bench), patience=PATIENCE)
     if found.status in ("ok", "weak", "not comparable"):

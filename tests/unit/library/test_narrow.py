@@ -51,7 +51,7 @@ def test_copies_are_as_narrow_as_what_they_hold() -> None:
     kernel, narrow = widen(parse_kernel(text))
     assert narrow == {"a": U8, "c": I16}
     raised = raise_kernel(kernel, ())
-    found = with_copies(raised, narrow, raised.locals)
+    found = with_copies(raised, narrow)
     assert {x: y for x, y in found.items() if x not in narrow} == {"x": U8, "y": U8}
     # What the caller sees is as wide as the caller says.
-    assert with_copies(raised, narrow, ()) == narrow
+    assert with_copies(raised, narrow, [x.name for x in raised.locals]) == narrow

@@ -39,7 +39,7 @@ TOGETHER = 4
 
 class Grid:
     """The elements from `first` up to `last`, of the arrays of some sweeps, in segments for so many `lanes`, of which
-    the last one may have fewer than the others; and what is done with them. There have to be `least` of them.
+    the last one may have fewer than the others; and what is done with them. There have to be some (`least_length`).
 
     `largest`: so many there are at most, where that is known. Names that are made are `taken` then.
     """

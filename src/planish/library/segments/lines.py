@@ -93,10 +93,12 @@ def find_sweeps(stmt: Stmt) -> Sweeps | None:
     if any(stmt.var in variables(y) for x in rows for y in x[1:]):
         return None
     first, last = rows[0][1:]
-    bounds = [(constant(sub(lower, first)), constant(sub(upper, last))) for _, lower, upper in rows]
-    sweeps = [Sweep(x[0], *y) for x, y in zip(rows, bounds, strict=True) if None not in y]  # type: ignore[arg-type]
-    if len(sweeps) < len(rows):
-        return None
+    sweeps: list[Sweep] = []
+    for update, begin, end in rows:
+        lower, upper = constant(sub(begin, first)), constant(sub(end, last))
+        if lower is None or upper is None:
+            return None
+        sweeps.append(Sweep(update, lower, upper))
     least, most = min(x.lower for x in sweeps), max(x.upper for x in sweeps)
     moved = tuple(Sweep(x.update, x.lower - least, x.upper - most) for x in sweeps)
     lines, type = _lines(moved), type_of(moved[0].update.value)
