@@ -1,0 +1,70 @@
+"""An instruction of the library: how it is called in C, what it needs, what it does, and how that was found to be so.
+
+>>> text = "(a: 16, b: 16) -> dst: 16 { for i < 2 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
+>>> add = Entry("add8", "x86", Signature("__m128i", (("__m128i", "a"), ("__m128i", "b"))), text)
+>>> add.definition.puts[0].width, add.status
+(8, 'unproven')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from planish.isa.lanes.definition import Definition
+from planish.isa.lanes.text import parse_definition
+
+Status = Literal["verified", "unproven", "excluded", "refused"]
+"""`verified`: run on this or another machine, and equal to its definition on all inputs that were tried. `unproven`:
+not run, because no machine at hand has it. `excluded`: it was run and differs, or its meaning is not a function of its
+operands. `refused`: what the vendor says of it could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A function of C: the type of the result, and those of the parameters with their names."""
+
+    result: str
+    parameters: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One instruction, by the name of its intrinsic. `text` is its definition, empty where there is none; `values` are
+    those that an immediate may have, where not all of its bits are free."""
+
+    name: str
+    isa: str
+    signature: Signature
+    text: str
+    features: tuple[str, ...] = ()
+    mnemonic: str = ""
+    category: str = ""
+    values: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    status: Status = "unproven"
+    reason: str = ""
+
+    @property
+    def definition(self) -> Definition:
+        """What it does; PlanishError E0652 where it has no definition."""
+        return _definition(self.text)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What it is counted as: "memory", "masked", "float" or "integer" (the first that holds is its main kind)."""
+        definition = self.definition
+        found = []
+        if any(x.role == "memory" for x in definition.operands):
+            found.append("memory")
+        if any(kind.startswith("__mmask") for kind, _ in self.signature.parameters):
+            found.append("masked")
+        operands = (*definition.operands, *((definition.result,) if definition.result else ()))
+        found.append("float" if any(x.element for x in operands) else "integer")
+        return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _definition(text: str) -> Definition:
+    return parse_definition(text)

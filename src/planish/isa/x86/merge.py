@@ -1,0 +1,97 @@
+"""What is left after two ways that an operation may take: values that are selected from, piece by piece.
+
+>>> from planish.isa.lanes.node import const
+>>> found = merge(build.bits("k", const(0), 1), Value(const(1), 8), Value(const(0), 8))
+>>> found.node
+bits('k', 1, False, const(0))
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planish.isa.lanes import build
+from planish.isa.lanes.node import Node
+from planish.isa.x86.operators import Operand, as_float
+from planish.isa.x86.tables import ladder
+from planish.isa.x86.values import Address, Choice, Element, RealNumber, Register, Symbol, Unreadable, Value
+
+Held = Operand | Register | Address
+Scope = dict[str, Held]
+
+
+def merge(condition: Node, one: Held | None, other: Held | None) -> Held | None:
+    """What stands in a name after one of two ways; what only one of them sets has no other value."""
+    if one is None or other is None or one is other:
+        return one if one is not None else other
+    match one, other:
+        case Value(), Value():
+            return merge_values(condition, one, other)
+        case Value(), RealNumber() if one.is_float:
+            return merge(condition, one, as_float(other, one.kind))
+        case RealNumber(), Value() if other.is_float:
+            return merge(condition, as_float(one, other.kind), other)
+        case (Symbol() | Choice()), (Symbol() | Choice()):
+            first = one.options if isinstance(one, Choice) else ((build.ONE, one),)
+            second = other.options if isinstance(other, Choice) else ((build.ONE, other),)
+            return Choice((*((build.conjoin(c, condition), x) for c, x in first), *second))
+        case (Register(), _) | (_, Register()):
+            return merge_registers(condition, _as_register(one), _as_register(other))
+        case Address(), Address() if one.base == other.base:
+            return Address(one.base, build.select(condition, one.offset, other.offset), one.element)
+        case _ if one == other:
+            return one
+        case _:
+            raise Unreadable("two ways leave things that do not go together")
+
+
+def merge_values(condition: Node, one: Value, other: Value) -> Value:
+    """A value that is one of two."""
+    width = one.width if one.width == other.width else None
+    kind = one.kind if one.kind == other.kind or one.is_float else other.kind
+    element = one.element if one.element == other.element else Element()
+    return Value(build.select(condition, one.node, other.node), width, kind, element)
+
+
+def _as_register(held: Held) -> Register:
+    if isinstance(held, Register):
+        return held
+    if isinstance(held, Value):
+        return Register(background=held) if held.width else Register({0: (1, held)})
+    raise Unreadable("two ways leave a register and something else")
+
+
+def merge_registers(condition: Node, one: Register, other: Register) -> Register:
+    """A register whose pieces are those of one of two."""
+    made = one.copy()
+    for at, (width, value) in other.pieces.items():
+        mine = one.pieces.get(at)
+        if mine is not None and mine[0] == width:
+            if mine[1] is not value:
+                made.pieces[at] = width, merge_values(condition, mine[1], value)
+        elif _is_covered(one, at, width):
+            made.write(at, width, merge_values(condition, one.read(at, width), value))
+        else:
+            made.write(at, width, value)
+    for at, (width, value) in one.pieces.items():
+        if at in made.pieces and at not in other.pieces and _is_covered(other, at, width):
+            made.write(at, width, merge_values(condition, value, other.read(at, width)))
+    return made
+
+
+def _is_covered(register: Register, at: int, width: int) -> bool:
+    if register.background is not None:
+        return True
+    return any(low <= at and at + width <= low + size for low, (size, _) in register.pieces.items())
+
+
+def as_ladder(held: Held, subject: Node, labels: list[int]) -> Held:
+    """What cases leave, with chains of them shortened where that is to be had."""
+    match held:
+        case Value():
+            return replace(held, node=ladder(held.node, subject, labels))
+        case Register():
+            pieces = {at: (w, replace(x, node=ladder(x.node, subject, labels))) for at, (w, x) in held.pieces.items()}
+            return Register(pieces, held.background)
+        case _:
+            return held

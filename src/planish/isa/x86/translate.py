@@ -1,0 +1,94 @@
+"""An entry of Intel's data becomes a definition: its operation is read, run on unknown operands, and rolled up.
+
+>>> from planish.isa.lanes.text import print_definition
+>>> from planish.isa.x86.data import Parameter
+>>> a, b = (Parameter("__m128i", x, "SI16") for x in "ab")
+>>> text = "FOR j := 0 to 7\\ni := j*16\\ndst[i+15:i] := Saturate16(a[i+15:i] + b[i+15:i])\\nENDFOR"
+>>> entry = Intrinsic("_mm_adds_epi16", "SSE2", ("SSE2",), "", Parameter("__m128i", "dst", "SI16"), (a, b), text, 1)
+>>> print_definition(translate(entry))
+'(a: 128, b: 128) -> dst: 128 { for i < 8 { dst.u16[i] = u16(sat_s16(a.s16[i] + b.s16[i])) } }'
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planish.core.span import Source
+from planish.isa.lanes import build
+from planish.isa.lanes.definition import Definition, Operand, Put
+from planish.isa.lanes.node import Node, const
+from planish.isa.lanes.roll import roll, roll_sums
+from planish.isa.x86.data import Intrinsic
+from planish.isa.x86.execute import Outcome, run
+from planish.isa.x86.grammar import parse_operation
+from planish.isa.x86.operands import as_input, as_operand, bits_of, is_pointer
+from planish.isa.x86.operators import CURRENT, Rounding
+from planish.isa.x86.overrides import Override, correct, shipped_overrides
+from planish.isa.x86.values import Unreadable
+
+_FUSED = ("VFM", "VFNM")
+
+
+def translate(
+    entry: Intrinsic, source: Source | None = None, overrides: tuple[Override, ...] | None = None
+) -> Definition:
+    """The definition of an intrinsic; PlanishError E0651 where its operation cannot be read, Unreadable where it cannot
+    be run, or is not understood."""
+    entries = shipped_overrides() if overrides is None else overrides
+    entry = _with_elements(entry, entries)
+    for x in entries:
+        if x.exclude and x.holds(entry.name):
+            raise Unreadable(x.reason)
+    operation = correct(entry.name, entry.operation, entries)
+    if not operation.strip():
+        raise Unreadable("the data has no operation for it")
+    program = parse_operation(operation, source, entry.line)
+    inputs = {x.name: as_input(x) for x in entry.parameters}
+    width = 0 if is_pointer(entry.result) else bits_of(entry.result)
+    rounding = Rounding(_mode(entry), entry.instruction.startswith(_FUSED))
+    try:
+        outcome = run(program, inputs, entry.result.name or "dst", width, rounding)
+    except RecursionError as error:
+        raise Unreadable("it lies too deep in itself") from error
+    operands = tuple(as_operand(x) for x in entry.parameters)
+    name = "out" if any(x.name == "dst" for x in operands) else "dst"
+    result = replace(as_operand(entry.result), name=name, role="value") if width else None
+    return Definition(operands, result, roll(_puts(outcome, result)))
+
+
+def _with_elements(entry: Intrinsic, entries: tuple[Override, ...]) -> Intrinsic:
+    for x in entries:
+        if x.elements and x.holds(entry.name):
+            changed = tuple(replace(p, element=x.elements.get(p.name, p.element)) for p in entry.parameters)
+            entry = replace(entry, parameters=changed)
+    return entry
+
+
+def _mode(entry: Intrinsic) -> Node:
+    # A way of rounding that the caller gives: bit 2 says to take the one that the processor is set to.
+    given = any(x.role == "_MM_FROUND" for x in entry.parameters)
+    return build.bits("rounding", const(0), 3) if given else CURRENT
+
+
+def _puts(outcome: Outcome, result: Operand | None) -> list[Put]:
+    puts = [
+        Put(x.base, x.offset, x.width, roll_sums(x.value), x.when) for x in outcome.stores
+    ]
+    if result is None:
+        return puts
+    register = outcome.register
+    if register.background is not None and not register.pieces:
+        register.write(0, result.bits, register.background)
+    covered = 0
+    for at, (width, value) in sorted(register.pieces.items()):
+        if at >= result.bits:
+            continue
+        if register.background is not None and at > covered:
+            puts.append(Put(result.name, const(covered), at - covered, register.read(covered, at - covered).node))
+        kept = min(width, result.bits - at)
+        puts.append(Put(result.name, const(at), kept, roll_sums(build.wrap(value.node, kept))))
+        covered = at + kept
+    if register.background is not None and covered < min(result.bits, register.background.width or 0):
+        rest = min(result.bits, register.background.width or 0) - covered
+        puts.append(Put(result.name, const(covered), rest, register.read(covered, rest).node))
+    return puts

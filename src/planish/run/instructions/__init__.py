@@ -1,0 +1,1 @@
+"""Instructions run on the machine, or on an emulator, beside their definitions."""

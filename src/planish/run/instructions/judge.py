@@ -1,0 +1,140 @@
+"""Whether what an instruction left is what its definition says.
+
+Bits are compared as they are. What arithmetic on floats gives is compared as floats: a NaN is as good as any other,
+since no standard says which one it is; and approximations may be off by as much as they are said to be.
+
+>>> from planish.isa.lanes.text import parse_definition
+>>> text = "(a: 32 f32, b: 32 f32) -> out: 32 f32 { out.u32[0] = fadd.f32(a.u32[0], b.u32[0], 0) }"
+>>> definition = parse_definition(text)
+>>> nan, other = (np.array([[0, 0, top, 0x7F]], np.uint8) for top in (0xC0, 0xC1))
+>>> differing(definition, Outcome(nan, np.full((1, 4), 255, np.uint8), {}), other, {}).tolist()
+[False]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planish.isa.lanes.definition import Definition, Put, nested_puts
+from planish.isa.lanes.evaluate import Bytes, Outcome
+from planish.isa.lanes.floats import FORMATS, Format
+from planish.isa.lanes.node import FLOAT_OPERATORS, Node, walk
+
+
+@dataclass(frozen=True, slots=True)
+class _Computed:
+    """Where a float that is computed lies: its first bit, its format, and how far off it may be (2^-error, 0: not)."""
+
+    bit: int
+    form: Format
+    error: int
+
+
+def differing(
+    definition: Definition, expected: Outcome, result: Bytes, memory: Mapping[str, Bytes]
+) -> NDArray[np.bool_]:
+    """Which rows are not as expected."""
+    wrong: NDArray[np.bool_] = np.zeros(len(result), bool)
+    wrong |= _differ(expected.result, result, expected.defined, _computed(definition)).any(axis=1)
+    for name, data in memory.items():
+        everything = np.full_like(data, 0xFF)
+        wrong |= _differ(expected.memory[name], data, everything, ()).any(axis=1)
+    return wrong
+
+
+def _differ(want: Bytes, got: Bytes, defined: Bytes, floats: tuple[_Computed, ...]) -> NDArray[np.bool_]:
+    wrong: NDArray[np.bool_] = ((want ^ got) & defined) != 0
+    for place in floats:
+        low, size = place.bit // 8, place.form.bits // 8
+        if place.bit % 8 or low + size > want.shape[1]:
+            continue
+        rows = np.flatnonzero(wrong[:, low : low + size].any(axis=1))
+        for row in rows:
+            a, b = (int.from_bytes(x[row, low : low + size].tobytes(), "little") for x in (want, got))
+            if _alike(place, a, b):
+                wrong[row, low : low + size] = False
+    return wrong
+
+
+def _alike(place: _Computed, want: int, got: int) -> bool:
+    form = place.form
+    size = form.sign - 1
+    if want & size > form.infinity:
+        return got & size > form.infinity
+    if not place.error or (want ^ got) & form.sign:
+        return False
+    normal = 1 << form.fraction
+    if not normal <= want & size < form.infinity:
+        return True  # what is beyond the normal numbers is not promised
+    return abs((want & size) - (got & size)) <= 2 << max(form.fraction - place.error, 0)
+
+
+def _computed(definition: Definition) -> tuple[_Computed, ...]:
+    found = []
+    result = definition.result
+    if result is None:
+        return ()
+    for put, loops in nested_puts(definition.body):
+        if put.target != result.name:
+            continue
+        kind = _kind(put)
+        if kind is None:
+            continue
+        offsets = [0]
+        counters = {(x.var, x.count): x.count for x in loops}
+        offsets = _offsets(put.offset, counters)
+        form, error = kind
+        for offset in offsets:
+            found += [_Computed(offset + at, form, error) for at in range(0, put.width, form.bits)]
+    return tuple(found)
+
+
+def _kind(put: Put) -> tuple[Format, int] | None:
+    """The format of what is computed, where something is, and its error."""
+    kinds = [x for x in _results(put.value) if x.op in FLOAT_OPERATORS or x.op == "quiet"]
+    if not kinds:
+        return None
+    errors = [int(x.attr[1]) for x in walk([put.value]) if x.op in ("frcp", "frsqrt")]
+    return FORMATS[str(kinds[0].attr[0])], min(errors, default=0)
+
+
+def _results(root: Node) -> list[Node]:
+    """The operators that a value may be the result of, but for its sign and the cut to its width."""
+    found: list[Node] = []
+    seen: set[int] = set()
+    left = [root]
+    while left:
+        x = left.pop()
+        if id(x) in seen:
+            continue
+        seen.add(id(x))
+        match x.op:
+            case "select":
+                left += x.args[1:]
+            case "xor" | "wrap" | "add" | "or" | "and":
+                left += x.args
+            case "mul" if x.args[1].op == "const":
+                left.append(x.args[0])
+            case _:
+                found.append(x)
+    return found
+
+
+def _offsets(offset: Node, counters: Mapping[tuple[str, int], int]) -> list[int]:
+    """All values of an offset."""
+    terms = offset.args if offset.op == "add" else (offset,)
+    found = [0]
+    for term in terms:
+        if term.op == "const":
+            found = [x + term.low for x in found]
+            continue
+        scaled = term.op == "mul" and term.args[1].op == "const"
+        inner, factor = (term.args[0], term.args[1].low) if scaled else (term, 1)
+        if inner.op != "var":
+            return []
+        found = [x + factor * n for x in found for n in range(int(inner.attr[1]))]
+    return found
