@@ -35,6 +35,7 @@ COMMANDS = (
     Command("targets", "planish.cli.targets", "List the machines that --target takes."),
     Command("tactics", "planish.cli.tactics", "List, check and explain what nests are raised to."),
     Command("raise", "planish.cli.raise_", "Print what nests compute as NumPy, einsum, BLAS calls, MLIR or JSON."),
+    Command("isa", "planish.cli.isa", "List, find and learn the instructions of processors."),
     Command("cache", "planish.cli.cache", "Show or empty the store of earlier builds."),
 )
 

@@ -65,7 +65,7 @@ def _is_ours(path: Path) -> bool:
         return False
 
 
-def write_files(folder: Path, texts: Mapping[str, str], encoding: str) -> tuple[Path, ...]:
+def write_files(folder: Path, contents: Mapping[str, str | bytes], encoding: str = "utf-8") -> tuple[Path, ...]:
     """Writes files into a folder (made where it is missing) and returns their paths.
 
     All are written beside their place first, so that a full disk or an interrupt leaves what was there before. Raises
@@ -74,11 +74,11 @@ def write_files(folder: Path, texts: Mapping[str, str], encoding: str) -> tuple[
     waiting: list[tuple[str, Path]] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
+        for name, content in contents.items():
             handle, part = tempfile.mkstemp(prefix=f".{name}-", suffix=".part", dir=folder)
             waiting.append((part, folder / name))
             with os.fdopen(handle, "wb") as file:
-                file.write(text.encode(encoding))
+                file.write(content.encode(encoding) if isinstance(content, str) else content)
             os.chmod(part, 0o666 & ~_umask())
         for part, path in waiting:
             os.replace(part, path)

@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from planish.isa.lanes.definition import Definition
 from planish.isa.lanes.text import parse_definition
@@ -46,10 +46,33 @@ class Entry:
     status: Status = "unproven"
     reason: str = ""
 
+    def plain(self) -> list[Any]:
+        """The entry as lists, numbers and texts, as it stands in a file; `parsed` reads it."""
+        parameters = [list(x) for x in self.signature.parameters]
+        values = {name: list(found) for name, found in self.values.items()}
+        return [self.name, self.isa, self.signature.result, parameters, list(self.features), self.mnemonic,
+                self.category, values, self.status, self.reason, self.text]  # fmt: skip
+
+    @classmethod
+    def parsed(cls, plain: list[Any]) -> Entry:
+        """The entry that `plain` gave."""
+        name, isa, result, parameters, features, mnemonic, category, values, status, reason, text = plain
+        signature = Signature(result, tuple((kind, given) for kind, given in parameters))
+        stated = {given: tuple(found) for given, found in values.items()}
+        return cls(name, isa, signature, text, tuple(features), mnemonic, category, stated, status, reason)
+
     @property
     def definition(self) -> Definition:
         """What it does; PlanishError E0652 where it has no definition."""
         return _definition(self.text)
+
+    def defined(self, text: str) -> Entry:
+        """The entry with a definition, not proven."""
+        return replace(self, text=text, status="unproven", reason="")
+
+    def judged(self, status: Status, reason: str = "") -> Entry:
+        """The entry with what has been found out about it."""
+        return replace(self, status=status, reason=reason)
 
     @property
     def kinds(self) -> tuple[str, ...]:

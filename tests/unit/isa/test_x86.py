@@ -78,7 +78,7 @@ def test_what_cannot_be_run_is_unreadable(operation: str) -> None:
         ("dst := @", 1, "`@` is no part of an operation"),
         ("(" * 500 + "a" + ")" * 500, 1, "deep in one another"),
         ("IF a\n" * 500, 59, "deep in one another"),
-        ("dst := " + "9" * 500, 1, "more than 80 digits"),
+        ("dst := " + "9" * 500, 1, "more than 300 digits"),
     ],
 )
 def test_operations_are_refused_with_their_line(operation: str, line: int, what: str) -> None:

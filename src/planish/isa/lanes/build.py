@@ -107,6 +107,8 @@ def shift_right(x: Node, by: Node) -> Node:
         return bits(str(x.attr[0]), add(x.args[0], by), _width(x) - by.low, bool(x.attr[2]))
     if x.op == "shr":
         return shift_right(x.args[0], add(x.args[1], by))
+    if x.op == "wrap" and by.op == "const" and by.low < _width(x):
+        return wrap(shift_right(x.args[0], by), _width(x) - by.low, bool(x.attr[1]))
     return node("shr", (x, by))
 
 
@@ -377,3 +379,24 @@ def _width(x: Node) -> int:
 def needed_width(x: Node) -> int:
     """The bits that a value takes."""
     return width_of(x.low, x.high)
+
+
+def parts_of(x: Node, width: int) -> list[tuple[int, int, Node]]:
+    """The parts that `join` put together, by offset, width and value: one where it did not, or they overlap."""
+    if x.op != "add":
+        return [(0, width, x)]
+    by_factor: dict[int, list[Node]] = {}
+    for term in x.args:
+        scaled = term.op == "mul" and term.args[1].op == "const"
+        inner, factor = (term.args[0], term.args[1].low) if scaled else (term, 1)
+        if factor <= 0 or factor & (factor - 1):
+            return [(0, width, x)]
+        by_factor.setdefault(factor.bit_length() - 1, []).append(inner)
+    places = sorted(by_factor)
+    found = []
+    for low, high in zip(places, [*places[1:], width], strict=True):
+        part = add(*by_factor[low])
+        if part.low < 0 or part.high >> (high - low) or (low == places[0] and low != 0):
+            return [(0, width, x)]
+        found.append((low, high - low, part))
+    return found

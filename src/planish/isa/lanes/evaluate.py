@@ -260,6 +260,7 @@ _WHOLE: dict[str, Callable[[Node, list[_Values]], _Values]] = {
     "wrap": lambda x, a: _cut(x, a[0]),
     "popcount": lambda x, a: _elementwise(lambda v: v.bit_count(), a),
     "parity": lambda x, a: _elementwise(lambda v: v.bit_count() & 1, a),
+    "clmul": lambda x, a: _elementwise(_without_carry, a),
     "clz": lambda x, a: _elementwise(lambda v: int(x.attr[0]) - v.bit_length(), a),
     "nth": lambda x, a: _elementwise(_nth, a),
     "rank": lambda x, a: _elementwise(lambda v, n: (v & ((1 << n) - 1)).bit_count(), a),
@@ -270,6 +271,16 @@ def _cut(x: Node, values: _Values) -> _Values:
     width, signed = int(x.attr[0]), bool(x.attr[1])
     low = values & ((1 << width) - 1)
     return np.where(low >> (width - 1) != 0, low - (1 << width), low) if signed else low
+
+
+def _without_carry(a: int, b: int) -> int:
+    """The product of two polynomials over bits."""
+    found = 0
+    while b:
+        low = b & -b
+        found ^= a * low
+        b ^= low
+    return found
 
 
 def _nth(mask: int, count: int) -> int:

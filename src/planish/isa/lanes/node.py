@@ -182,6 +182,7 @@ _RANGE: dict[str, Callable[[tuple[Node, ...], Attribute], _Range]] = {
     "popcount": lambda a, _: (0, a[0].high.bit_length()),
     "clz": lambda _, attr: (0, int(attr[0])),
     "parity": lambda _, __: _BIT,
+    "clmul": lambda a, _: (0, (1 << max(a[0].high.bit_length() + a[1].high.bit_length() - 1, 0)) - 1),
     "nth": lambda a, _: (0, a[0].high.bit_length()),
     "rank": lambda a, _: (0, a[0].high.bit_length()),
     "feq": lambda _, __: _BIT,

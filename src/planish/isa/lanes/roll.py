@@ -73,9 +73,11 @@ class _Shapes:
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[Shape, tuple[int, ...]] | None] = {}
+        self.alive: list[Node] = []  # a node that is gone may give its identity to another
 
     def of(self, x: Node) -> tuple[Shape, tuple[int, ...]] | None:
         if id(x) not in self.known:
+            self.alive.append(x)
             self.known[id(x)] = self.find(x)
         return self.known[id(x)]
 

@@ -32,9 +32,13 @@ _TIGHT = 9
 
 def print_definition(definition: Definition) -> str:
     """The text of a definition, on one line."""
+    return f"{print_heading(definition)} {{ {' '.join(map(_statement, definition.body))} }}"
+
+
+def print_heading(definition: Definition) -> str:
+    """The operands and the result."""
     operands = ", ".join(map(_operand, definition.operands))
-    result = f" -> {_operand(definition.result)}" if definition.result else ""
-    return f"({operands}){result} {{ {' '.join(map(_statement, definition.body))} }}"
+    return f"({operands})" + (f" -> {_operand(definition.result)}" if definition.result else "")
 
 
 def _operand(x: Operand) -> str:
@@ -45,6 +49,11 @@ def _operand(x: Operand) -> str:
 def _statement(x: Statement) -> str:
     if isinstance(x, Loop):
         return f"for {x.var} < {x.count} {{ {' '.join(map(_statement, x.body))} }}"
+    return print_put(x)
+
+
+def print_put(x: Put) -> str:
+    """A statement; what it names first ends with `; `."""
     printer = _Printer((x.offset, x.value, x.when))
     place = printer.place(x.target, x.offset, x.width, "u")
     value = printer.print(x.value)
@@ -67,7 +76,7 @@ class _Printer:
                 counted.add(id(x))
         self.named = {
             id(x) for x in walk(roots)
-            if uses[id(x)] > 1 and x.args and x.op != "bits" and id(x) not in counted and _is_long(x)
+            if uses[id(x)] > 1 and x.args and id(x) not in counted and _is_long(x)
         }  # fmt: skip
         self.lets: list[tuple[str, str]] = []
         self.names: dict[int, str] = {}
@@ -131,7 +140,8 @@ def _attribute(x: str | int | bool) -> str:
 
 
 def _is_long(x: Node) -> bool:
-    return x.op not in ("not",) and sum(1 for _ in zip(walk([x]), range(5), strict=False)) == 5
+    least = 12 if x.op == "bits" else 5
+    return x.op != "not" and sum(1 for _ in zip(walk([x]), range(least), strict=False)) == least
 
 
 def _divided(offset: Node, width: int) -> Node | None:

@@ -149,11 +149,13 @@ class _Reader:
             entry.result, tuple(entry.parameters), entry.texts.get("operation", ""), entry.line, entry.instruction,
             entry.texts.get("header", ""), entry.attributes.get("sequence", "") == "TRUE",
         )  # fmt: skip
-        self.found.setdefault(name, made)
+        if name not in self.found or self.found[name].technology == "KNC":
+            self.found[name] = made
 
 
 def read_listing(source: Source) -> Listing:
-    """The entries of a file, the first one of each name; PlanishError E0650 where it is no such file."""
+    """The entries of a file, the first one of each name (of KNC only where there is no other); PlanishError E0650 where
+    it is no such file."""
     reader = _Reader(source)
     try:
         reader.parser.Parse(source.text.encode("utf-8"), True)

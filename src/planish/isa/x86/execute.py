@@ -21,9 +21,9 @@ from planish.isa.lanes import build
 from planish.isa.lanes.node import Node, const
 from planish.isa.x86 import syntax as s
 from planish.isa.x86.functions import call
-from planish.isa.x86.merge import Held, Scope, as_ladder, merge, merge_values
+from planish.isa.x86.merge import Held, Scope, as_ladder, merge
 from planish.isa.x86.operators import Operand, Rounding, apply_binary, apply_symbol, apply_unary, as_float
-from planish.isa.x86.places import FIELDS, load, read
+from planish.isa.x86.places import FIELDS, PLAIN, as_element, load, read
 from planish.isa.x86.values import (
     Address,
     Choice,
@@ -71,6 +71,8 @@ class _Machine:
     program: s.Program
     inputs: Mapping[str, Input]
     rounding: Rounding
+    result: str
+    element: Element
     stores: list[Stored] = field(default_factory=list)
     path: list[Node] = field(default_factory=list)
     steps: int = 0
@@ -78,11 +80,12 @@ class _Machine:
 
 
 def run(
-    program: s.Program, inputs: Mapping[str, Input], result: str, width: int, rounding: Rounding
+    program: s.Program, inputs: Mapping[str, Input], result: str, width: int, rounding: Rounding,
+    element: Element = PLAIN
 ) -> Outcome:
-    """The outcome of an operation, whose result is a register of some width (0: it has none); Unreadable where it uses
-    what is not known."""
-    machine = _Machine(program, inputs, rounding)
+    """The outcome of an operation, whose result is a register of some width (0: it has none) and elements; Unreadable
+    where it uses what is not known."""
+    machine = _Machine(program, inputs, rounding, result, element)
     scope: Scope = {}
     for name, given in inputs.items():
         if given.pointer:
@@ -344,9 +347,7 @@ def _write_at(machine: _Machine, base: s.Expr, at: Node, width: int, value: Oper
     if at.constant is not None:
         register.write(at.low, width, kept)
     else:
-        for place, (size, old) in list(register.pieces.items()):
-            if size == width:
-                register.pieces[place] = size, merge_values(build.equal(at, const(place)), kept, old)
+        register.write_somewhere(at, width, kept)
     scope[base.text] = register
 
 
@@ -413,7 +414,9 @@ def _value(machine: _Machine, expr: s.Expr, scope: Scope) -> Held:
             return load(_value(machine, low, scope), _value(machine, high, scope))
         case s.Slice(base=base, high=high, low=low):
             at, width = _bounds(machine, high, low, scope)
-            return read(_value(machine, base, scope), at, width)
+            found = read(_value(machine, base, scope), at, width)
+            own = isinstance(base, s.Name) and base.text == machine.result
+            return as_element(found, machine.element) if own else found
         case s.Index(base=s.Field(base=base, field=name), index=index) if name in FIELDS:
             element = FIELDS[name]
             at = build.multiply(_whole(machine, index, scope), const(element.bits))

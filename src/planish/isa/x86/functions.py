@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from planish.isa.lanes import build
 from planish.isa.lanes.node import FLOAT_BITS, Node, const, node
-from planish.isa.x86.galois import CIPHERS
+from planish.isa.x86.galois import CIPHERS, crc, field_product
 from planish.isa.x86.operators import Operand, Rounding, apply_binary, as_float, compare, make_float, negate_float
 from planish.isa.x86.values import Element, RealNumber, Unreadable, Value
 
@@ -147,6 +147,49 @@ def _nth(arguments: tuple[Operand, ...], _: Rounding) -> Value:
     return Value(node("nth", (build.wrap(mask.node, mask.width or 64), count.node)), 32)
 
 
+def _rank(arguments: tuple[Operand, ...], _: Rounding) -> Value:
+    mask, end = _values(arguments)
+    return Value(node("rank", (build.wrap(mask.node, mask.width or 64), end.node)), 32)
+
+
+def _checksum(arguments: tuple[Operand, ...], _: Rounding) -> Value:
+    before, data = _values(arguments)
+    width = max(data.width or 64, 32)
+    start = build.wrap(before.node, 32)
+    return Value(crc(start, build.wrap(data.node, data.width or 64), data.width or 64), width)
+
+
+def _without_carry(arguments: tuple[Operand, ...], _: Rounding) -> Value:
+    a, b = _values(arguments)
+    factors = (build.wrap(a.node, a.width or 64), build.wrap(b.node, b.width or 64))
+    return Value(node("clmul", factors), (a.width or 64) + (b.width or 64))
+
+
+def _in_field(arguments: tuple[Operand, ...], _: Rounding) -> Value:
+    a, b = _values(arguments)
+    return Value(field_product(build.wrap(a.node, 8), build.wrap(b.node, 8)), 8)
+
+
+def _is_signalling(arguments: tuple[Operand, ...], _: Rounding) -> Value:
+    (x,) = _values(arguments)
+    apart = node("funord", (x.node, x.node), (x.kind,))
+    loud = build.negation(build.piece(x.node, significand_bits(x.kind) - 1, 1))
+    return Value(build.conjoin(apart, loud), 1)
+
+
+def _float_of(x: Value) -> Value:
+    """Bits of 32 that have been put together are a float's where one is called for."""
+    return x if x.is_float else as_float(x, {16: "f16", 64: "f64"}.get(x.width or 32, "f32"))
+
+
+def _flush(arguments: tuple[Operand, ...], _: Rounding) -> Value:
+    # Numbers below the normal ones become a zero of their sign.
+    x = _float_of(*_values(arguments))
+    magnitude, sign = _absolute((x,), _).node, const(1 << (FLOAT_BITS[x.kind] - 1))
+    tiny = build.less(magnitude, const(_infinity(x.kind).node.low & -_infinity(x.kind).node.low))
+    return Value(build.select(tiny, build.conjoin(x.node, sign), x.node), x.width, x.kind)
+
+
 def _exponent(arguments: tuple[Operand, ...], _: Rounding) -> Value:
     (x,) = _values(arguments)
     return make_float("getexp", x.kind, x.node, const(4))
@@ -189,7 +232,7 @@ def _is_nan(arguments: tuple[Operand, ...], _: Rounding) -> Value:
 
 
 def _fused(arguments: tuple[Operand, ...], rounding: Rounding) -> Value:
-    a, b, c = _values(arguments)
+    a, b, c = (_float_of(x) for x in _values(arguments))
     return make_float("fma", a.kind, a.node, b.node, c.node, rounding.mode)
 
 
@@ -207,8 +250,13 @@ def _reduced(arguments: tuple[Operand, ...], rounding: Rounding) -> Value:
     return Value(build.select(endless, const(0), left.node), x.width, x.kind)
 
 
+def significand_bits(kind: str) -> int:
+    """The bits of a format behind its leading one."""
+    return {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}[kind]
+
+
 def _infinity(kind: str) -> Value:
-    significand = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}[kind]
+    significand = significand_bits(kind)
     bits = FLOAT_BITS[kind]
     return Value(const(((1 << (bits - 1 - significand)) - 1) << significand), bits, kind)
 
@@ -234,7 +282,9 @@ def _as_elements(kind: str) -> Callable[[tuple[Operand, ...], Rounding], Value]:
 _PLAIN: dict[str, Callable[[tuple[Operand, ...], Rounding], Value]] = {
     "MIN": _least, "MAX": _greatest, "ABS": _absolute, "SQRT": _root, "SIGNED": _signed, "NEGATE": _minus,
     "FLOOR": lambda a, _: _whole(a, const(1)), "CEIL": lambda a, _: _whole(a, const(2)), "ROUND": _rounded,
-    "LEADINGZEROS": _leading_zeros, "POPCOUNT": _ones, "NTHSET": _nth, "PARITY": _parity,
+    "LEADINGZEROS": _leading_zeros, "POPCOUNT": _ones, "NTHSET": _nth, "PARITY": _parity, "RANK": _rank,
+    "CRC32C": _checksum, "FLUSH": _flush, "CLMUL": _without_carry, "FIELDMUL": _in_field,
+    "ISSIGNALLING": _is_signalling,
     "GETEXP": _exponent, "GETMANT": _mantissa, "ROUNDSCALE": _round_scale, "SCALEF": _scale, "REDUCE": _reduced,
     "CONVERTEXPFP32": _exponent, "CONVERTEXPFP64": _exponent,
     "RECIPROCAL": _reciprocal("frcp"), "RECIPROCALROOT": _reciprocal("frsqrt"),

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planish.isa.lanes import build
-from planish.isa.lanes.node import Node, const
+from planish.isa.lanes.node import Node, const, node
 
 _POLYNOMIAL = 0x11B
+_CASTAGNOLI = 0x82F63B78
 
 
 def _product(a: int, b: int) -> int:
@@ -53,6 +54,34 @@ def look_up(table: list[int], x: Node) -> Node:
 def inverse_of(x: Node) -> Node:
     """The inverse in the field, 0 for 0."""
     return look_up(_INVERSE, x)
+
+
+def crc(before: Node, data: Node, width: int) -> Node:
+    """The remainder of CRC-32C, its bits in reverse, after some bits more."""
+    images = []
+    for place in range(max(width, 32)):
+        state = 1 << place
+        for _ in range(width):
+            state = (state >> 1) ^ (_CASTAGNOLI if state & 1 else 0)
+        images.append(state)
+    return _linear(build.exclude(before, data), images, 32)
+
+
+def field_product(a: Node, b: Node) -> Node:
+    """The product in the field of 256 elements: that of polynomials, and what is left of it."""
+    images = []
+    for place in range(15):
+        low = 1 << min(place, 7)
+        for _ in range(place - 7):
+            low = (low << 1) ^ (_POLYNOMIAL if low & 0x80 else 0)
+        images.append(low & 0xFF)
+    return _linear(node("clmul", (a, b)), images, 8)
+
+
+def _linear(x: Node, images: list[int], width: int) -> Node:
+    """The sum, without carries, of the images of the bits of x: each bit of it is a parity."""
+    rows = [sum((image >> bit & 1) << place for place, image in enumerate(images)) for bit in range(width)]
+    return build.join([(bit, 1, node("parity", (build.conjoin(x, const(row)),))) for bit, row in enumerate(rows)])
 
 
 def _bytes(x: Node, count: int) -> list[Node]:

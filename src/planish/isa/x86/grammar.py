@@ -268,8 +268,8 @@ class _Parser:
         self.place += 1
         match kind:
             case "number":
-                if len(text) > 80:
-                    raise self.wrong("a number of more than 80 digits", line)
+                if len(text) > 300:
+                    raise self.wrong("a number of more than 300 digits", line)
                 return s.Number(int(text, 0) if not text.isdigit() else int(text))
             case "real":
                 return s.Real(Fraction(text))

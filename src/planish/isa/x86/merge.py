@@ -9,6 +9,7 @@ bits('k', 1, False, const(0))
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from planish.isa.lanes import build
 from planish.isa.lanes.node import Node
@@ -62,27 +63,27 @@ def _as_register(held: Held) -> Register:
 
 
 def merge_registers(condition: Node, one: Register, other: Register) -> Register:
-    """A register whose pieces are those of one of two."""
-    made = one.copy()
-    for at, (width, value) in other.pieces.items():
-        mine = one.pieces.get(at)
-        if mine is not None and mine[0] == width:
-            if mine[1] is not value:
-                made.pieces[at] = width, merge_values(condition, mine[1], value)
-        elif _is_covered(one, at, width):
-            made.write(at, width, merge_values(condition, one.read(at, width), value))
-        else:
-            made.write(at, width, value)
-    for at, (width, value) in one.pieces.items():
-        if at in made.pieces and at not in other.pieces and _is_covered(other, at, width):
-            made.write(at, width, merge_values(condition, value, other.read(at, width)))
+    """A register whose pieces are those of one of two, as narrow as the narrower ones; what only one of them has, has
+    no other value."""
+    made = Register(background=_merged_background(condition, one.background, other.background))
+    pieces = [*one.pieces.items(), *other.pieces.items()]
+    edges = sorted({edge for at, (width, _) in pieces for edge in (at, at + width)})
+    for low, high in pairwise(edges):
+        width = high - low
+        first, second = one.holds(low, width), other.holds(low, width)
+        if first and second:
+            mine, others = one.read(low, width), other.read(low, width)
+            same = mine is others or mine.node is others.node
+            made.write(low, width, mine if same else merge_values(condition, mine, others))
+        elif first or second:
+            made.write(low, width, (one if first else other).read(low, width))
     return made
 
 
-def _is_covered(register: Register, at: int, width: int) -> bool:
-    if register.background is not None:
-        return True
-    return any(low <= at and at + width <= low + size for low, (size, _) in register.pieces.items())
+def _merged_background(condition: Node, one: Value | None, other: Value | None) -> Value | None:
+    if one is None or other is None:
+        return one or other
+    return one if one.node is other.node else merge_values(condition, one, other)
 
 
 def as_ladder(held: Held, subject: Node, labels: list[int]) -> Held:

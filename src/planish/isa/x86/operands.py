@@ -67,7 +67,7 @@ def as_input(x: Parameter) -> Input:
 def as_operand(x: Parameter) -> Operand:
     """An operand as a definition has it."""
     element = element_of(x)
-    kind = "" if element.kind == "int" else element.kind
+    kind = "" if element.kind == "int" or x.type == "__m64" else element.kind
     if is_pointer(x):
         return Operand(x.name, x.memory_bits, "memory", kind)
     return Operand(x.name, bits_of(x), "immediate" if is_immediate(x) else "value", kind)

@@ -12,6 +12,9 @@ from planish.isa.x86.merge import Held
 from planish.isa.x86.operators import as_float
 from planish.isa.x86.values import Address, Element, RealNumber, Register, Unreadable, Value, cut
 
+PLAIN = Element()
+"""Elements of which nothing is known."""
+
 FIELDS = {
     "bit": Element("int", 1), "byte": Element("int", 8), "word": Element("int", 16), "dword": Element("int", 32),
     "qword": Element("int", 64), "m128": Element("int", 128), "bf16": Element("bf16", 16),
@@ -30,6 +33,13 @@ def load(low: Held, high: Held) -> Value:
     of_element = low.element.bits == width
     found = build.bits(low.base, low.offset, width, of_element and low.element.signed)
     return Value(found, width, low.element.kind if of_element else "int", low.element)
+
+
+def as_element(found: Value, element: Element) -> Value:
+    """Bits of the result, read again: a number with a sign where its elements have one."""
+    if found.is_float or not element.signed or found.width != element.bits:
+        return found
+    return Value(build.wrap(found.node, element.bits, True), found.width, "int", element)
 
 
 def read(held: Held, at: Node, width: int) -> Value:

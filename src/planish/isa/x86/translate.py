@@ -21,7 +21,7 @@ from planish.isa.lanes.roll import roll, roll_sums
 from planish.isa.x86.data import Intrinsic
 from planish.isa.x86.execute import Outcome, run
 from planish.isa.x86.grammar import parse_operation
-from planish.isa.x86.operands import as_input, as_operand, bits_of, is_pointer
+from planish.isa.x86.operands import as_input, as_operand, bits_of, element_of, is_pointer
 from planish.isa.x86.operators import CURRENT, Rounding
 from planish.isa.x86.overrides import Override, correct, shipped_overrides
 from planish.isa.x86.values import Unreadable
@@ -47,7 +47,7 @@ def translate(
     width = 0 if is_pointer(entry.result) else bits_of(entry.result)
     rounding = Rounding(_mode(entry), entry.instruction.startswith(_FUSED))
     try:
-        outcome = run(program, inputs, entry.result.name or "dst", width, rounding)
+        outcome = run(program, inputs, entry.result.name or "dst", width, rounding, element_of(entry.result))
     except RecursionError as error:
         raise Unreadable("it lies too deep in itself") from error
     operands = tuple(as_operand(x) for x in entry.parameters)
@@ -86,7 +86,8 @@ def _puts(outcome: Outcome, result: Operand | None) -> list[Put]:
         if register.background is not None and at > covered:
             puts.append(Put(result.name, const(covered), at - covered, register.read(covered, at - covered).node))
         kept = min(width, result.bits - at)
-        puts.append(Put(result.name, const(at), kept, roll_sums(build.wrap(value.node, kept))))
+        for low, size, part in build.parts_of(build.wrap(value.node, kept), kept):
+            puts.append(Put(result.name, const(at + low), size, roll_sums(part)))
         covered = at + kept
     if register.background is not None and covered < min(result.bits, register.background.width or 0):
         rest = min(result.bits, register.background.width or 0) - covered

@@ -113,7 +113,8 @@ class Register:
                 parts.append((first - low, last - first, inner))
                 covered.append((first, last))
                 element = value.element
-                if len(self.pieces) == 1 or last - first == width:
+                alone = len(self.pieces) == 1 and self.background is None and first == low
+                if alone or last - first == width:
                     return cut(value, first - at, width)
         if self.background is not None:
             for first, last in _gaps(covered, low, low + width):
@@ -121,6 +122,23 @@ class Register:
                 parts.append((first - low, last - first, build.wrap(value.node, last - first)))
                 element = self.background.element
         return Value(build.join(parts), width, element=element)
+
+    def holds(self, low: int, width: int) -> bool:
+        """Whether all of some bits are one piece's, or the background's."""
+        if self.background is not None:
+            return True
+        return any(at <= low and low + width <= at + size for at, (size, _) in self.pieces.items())
+
+    def write_somewhere(self, at: Node, width: int, value: Value) -> None:
+        """Puts some bits where only a value says, a multiple of their width; Unreadable where it may be none."""
+        if width & (width - 1) or build.wrap(at, width.bit_length() - 1).constant != 0:
+            raise Unreadable("bits are put at a place that is not known")
+        end = max((place + size for place, (size, _) in self.pieces.items()), default=0)
+        end = max(end, (self.background.width or 0) if self.background is not None else 0)
+        for place in range(max(at.low, 0), min(at.high + width, end) - width + 1, width):
+            old = self.read(place, width).node
+            made = build.select(build.equal(at, const(place)), value.node, old)
+            self.write(place, width, replace(value, node=made, product=None))
 
     def write(self, low: int, width: int, value: Value) -> None:
         """Puts some bits."""

@@ -1,0 +1,149 @@
+"""`planish isa list|show|find|learn`: the instructions of processors.
+
+$ planish isa list x86 --kind masked
+$ planish isa show _mm_maddubs_epi16
+$ planish isa find 'i32 += u8*s8 by 4'
+$ planish isa learn --x86 x86-intel.xml -o lib/
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planish.cli.exits import OK, guarded
+from planish.cli.files import write_files
+from planish.cli.progress import show_progress
+from planish.core.cache import Cache
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.isa.collection import Collection, collection_names, file_name, load_collection
+from planish.isa.finding import find_entries
+from planish.report.instructions import collections_table, entries_table, explain_entry
+from planish.report.tables import make_console
+from planish.run.instructions.learn import Specification, learn
+from planish.run.instructions.vendors import VENDORS, Vendor
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True)
+
+Isa = Annotated[str | None, typer.Option("--isa", metavar="NAME", help="Of one architecture only.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")]
+
+
+@app.callback()
+def isa() -> None:
+    """List, find, show and learn the instructions of processors."""
+
+
+@app.command("list")
+@guarded
+def list_instructions(
+    pattern: Annotated[str | None, typer.Argument(metavar="[PATTERN]", help="Names, as `_mm_*add*`.")] = None,
+    isa: Isa = None,
+    kind: Annotated[str | None, typer.Option(help="integer, float, masked or memory.")] = None,
+    status: Annotated[str | None, typer.Option(help="verified, unproven, excluded or refused.")] = None,
+    feature: Annotated[str | None, typer.Option(help="An extension, as AVX512_VNNI.")] = None,
+) -> int:
+    """Count the instructions that have been learnt, or list some of them."""
+    _check_choice("--kind", kind, ("integer", "float", "masked", "memory"))
+    _check_choice("--status", status, ("verified", "unproven", "excluded", "refused"))
+    loaded = _loaded(isa)
+    if pattern is None and kind is None and status is None and feature is None:
+        make_console(sys.stdout).print(collections_table(loaded))
+        return OK
+    wanted = pattern if pattern is None or set("*?[") & set(pattern) else f"*{pattern}*"
+    chosen = [
+        x for entries in loaded for x in entries
+        if (wanted is None or fnmatchcase(x.name, wanted)) and (status is None or x.status == status)
+        and (feature is None or feature in x.features) and (kind is None or (x.text and kind in x.kinds))
+    ]  # fmt: skip
+    make_console(sys.stdout).print(entries_table(chosen))
+    return OK
+
+
+@app.command()
+@guarded
+def show(name: Annotated[str, typer.Argument(metavar="NAME")], isa: Isa = None) -> int:
+    """Say what an instruction does, how C calls it, and how that was found to be so."""
+    loaded = _loaded(isa)
+    for entries in loaded:
+        if name in entries.records:
+            print(explain_entry(entries.entry(name), entries.source))
+            return OK
+    everything = [x for entries in loaded for x in entries.records]
+    close = difflib.get_close_matches(name, everything, 3)
+    advice = f"did you mean {', '.join(close)}?" if close else "`planish isa list PATTERN` lists names"
+    raise PlanishError(Diagnostic("E0655", f"there is no instruction {name}", help=advice))
+
+
+@app.command()
+@guarded
+def find(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="`i32 += u8*s8 by 4`, `i8 = avg(u8, u8)`, or words.")],
+    isa: Isa = None,
+) -> int:
+    """Find the instructions that compute something, or whose names hold some words."""
+    chosen = [x for entries in _loaded(isa) for x in find_entries(query, entries)]
+    if not chosen:
+        print("no instruction does this by itself")
+        return OK
+    make_console(sys.stdout).print(entries_table(chosen))
+    return OK
+
+
+@app.command("learn")
+@guarded
+def learn_instructions(
+    x86: Annotated[str | None, typer.Option(metavar="FILE", help="Intel's x86-intel.xml.")] = None,
+    output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the collections go.")] = "lib",
+    root: Annotated[str, typer.Option(metavar="DIR", help="Below which Debian's packages are looked for.")] = "/",
+    quiet: Quiet = False,
+) -> int:
+    """Read the vendors' specifications, run every instruction that can be run here, and write the collections.
+
+    Without a file, all that Debian's packages have put on this machine are read. An interrupted run goes on where it
+    was, and a changed file costs as much as what has changed in it.
+    """
+    given = {"x86": x86}
+    chosen = [(vendor, vendor.at(path)) for vendor in VENDORS if (path := given[vendor.isa]) is not None]
+    if not chosen:
+        chosen = [(vendor, found) for vendor in VENDORS if (found := vendor.found(Path(root))) is not None]
+    if not chosen:
+        packages = ", ".join(sorted({x.package for x in VENDORS}))
+        advice = f"install Debian's packages {packages}, or give a file"
+        raise PlanishError(Diagnostic("E0656", "no vendor's specification is on this machine", help=advice))
+    learnt = [_learn(vendor, specification, quiet) for vendor, specification in chosen]
+    write_files(Path(output), {file_name(x.isa): x.packed() for x in learnt})
+    if not quiet:
+        make_console(sys.stdout).print(collections_table(learnt))
+    return OK
+
+
+def _learn(vendor: Vendor, specification: Specification, quiet: bool) -> Collection:
+    total = len(specification.identities())
+    with show_progress(2 * total, quiet) as progress:
+        progress.start(vendor.isa)
+
+        def tell(message: str, count: int) -> None:
+            progress.tell(message)
+            progress.bar.advance(progress.task, count)
+
+        return learn(specification, vendor.machines(), vendor.lacking, Cache(), tell)
+
+
+def _loaded(isa: str | None) -> list[Collection]:
+    return [load_collection(x) for x in (collection_names() if isa is None else (isa,))]
+
+
+def _check_choice(option: str, given: str | None, known: Iterable[str]) -> None:
+    if given is not None and given not in known:
+        close = difflib.get_close_matches(given, list(known), 1)
+        advice = f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
+        raise PlanishError(Diagnostic("E0657", f"{option} knows no '{given}'", help=advice))
+
+

@@ -1,0 +1,46 @@
+"""Instructions found by what they compute, or by words of their names.
+
+>>> from planish.isa.collection import Collection
+>>> from planish.isa.entry import Signature
+>>> text = "(a: 16, b: 16) -> dst: 16 { for i < 2 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
+>>> entries = Collection.of("toy", "", [Entry("add8", "toy", Signature("int", ()), text, status="verified")])
+>>> [x.name for query in ("i8 = i8 + i8", "ADD", "i8 = i8 - i8") for x in find_entries(query, entries)]
+['add8', 'add8']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from planish.isa.entry import Entry
+from planish.isa.outline import Outline, outlines, read_query
+
+
+def find_entries(query: str, entries: Iterable[Entry]) -> Iterator[Entry]:
+    """The entries whose lanes all become what a query says; those whose names, instruction, category or
+    extension hold all its words where it is no assignment. PlanishError E0658 where it cannot be read."""
+    asked = read_query(query)
+    words = query.lower().split()
+    for entry in entries:
+        if asked is None:
+            told = " ".join((entry.name, entry.mnemonic, entry.category, *entry.features)).lower()
+            if all(x in told for x in words):
+                yield entry
+        elif entry.text and _may_be(entry, asked) and set(outlines(entry.definition)) <= _meant(asked):
+            yield entry
+
+
+def _meant(asked: Outline) -> set[Outline]:
+    """What a query means: `i` where signs matter is any sign, the same everywhere."""
+    return {Outline(asked.result, re.sub(r"\bi(\d+)", rf"{sign}\1", asked.value)) for sign in "us"} | {asked}
+
+
+def _may_be(entry: Entry, asked: Outline) -> bool:
+    # Most definitions are told apart by their text, which need not be read for that.
+    for kind in re.findall(r"\b(?:[ius]\d+|b?f\d+)", f"{asked.result} {asked.value}"):
+        signs = "us" if kind[0] == "i" else kind[0]
+        if kind in entry.text if kind[0] in "bf" else any(f".{sign}{kind[1:]}" in entry.text for sign in signs):
+            continue
+        return False
+    return True

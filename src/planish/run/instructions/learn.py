@@ -1,0 +1,187 @@
+"""Learns the instructions of an architecture: each is read, and run beside its definition, in parallel and once.
+
+    collection = learn(specification, machines, lacking, Cache(), tell)
+
+What was found is kept in the cache under what it depends on, so that an interrupted run goes on where it was, and a
+changed file costs as much as what has changed in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, replace
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Protocol, TypeVar
+
+from planish.core.cache import Cache, key
+from planish.isa.collection import Collection
+from planish.isa.entry import Entry
+from planish.run.instructions.compile import Machine
+from planish.run.instructions.verify import Verdict, verify
+
+ROWS = 256
+"""How many inputs each instruction is tried with, for each value of its immediates."""
+
+_READ_BATCH, _TRIED_BATCH = 60, 60
+
+Tell = Callable[[str, int], None]
+"""Called with what is being done and the number of instructions that are done with it."""
+
+
+_A = TypeVar("_A")
+_B = TypeVar("_B")
+
+
+class Specification(Protocol):
+    """What a vendor says of its instructions."""
+
+    @property
+    def isa(self) -> str:
+        """The architecture."""
+
+    @property
+    def source(self) -> str:
+        """What is read, with its version."""
+
+    def identities(self) -> Mapping[str, str]:
+        """For each instruction, by its name, all that its definition depends on."""
+
+    def read(self, names: Sequence[str]) -> list[Entry]:
+        """The entries of some instructions; called in other processes."""
+
+
+def learn(
+    specification: Specification, machines: Sequence[Machine], lacking: Callable[[Entry], str | None], store: Cache,
+    tell: Tell,
+) -> Collection:
+    """The collection of all instructions of a specification; `lacking` says what an entry needs that is not here."""
+    entries = _read_all(specification, store, tell)
+    known = [_without(x, lacking(x)) if x.status == "unproven" else x for x in entries]
+    return Collection.of(specification.isa, specification.source, _try_all(known, machines, store, tell))
+
+
+def _without(entry: Entry, feature: str | None) -> Entry:
+    return entry.judged("unproven", f"not executed here: {feature}") if feature else entry
+
+
+def _read_all(specification: Specification, store: Cache, tell: Tell) -> list[Entry]:
+    found: list[Entry] = []
+    addresses = {
+        name: key("instruction", _reader_stamp(), name, identity)
+        for name, identity in specification.identities().items()
+    }
+    left = []
+    for name, address in addresses.items():
+        kept = store.get(address)
+        if kept is None:
+            left.append(name)
+        else:
+            found.append(Entry.parsed(json.loads(kept)))
+    tell("reading", len(found))
+    for entries in _in_parallel(specification.read, _parts(left, _READ_BATCH)):
+        for entry in entries:
+            store.put(addresses[entry.name], json.dumps(entry.plain()).encode())
+        found += entries
+        tell("reading", len(entries))
+    return found
+
+
+def _try_all(entries: Iterable[Entry], machines: Sequence[Machine], store: Cache, tell: Tell) -> list[Entry]:
+    """The entries with what came of running them: verified where one machine's results are those of the definition."""
+    judged: dict[str, Entry] = {}
+    left = [x for x in entries if x.status == "unproven" and not x.reason]
+    last: dict[str, Verdict] = {}
+    for place, machine in enumerate(machines):
+        verdicts = _try_on(machine, left, store, tell if place == 0 else _silently(tell))
+        for entry in left:
+            verdict = verdicts[entry.name]
+            if verdict.kind == "verified":
+                judged[entry.name] = entry.judged("verified", _sample(verdict, machine if place else None))
+            elif entry.name not in last or last[entry.name].kind == "not compiled":
+                last[entry.name] = replace(verdict, message=f"{machine.name}: {verdict.message}")
+        left = [x for x in left if x.name not in judged]
+    for entry in left:
+        if entry.name in last:
+            verdict = last[entry.name]
+            judged[entry.name] = entry.judged("excluded", f"{verdict.kind}: {verdict.message}")
+    return [judged.get(x.name, x) for x in entries]
+
+
+def _silently(tell: Tell) -> Tell:
+    return lambda message, _: tell(message, 0)
+
+
+def _sample(verdict: Verdict, machine: Machine | None) -> str:
+    parts = [f"{verdict.values} of {verdict.possible} values"] if verdict.values < verdict.possible else []
+    return ", ".join([*parts, *([f"with {machine.name}"] if machine else [])])
+
+
+def _try_on(machine: Machine, entries: Sequence[Entry], store: Cache, tell: Tell) -> dict[str, Verdict]:
+    found: dict[str, Verdict] = {}
+    left: list[Entry] = []
+    for entry in entries:
+        kept = store.get(_trial_address(entry, machine))
+        if kept is None:
+            left.append(entry)
+        else:
+            found[entry.name] = Verdict(**json.loads(kept))
+    tell(f"trying with {machine.name}", len(found))
+    by_name = {x.name: x for x in left}
+    batches = [(part, machine) for part in _parts(left, _TRIED_BATCH)]
+    for verdicts in _in_parallel(_try_batch, batches):
+        for verdict in verdicts:
+            found[verdict.name] = verdict
+            store.put(_trial_address(by_name[verdict.name], machine), json.dumps(asdict(verdict)).encode())
+        tell(f"trying with {machine.name}", len(verdicts))
+    return found
+
+
+def _try_batch(work: tuple[Sequence[Entry], Machine]) -> list[Verdict]:
+    entries, machine = work
+    return list(verify(entries, machine, ROWS).values())
+
+
+def _in_parallel(function: Callable[[_A], _B], work: Sequence[_A]) -> Iterator[_B]:
+    workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, len(work))
+    if workers <= 1:
+        yield from map(function, work)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        running = [pool.submit(function, x) for x in work]
+        try:
+            for done in as_completed(running):
+                yield done.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _parts(items: Sequence[_A], size: int) -> list[Sequence[_A]]:
+    # Each part has some of all over the list, so that parts take about as long.
+    count = -(-len(items) // size)
+    return [items[at::count] for at in range(count)]
+
+
+def _trial_address(entry: Entry, machine: Machine) -> str:
+    values = sorted((name, tuple(x)) for name, x in entry.values.items())
+    return key("trial", _reader_stamp(), ROWS, machine.name, machine.compiler, machine.command,
+               entry.name, entry.text, entry.signature.result, entry.signature.parameters, values)  # fmt: skip
+
+
+@cache
+def _reader_stamp() -> str:
+    """What readers and trials are as programs: what they found is found anew where one of them has changed."""
+    parts = (files("planish.isa"), files("planish.run.instructions"))
+    return key(*(x for part in parts for x in _texts(part)))
+
+
+def _texts(folder: Traversable) -> Iterator[str]:
+    for x in sorted(folder.iterdir(), key=lambda x: x.name):
+        if x.is_dir() and x.name not in ("lib", "sets", "__pycache__"):
+            yield from _texts(x)
+        elif x.name.endswith((".py", ".toml")):
+            yield x.read_text("utf-8")

@@ -1,0 +1,57 @@
+"""What runs instructions here: this processor with its compilers, or an emulator with a cross compiler.
+
+>>> [x for x in x86_machines() if not x.compiler]
+[]
+"""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from pathlib import Path
+
+from planish.isa.x86.features import options
+from planish.run.instructions.compile import Machine
+from planish.run.process import Limits, run_process
+from planish.run.toolchain import Compiler, find_compilers
+
+_X86 = ("immintrin.h", "x86intrin.h", "ammintrin.h")
+_X86_TYPES = """\
+#define __int64 long long
+#define __int32 int
+#define __int16 short
+#define __int8 signed char
+"""
+_LIMITS = Limits(seconds=20)
+
+
+def x86_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
+    """What this processor can do, as the kernel calls it; nothing on other machines."""
+    if platform.machine().lower() not in ("x86_64", "amd64") or not cpuinfo.exists():
+        return frozenset()
+    lines = cpuinfo.read_text(errors="replace").splitlines()
+    found = next((x for x in lines if x.startswith("flags")), "")
+    return frozenset(found.partition(":")[2].split())
+
+
+@cache
+def x86_machines() -> tuple[Machine, ...]:
+    """This processor by way of each of its compilers: gcc, and the newest clang. Where one of them does not know an
+    intrinsic, or makes of it something else, another one may do."""
+    flags = x86_flags()
+    if not flags:
+        return ()
+    kinds: dict[str, Compiler] = {}
+    for compiler in find_compilers():
+        kinds.setdefault(compiler.kind, compiler)
+    return tuple(_x86_machine(x, flags) for x in kinds.values())
+
+
+def _x86_machine(compiler: Compiler, flags: frozenset[str]) -> Machine:
+    known = [x for x in options(flags) if _takes(compiler, x)]
+    command = (str(compiler.path), "-std=gnu11", *known)
+    return Machine(f"{compiler.kind} {compiler.version}", command, (), _X86, _X86_TYPES)
+
+
+def _takes(compiler: Compiler, option: str) -> bool:
+    return run_process([str(compiler.path), option, "-fsyntax-only", "-xc", "/dev/null"], _LIMITS).code == 0

@@ -1,0 +1,41 @@
+"""The specifications that instructions can be learnt from: where they lie, what runs the instructions, what is missing.
+
+>>> [x.isa for x in VENDORS]
+['x86']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from planish.isa.entry import Entry
+from planish.isa.x86 import specification as x86
+from planish.isa.x86.features import missing
+from planish.run.instructions.compile import Machine
+from planish.run.instructions.learn import Specification
+from planish.run.instructions.machines import x86_flags, x86_machines
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """`package`: what puts the specification on a Debian machine; `found` takes the root it is looked for below, `at`
+    the path that a user gives; `lacking` says what an entry needs that no machine here has."""
+
+    isa: str
+    package: str
+    found: Callable[[Path], Specification | None]
+    at: Callable[[str], Specification]
+    machines: Callable[[], tuple[Machine, ...]]
+    lacking: Callable[[Entry], str | None]
+
+
+def _x86_lacks(entry: Entry) -> str | None:
+    feature = missing(entry.features, x86_flags())
+    return f"this processor has no {feature}" if feature else None
+
+
+VENDORS = (
+    Vendor("x86", x86.PACKAGE, x86.Specification.found, x86.Specification, x86_machines, _x86_lacks),
+)
