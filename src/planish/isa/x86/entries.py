@@ -12,10 +12,10 @@ from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.isa.entry import Entry, Signature
 from planish.isa.lanes.text import print_definition
+from planish.isa.registers import Unreadable
 from planish.isa.x86.data import Intrinsic
 from planish.isa.x86.overrides import shipped_overrides
 from planish.isa.x86.translate import translate
-from planish.isa.x86.values import Unreadable
 
 _VALUES = {
     "_MM_FROUND": (8, 9, 10, 11, 4),

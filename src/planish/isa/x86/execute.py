@@ -19,12 +19,7 @@ from typing import assert_never
 
 from planish.isa.lanes import build
 from planish.isa.lanes.node import Node, const
-from planish.isa.x86 import syntax as s
-from planish.isa.x86.functions import call
-from planish.isa.x86.merge import Held, Scope, as_ladder, merge
-from planish.isa.x86.operators import Operand, Rounding, apply_binary, apply_symbol, apply_unary, as_float
-from planish.isa.x86.places import FIELDS, PLAIN, as_element, load, read
-from planish.isa.x86.values import (
+from planish.isa.registers import (
     Address,
     Choice,
     Element,
@@ -35,6 +30,11 @@ from planish.isa.x86.values import (
     Value,
     cut,
 )
+from planish.isa.x86 import syntax as s
+from planish.isa.x86.functions import call
+from planish.isa.x86.merge import Held, Scope, as_ladder, merge
+from planish.isa.x86.operators import Operand, Rounding, apply_binary, apply_symbol, apply_unary, as_float
+from planish.isa.x86.places import FIELDS, PLAIN, as_element, load, read
 
 _STEPS = 60_000
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from planish.isa.lanes import build
+from planish.isa.lanes.galois import CIPHERS, crc, field_product
 from planish.isa.lanes.node import FLOAT_BITS, Node, const, node
-from planish.isa.x86.galois import CIPHERS, crc, field_product
+from planish.isa.registers import Element, RealNumber, Unreadable, Value
 from planish.isa.x86.operators import Operand, Rounding, apply_binary, as_float, compare, make_float, negate_float
-from planish.isa.x86.values import Element, RealNumber, Unreadable, Value
 
 _CONVERSION = re.compile(r"Convert_(FP|BF|Int|UInt)(\d+)_To_(FP|BF|Int|UInt)(\d+)(_Truncate)?")
 _SIZED = re.compile(r"(ZeroExtend|SignExtend|Saturate|SaturateU|Truncate|Cast_Int|Int|FP|Cast_FP|BF)(\d+)")

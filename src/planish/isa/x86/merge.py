@@ -9,13 +9,22 @@ bits('k', 1, False, const(0))
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 from planish.isa.lanes import build
 from planish.isa.lanes.node import Node
+from planish.isa.registers import (
+    Address,
+    Choice,
+    RealNumber,
+    Register,
+    Symbol,
+    Unreadable,
+    Value,
+    merge_registers,
+    merge_values,
+)
 from planish.isa.x86.operators import Operand, as_float
 from planish.isa.x86.tables import ladder
-from planish.isa.x86.values import Address, Choice, Element, RealNumber, Register, Symbol, Unreadable, Value
 
 Held = Operand | Register | Address
 Scope = dict[str, Held]
@@ -46,44 +55,12 @@ def merge(condition: Node, one: Held | None, other: Held | None) -> Held | None:
             raise Unreadable("two ways leave things that do not go together")
 
 
-def merge_values(condition: Node, one: Value, other: Value) -> Value:
-    """A value that is one of two."""
-    width = one.width if one.width == other.width else None
-    kind = one.kind if one.kind == other.kind or one.is_float else other.kind
-    element = one.element if one.element == other.element else Element()
-    return Value(build.select(condition, one.node, other.node), width, kind, element)
-
-
 def _as_register(held: Held) -> Register:
     if isinstance(held, Register):
         return held
     if isinstance(held, Value):
         return Register(background=held) if held.width else Register({0: (1, held)})
     raise Unreadable("two ways leave a register and something else")
-
-
-def merge_registers(condition: Node, one: Register, other: Register) -> Register:
-    """A register whose pieces are those of one of two, as narrow as the narrower ones; what only one of them has, has
-    no other value."""
-    made = Register(background=_merged_background(condition, one.background, other.background))
-    pieces = [*one.pieces.items(), *other.pieces.items()]
-    edges = sorted({edge for at, (width, _) in pieces for edge in (at, at + width)})
-    for low, high in pairwise(edges):
-        width = high - low
-        first, second = one.holds(low, width), other.holds(low, width)
-        if first and second:
-            mine, others = one.read(low, width), other.read(low, width)
-            same = mine is others or mine.node is others.node
-            made.write(low, width, mine if same else merge_values(condition, mine, others))
-        elif first or second:
-            made.write(low, width, (one if first else other).read(low, width))
-    return made
-
-
-def _merged_background(condition: Node, one: Value | None, other: Value | None) -> Value | None:
-    if one is None or other is None:
-        return one or other
-    return one if one.node is other.node else merge_values(condition, one, other)
 
 
 def as_ladder(held: Held, subject: Node, labels: list[int]) -> Held:

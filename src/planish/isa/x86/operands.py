@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 
 from planish.isa.lanes.definition import Operand
+from planish.isa.registers import Element, Unreadable
 from planish.isa.x86.data import Parameter
 from planish.isa.x86.execute import Input
-from planish.isa.x86.values import Element, Unreadable
 
 _ELEMENTS = {
     **{f"{sign}{bits}": Element("int", bits, sign == "SI") for sign in ("UI", "SI") for bits in (8, 16, 32, 64)},

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from planish.isa.lanes import build
 from planish.isa.lanes.node import FLOAT_BITS, Node, const, node
-from planish.isa.x86.values import Choice, RealNumber, Symbol, Unreadable, Value, float_bits
+from planish.isa.registers import Choice, RealNumber, Symbol, Unreadable, Value, float_bits
 
 CURRENT = const(4)
 """The way of rounding that the processor is set to: to nearest, ties to even. 0 to 3: to nearest, down, up, to zero."""

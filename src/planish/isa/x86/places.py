@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from planish.isa.lanes import build
 from planish.isa.lanes.node import Node, const
+from planish.isa.registers import Address, Element, RealNumber, Register, Unreadable, Value, cut
 from planish.isa.x86.merge import Held
 from planish.isa.x86.operators import as_float
-from planish.isa.x86.values import Address, Element, RealNumber, Register, Unreadable, Value, cut
 
 PLAIN = Element()
 """Elements of which nothing is known."""

@@ -18,13 +18,13 @@ from planish.isa.lanes import build
 from planish.isa.lanes.definition import Definition, Operand, Put
 from planish.isa.lanes.node import Node, const
 from planish.isa.lanes.roll import roll, roll_sums
+from planish.isa.registers import Unreadable, put_register
 from planish.isa.x86.data import Intrinsic
 from planish.isa.x86.execute import Outcome, run
 from planish.isa.x86.grammar import parse_operation
 from planish.isa.x86.operands import as_input, as_operand, bits_of, element_of, is_pointer
 from planish.isa.x86.operators import CURRENT, Rounding
 from planish.isa.x86.overrides import Override, correct, shipped_overrides
-from planish.isa.x86.values import Unreadable
 
 _FUSED = ("VFM", "VFNM")
 
@@ -76,20 +76,4 @@ def _puts(outcome: Outcome, result: Operand | None) -> list[Put]:
     ]
     if result is None:
         return puts
-    register = outcome.register
-    if register.background is not None and not register.pieces:
-        register.write(0, result.bits, register.background)
-    covered = 0
-    for at, (width, value) in sorted(register.pieces.items()):
-        if at >= result.bits:
-            continue
-        if register.background is not None and at > covered:
-            puts.append(Put(result.name, const(covered), at - covered, register.read(covered, at - covered).node))
-        kept = min(width, result.bits - at)
-        for low, size, part in build.parts_of(build.wrap(value.node, kept), kept):
-            puts.append(Put(result.name, const(at + low), size, roll_sums(part)))
-        covered = at + kept
-    if register.background is not None and covered < min(result.bits, register.background.width or 0):
-        rest = min(result.bits, register.background.width or 0) - covered
-        puts.append(Put(result.name, const(covered), rest, register.read(covered, rest).node))
-    return puts
+    return puts + put_register(outcome.register, result)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import platform
+import shutil
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +23,9 @@ _X86_TYPES = """\
 #define __int16 short
 #define __int8 signed char
 """
+_ARM = ("arm_neon.h", "arm_acle.h")
+_ARM_OPTION = "-march=armv8.2-a+crypto+fp16+dotprod+i8mm+bf16"
+_ARM_PLAIN = ("-std=gnu11", _ARM_OPTION, "-static", "-ffp-contract=off")
 _LIMITS = Limits(seconds=20)
 
 
@@ -45,6 +49,24 @@ def x86_machines() -> tuple[Machine, ...]:
     for compiler in find_compilers():
         kinds.setdefault(compiler.kind, compiler)
     return tuple(_x86_machine(x, flags) for x in kinds.values())
+
+
+@cache
+def arm_machines() -> tuple[Machine, ...]:
+    """An emulated AArch64 with what cross compiler there is: gcc for it, and the newest clang where its linker and the
+    libraries are there."""
+    emulator = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+    compiler = shutil.which("aarch64-linux-gnu-gcc")
+    if emulator is None or compiler is None:
+        return ()
+    run = (emulator, "-cpu", "max")
+    found = [Machine("gcc for AArch64, emulated", (compiler, *_ARM_PLAIN), run, _ARM)]
+    clang = next((x for x in find_compilers() if x.kind == "clang"), None)
+    if clang is not None:
+        command = (str(clang.path), "--target=aarch64-linux-gnu", *_ARM_PLAIN)
+        if _takes(clang, "--target=aarch64-linux-gnu"):
+            found.append(Machine("clang for AArch64, emulated", command, run, _ARM))
+    return tuple(found)
 
 
 def _x86_machine(compiler: Compiler, flags: frozenset[str]) -> Machine:

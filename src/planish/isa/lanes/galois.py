@@ -15,7 +15,7 @@ from planish.isa.lanes import build
 from planish.isa.lanes.node import Node, const, node
 
 _POLYNOMIAL = 0x11B
-_CASTAGNOLI = 0x82F63B78
+CASTAGNOLI = 0x82F63B78
 
 
 def _product(a: int, b: int) -> int:
@@ -56,13 +56,13 @@ def inverse_of(x: Node) -> Node:
     return look_up(_INVERSE, x)
 
 
-def crc(before: Node, data: Node, width: int) -> Node:
-    """The remainder of CRC-32C, its bits in reverse, after some bits more."""
+def crc(before: Node, data: Node, width: int, polynomial: int = CASTAGNOLI) -> Node:
+    """The remainder of a checksum of 32 bits, in reverse as its polynomial, after some bits more."""
     images = []
     for place in range(max(width, 32)):
         state = 1 << place
         for _ in range(width):
-            state = (state >> 1) ^ (_CASTAGNOLI if state & 1 else 0)
+            state = (state >> 1) ^ (polynomial if state & 1 else 0)
         images.append(state)
     return _linear(build.exclude(before, data), images, 32)
 

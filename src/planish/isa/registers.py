@@ -1,6 +1,7 @@
 """What names stand for while an operation is run on operands that are not known: values, registers, addresses.
 
->>> from planish.isa.lanes.node import const
+>>> from planish.isa.lanes.definition import Operand, Put
+from planish.isa.lanes.node import const
 >>> register = Register()
 >>> register.write(8, 8, Value(const(0x7F), 8))
 >>> register.write(0, 8, Value(const(0x01), 8))
@@ -12,9 +13,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import pairwise
 
 from planish.isa.lanes import build
+from planish.isa.lanes.definition import Operand, Put
 from planish.isa.lanes.node import FLOAT_BITS, Node, const
+from planish.isa.lanes.roll import roll_sums
 
 
 class Unreadable(Exception):
@@ -154,6 +158,59 @@ class Register:
                     rest = at + size - low - width
                     self.pieces[low + width] = rest, cut(old, size - rest, rest)
         self.pieces[low] = width, value
+
+
+def put_register(register: Register, result: Operand) -> list[Put]:
+    """The statements that leave what a register holds in the result, as far as it is not undefined."""
+    puts = []
+    if register.background is not None and not register.pieces:
+        register.write(0, result.bits, register.background)
+    covered = 0
+    for at, (width, value) in sorted(register.pieces.items()):
+        if at >= result.bits:
+            continue
+        if register.background is not None and at > covered:
+            puts.append(Put(result.name, const(covered), at - covered, register.read(covered, at - covered).node))
+        kept = min(width, result.bits - at)
+        for low, size, part in build.parts_of(build.wrap(value.node, kept), kept):
+            puts.append(Put(result.name, const(at + low), size, roll_sums(part)))
+        covered = at + kept
+    if register.background is not None and covered < min(result.bits, register.background.width or 0):
+        rest = min(result.bits, register.background.width or 0) - covered
+        puts.append(Put(result.name, const(covered), rest, register.read(covered, rest).node))
+    return puts
+
+
+def merge_values(condition: Node, one: Value, other: Value) -> Value:
+    """A value that is one of two."""
+    width = one.width if one.width == other.width else None
+    kind = one.kind if one.kind == other.kind or one.is_float else other.kind
+    element = one.element if one.element == other.element else Element()
+    return Value(build.select(condition, one.node, other.node), width, kind, element)
+
+
+def merge_registers(condition: Node, one: Register, other: Register) -> Register:
+    """A register whose pieces are those of one of two, as narrow as the narrower ones; what only one of them has, has
+    no other value."""
+    made = Register(background=_merged_background(condition, one.background, other.background))
+    pieces = [*one.pieces.items(), *other.pieces.items()]
+    edges = sorted({edge for at, (width, _) in pieces for edge in (at, at + width)})
+    for low, high in pairwise(edges):
+        width = high - low
+        first, second = one.holds(low, width), other.holds(low, width)
+        if first and second:
+            mine, others = one.read(low, width), other.read(low, width)
+            same = mine is others or mine.node is others.node
+            made.write(low, width, mine if same else merge_values(condition, mine, others))
+        elif first or second:
+            made.write(low, width, (one if first else other).read(low, width))
+    return made
+
+
+def _merged_background(condition: Node, one: Value | None, other: Value | None) -> Value | None:
+    if one is None or other is None:
+        return one or other
+    return one if one.node is other.node else merge_values(condition, one, other)
 
 
 def _gaps(covered: list[tuple[int, int]], low: int, high: int) -> list[tuple[int, int]]:

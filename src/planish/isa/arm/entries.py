@@ -1,0 +1,33 @@
+"""Arm's page as entries of the library: what can be read has a definition, what cannot says why.
+
+>>> c = "int8x8_t", (("int8x8_t", "a"),)
+>>> given = Intrinsic("vx", *c, "X Vd.8B,Vn.8B", "a → Vn.8B", "", "V[d] = F(V[n]);", "", 1)
+>>> entry_of(given, None).reason
+'the function `F` is not known'
+"""
+
+from __future__ import annotations
+
+from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
+from planish.isa.arm.page import Intrinsic
+from planish.isa.arm.translate import ranges, translate
+from planish.isa.entry import Entry, Signature
+from planish.isa.lanes.text import print_definition
+from planish.isa.registers import Unreadable
+
+
+def entry_of(given: Intrinsic, source: Source | None) -> Entry:
+    """An intrinsic as an entry: refused with a reason, or not proven as yet."""
+    signature = Signature(given.result, given.parameters)
+    mnemonic = given.instruction.split()[0].lower() if given.instruction else ""
+    features = ("v7",) if given.architectures.startswith("v7") else ("A64",)
+    values = {name: found for name, found in ranges(given).items() if any(name == x for _, x in given.parameters)}
+    entry = Entry(given.name, "arm", signature, "", features, mnemonic, "", values, "refused")
+    try:
+        text = print_definition(translate(given, source))
+    except Unreadable as error:
+        return entry.judged("refused", str(error))
+    except PlanishError as error:
+        return entry.judged("refused", error.diagnostic.message)
+    return entry.defined(text)
