@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
 from planish.isa.lanes.definition import Definition, nested_puts
-from planish.isa.lanes.node import Node, walk
+from planish.isa.lanes.node import Node, tree_size
 
 _RING = {"+", "-", "*", "&", "|", "^"}
 """Operators whose low bits depend on the low bits of their operands alone."""
@@ -86,7 +86,7 @@ def outlines(definition: Definition) -> tuple[Outline, ...]:
         element = result.element if result is not None and put.target == result.name else ""
         kind = element if element and put.width == _bits(element) else f"i{put.width}"
         value = _unmasked(put.value)
-        text = _ordered(_term(value, put.width)).text() if _tree_size(value) <= _LARGEST else LONG
+        text = _ordered(_term(value, put.width)).text() if tree_size(value) <= _LARGEST else LONG
         found[Outline(kind, text)] = None
     return tuple(found)
 
@@ -141,14 +141,6 @@ def _asked(tree: ast.AST, query: str, start: int, ring: str) -> _Term:
 def _refuse(query: str, column: int, advice: str) -> None:
     source = Source("query", query)
     raise PlanishError(Diagnostic("E0658", "this query cannot be read", source.point(1, column), advice), source)
-
-
-def _tree_size(root: Node) -> int:
-    """The terms that a node is when it is written out."""
-    sizes: dict[int, int] = {}
-    for x in walk([root]):
-        sizes[id(x)] = 1 + sum(sizes[id(y)] for y in x.args)
-    return sizes[id(root)]
 
 
 def _unmasked(x: Node) -> Node:

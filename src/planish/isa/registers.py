@@ -1,7 +1,6 @@
 """What names stand for while an operation is run on operands that are not known: values, registers, addresses.
 
->>> from planish.isa.lanes.definition import Operand, Put
-from planish.isa.lanes.node import const
+>>> from planish.isa.lanes.node import const
 >>> register = Register()
 >>> register.write(8, 8, Value(const(0x7F), 8))
 >>> register.write(0, 8, Value(const(0x01), 8))

@@ -57,11 +57,11 @@ def _run(machine: _Machine, body: Sequence[s.Stmt]) -> None:
                     machine.widths[name] = _number(machine, width)
                     machine.scope[name] = Register()
                 if value is not None:
-                    _put(machine, s.Name(name), _value(machine, value))
+                    _assign(machine, s.Name(name), value)
             case s.Assign(targets=targets, value=value):
                 # Of functions that tell more than one thing the first is meant, the others are flags.
                 if not (isinstance(targets[0], s.Name) and targets[0].text in _FLAGS):
-                    _put(machine, targets[0], _value(machine, value))
+                    _assign(machine, targets[0], value)
             case s.For():
                 first, last = _number(machine, stmt.first), _number(machine, stmt.last)
                 for count in range(first, last + 1):
@@ -112,6 +112,60 @@ def _case(machine: _Machine, stmt: s.Case) -> None:
             _run(machine, body)
             return
     raise Unreadable("a case that is not known")
+
+
+def _assign(machine: _Machine, target: s.Expr, value: s.Expr) -> None:
+    """Puts a value; a register is taken as it is, so that its lanes stay apart."""
+    held = _register_of(machine, value)
+    match target:
+        case s.Name(text=name) if held is not None and name in machine.widths:
+            machine.scope[name] = held.copy()
+        case s.Call(name="V", arguments=[s.Name(text=name)], square=True) if held is not None:
+            machine.registers[name] = held.copy()
+        case _:
+            _put(machine, target, _value(machine, value))
+
+
+def _register_of(machine: _Machine, x: s.Expr) -> Register | None:
+    match x:
+        case s.Name(text=name):
+            held = machine.scope.get(name)
+            return held if isinstance(held, Register) and held.pieces else None
+        case s.Call(name="V" | "X", arguments=[s.Name(text=name)], square=True):
+            return machine.registers.get(name)
+        case s.Call(name="Vpart", arguments=[s.Name(text=name), part], square=True) if name in machine.registers:
+            width = min(_HALF, _number(machine, s.Name("datasize")))
+            return _moved_down(machine.registers[name], _HALF * _number(machine, part), width)
+        case s.Binary(op=":", left=s.Name(text=high), right=s.Name(text=low)):
+            return _joined(machine, high, low)
+        case s.Choose(condition=condition, then=then, otherwise=otherwise):
+            known = build.truth(_value(machine, condition).node).constant
+            return None if known is None else _register_of(machine, then if known else otherwise)
+        case _:
+            return None
+
+
+def _moved_down(register: Register, by: int, width: int) -> Register | None:
+    """Some bits of a register as one, where its pieces are not cut by that."""
+    if register.background is not None:
+        return Register({0: (width, register.read(by, width))})
+    inside = {at: x for at, x in register.pieces.items() if by <= at < by + width}
+    whole = all(at + size <= by + width for at, (size, _) in inside.items())
+    return Register({at - by: x for at, x in inside.items()}) if whole and inside else None
+
+
+def _joined(machine: _Machine, high: str, low: str) -> Register | None:
+    """Two registers as one."""
+    made = Register()
+    at = 0
+    for name in (low, high):
+        held, width = machine.scope.get(name), machine.widths.get(name)
+        part = _moved_down(held, 0, width) if isinstance(held, Register) and width else None
+        if part is None or width is None:
+            return None
+        made.pieces |= {at + place: x for place, x in part.pieces.items()}
+        at += width
+    return made
 
 
 def _put(machine: _Machine, target: s.Expr, value: Value) -> None:

@@ -85,6 +85,14 @@ def walk(roots: Sequence[Node]) -> Iterator[Node]:
             stack.extend((x, False) for x in reversed(place.args))
 
 
+def tree_size(root: Node) -> int:
+    """The terms that a node is when it is written out."""
+    sizes: dict[int, int] = {}
+    for x in walk([root]):
+        sizes[id(x)] = 1 + sum(sizes[id(y)] for y in x.args)
+    return sizes[id(root)]
+
+
 def rebuild(root: Node, change: Callable[[Node, tuple[Node, ...]], Node]) -> Node:
     """The node made again from the bottom: `change` gives the new one of an old one and its new arguments."""
     made: dict[int, Node] = {}

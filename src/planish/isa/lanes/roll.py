@@ -144,10 +144,11 @@ def _roll(items: list[_Item]) -> list[_Item]:
             found = _roll(rolled)
             if _size(found) < _size(best):
                 best = found
-    if best is items and count > 1:
-        runs = [list(run) for _, run in groupby(items, key=lambda x: x.shape)]
-        if 1 < len(runs) < count:
-            return [x for run in runs for x in _roll(run)]
+    runs = [list(run) for _, run in groupby(items, key=lambda x: x.shape)]
+    if len(best) > 1 and 1 < len(runs) < count:
+        found = [x for run in runs for x in _roll(run)]
+        if _size(found) < _size(best):
+            best = found
     return best
 
 

@@ -1,0 +1,1 @@
+"""Instructions that do the same but for numbers, found among all architectures."""
