@@ -5,6 +5,7 @@
     python bench/claims.py astgen           # the race of code generators on isl's own inputs (minutes)
     python bench/claims.py raising          # recall over the corpus, near misses, cost, and speed beside OpenBLAS
     python bench/claims.py library          # PolyBench, the DSP files, dense algebra and streams beside OpenBLAS
+    python bench/claims.py isa              # instructions learnt, and the classes that they are of
     python bench/claims.py spine --stored   # measures no kernels, takes the results that are there
 """
 
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 import claims_astgen
+import claims_isa
 import claims_library
 import claims_raising
 import claims_schedule
@@ -27,6 +29,7 @@ ISSUES: Mapping[str, Examine] = {
     "schedule": claims_schedule.examine,
     "raising": claims_raising.examine,
     "library": claims_library.examine,
+    "isa": claims_isa.examine,
 }
 """Each issue's claims by its name; a new one is a module with an `examine` and a line here."""
 

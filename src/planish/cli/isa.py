@@ -1,8 +1,10 @@
-"""`planish isa list|show|find|learn`: the instructions of processors.
+"""`planish isa list|show|find|classes|export|learn`: the instructions of processors.
 
 $ planish isa list x86 --kind masked
 $ planish isa show _mm_maddubs_epi16
 $ planish isa find 'i32 += u8*s8 by 4'
+$ planish isa classes dot_accumulate
+$ planish isa export --format markdown -o pages/
 $ planish isa learn --x86 x86-intel.xml -o lib/
 """
 
@@ -24,6 +26,8 @@ from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.collection import Collection, collection_names, file_name, load_collection
 from planish.isa.finding import find_entries
+from planish.isa.similarity.classes import find_classes
+from planish.report.catalogue import classes_table, explain_class, export_json, export_markdown
 from planish.report.instructions import collections_table, entries_table, explain_entry
 from planish.report.tables import make_console
 from planish.run.instructions.learn import Specification, learn
@@ -93,6 +97,44 @@ def find(
         print("no instruction does this by itself")
         return OK
     make_console(sys.stdout).print(entries_table(chosen))
+    return OK
+
+
+@app.command("classes")
+@guarded
+def list_classes(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A class, or a part of its name.")] = None,
+    isa: Isa = None,
+) -> int:
+    """List the operations that instructions of all architectures are, or show one of them with its members."""
+    classes = find_classes(x for entries in _loaded(isa) for x in entries)
+    found = next((x for x in classes if x.name == name), None)
+    if found is not None:
+        print(explain_class(found))
+        return OK
+    chosen = [x for x in classes if name is None or name in x.name]
+    if not chosen:
+        close = difflib.get_close_matches(name or "", [x.name for x in classes], 3)
+        advice = f"did you mean {', '.join(close)}?" if close else "`planish isa classes` lists them"
+        raise PlanishError(Diagnostic("E0659", f"there is no class {name}", help=advice))
+    make_console(sys.stdout).print(classes_table(chosen))
+    return OK
+
+
+@app.command("export")
+@guarded
+def export_instructions(
+    output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")],
+    format: Annotated[str, typer.Option(help="json or markdown.")] = "json",
+    isa: Isa = None,
+) -> int:
+    """Write all that is known of the instructions and their classes as JSON, or as pages of Markdown."""
+    _check_choice("--format", format, ("json", "markdown"))
+    loaded = _loaded(isa)
+    classes = find_classes(x for entries in loaded for x in entries)
+    contents = export_json(loaded, classes) if format == "json" else export_markdown(loaded, classes)
+    for path in write_files(Path(output), contents):
+        print(f"wrote {path}")
     return OK
 
 

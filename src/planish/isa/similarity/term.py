@@ -5,8 +5,8 @@ numbers; arguments of what commutes are in order, whatever the operands are call
 counter around it, 0 where it does not move.
 
 >>> from planish.isa.lanes.text import parse_definition
->>> texts = [f"(x: 64, y: 64) -> dst: 64 {{ for i < 4 {{ dst.u16[i] = {v} }} }}" for v in ("x.u16[i] & y.u16[i]", "y.u16[i] & x.u16[i]")]
->>> one, other = (shaped(parse_definition(x)) for x in texts)
+>>> text = "(x: 64, y: 64) -> dst: 64 {{ for i < 4 {{ dst.u16[i] = {a}.u16[i] & {b}.u16[i] }} }}"
+>>> one, other = (shaped(parse_definition(text.format(a=a, b=b))) for a, b in ("xy", "yx"))
 >>> one.shape == other.shape, one.numbers == other.numbers, one.operands, other.operands
 (True, True, ('x', 'y'), ('y', 'x'))
 """
@@ -242,7 +242,7 @@ def _attribute(op: str, at: int, number: int) -> int | str | bool:
     if op == "clz":
         return number
     if op == "toint":
-        return (_FORMATS[number], number, bool(number))[at]
+        return _FORMATS[number] if at == 0 else number if at == 1 else bool(number)
     if op in ("frcp", "frsqrt") and at:
         return number
     return _FORMATS[number]

@@ -1,0 +1,144 @@
+"""What is promised of the instructions: how many are known, that their classes are what they are, how long it takes.
+
+    python bench/claims.py isa            # learns anew from the packages' files where these are here (minutes)
+    python bench/claims.py isa --quick    # what has been learnt, and a sample of each class
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from claim import Claim, Note, at_least, at_most, below
+
+from planish.isa.collection import Collection, collection_names, load_collection
+from planish.isa.entry import Entry
+from planish.isa.lanes.evaluate import Given, Memory, evaluate
+from planish.isa.similarity.classes import Class, Member, find_classes
+from planish.report.instructions import count_entries
+from planish.run.instructions.judge import differing
+from planish.run.instructions.trials import reached
+from planish.run.instructions.vectors import make_inputs
+from planish.run.instructions.vendors import VENDORS
+
+BARS = {"x86": 3800, "arm": 2200, "hvx": 380}
+_ROWS, _FEW = 10_000, 64
+_HYDRIDE_CLASSES, _HYDRIDE_INSTRUCTIONS = 397, 3557
+
+
+def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
+    """The claims of the issue, one after another."""
+    loaded = {name: load_collection(name) for name in collection_names()}
+    for name, bar in BARS.items():
+        if name in loaded:
+            yield from _counted(loaded[name], bar)
+        else:
+            yield at_least(f"isa.{name}.verified", 0, bar)
+    yield from _loading(loaded)
+    started = time.perf_counter()
+    everything = find_classes(x for collection in loaded.values() for x in collection)
+    yield below("isa.similarity.minutes", (time.perf_counter() - started) / 60, 20)
+    yield from _classes(everything)
+    yield from _members(everything, _FEW if quick else _ROWS)
+    if not quick and not stored:
+        yield from _learning(loaded)
+
+
+def _counted(collection: Collection, bar: int) -> Iterator[Claim | Note]:
+    counts = count_entries(collection)
+    kinds = ("integer", "float", "masked", "memory")
+    yield at_least(f"isa.{collection.isa}.verified", sum(counts[x] for x in kinds), bar)
+    others = ", ".join(f"{counts[x]} {x}" for x in (*kinds, "unproven", "excluded", "refused"))
+    yield Note(f"{collection.isa}: {others}; from {collection.source}")
+    unexplained = [x.name for x in collection if x.status != "verified" and not x.reason]
+    yield at_most(f"isa.{collection.isa}.left_out_without_a_reason", len(unexplained), 0)
+
+
+def _loading(loaded: dict[str, Collection]) -> Iterator[Claim | Note]:
+    for name in loaded:
+        times = []
+        for _ in range(5):
+            load_collection.cache_clear()
+            started = time.perf_counter()
+            load_collection(name)
+            times.append((time.perf_counter() - started) * 1000)
+        yield below(f"isa.{name}.loading_ms", sorted(times)[2], 50)
+
+
+def _classes(everything: tuple[Class, ...]) -> Iterator[Claim | Note]:
+    plain = [(x, [y for y in x.members if y.entry.kinds[0] == "integer"]) for x in everything]
+    members, classes = sum(len(y) for _, y in plain), sum(1 for _, y in plain if y)
+    yield at_least("isa.classes.plain_instructions", members, _HYDRIDE_INSTRUCTIONS)
+    yield at_most("isa.classes.plain", classes, _HYDRIDE_CLASSES)
+    hydride = _HYDRIDE_INSTRUCTIONS / _HYDRIDE_CLASSES
+    yield Note(f"{members / classes:.1f} instructions in a class; Hydride {hydride:.1f}")
+    total = sum(len(x.members) for x in everything)
+    ratio = total / len(everything)
+    yield Note(f"of everything: {total} instructions in {len(everything)} classes, {ratio:.1f} in each")
+    sizes = Counter(min(len(x.members), 10) for x in everything)
+    yield Note(f"classes of one member: {sizes[1]}; of ten or more: {sizes[10]}")
+
+
+def _members(everything: tuple[Class, ...], rows: int) -> Iterator[Claim | Note]:
+    """Members run beside what their class does with their numbers."""
+    members = [member for x in everything for member in x.members]
+    with ProcessPoolExecutor() as pool:
+        alike = pool.map(partial(_alike, rows=rows), members, chunksize=20)
+        wrong = [x.entry.name for x, same in zip(members, alike, strict=True) if not same]
+    yield at_most("isa.classes.members_that_differ", len(wrong), 0)
+    yield Note(f"{rows} inputs for each member; differing: {', '.join(wrong[:10]) or 'none'}")
+
+
+def _alike(member: Member, rows: int) -> bool:
+    made, own = member.definition(), member.entry.definition
+    if made == own:
+        return True
+    for at in range(0, rows, 1000):
+        given = _given(member.entry, min(1000, rows - at), at)
+        one, other = evaluate(own, given), evaluate(made, given)
+        if differing(own, one, other.result, other.memory).any() or not np.array_equal(one.defined, other.defined):
+            return False
+    return True
+
+
+def _given(entry: Entry, rows: int, turn: int) -> dict[str, Given]:
+    definition = entry.definition
+    given: dict[str, Given] = dict(make_inputs(definition, f"{entry.name} {turn}", rows, reached(definition)))
+    chance = np.random.default_rng(turn)
+    for operand in definition.operands:
+        if operand.role == "immediate":
+            values = np.array(entry.values.get(operand.name, range(256)))
+            given[operand.name] = chance.choice(values, (rows, 1)).astype(np.uint8)
+    if not given:
+        given[""] = Memory(np.zeros((rows, 1), np.uint8), 0)
+    return given
+
+
+def _learning(loaded: dict[str, Collection]) -> Iterator[Claim | Note]:
+    here = [x for x in VENDORS if x.found(Path("/")) is not None]
+    if len(here) < len(VENDORS):
+        lacking = ", ".join(sorted({x.package for x in VENDORS if x not in here}))
+        yield Note(f"learning is not timed: {lacking} is not installed")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "planish", "isa", "learn", "-q", "-o", f"{folder}/lib"]
+        times = []
+        for _ in range(2):
+            started = time.perf_counter()
+            subprocess.run(command, check=True, env={"XDG_CACHE_HOME": folder, "PATH": "/usr/bin:/bin"})
+            times.append((time.perf_counter() - started) / 60)
+        same = all(
+            Collection.unpacked(Path(folder, "lib", f"{x}.json.gz").read_bytes()).records == loaded[x].records
+            for x in loaded
+        )
+    yield below("isa.learn.minutes", times[0], 10)
+    yield below("isa.learn.again_minutes", times[1], 1)
+    yield at_least("isa.learn.as_shipped", int(same), 1)
