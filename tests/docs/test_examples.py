@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,7 +112,7 @@ def run_console(example: Example, capsys: pytest.CaptureFixture[str]) -> None:
     command, _, wanted = example.text.partition("\n")
     assert command.startswith("$ planish "), command
     capsys.readouterr()
-    assert main(command.split()[2:]) == 0, capsys.readouterr().err
+    assert main(shlex.split(command)[2:]) == 0, capsys.readouterr().err
     printed = capsys.readouterr()
     place, text = 0, printed.out + printed.err
     for part in (p.strip() for p in re.split(r"^…$", wanted, flags=re.MULTILINE)):

@@ -143,6 +143,7 @@ def export_instructions(
 def learn_instructions(
     x86: Annotated[str | None, typer.Option(metavar="FILE", help="Intel's x86-intel.xml.")] = None,
     arm: Annotated[str | None, typer.Option(metavar="FILE", help="Arm's arm-intrinsics.html.")] = None,
+    hvx: Annotated[str | None, typer.Option(metavar="DIR", help="QEMU's target/hexagon.")] = None,
     output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the collections go.")] = "lib",
     root: Annotated[str, typer.Option(metavar="DIR", help="Below which Debian's packages are looked for.")] = "/",
     quiet: Quiet = False,
@@ -152,7 +153,7 @@ def learn_instructions(
     Without a file, all that Debian's packages have put on this machine are read. An interrupted run goes on where it
     was, and a changed file costs as much as what has changed in it.
     """
-    given = {"x86": x86, "arm": arm}
+    given = {"x86": x86, "arm": arm, "hvx": hvx}
     chosen = [(vendor, vendor.at(path)) for vendor in VENDORS if (path := given[vendor.isa]) is not None]
     if not chosen:
         chosen = [(vendor, found) for vendor in VENDORS if (found := vendor.found(Path(root))) is not None]

@@ -81,7 +81,7 @@ class Entry:
         found = []
         if any(x.role == "memory" for x in definition.operands):
             found.append("memory")
-        if any(kind.startswith("__mmask") for kind, _ in self.signature.parameters):
+        if any(kind.startswith(("__mmask", "HVX_VectorPred")) for kind, _ in self.signature.parameters):
             found.append("masked")
         operands = (*definition.operands, *((definition.result,) if definition.result else ()))
         found.append("float" if any(x.element for x in operands) else "integer")

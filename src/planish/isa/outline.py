@@ -218,7 +218,9 @@ def _ordered(x: _Term) -> _Term:
     if x.head in _COMMUTES:
         args = tuple(_flat(x.head, args))
         # What is added to comes first, as people write it; else as text.
-        args = tuple(sorted(args, key=lambda y: (y.count > 0, bool(y.args), y.head[:1].isdigit(), _rank(y.text()))))
+        last = x.head != "*"  # numbers, but factors
+        order = {id(y): (y.head[:1].isdigit() == last, y.count > 0, bool(y.args), _rank(y.text())) for y in args}
+        args = tuple(sorted(args, key=lambda y: order[id(y)]))
     if x.head == ">>" and args[0].head == "+" and len(args) == 2 and args[1].head == "1":
         inner = [y for y in args[0].args if y.head != "1"]
         if len(inner) == 2 and len(args[0].args) == 3:

@@ -7,10 +7,10 @@ import pytest
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.isa.lanes.text import print_definition
+from planish.isa.registers import Unreadable
 from planish.isa.x86.data import Intrinsic, Parameter, read_listing
 from planish.isa.x86.grammar import parse_operation
 from planish.isa.x86.translate import translate
-from planish.isa.registers import Unreadable
 
 
 def _entry(operation: str, kind: str = "UI8", width: int = 128, instruction: str = "") -> Intrinsic:

@@ -6,6 +6,7 @@ import pytest
 
 from planish.isa.entry import Entry, Signature
 from planish.run.instructions.compile import Machine
+from planish.run.instructions.program import HOSTED, Dialect
 from planish.run.instructions.verify import Verdict, verify
 from planish.run.toolchain import find_compilers
 
@@ -30,7 +31,7 @@ def verdicts() -> dict[str, Verdict]:
     compilers = find_compilers()
     if not compilers:
         pytest.skip("no C compiler here")
-    machine = Machine("host", (str(compilers[0].path),), (), ("math.h",), _PREAMBLE)
+    machine = Machine("host", (str(compilers[0].path),), (), Dialect(("math.h",), HOSTED + _PREAMBLE))
     store = (("unsigned char *", "p"), ("unsigned", "a"))
     entries = [
         _entry("add", "unsigned", _TWO, _SUM),

@@ -25,7 +25,7 @@ _POSITIONS = "dnma"
 _ROUNDS = re.compile(r"(?:S|U|SQ|UQ)?R(?:SH|SR|ADDHN|SUBHN|DMUL)")
 _ACCUMULATES = re.compile(r"[SU]R?SRA|[SU]ABAL?2?")
 _SUBTRACTS = re.compile(r".*(?:SUB|MLS).*")
-_MODES = {"N": 0, "M": 1, "P": 2, "Z": 3, "A": 5, "I": 4, "X": 4}
+_MODES = {"N": 0, "M": 1, "P": 2, "Z": 3, "A": 8, "I": 4, "X": 4}
 _CRC = {"B": 8, "H": 16, "W": 32, "X": 64}
 
 

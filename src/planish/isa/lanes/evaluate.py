@@ -229,13 +229,19 @@ def _elementwise(function: Callable[..., int], args: list[_Values]) -> _Values:
 
 
 def _shifted(x: Node, args: list[_Values]) -> _Values:
+    # What is shifted by less than nothing is a way that is not taken: it stays as it is.
     value, by = args
-    if value.dtype == object:
-        op = (lambda v, n: v << n if n < 4096 else 0) if x.op == "shl" else (lambda v, n: v >> min(n, 4096))
+    if value.dtype == object or by.dtype == object:
+        op = (lambda v, n: v << max(n, 0) if n < 4096 else 0) if x.op == "shl" else (lambda v, n: v >> _within(n))
         return _elementwise(op, args)
+    by = np.maximum(by, 0)
     if x.op == "shr":
         return np.right_shift(value, np.minimum(by, 63))
     return np.where(by > 63, 0, np.left_shift(value, np.minimum(by, 63)))
+
+
+def _within(count: int) -> int:
+    return min(max(count, 0), 4096)
 
 
 _WHOLE: dict[str, Callable[[Node, list[_Values]], _Values]] = {

@@ -92,8 +92,8 @@ def put_together(form: Format, value: int, power: int, mode: int, zero: int = 0,
         kept, rest = size >> drop, size & ((1 << drop) - 1)
         half = 1 << (drop - 1)
         up = {
-            1: negative and rest > 0, 2: not negative and rest > 0, 3: False, 5: rest >= half,
-            6: rest > 0 and kept & 1 == 0,
+            1: negative and rest > 0, 2: not negative and rest > 0, 3: False, 8: rest >= half,
+            9: rest > 0 and kept & 1 == 0,
         }.get(mode, rest > half or (rest == half and kept & 1 == 1))  # fmt: skip
         size, power = kept + up, power + drop
     if size == 0:
@@ -104,7 +104,7 @@ def put_together(form: Format, value: int, power: int, mode: int, zero: int = 0,
         size, power = size >> 1, power + 1
     exponent = power + form.bias + form.fraction if size >> form.fraction else 0
     if exponent << form.fraction >= form.infinity:
-        inward = mode in (3, 6) or (mode == 1 and not negative) or (mode == 2 and negative)
+        inward = mode in (3, 9) or (mode == 1 and not negative) or (mode == 2 and negative)
         return sign | (form.infinity - 1 if inward else form.infinity)
     return sign | (exponent << form.fraction) | (size & ((1 << form.fraction) - 1))
 
@@ -223,7 +223,7 @@ def to_integral(value: int, power: int, mode: int) -> int:
             return whole + (rest > 0)
         case 3:
             return whole + (rest > 0 and value < 0)
-        case 5:
+        case 8:
             return whole + (rest > half or (rest == half and value > 0))
         case _:
             return whole + (rest > half or (rest == half and whole & 1 == 1))

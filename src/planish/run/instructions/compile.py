@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planish.run.instructions.program import Trial, write_program
+from planish.run.instructions.program import Dialect, Trial, write_program
 from planish.run.process import Limits, run_process
 
 _ATTEMPTS = 20
@@ -23,13 +23,13 @@ _LIMITS = Limits(seconds=300)
 @dataclass(frozen=True, slots=True)
 class Machine:
     """What runs instructions: a compiler with its flags, the command before a program ("qemu-aarch64" and such, none
-    for the host), the headers, and what stands before all functions."""
+    for the host), how C is written for it, and what is linked with."""
 
     name: str
     compiler: tuple[str, ...]
     command: tuple[str, ...]
-    headers: tuple[str, ...]
-    preamble: str = ""
+    dialect: Dialect
+    libraries: tuple[str, ...] = ("-lm",)
 
 
 def compile_trials(trials: Sequence[Trial], machine: Machine, folder: Path) -> tuple[Path, dict[int, str]]:
@@ -38,11 +38,11 @@ def compile_trials(trials: Sequence[Trial], machine: Machine, folder: Path) -> t
     program, source = folder / "program", folder / "program.c"
     unknown: dict[int, str] = {}
     left = list(range(len(trials)))
-    for option in (("-fsyntax-only",), ("-O1", "-o", str(program), "-lm")):
+    for option in (("-fsyntax-only",), ("-O1", "-o", str(program), *machine.libraries)):
         for _ in range(_ATTEMPTS):
             if not left:
                 return program, unknown
-            text = write_program([trials[x] for x in left], machine.headers, machine.preamble)
+            text = write_program([trials[x] for x in left], machine.dialect)
             source.write_text(text)
             finished = run_process([*machine.compiler, *_FLAGS, str(source), *option], _LIMITS, directory=folder)
             if finished.status == "ended" and finished.code == 0:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from planish.isa.x86.features import options
 from planish.run.instructions.compile import Machine
+from planish.run.instructions.program import HOSTED, Dialect
 from planish.run.process import Limits, run_process
 from planish.run.toolchain import Compiler, find_compilers
 
@@ -60,19 +61,19 @@ def arm_machines() -> tuple[Machine, ...]:
     if emulator is None or compiler is None:
         return ()
     run = (emulator, "-cpu", "max")
-    found = [Machine("gcc for AArch64, emulated", (compiler, *_ARM_PLAIN), run, _ARM)]
+    found = [Machine("gcc for AArch64, emulated", (compiler, *_ARM_PLAIN), run, Dialect(_ARM))]
     clang = next((x for x in find_compilers() if x.kind == "clang"), None)
     if clang is not None:
         command = (str(clang.path), "--target=aarch64-linux-gnu", *_ARM_PLAIN)
         if _takes(clang, "--target=aarch64-linux-gnu"):
-            found.append(Machine("clang for AArch64, emulated", command, run, _ARM))
+            found.append(Machine("clang for AArch64, emulated", command, run, Dialect(_ARM)))
     return tuple(found)
 
 
 def _x86_machine(compiler: Compiler, flags: frozenset[str]) -> Machine:
     known = [x for x in options(flags) if _takes(compiler, x)]
     command = (str(compiler.path), "-std=gnu11", *known)
-    return Machine(f"{compiler.kind} {compiler.version}", command, (), _X86, _X86_TYPES)
+    return Machine(f"{compiler.kind} {compiler.version}", command, (), Dialect(_X86, HOSTED + _X86_TYPES))
 
 
 def _takes(compiler: Compiler, option: str) -> bool:

@@ -1,7 +1,7 @@
 """The specifications that instructions can be learnt from: where they lie, what runs the instructions, what is missing.
 
 >>> [x.isa for x in VENDORS]
-['x86', 'arm']
+['x86', 'arm', 'hvx']
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from planish.isa.arm import specification as arm
 from planish.isa.entry import Entry
 from planish.isa.x86 import specification as x86
 from planish.isa.x86.features import missing
+from planish.run.instructions import hexagon
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.learn import Specification
 from planish.run.instructions.machines import arm_machines, x86_flags, x86_machines
@@ -40,4 +41,6 @@ def _x86_lacks(entry: Entry) -> str | None:
 VENDORS = (
     Vendor("x86", x86.PACKAGE, x86.Specification.found, x86.Specification, x86_machines, _x86_lacks),
     Vendor("arm", arm.PACKAGE, arm.Specification.found, arm.Specification, arm_machines, lambda _: None),
-)
+    Vendor("hvx", hexagon.PACKAGE, hexagon.Specification.found, hexagon.Specification, hexagon.hexagon_machines,
+           lambda _: None),
+)  # fmt: skip

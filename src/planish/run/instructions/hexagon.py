@@ -1,0 +1,155 @@
+"""Hexagon: the list of its instructions out of QEMU's source, and programs that need no system's library to run.
+
+>>> Specification.found() is None or Specification.found().isa == "hvx"
+True
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.span import Source
+from planish.isa.entry import Entry
+from planish.isa.hvx.entries import entry_of
+from planish.isa.hvx.listing import PROBE, Instruction, read_listing
+from planish.isa.hvx.operands import PREDICATE
+from planish.run.instructions.compile import Machine
+from planish.run.instructions.program import Dialect
+from planish.run.process import Limits, run_process
+from planish.run.toolchain import choose_compiler, find_compilers
+
+PACKAGE = "qemu (its source: apt-get source qemu)"
+_LIST = "imported/mmvec/ext.idef"
+_PLACES = ("usr/src/qemu-*/target/hexagon", "usr/src/qemu*/qemu-*/target/hexagon")
+_LIMITS = Limits(seconds=60)
+_OPTIONS = ("--target=hexagon-unknown-linux-musl", "-mv66", "-mhvx=v66", "-mhvx-length=128B", "-ffreestanding",
+            "-fno-builtin", "-nostdlib", "-static", "-fuse-ld=lld")  # fmt: skip
+
+_SYSTEM = """\
+typedef unsigned long size_t;
+typedef long HVX_Vector __attribute__((__vector_size__(128))) __attribute__((aligned(128)));
+typedef long HVX_VectorPair __attribute__((__vector_size__(256))) __attribute__((aligned(128)));
+typedef HVX_Vector HVX_VectorPred;
+enum { O_RDONLY = 0, O_WRONLY = 1, O_CREAT = 0100, O_TRUNC = 01000, SEEK_SET = 0 };
+enum { PROT_NONE = 0, PROT_READ = 1, PROT_WRITE = 2, MAP_PRIVATE = 2, MAP_ANONYMOUS = 0x20 };
+#define MAP_FAILED ((void *)-1)
+
+static long ask(long number, long a, long b, long c, long d, long e, long f) {
+  register long r0 __asm__("r0") = a, r1 __asm__("r1") = b, r2 __asm__("r2") = c, r3 __asm__("r3") = d;
+  register long r4 __asm__("r4") = e, r5 __asm__("r5") = f, r6 __asm__("r6") = number;
+  __asm__ volatile("trap0(#1)" : "+r"(r0) : "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5), "r"(r6) : "memory");
+  return r0;
+}
+static int open(const char *name, int how, ...) { return ask(56, -100, (long)name, how, 0600, 0, 0); }
+static long read(int file, void *data, long size) { return ask(63, file, (long)data, size, 0, 0, 0); }
+static long write(int file, const void *data, long size) { return ask(64, file, (long)data, size, 0, 0, 0); }
+static long lseek(int file, long at, int whence) {
+  long long found;
+  return ask(62, file, 0, at, (long)&found, whence, 0);
+}
+static void *mmap(void *at, long size, int what, int how, int file, long from) {
+  return (void *)ask(222, (long)at, size, what, how, file, from);
+}
+static int mprotect(void *at, long size, int what) { return ask(226, (long)at, size, what, 0, 0, 0); }
+static int atoi(const char *text) {
+  int found = 0;
+  while (*text) found = found * 10 + (*text++ - 48);
+  return found;
+}
+void *memcpy(void *to, const void *from, size_t size) {
+  volatile unsigned char *a = to;
+  const unsigned char *b = from;
+  while (size--) *a++ = *b++;
+  return to;
+}
+void *memset(void *to, int what, size_t size) {
+  volatile unsigned char *a = to;
+  while (size--) *a++ = what;
+  return to;
+}
+int main(int argc, char **argv);
+__attribute__((used)) static void begin(long *stack) { ask(94, main(stack[0], (char **)(stack + 1)), 0, 0, 0, 0, 0); }
+__asm__(".global _start\\n_start:\\n  r0 = r29\\n  r29 = and(r29, #-256)\\n  call begin\\n");
+"""
+_DIALECT = Dialect(
+    (), _SYSTEM, "__builtin_HEXAGON_{}_128B",
+    {PREDICATE: "__builtin_HEXAGON_V6_vandvrt_128B({}, -1)"}, {PREDICATE: "__builtin_HEXAGON_V6_vandqrt_128B({}, -1)"},
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Specification:
+    """The folder `target/hexagon` of QEMU's source."""
+
+    path: str
+    isa: str = "hvx"
+
+    @classmethod
+    def found(cls, root: Path = Path("/")) -> Specification | None:
+        """The one that lies below a root, where sources are kept."""
+        places = sorted(x for pattern in _PLACES for x in root.glob(pattern) if (x / _LIST).is_file())
+        return cls(str(places[-1])) if places else None
+
+    @property
+    def source(self) -> str:
+        """What it is."""
+        return "Qualcomm's semantics of HVX in QEMU's source"
+
+    def identities(self) -> Mapping[str, str]:
+        """For each instruction all that its definition depends on."""
+        return {x.tag: f"{x.syntax} {x.body}" for x in _listing(self.path)}
+
+    def read(self, names: Sequence[str]) -> list[Entry]:
+        """The entries of some instructions."""
+        wanted = set(names)
+        return [entry_of(x) for x in _listing(self.path) if x.tag in wanted]
+
+
+@cache
+def _listing(path: str) -> tuple[Instruction, ...]:
+    folder = Path(path)
+    if not (folder / _LIST).is_file():
+        advice = "give the folder `target/hexagon` of QEMU's source"
+        raise PlanishError(Diagnostic("E0650", f"{path} has no {_LIST}", help=advice))
+    compiler = choose_compiler(None)
+    # Nothing of the folder runs: only its macros are put in.
+    probe = folder / _LIST
+    text = PROBE.replace("imported/mmvec/ext.idef", str(probe.resolve()))
+    finished = _preprocessed(str(compiler.path), str(folder), text)
+    return read_listing(Source(str(probe), finished))
+
+
+def _preprocessed(compiler: str, folder: str, text: str) -> str:
+    with TemporaryDirectory(prefix="planish-hvx-") as name:
+        source, target = Path(name, "probe.c"), Path(name, "probe.i")
+        source.write_text(text)
+        command = [compiler, "-E", "-P", f"-I{folder}", str(source), "-o", str(target)]
+        finished = run_process(command, _LIMITS, directory=Path(name))
+        if finished.code != 0 or not target.exists():
+            message = f"the list cannot be preprocessed: {finished.stderr.strip()[:300] or finished.status}"
+            raise PlanishError(Diagnostic("E0650", message, help="give QEMU's folder as it was unpacked"))
+        return target.read_text("utf-8", "replace")
+
+
+@cache
+def hexagon_machines() -> tuple[Machine, ...]:
+    """An emulated Hexagon with clang, where it knows that target and its linker is here."""
+    emulator = shutil.which("qemu-hexagon") or shutil.which("qemu-hexagon-static")
+    clang = next((x for x in find_compilers() if x.kind == "clang"), None)
+    if emulator is None or clang is None:
+        return ()
+    probe = run_process([str(clang.path), *_OPTIONS[:4], "-fsyntax-only", "-xc", "/dev/null"], _LIMITS)
+    if probe.code != 0 or not _links(str(clang.path)):
+        return ()
+    return (Machine("clang for Hexagon, emulated", (str(clang.path), *_OPTIONS), (emulator,), _DIALECT, ()),)
+
+
+def _links(clang: str) -> bool:
+    found = run_process([clang, "-print-prog-name=ld.lld"], _LIMITS).stdout.strip()
+    return shutil.which(found) is not None

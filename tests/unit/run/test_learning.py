@@ -1,0 +1,100 @@
+"""Instructions learnt from a piece of a vendor's file: read, tried, kept, and learnt again from what was kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planish.cli import main
+from planish.core.cache import Cache
+from planish.isa.collection import Collection
+from planish.isa.x86.features import missing
+from planish.isa.x86.specification import Specification
+from planish.run.instructions.learn import learn
+from planish.run.instructions.machines import x86_flags, x86_machines
+
+LISTING = """<intrinsics_list version="9.9">
+{}
+</intrinsics_list>"""
+INTRINSIC = """<intrinsic tech="SSE2" name="{name}"><CPUID>SSE2</CPUID><category>Arithmetic</category>
+<return type="__m128i" varname="dst" etype="UI8"/><parameter type="__m128i" varname="a" etype="UI8"/>
+<parameter type="__m128i" varname="b" etype="UI8"/><operation>{operation}</operation>
+<instruction name="PADDB" form="xmm, xmm"/></intrinsic>"""
+LANES = "FOR j := 0 to 15\ni := j*8\ndst[i+7:i] := a[i+7:i] {} b[i+7:i]\nENDFOR"
+
+
+def _listing(folder: Path, **operations: str) -> str:
+    path = folder / "listing.xml"
+    parts = (INTRINSIC.format(name=name, operation=x) for name, x in operations.items())
+    path.write_text(LISTING.format("\n".join(parts)))
+    return str(path)
+
+
+def _learn(path: str, store: Path) -> tuple[Collection, int]:
+    done: list[int] = []
+    specification = Specification(path)
+    machines = x86_machines()
+
+    def tell(_: str, count: int) -> None:
+        done.append(count)
+
+    return learn(specification, machines, lambda _: None, Cache(store), tell), sum(done)
+
+
+@pytest.mark.skipif(missing(("SSE2",), x86_flags()) is not None or not x86_machines(), reason="no x86 with a compiler")
+def test_what_is_true_is_verified_and_what_is_not_is_left_out(tmp_path: Path) -> None:
+    plus = LANES.format("+")
+    operations = {"_mm_add_epi8": plus, "_mm_sub_epi8": plus, "_mm_no_such": plus, "_mm_xor_si128": "dst := unheard"}
+    path = _listing(tmp_path, **operations)
+    collection, _ = _learn(path, tmp_path / "store")
+    found = {x.name: (x.status, x.reason) for x in collection}
+    assert found["_mm_add_epi8"] == ("verified", "")
+    assert found["_mm_sub_epi8"][0] == "excluded"
+    assert found["_mm_sub_epi8"][1].startswith("differs")
+    assert found["_mm_no_such"][0] == "excluded"
+    assert found["_mm_no_such"][1].startswith("not compiled")
+    assert found["_mm_xor_si128"] == ("refused", "`unheard` is not known")
+    again, _ = _learn(path, tmp_path / "store")
+    assert again.packed() == collection.packed()
+    assert collection.source == "Intel's description of its intrinsics, version 9.9"
+
+
+def test_without_a_machine_nothing_is_verified(tmp_path: Path) -> None:
+    specification = Specification(_listing(tmp_path, _mm_add_epi8=LANES.format("+")))
+    collection = learn(specification, (), lambda _: "no machine", Cache(tmp_path / "store"), lambda *_: None)
+    assert [(x.status, x.reason) for x in collection] == [("unproven", "not executed here: no machine")]
+
+
+def test_the_command_writes_the_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    path = _listing(tmp_path, _mm_add_epi8=LANES.format("+"))
+    assert main(["isa", "learn", "--x86", path, "-o", str(tmp_path / "lib"), "-q"]) == 0
+    assert len(Collection.unpacked((tmp_path / "lib" / "x86.json.gz").read_bytes())) == 1
+
+
+def test_where_no_specification_is_the_packages_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["isa", "learn", "--root", str(tmp_path)]) == 1
+    told = capsys.readouterr().err
+    assert "E0656" in told
+    assert "rust-src" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["show", "_mm_nothing"], "E0655"), (["list", "--kind", "integers"], "E0657"), (["find", "i32 += @"], "E0658"),
+        (["classes", "no_such_class"], "E0659"), (["list", "--isa", "pdp11"], "E0654"),
+        (["export", "-o", "x", "--format", "pdf"], "E0657"), (["learn", "--x86", "nowhere.xml"], "E0101"),
+    ],
+)  # fmt: skip
+def test_wrong_words_are_told(arguments: list[str], code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["isa", *arguments]) == 1
+    assert code in capsys.readouterr().err
+
+
+def test_an_instruction_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["isa", "show", "_mm_adds_epi16"]) == 0
+    told = capsys.readouterr().out
+    assert "i16 = sat(i16 + i16)" in told or "i16 = sat(s16 + s16)" in told
+    assert "verified" in told
