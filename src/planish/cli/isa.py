@@ -20,7 +20,7 @@ from typing import Annotated
 import typer
 
 from planish.cli.exits import OK, guarded
-from planish.cli.files import write_files
+from planish.cli.files import check_outputs, write_files
 from planish.cli.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -161,6 +161,7 @@ def learn_instructions(
         packages = ", ".join(sorted({x.package for x in VENDORS}))
         advice = f"install Debian's packages {packages}, or give a file"
         raise PlanishError(Diagnostic("E0656", "no vendor's specification is on this machine", help=advice))
+    check_outputs([], Path(output), force=True)
     learnt = [_learn(vendor, specification, quiet) for vendor, specification in chosen]
     write_files(Path(output), {file_name(x.isa): x.packed() for x in learnt})
     if not quiet:

@@ -40,6 +40,7 @@ _ASKED: dict[type[ast.AST], str] = {
 _QUERY = re.compile(r"\s*([iusf]\d+|bf16)\s*([-+*&|^]?)=\s*(.*?)\s*")
 _BY = re.compile(r"\bby(\s+\d+)")
 _TYPE = re.compile(r"([ius])(\d+)$|(f16|f32|f64|bf16)$")
+_LONGEST = 300
 _LARGEST = 400
 LONG = "…"
 """What stands for a value of very many terms."""
@@ -93,6 +94,8 @@ def outlines(definition: Definition) -> tuple[Outline, ...]:
 
 def read_query(query: str) -> Outline | None:
     """What a person asks for, None where it is no assignment; PlanishError E0658 where it cannot be read."""
+    if not query.strip() or len(query) > _LONGEST:
+        _refuse(query[:40], 1, f"give an expression or words, at most {_LONGEST} characters")
     found = _QUERY.fullmatch(query)
     if found is None:
         if "=" in query:
@@ -118,7 +121,7 @@ def _asked(tree: ast.AST, query: str, start: int, ring: str) -> _Term:
         return _asked(x, query, start, ring if keeps else "")
 
     match tree:
-        case ast.BinOp(left=left, op=ast.MatMult(), right=ast.Constant(value=int(count))):
+        case ast.BinOp(left=left, op=ast.MatMult(), right=ast.Constant(value=int(count))) if count > 0:
             summed = inner(left, True)
             return _Term(summed.head, summed.args, count)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _ASKED:
@@ -126,11 +129,11 @@ def _asked(tree: ast.AST, query: str, start: int, ring: str) -> _Term:
             return _Term(_ASKED[type(op)], (inner(left, keeps or isinstance(op, ast.LShift)), inner(right, keeps)))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _ASKED:
             return _Term(_ASKED[type(op)], (inner(left, False), inner(right, False)))
-        case ast.Call(func=ast.Name(id=name), args=args):
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
             return _Term(name, tuple(inner(x, False) for x in args))
         case ast.Name(id=name) if found := _TYPE.fullmatch(name):
             return _Term("i" + found[2] if found[2] and "i" + found[2] == ring else name)
-        case ast.Constant(value=int(value)):
+        case ast.Constant(value=int(value)) if not isinstance(value, bool):
             return _Term(str(value))
         case _:
             column = start + getattr(tree, "col_offset", 0) + 1

@@ -84,7 +84,7 @@ def test_where_no_specification_is_the_packages_are_named(tmp_path: Path, capsys
     ("arguments", "code"),
     [
         (["show", "_mm_nothing"], "E0655"), (["list", "--kind", "integers"], "E0657"), (["find", "i32 += @"], "E0658"),
-        (["classes", "no_such_class"], "E0659"), (["list", "--isa", "pdp11"], "E0654"),
+        (["classes", "no_such_class", "--isa", "hvx"], "E0659"), (["list", "--isa", "pdp11"], "E0654"),
         (["export", "-o", "x", "--format", "pdf"], "E0657"), (["learn", "--x86", "nowhere.xml"], "E0101"),
     ],
 )  # fmt: skip
@@ -98,3 +98,48 @@ def test_an_instruction_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> 
     told = capsys.readouterr().out
     assert "i16 = sat(i16 + i16)" in told or "i16 = sat(s16 + s16)" in told
     assert "verified" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "operation", "reason"),
+    [
+        ('_mm_x(a0, a1); system("true"); (void)_mm_x', LANES.format("+"), "no name of an instruction"),
+        ("system", LANES.format("+"), "no name of an instruction"),
+        ("_mm_x", "dst[999+7:999] := a[7:0]", "nothing is left by it"),
+        ("_mm_x", "dst[31:0] := MIN(a[7:0])", "ValueError"),
+        ("_mm_x", "x := a[31:0]\n" + "x := x*x\n" * 40 + "dst[31:0] := x", "more than 16384 bits"),
+        ("_mm_x", "FOR j := 0 to 99999999999999\nENDFOR\ndst := a", "60000 steps"),
+        ("_mm_x", "IF a[0]\n" * 500 + "dst := a", "deep in one another"),
+        ("_mm_x", "dst[31:0] := Saturate99999999999(a[31:0])", "MemoryError"),
+        ("_mm_x", "dst[9999999999:0] := a", "a slice of"),
+    ],
+)
+def test_hostile_operations_are_refused_alone(tmp_path: Path, name: str, operation: str, reason: str) -> None:
+    escaped = name.replace('"', "&quot;")
+    path = _listing(tmp_path, **{escaped: operation, "_mm_add_epi8": LANES.format("+")})
+    collection = learn(Specification(path), (), lambda _: "nothing is run", Cache(tmp_path / "store"), lambda *_: None)
+    assert collection.entry(name).status == "refused"
+    assert reason in collection.entry(name).reason
+    assert collection.entry("_mm_add_epi8").reason == "not executed here: nothing is run"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "x", "<intrinsics_list/>", "<a>" * 200,
+        '<!DOCTYPE a [<!ENTITY b "c">]><intrinsics_list>&b;</intrinsics_list>',
+        "<intrinsics_list><intrinsic name='_mm_x'>", '<?xml version="1.0" encoding="foo"?><intrinsics_list/>',
+        '<intrinsics_list><intrinsic name="_mm_x"><parameter type="int" varname="a" memwidth="²"/></intrinsic>',
+    ],
+)  # fmt: skip
+def test_files_that_are_no_listing_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "listing.xml"
+    path.write_text(text)
+    assert main(["isa", "learn", "--x86", str(path), "-o", str(tmp_path / "lib"), "-q"]) == 1
+    assert not (tmp_path / "lib" / "x86.json.gz").exists()
+
+
+def test_a_place_that_cannot_be_written_is_told_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _listing(tmp_path, _mm_add_epi8=LANES.format("+"))
+    assert main(["isa", "learn", "--x86", path, "-o", path]) == 1
+    assert "E0902" in capsys.readouterr().err

@@ -8,13 +8,17 @@
 
 from __future__ import annotations
 
+import re
+
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.isa.arm.page import Intrinsic
 from planish.isa.arm.translate import ranges, translate
 from planish.isa.entry import Entry, Signature
-from planish.isa.lanes.text import print_definition
+from planish.isa.lanes.text import checked_text
 from planish.isa.registers import Unreadable
+
+_NAME = re.compile(r"(?:v|__)[A-Za-z0-9_]+")
 
 
 def entry_of(given: Intrinsic, source: Source | None) -> Entry:
@@ -25,7 +29,7 @@ def entry_of(given: Intrinsic, source: Source | None) -> Entry:
     values = {name: found for name, found in ranges(given).items() if any(name == x for _, x in given.parameters)}
     entry = Entry(given.name, "arm", signature, "", features, mnemonic, "", values, "refused")
     try:
-        text = print_definition(translate(given, source))
+        text = checked_text(given.name, translate(given, source), _NAME)
     except Unreadable as error:
         return entry.judged("refused", str(error))
     except PlanishError as error:

@@ -22,6 +22,7 @@ from planish.isa.registers import Register, Unreadable, Value, cut, merge_regist
 
 _STEPS = 20_000
 _HALF = 64
+_MOST_BITS = 1024
 _FLAGS = ("FPSR.QC",)
 
 Held = Value | Register | str
@@ -48,13 +49,11 @@ def run(body: Sequence[s.Stmt], registers: Mapping[str, Register], known: Mappin
 
 def _run(machine: _Machine, body: Sequence[s.Stmt]) -> None:
     for stmt in body:
-        machine.steps += 1
-        if machine.steps > _STEPS:
-            raise Unreadable(f"it takes more than {_STEPS} steps")
+        _step(machine)
         match stmt:
             case s.Declare(name=name, width=width, value=value):
                 if width is not None:
-                    machine.widths[name] = _number(machine, width)
+                    machine.widths[name] = _width(machine, width)
                     machine.scope[name] = Register()
                 if value is not None:
                     _assign(machine, s.Name(name), value)
@@ -65,6 +64,7 @@ def _run(machine: _Machine, body: Sequence[s.Stmt]) -> None:
             case s.For():
                 first, last = _number(machine, stmt.first), _number(machine, stmt.last)
                 for count in range(first, last + 1):
+                    _step(machine)
                     machine.scope[stmt.counter] = Value(const(count))
                     _run(machine, stmt.body)
             case s.If():
@@ -74,6 +74,12 @@ def _run(machine: _Machine, body: Sequence[s.Stmt]) -> None:
                 _case(machine, stmt)
             case _:
                 assert_never(stmt)
+
+
+def _step(machine: _Machine) -> None:
+    machine.steps += 1
+    if machine.steps > _STEPS:
+        raise Unreadable(f"it takes more than {_STEPS} steps")
 
 
 def _sets_flags(stmt: s.If) -> bool:
@@ -177,7 +183,7 @@ def _put(machine: _Machine, target: s.Expr, value: Value) -> None:
             else:
                 machine.scope[name] = Register(background=Value(build.wrap(value.node, width), width))
         case s.Call(name="Elem", arguments=[s.Name(text=name), place, size]):
-            width = _number(machine, size)
+            width = _width(machine, size)
             at = build.multiply(_value(machine, place).node, const(width))
             _write(_register(machine, name), at, width, value)
         case s.Call(name="V" | "X", arguments=[s.Name(text=name)], square=True):
@@ -191,7 +197,7 @@ def _put(machine: _Machine, target: s.Expr, value: Value) -> None:
             machine.registers[name] = register
         case s.Slice(base=s.Name(text=name), high=high, low=low):
             first = _number(machine, low)
-            width = _number(machine, high) - first + 1
+            width = _checked(_number(machine, high) - first + 1)
             _write(_register(machine, name), const(first), width, value)
         case _:
             raise Unreadable("a place that cannot be written to")
@@ -217,6 +223,16 @@ def _number(machine: _Machine, x: s.Expr) -> int:
     if found is None:
         raise Unreadable("a number that is not known here")
     return found
+
+
+def _width(machine: _Machine, x: s.Expr) -> int:
+    return _checked(_number(machine, x))
+
+
+def _checked(width: int) -> int:
+    if not 0 < width <= _MOST_BITS:
+        raise Unreadable(f"{width} bits" if -_MOST_BITS < width < 10 * _MOST_BITS else "very many bits")
+    return width
 
 
 def _value(machine: _Machine, x: s.Expr) -> Value:
@@ -269,7 +285,7 @@ def _named(machine: _Machine, name: str) -> Value:
 def _called(machine: _Machine, x: s.Call) -> Value:
     match x:
         case s.Call(name="Elem", arguments=[base, place, size]):
-            width = _number(machine, size)
+            width = _width(machine, size)
             at = build.multiply(_value(machine, place).node, const(width))
             held = machine.scope.get(base.text) if isinstance(base, s.Name) else None
             if isinstance(held, Register) and at.constant is not None:
@@ -281,9 +297,9 @@ def _called(machine: _Machine, x: s.Call) -> Value:
             width = min(_HALF, _number(machine, s.Name("datasize")))
             return machine.registers.get(name, Register()).read(_HALF * _number(machine, part), width)
         case s.Call(name="Zeros"):
-            return Value(const(0), _number(machine, x.arguments[0]) if x.arguments else None)
+            return Value(const(0), _width(machine, x.arguments[0]) if x.arguments else None)
         case s.Call(name="Ones"):
-            ones = _number(machine, x.arguments[0]) if x.arguments else None
+            ones = _width(machine, x.arguments[0]) if x.arguments else None
             return Value(const((1 << ones) - 1 if ones else -1), ones)
         case s.Call(name="FPConvert", arguments=[operand, *rest]):
             value, narrow = _value(machine, operand), _number(machine, s.Name("esize"))

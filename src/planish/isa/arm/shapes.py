@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from planish.isa.registers import Unreadable
 
 _SIZES = {"B": 8, "H": 16, "S": 32, "D": 64, "Q": 128}
-_VECTOR = re.compile(r"(u?int|float|poly|bfloat)(\d+)(?:x(\d+))?(?:x(\d))?_t")
+_MOST_BITS = 1024
+_VECTOR = re.compile(r"(u?int|float|poly|bfloat)(\d{1,3})(?:x(\d{1,2}))?(?:x(\d))?_t", re.ASCII)
 _ARRANGED = re.compile(r"V([a-z])(\d*)\.(\d+)([BHSDQ])")
 _LANE = re.compile(r"[VD]([a-z])\.([BHSDbhsd])\[(\w+)\]")
 _SCALAR = re.compile(r"([BHSDQ])([a-z])")
@@ -39,7 +40,9 @@ def c_bits(kind: str) -> int:
     """The bits of a value; Unreadable for a type that is not known."""
     plain = kind.replace("const", "").strip()
     if found := _VECTOR.fullmatch(plain):
-        return int(found[2]) * int(found[3] or 1) * int(found[4] or 1)
+        bits = int(found[2]) * int(found[3] or 1) * int(found[4] or 1)
+        if 0 < bits <= _MOST_BITS:
+            return bits
     if plain in ("int", "unsigned int"):
         return 32
     if plain == "void":

@@ -31,7 +31,7 @@ from planish.isa.lanes.roll import roll
 from planish.isa.registers import Register, Unreadable, put_register
 
 _PLACED = re.compile(r"(\w+) → [VBHSDQRXWr]([a-z])\b")
-_RANGE = re.compile(r"(\d+) << (\w+) << (\d+)")
+_RANGE = re.compile(r"\b(\d{1,2}) << (\w+) << (\d{1,2})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,10 @@ def translate(entry: Intrinsic, source: Source | None = None) -> Definition:
         return made
     if result is None:
         raise Unreadable("nothing is left by it")
-    return Definition(operands, result, roll(put_register(_executed(entry, source), result)))
+    puts = put_register(_executed(entry, source), result)
+    if not puts:
+        raise Unreadable("nothing is left by it")
+    return Definition(operands, result, roll(puts))
 
 
 def ranges(entry: Intrinsic) -> dict[str, tuple[int, ...]]:

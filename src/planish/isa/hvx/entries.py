@@ -17,10 +17,12 @@ from planish.isa.lanes import build
 from planish.isa.lanes.definition import Definition, Operand, Put
 from planish.isa.lanes.node import Node, const
 from planish.isa.lanes.roll import roll
-from planish.isa.lanes.text import print_definition
+from planish.isa.lanes.text import checked_text
 from planish.isa.registers import Register, Unreadable, Value, put_register
 
 _STORE = re.compile(r"if \((!?)Qv4\) vmem\(Rt32\+#s4\)(?::nt)?=Vs32")
+_WHOLE = re.compile(r"(if \(!?Pv4\) )?(Vd32=)?vmemu?\(Rt32\+#s4\)(?::nt)?(?(2)|=Vs32)")
+_TAG = re.compile(r"V6_[A-Za-z0-9_]+")
 _MEMORY = ("EA", "fLOADMMV", "fSTOREMMV")
 
 
@@ -29,6 +31,8 @@ def entry_of(given: Instruction) -> Entry:
     mnemonic = given.syntax
     if stored := _STORE.fullmatch(given.syntax):
         return _store(given, bool(stored[1]))
+    if moved := _WHOLE.fullmatch(given.syntax):
+        return _moved(given, moved[1] or "", moved[2] is not None)
     try:
         operands = read_operands(given.syntax)
     except Unreadable as error:
@@ -40,7 +44,7 @@ def entry_of(given: Instruction) -> Entry:
     try:
         if any(x in given.body for x in _MEMORY):
             raise Unreadable("it loads or stores")
-        return entry.defined(print_definition(_definition(given, operands)))
+        return entry.defined(checked_text(given.tag, _definition(given, operands), _TAG))
     except Unreadable as error:
         return entry.judged("refused", str(error))
 
@@ -55,7 +59,30 @@ def _store(given: Instruction, inverted: bool) -> Entry:
         puts.append(Put("Rt", const(at), 8, build.bits("Vs", const(at), 8), when))
     operands = (Operand("Qv", BITS), Operand("Rt", BITS, "memory"), Operand("Vs", BITS))
     entry = Entry(given.tag, "hvx", signature, "", (), given.syntax)
-    return entry.defined(print_definition(Definition(operands, None, roll(puts))))
+    return entry.defined(checked_text(given.tag, Definition(operands, None, roll(puts)), _TAG))
+
+
+def _moved(given: Instruction, condition: str, loads: bool) -> Entry:
+    """A whole register comes from memory, or goes there, where the lowest bit of a predicate says so; the offset is
+    part of the address."""
+    memory, vector = Operand("Rt", BITS, "memory"), Operand("Vd" if loads else "Vs", BITS)
+    whole = {x.name: build.bits(x.name, const(0), BITS) for x in (memory, vector)}
+    holds = build.bits("Pv", const(0), 1) if condition == "if (Pv4) " else build.negation(build.bits("Pv", const(0), 1))
+    scalar = (Operand("Pv", 32),) if condition else ()
+    asked = (("int", "Pv"),) if condition else ()
+    if loads and condition:  # without the condition the register stays what it was
+        put = Put("dst", const(0), BITS, build.select(holds, whole["Rt"], whole["Vd"]))
+        definition = Definition((vector, *scalar, memory), Operand("dst", BITS), (put,))
+        signature = Signature("HVX_Vector", (("HVX_Vector", "Vd"), *asked, ("const void *", "Rt")))
+    elif loads:
+        definition = Definition((memory,), Operand("dst", BITS), (Put("dst", const(0), BITS, whole["Rt"]),))
+        signature = Signature("HVX_Vector", (("const void *", "Rt"),))
+    else:
+        put = Put("Rt", const(0), BITS, whole["Vs"], holds if condition else build.ONE)
+        definition = Definition((*scalar, memory, vector), None, (put,))
+        signature = Signature("void", (*asked, ("void *", "Rt"), ("HVX_Vector", "Vs")))
+    entry = Entry(given.tag, "hvx", signature, "", (), given.syntax)
+    return entry.defined(checked_text(given.tag, definition, _TAG))
 
 
 def _name(x: Given) -> str:
@@ -63,7 +90,8 @@ def _name(x: Given) -> str:
 
 
 def _definition(given: Instruction, operands: Operands) -> Definition:
-    registers: dict[str, Register] = {operands.result.register: Register()}
+    result_name = operands.result.register
+    registers: dict[str, Register] = {result_name: Register()}
     known: dict[str, Node] = {}
     for x in operands.parameters:
         name = _name(x)
@@ -75,15 +103,15 @@ def _definition(given: Instruction, operands: Operands) -> Definition:
             known[f"{name}iV"] = build.bits(name, const(0), x.bits)
         else:
             known[f"{name}V"] = build.bits(name, const(0), x.bits, True)
-    if operands.result.register[0] == "R":
-        known[f"{operands.result.register}V"] = const(0)
+    if result_name[0] == "R":
+        known[f"{result_name}V"] = const(0)
     run(given.body, registers, known)
     made = tuple(
         Operand(_name(x), 8 if x.kind == "immediate" else x.bits, "immediate" if x.kind == "immediate" else "value")
         for x in operands.parameters
     )
     result = Operand("dst", operands.result.bits)
-    left = registers[operands.result.register]
+    left = registers[result_name]
     if operands.result.kind == PREDICATE:
         left = _spread(left)
     if not left.pieces and left.background is None:

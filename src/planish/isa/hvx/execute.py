@@ -70,7 +70,7 @@ def _run(machine: _Machine, x: c_ast.Node | None) -> None:
     if machine.steps > _STEPS:
         raise Unreadable(f"it takes more than {_STEPS} steps")
     match x:
-        case None | c_ast.EmptyStatement():
+        case None | c_ast.EmptyStatement() | c_ast.ID(name="CANCEL"):
             pass
         case c_ast.Compound():
             for y in x.block_items or ():

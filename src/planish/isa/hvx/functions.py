@@ -95,6 +95,7 @@ _FUNCTIONS: dict[str, Callable[..., Node]] = {
     "fVAVGU": _halved(build.add, 0), "fVAVGURND": _halved(build.add, 1), "fVAVGS": _halved(build.add, 0),
     "fVAVGSRND": _halved(build.add, 1), "fVNAVGU": _halved(build.subtract, 0), "fVNAVGS": _halved(build.subtract, 0),
     "fVNOROUND": lambda x, _: x, "fVROUND": _rounded, "fCARRY_FROM_ADD32": _carry,
+    "fLSBOLD": lambda x: build.wrap(x, 1), "fLSBOLDNOT": lambda x: build.negation(build.wrap(x, 1)),
     "fROUND": lambda x: build.add(x, const(0x8000)),
     "fBIDIR_ASHIFTL": _both_ways(True, True), "fBIDIR_LSHIFTL": _both_ways(True, False),
     "fBIDIR_ASHIFTR": _both_ways(False, True), "fBIDIR_LSHIFTR": _both_ways(False, False),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from planish.isa.registers import Unreadable
 
-_OPERAND = re.compile(r"(V[a-z]{1,2}|Q[a-z]|R[a-z]{1,2}|#[us])(\d+)")
+_OPERAND = re.compile(r"(V[a-z]{1,2}|Q[a-z]|P[a-z]|R[a-z]{1,2}|#[us])(\d+)")
 PREDICATE = "HVX_VectorPred"
 """A predicate: in C a vector whose bytes are zero or not."""
 
@@ -46,6 +46,8 @@ def read_operands(syntax: str) -> Operands:
     kept = [x for x in found.values() if x is not result]
     # What is read and written comes first, but a predicate that decides stands before it.
     first = [result] if result.register[1] in "xy" else []
+    if syntax.startswith("if") and kept and kept[0].register[0] == "P":
+        return Operands((result, *kept), result)  # without the condition the result stays what it was
     if syntax.startswith("if"):
         return Operands((*kept[:1], *first, *kept[1:]), result)
     return Operands((*first, *kept), result)
@@ -58,6 +60,8 @@ def _given(register: str, number: int) -> Given:
             return Given(register, "HVX_VectorPair" if pair else "HVX_Vector", 2048 if pair else 1024)
         case "Q":
             return Given(register, PREDICATE, 1024)
+        case "P":
+            return Given(register, "int", 32)
         case "R":
             return Given(register, "long long", 64) if len(register) == 3 else Given(register, "int", 32)
         case _:

@@ -42,16 +42,22 @@ class Node:
         return self.low >= 0 and self.high <= 1
 
 
+_MOST_BITS = 16384
+_LIMIT = 1 << _MOST_BITS
+
 _KNOWN: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()
 
 
 def node(op: str, args: tuple[Node, ...] = (), attr: Attribute = ()) -> Node:
-    """The node of an operator; KeyError for an unknown one. See `build` for the constructors that simplify."""
+    """The node of an operator; KeyError for an unknown one, OverflowError where its values have no sensible bound. See
+    `build` for the constructors that simplify."""
     # True equals 1 as a key: attributes of one operator have one type each, so that it does not matter.
     key = (op, attr, *map(id, args))
     found = _KNOWN.get(key)
     if found is None:
         low, high = _RANGE[op](args, attr)
+        if low < -_LIMIT or high > _LIMIT:
+            raise OverflowError(f"a number of more than {_MOST_BITS} bits")
         found = _KNOWN[key] = Node(op, args, attr, low, high)
     return found
 

@@ -35,6 +35,20 @@ def print_definition(definition: Definition) -> str:
     return f"{print_heading(definition)} {{ {' '.join(map(_statement, definition.body))} }}"
 
 
+def checked_text(name: str, definition: Definition, names: re.Pattern[str]) -> str:
+    """The text of the definition of an instruction, which is read back the same; PlanishError E0652 for one that is
+    not, or whose name, which becomes part of a program, is no name of an instruction."""
+    if not names.fullmatch(name):
+        raise PlanishError(Diagnostic("E0652", "this is no name of an instruction"))
+    operands = [x.name for x in (*definition.operands, *((definition.result,) if definition.result else ()))]
+    if len(set(operands)) < len(operands):
+        raise PlanishError(Diagnostic("E0652", "two operands have one name"))
+    text = print_definition(definition)
+    if print_definition(parse_definition(text)) != text:
+        raise PlanishError(Diagnostic("E0652", "its definition is not read back as it was written"))
+    return text
+
+
 def print_heading(definition: Definition) -> str:
     """The operands and the result."""
     operands = ", ".join(map(_operand, definition.operands))

@@ -21,7 +21,8 @@ from planish.isa.lanes.definition import Definition, Loop, Operand, Put, Stateme
 from planish.isa.lanes.node import Node, const, node, tree_size, var
 from planish.isa.lanes.text import print_definition
 
-_COMMUTES = ("mul", "and", "or", "xor", "min", "max", "eq", "feq", "funord", "fadd", "fmul", "clmul")
+_COMMUTES = ("mul", "and", "or", "xor", "min", "max", "eq", "feq", "funord", "clmul")
+_ROUNDED = ("fadd", "fmul")
 _FORMATS = ("f16", "bf16", "f32", "f64")
 _DEPTH = 2
 """Loops around every statement; those that are not there have one turn."""
@@ -56,7 +57,9 @@ class _Term:
 
     def finish(self) -> _Term:
         """Gives it the key by which parts are ordered: operands do not count."""
-        if self.head[0] in _COMMUTES or self.head[0] == "add":
+        if self.head[0] in _ROUNDED:  # the way of rounding stays behind what it rounds
+            self.args = [*sorted(self.args[:2], key=lambda x: x.key), *self.args[2:]]
+        elif self.head[0] in _COMMUTES or self.head[0] == "add":
             self.args.sort(key=lambda x: x.key)
         text = f"{self.head}({','.join(x.key[0] for x in self.args)})"
         self.key = text, (*self.numbers, *(n for x in self.args for n in x.key[1]))

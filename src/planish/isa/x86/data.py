@@ -80,7 +80,7 @@ class _Reader:
         self.entry: _Entry | None = None
         self.text: list[str] = []
         self.found: dict[str, Intrinsic] = {}
-        self.parser = expat.ParserCreate()
+        self.parser = expat.ParserCreate("utf-8")
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
@@ -115,7 +115,7 @@ class _Reader:
 
     def parameter(self, attributes: dict[str, str]) -> Parameter:
         bits = attributes.get("memwidth", "0")
-        if not bits.isdigit() or len(bits) > 6:
+        if not (bits.isascii() and bits.isdecimal()) or len(bits) > 6:
             raise self.wrong(f"`{bits[:20]}` is no number of bits", "give the bits behind the pointer")
         kind = " ".join(attributes.get("type", "void").replace("*", " *").split())
         role = attributes.get("immtype", "")

@@ -8,14 +8,18 @@
 
 from __future__ import annotations
 
+import re
+
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.isa.entry import Entry, Signature
-from planish.isa.lanes.text import print_definition
+from planish.isa.lanes.text import checked_text
 from planish.isa.registers import Unreadable
 from planish.isa.x86.data import Intrinsic
 from planish.isa.x86.overrides import shipped_overrides
 from planish.isa.x86.translate import translate
+
+_NAME = re.compile(r"_[A-Za-z0-9_]+")
 
 _VALUES = {
     "_MM_FROUND": (8, 9, 10, 11, 4),
@@ -49,7 +53,7 @@ def entry_of(given: Intrinsic, source: Source | None) -> Entry:
         if override.exclude and override.holds(given.name):
             return entry.judged("excluded", override.reason)
     try:
-        text = print_definition(translate(given, source))
+        text = checked_text(given.name, translate(given, source), _NAME)
     except Unreadable as error:
         return entry.judged("refused", str(error))
     except PlanishError as error:

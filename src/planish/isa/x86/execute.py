@@ -34,7 +34,7 @@ from planish.isa.x86 import syntax as s
 from planish.isa.x86.functions import call
 from planish.isa.x86.merge import Held, Scope, as_ladder, merge
 from planish.isa.x86.operators import Operand, Rounding, apply_binary, apply_symbol, apply_unary, as_float
-from planish.isa.x86.places import FIELDS, PLAIN, as_element, load, read
+from planish.isa.x86.places import FIELDS, MOST_BITS, PLAIN, as_element, load, read
 
 _STEPS = 60_000
 @dataclass(frozen=True, slots=True)
@@ -108,9 +108,7 @@ def run(
 def _run(machine: _Machine, body: Sequence[s.Stmt], scope: Scope) -> Operand | None:
     """Runs statements in a scope; the value that a function gives, if it is among them."""
     for place, stmt in enumerate(body):
-        machine.steps += 1
-        if machine.steps > _STEPS:
-            raise Unreadable(f"it takes more than {_STEPS} steps")
+        _step(machine)
         match stmt:
             case s.Assign():
                 _assign(machine, stmt, scope)
@@ -148,6 +146,12 @@ def _run(machine: _Machine, body: Sequence[s.Stmt], scope: Scope) -> Operand | N
     return None
 
 
+def _step(machine: _Machine) -> None:
+    machine.steps += 1
+    if machine.steps > _STEPS:
+        raise Unreadable(f"it takes more than {_STEPS} steps")
+
+
 def _gives(stmt: s.Stmt) -> bool:
     match stmt:
         case s.Return():
@@ -165,6 +169,7 @@ def _loop(machine: _Machine, stmt: s.For, scope: Scope) -> Operand | None:
     count = first
     while count <= last if stmt.step > 0 else count >= last:
         scope[stmt.counter] = Value(const(count))
+        _step(machine)
         given = _run(machine, stmt.body, scope)
         if given is not None:
             return given
@@ -182,14 +187,10 @@ def _repeat(machine: _Machine, stmt: s.While, scope: Scope) -> None:
     if condition is not build.ONE:
         raise Unreadable("a loop that ends when a value says so")
     _run(machine, stmt.body, scope)
-    machine.steps += 1
-    if machine.steps > _STEPS:
-        raise Unreadable(f"it takes more than {_STEPS} steps")
+    _step(machine)
     while _truth(machine, stmt.condition, scope) is build.ONE:
         _run(machine, stmt.body, scope)
-        machine.steps += 1
-        if machine.steps > _STEPS:
-            raise Unreadable(f"it takes more than {_STEPS} steps")
+        _step(machine)
 
 
 def _branch(machine: _Machine, condition: Node, body: Sequence[s.Stmt], scope: Scope) -> tuple[Scope, Operand | None]:
@@ -311,7 +312,7 @@ def _bounds(machine: _Machine, high: s.Expr, low: s.Expr, scope: Scope) -> tuple
     width = build.add(build.subtract(last, first), const(1)).constant
     if width is None:
         raise Unreadable("a slice whose width is not known")
-    if not 0 <= width <= 8192:
+    if not 0 <= width <= MOST_BITS:
         raise Unreadable(f"a slice of {width} bits")
     return first, width
 
@@ -360,7 +361,7 @@ def _store(machine: _Machine, low: Held, high: Held, value: Held, scope: Scope) 
     if not isinstance(low, Address) or not isinstance(high, Address) or low.base != high.base:
         raise Unreadable("a place in memory that is not behind a pointer")
     width = build.add(build.subtract(high.offset, low.offset), const(1)).constant
-    if not width or not isinstance(value, Value | Register):
+    if not width or not 0 < width <= MOST_BITS or not isinstance(value, Value | Register):
         raise Unreadable("what is stored has no width")
     node = (value.whole() if isinstance(value, Register) else value).node
     when = build.ONE

@@ -45,7 +45,7 @@ def bits_of(x: Parameter) -> int:
     plain = x.type.replace("const ", "").replace(" const", "").replace("*", "").strip()
     if is_immediate(x):
         return 8
-    if found := re.fullmatch(r"__(?:m|mmask)(\d+)(?:d|i|bh|h)?", plain):
+    if found := re.fullmatch(r"__(?:m|mmask)([1-9]\d{0,3})(?:d|i|bh|h)?", plain, re.ASCII):
         return int(found[1])
     if plain in _C_BITS:
         return _C_BITS[plain]

@@ -12,6 +12,9 @@ from planish.isa.registers import Address, Element, RealNumber, Register, Unread
 from planish.isa.x86.merge import Held
 from planish.isa.x86.operators import as_float
 
+MOST_BITS = 8192
+"""The widest register and piece of memory."""
+
 PLAIN = Element()
 """Elements of which nothing is known."""
 
@@ -28,7 +31,7 @@ def load(low: Held, high: Held) -> Value:
     if not isinstance(low, Address) or not isinstance(high, Address) or low.base != high.base:
         raise Unreadable("a place in memory that is not behind a pointer")
     width = build.add(build.subtract(high.offset, low.offset), const(1)).constant
-    if not width or width < 0:
+    if not width or not 0 < width <= MOST_BITS:
         raise Unreadable("a piece of memory whose width is not known")
     of_element = low.element.bits == width
     found = build.bits(low.base, low.offset, width, of_element and low.element.signed)

@@ -6,6 +6,7 @@ True
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +31,7 @@ class Specification:
     @classmethod
     def found(cls, root: Path = Path("/")) -> Specification | None:
         """The newest one that Debian's package has put below a root."""
-        places = sorted(root.glob(_PLACES), key=lambda x: [int(n) for n in x.parts[-6].split("-")[1].split(".")])
+        places = sorted(root.glob(_PLACES), key=lambda x: [int(n) for n in re.findall(r"\d+", x.parts[-6])])
         return cls(str(places[-1])) if places else None
 
     @property

@@ -53,7 +53,10 @@ def translate(
     operands = tuple(as_operand(x) for x in entry.parameters)
     name = "out" if any(x.name == "dst" for x in operands) else "dst"
     result = replace(as_operand(entry.result), name=name, role="value") if width else None
-    return Definition(operands, result, roll(_puts(outcome, result)))
+    puts = _puts(outcome, result)
+    if not puts:
+        raise Unreadable("nothing is left by it")
+    return Definition(operands, result, roll(puts))
 
 
 def _with_elements(entry: Intrinsic, entries: tuple[Override, ...]) -> Intrinsic:
@@ -66,8 +69,8 @@ def _with_elements(entry: Intrinsic, entries: tuple[Override, ...]) -> Intrinsic
 
 def _mode(entry: Intrinsic) -> Node:
     # A way of rounding that the caller gives: bit 2 says to take the one that the processor is set to.
-    given = any(x.role == "_MM_FROUND" for x in entry.parameters)
-    return build.bits("rounding", const(0), 3) if given else CURRENT
+    given = next((x.name for x in entry.parameters if x.role == "_MM_FROUND"), None)
+    return CURRENT if given is None else build.bits(given, const(0), 3)
 
 
 def _puts(outcome: Outcome, result: Operand | None) -> list[Put]:

@@ -73,6 +73,46 @@ void *memset(void *to, int what, size_t size) {
   while (size--) *a++ = what;
   return to;
 }
+#define LOAD(tag, text) \\
+  static inline HVX_Vector __builtin_HEXAGON_##tag##_128B(const void *p) { \\
+    HVX_Vector r; __asm__ volatile(text : "=v"(r) : "r"(p) : "memory"); return r; }
+#define STORE(tag, text) \\
+  static inline void __builtin_HEXAGON_##tag##_128B(void *p, HVX_Vector x) { \\
+    __asm__ volatile(text : : "r"(p), "v"(x) : "memory"); }
+#define MOVE(tag, not) \\
+  static inline HVX_Vector __builtin_HEXAGON_##tag##_128B(HVX_Vector r, int c, HVX_Vector x) { \\
+    __asm__ volatile("{ p0 = %1 }\\n{ if (" not "p0) %0 = %2 }" : "+v"(r) : "r"(c), "v"(x) : "p0"); return r; }
+#define COMBINE(tag, not) \\
+  static inline HVX_VectorPair __builtin_HEXAGON_##tag##_128B(HVX_VectorPair r, int c, HVX_Vector x, HVX_Vector y) { \\
+    __asm__ volatile("{ p0 = %1 }\\n{ if (" not "p0) %0 = vcombine(%2, %3) }" \\
+      : "+v"(r) : "r"(c), "v"(x), "v"(y) : "p0"); return r; }
+#define LOAD_IF(tag, not, text) \\
+  static inline HVX_Vector __builtin_HEXAGON_##tag##_128B(HVX_Vector r, int c, const void *p) { \\
+    __asm__ volatile("{ p0 = %1 }\\n{ if (" not "p0) %0 = " text " }" : "+v"(r) : "r"(c), "r"(p) : "p0", "memory"); \\
+    return r; }
+#define STORE_IF(tag, not, text) \\
+  static inline void __builtin_HEXAGON_##tag##_128B(int c, void *p, HVX_Vector x) { \\
+    __asm__ volatile("{ p0 = %0 }\\n{ if (" not "p0) " text " = %2 }" : : "r"(c), "r"(p), "v"(x) : "p0", "memory"); }
+LOAD(V6_vL32b_ai, "%0 = vmem(%1+#0)")
+LOAD(V6_vL32b_nt_ai, "%0 = vmem(%1+#0):nt")
+LOAD(V6_vL32Ub_ai, "%0 = vmemu(%1+#0)")
+STORE(V6_vS32b_ai, "vmem(%0+#0) = %1")
+STORE(V6_vS32b_nt_ai, "vmem(%0+#0):nt = %1")
+STORE(V6_vS32Ub_ai, "vmemu(%0+#0) = %1")
+LOAD_IF(V6_vL32b_pred_ai, "", "vmem(%2+#0)")
+LOAD_IF(V6_vL32b_npred_ai, "!", "vmem(%2+#0)")
+LOAD_IF(V6_vL32b_nt_pred_ai, "", "vmem(%2+#0):nt")
+LOAD_IF(V6_vL32b_nt_npred_ai, "!", "vmem(%2+#0):nt")
+STORE_IF(V6_vS32b_pred_ai, "", "vmem(%1+#0)")
+STORE_IF(V6_vS32b_npred_ai, "!", "vmem(%1+#0)")
+STORE_IF(V6_vS32b_nt_pred_ai, "", "vmem(%1+#0):nt")
+STORE_IF(V6_vS32b_nt_npred_ai, "!", "vmem(%1+#0):nt")
+STORE_IF(V6_vS32Ub_pred_ai, "", "vmemu(%1+#0)")
+STORE_IF(V6_vS32Ub_npred_ai, "!", "vmemu(%1+#0)")
+MOVE(V6_vcmov, "")
+MOVE(V6_vncmov, "!")
+COMBINE(V6_vccombine, "")
+COMBINE(V6_vnccombine, "!")
 int main(int argc, char **argv);
 __attribute__((used)) static void begin(long *stack) { ask(94, main(stack[0], (char **)(stack + 1)), 0, 0, 0, 0, 0); }
 __asm__(".global _start\\n_start:\\n  r0 = r29\\n  r29 = and(r29, #-256)\\n  call begin\\n");

@@ -19,15 +19,19 @@ from importlib.resources.abc import Traversable
 from typing import Protocol, TypeVar
 
 from planish.core.cache import Cache, key
+from planish.core.diagnostic import PlanishError
 from planish.isa.collection import Collection
-from planish.isa.entry import Entry
+from planish.isa.entry import Entry, Signature
 from planish.run.instructions.compile import Machine
+from planish.run.instructions.limits import at_most, start_reader, start_worker
 from planish.run.instructions.verify import Verdict, verify
 
 ROWS = 256
 """How many inputs each instruction is tried with, for each value of its immediates."""
 
 _READ_BATCH, _TRIED_BATCH = 60, 60
+_SECONDS = 10.0
+"""How long it may take to read an instruction."""
 
 Tell = Callable[[str, int], None]
 """Called with what is being done and the number of instructions that are done with it."""
@@ -83,7 +87,8 @@ def _read_all(specification: Specification, store: Cache, tell: Tell) -> list[En
         else:
             found.append(Entry.parsed(json.loads(kept)))
     tell("reading", len(found))
-    for entries in _in_parallel(specification.read, _parts(left, _READ_BATCH)):
+    batches = [(specification, part) for part in _parts(left, _READ_BATCH)]
+    for entries in _in_parallel(_read_batch, batches, start_reader):
         for entry in entries:
             store.put(addresses[entry.name], json.dumps(entry.plain()).encode())
         found += entries
@@ -112,6 +117,24 @@ def _try_all(entries: Iterable[Entry], machines: Sequence[Machine], store: Cache
     return [judged.get(x.name, x) for x in entries]
 
 
+def _read_batch(work: tuple[Specification, Sequence[str]]) -> list[Entry]:
+    specification, names = work
+    return [_read_one(specification, name) for name in names]
+
+
+def _read_one(specification: Specification, name: str) -> Entry:
+    """The entry of an instruction; what a stranger's text does to a reader refuses that entry, and no other."""
+    try:
+        with at_most(_SECONDS):
+            (entry,) = specification.read([name])
+            return entry
+    except PlanishError:
+        raise
+    except Exception as error:
+        reason = f"it cannot be read: {type(error).__name__}: {error}"[:200]
+        return Entry(name, specification.isa, Signature("", ()), "", status="refused", reason=reason)
+
+
 def _silently(tell: Tell) -> Tell:
     return lambda message, _: tell(message, 0)
 
@@ -133,7 +156,7 @@ def _try_on(machine: Machine, entries: Sequence[Entry], store: Cache, tell: Tell
     tell(f"trying with {machine.name}", len(found))
     by_name = {x.name: x for x in left}
     batches = [(part, machine) for part in _parts(left, _TRIED_BATCH)]
-    for verdicts in _in_parallel(_try_batch, batches):
+    for verdicts in _in_parallel(_try_batch, batches, start_worker):
         for verdict in verdicts:
             found[verdict.name] = verdict
             store.put(_trial_address(by_name[verdict.name], machine), json.dumps(asdict(verdict)).encode())
@@ -146,12 +169,11 @@ def _try_batch(work: tuple[Sequence[Entry], Machine]) -> list[Verdict]:
     return list(verify(entries, machine, ROWS).values())
 
 
-def _in_parallel(function: Callable[[_A], _B], work: Sequence[_A]) -> Iterator[_B]:
-    workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, len(work))
-    if workers <= 1:
-        yield from map(function, work)
+def _in_parallel(function: Callable[[_A], _B], work: Sequence[_A], start: Callable[[], None]) -> Iterator[_B]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not work:
         return
-    with ProcessPoolExecutor(workers) as pool:
+    with ProcessPoolExecutor(min(cores, len(work)), initializer=start) as pool:
         running = [pool.submit(function, x) for x in work]
         try:
             for done in as_completed(running):

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import zlib
+from math import prod
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from planish.run.instructions.program import Trial
 from planish.run.instructions.vectors import index_reach, make_inputs
 
 _MOST_VALUES = 32
+_MOST_COMBINED = 1 << 16
 _EDGES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 254, 255)
 
 
@@ -83,6 +85,11 @@ def _used_bits(definition: Definition, operand: Operand) -> int:
 
 
 def _combined(options: list[list[int]], name: str) -> list[tuple[int, ...]]:
+    count = prod(len(values) for values in options)
+    if count > _MOST_COMBINED:  # too many to draw from without repeating: some places, each drawn for itself
+        chance = np.random.default_rng(zlib.crc32(name.encode()))
+        drawn = (tuple(int(chance.choice(values)) for values in options) for _ in range(_MOST_VALUES))
+        return list(dict.fromkeys(drawn))
     found: list[tuple[int, ...]] = [()]
     for values in options:
         found = [(*x, y) for x in found for y in values]

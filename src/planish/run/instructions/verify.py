@@ -9,6 +9,7 @@ out; what crashes is a result, and the trials behind it go on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +20,7 @@ from planish.isa.entry import Entry
 from planish.isa.lanes.evaluate import Bytes, Given, Memory, Outcome, evaluate
 from planish.run.instructions.compile import Machine, compile_trials
 from planish.run.instructions.judge import differing
+from planish.run.instructions.limits import at_most
 from planish.run.instructions.program import Trial
 from planish.run.instructions.trials import make_trials, reached
 from planish.run.instructions.vectors import make_inputs
@@ -26,6 +28,9 @@ from planish.run.process import Limits, run_process
 
 _BATCH = 400
 _LIMITS = Limits(seconds=120)
+_NOT_EVALUATED = "not evaluated"
+_SECONDS = 30.0
+"""How long one step of a trial's evaluation may take."""
 
 
 @dataclass(slots=True)
@@ -46,6 +51,16 @@ class Verdict:
         """Something went wrong; the first time counts."""
         if self.kind == "verified":
             self.kind, self.message = kind, message
+
+
+@contextmanager
+def _judged(verdict: Verdict) -> Iterator[None]:
+    """What a stranger's definition does to those that work with it is a verdict on it, and on no other."""
+    try:
+        with at_most(_SECONDS):
+            yield
+    except Exception as error:
+        verdict.fail(_NOT_EVALUATED, f"{type(error).__name__}: {error}"[:200])
 
 
 @dataclass(slots=True)
@@ -69,9 +84,10 @@ def verify(
     verdicts = {x.name: Verdict(x.name) for x in entries}
     prepared: list[_Prepared] = []
     for entry in entries:
-        trials, possible = make_trials(entry)
-        verdicts[entry.name].possible = possible
-        prepared += [_Prepared(x) for x in trials]
+        with _judged(verdicts[entry.name]):
+            trials, possible = make_trials(entry)
+            verdicts[entry.name].possible = possible
+            prepared += [_Prepared(x) for x in trials]
     for at in range(0, len(prepared), _BATCH):
         batch = prepared[at : at + _BATCH]
         tell(batch[0].trial.entry.name)
@@ -93,14 +109,17 @@ def _verify_batch(batch: list[_Prepared], machine: Machine, rows: int, verdicts:
             return
         for x in left:
             entry = x.trial.entry
-            x.given = make_inputs(entry.definition, entry.name, rows, reached(entry.definition))
+            with _judged(verdicts[entry.name]):
+                x.given = make_inputs(entry.definition, entry.name, rows, reached(entry.definition))
+        left = [x for x in left if verdicts[x.trial.entry.name].kind != _NOT_EVALUATED]
         outputs, crashed = _run(left, machine, rows, folder, program)
         for number, x in enumerate(left):
             verdict = verdicts[x.trial.entry.name]
             if number in crashed:
                 verdict.fail("crashed", crashed[number])
             elif verdict.kind == "verified":
-                _judge(x, outputs.get(number), rows, verdict)
+                with _judged(verdict):
+                    _judge(x, outputs.get(number), rows, verdict)
             x.given = {}
 
 
@@ -123,10 +142,11 @@ def _run(
         for number, part in _parted(left, rows, data):
             if first <= number < reached_trial:
                 outputs[number] = part
-        if finished.code == 0:
+        if finished.code == 0 and reached_trial >= len(left):
             break
-        late = finished.status == "timeout"
-        crashed[reached_trial] = "it did not end" if late else f"signal {-finished.code}"
+        late, signalled = finished.status == "timeout", finished.code < 0
+        ended_by = f"signal {-finished.code}" if signalled else f"it ended the program with code {finished.code}"
+        crashed[reached_trial] = "it did not end" if late else ended_by
         first = reached_trial + 1
     return outputs, crashed
 
