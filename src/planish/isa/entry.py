@@ -38,7 +38,7 @@ class Entry:
     name: str
     isa: str
     signature: Signature
-    text: str
+    text: str = ""
     features: tuple[str, ...] = ()
     mnemonic: str = ""
     category: str = ""

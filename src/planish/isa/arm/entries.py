@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import re
 
-from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.isa.arm.page import Intrinsic
 from planish.isa.arm.translate import ranges, translate
 from planish.isa.entry import Entry, Signature
-from planish.isa.lanes.text import checked_text
-from planish.isa.registers import Unreadable
+from planish.isa.reading import with_definition
 
 _NAME = re.compile(r"(?:v|__)[A-Za-z0-9_]+")
 
@@ -28,10 +26,4 @@ def entry_of(given: Intrinsic, source: Source | None) -> Entry:
     features = ("v7",) if given.architectures.startswith("v7") else ("A64",)
     values = {name: found for name, found in ranges(given).items() if any(name == x for _, x in given.parameters)}
     entry = Entry(given.name, "arm", signature, "", features, mnemonic, "", values, "refused")
-    try:
-        text = checked_text(given.name, translate(given, source), _NAME)
-    except Unreadable as error:
-        return entry.judged("refused", str(error))
-    except PlanishError as error:
-        return entry.judged("refused", error.diagnostic.message)
-    return entry.defined(text)
+    return with_definition(entry, _NAME, lambda: translate(given, source))

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from planish.core.files import read_input
+from planish.isa.arm.additions import additions
 from planish.isa.arm.entries import entry_of
 from planish.isa.arm.page import Intrinsic, Page, read_page
 from planish.isa.entry import Entry
@@ -36,17 +37,19 @@ class Specification:
     @property
     def source(self) -> str:
         """What it is, with its version."""
-        return f"Arm's page of Neon intrinsics, {_page(self.path).version}"
+        return f"Arm's page of Neon intrinsics, {_page(self.path).version}, and definitions of what came later"
 
     def identities(self) -> Mapping[str, str]:
-        """For each intrinsic all that its definition depends on."""
-        return {x.name: _identity(x) for x in _page(self.path).intrinsics}
+        """For each intrinsic, those that are added here among them, all that its definition depends on."""
+        own = {x.name: f"{x.signature} {x.text}" for x in additions()}
+        return own | {x.name: _identity(x) for x in _page(self.path).intrinsics}
 
     def read(self, names: Sequence[str]) -> list[Entry]:
         """The entries of some intrinsics."""
         wanted = set(names)
         source = read_input(self.path).source
-        return [entry_of(x, source) for x in _page(self.path).intrinsics if x.name in wanted]
+        found = {x.name: entry_of(x, source) for x in _page(self.path).intrinsics if x.name in wanted}
+        return [*found.values(), *(x for x in additions() if x.name in wanted and x.name not in found)]
 
 
 def _identity(x: Intrinsic) -> str:

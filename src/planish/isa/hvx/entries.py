@@ -17,7 +17,7 @@ from planish.isa.lanes import build
 from planish.isa.lanes.definition import Definition, Operand, Put
 from planish.isa.lanes.node import Node, const
 from planish.isa.lanes.roll import roll
-from planish.isa.lanes.text import checked_text
+from planish.isa.reading import with_definition
 from planish.isa.registers import Register, Unreadable, Value, put_register
 
 _STORE = re.compile(r"if \((!?)Qv4\) vmem\(Rt32\+#s4\)(?::nt)?=Vs32")
@@ -41,12 +41,7 @@ def entry_of(given: Instruction) -> Entry:
     signature = Signature(operands.result.kind, parameters)
     values = {_name(x): tuple(range(1 << x.bits)) for x in operands.parameters if x.kind == "immediate"}
     entry = Entry(given.tag, "hvx", signature, "", (), mnemonic, "", values, "refused")
-    try:
-        if any(x in given.body for x in _MEMORY):
-            raise Unreadable("it loads or stores")
-        return entry.defined(checked_text(given.tag, _definition(given, operands), _TAG))
-    except Unreadable as error:
-        return entry.judged("refused", str(error))
+    return with_definition(entry, _TAG, lambda: _definition(given, operands))
 
 
 def _store(given: Instruction, inverted: bool) -> Entry:
@@ -59,7 +54,7 @@ def _store(given: Instruction, inverted: bool) -> Entry:
         puts.append(Put("Rt", const(at), 8, build.bits("Vs", const(at), 8), when))
     operands = (Operand("Qv", BITS), Operand("Rt", BITS, "memory"), Operand("Vs", BITS))
     entry = Entry(given.tag, "hvx", signature, "", (), given.syntax)
-    return entry.defined(checked_text(given.tag, Definition(operands, None, roll(puts)), _TAG))
+    return with_definition(entry, _TAG, lambda: Definition(operands, None, roll(puts)))
 
 
 def _moved(given: Instruction, condition: str, loads: bool) -> Entry:
@@ -82,7 +77,7 @@ def _moved(given: Instruction, condition: str, loads: bool) -> Entry:
         definition = Definition((*scalar, memory, vector), None, (put,))
         signature = Signature("void", (*asked, ("void *", "Rt"), ("HVX_Vector", "Vs")))
     entry = Entry(given.tag, "hvx", signature, "", (), given.syntax)
-    return entry.defined(checked_text(given.tag, definition, _TAG))
+    return with_definition(entry, _TAG, lambda: definition)
 
 
 def _name(x: Given) -> str:
@@ -90,6 +85,8 @@ def _name(x: Given) -> str:
 
 
 def _definition(given: Instruction, operands: Operands) -> Definition:
+    if any(x in given.body for x in _MEMORY):
+        raise Unreadable("it loads or stores")
     result_name = operands.result.register
     registers: dict[str, Register] = {result_name: Register()}
     known: dict[str, Node] = {}

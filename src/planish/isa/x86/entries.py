@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import re
 
-from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.isa.entry import Entry, Signature
-from planish.isa.lanes.text import checked_text
-from planish.isa.registers import Unreadable
+from planish.isa.reading import with_definition
 from planish.isa.x86.data import Intrinsic
 from planish.isa.x86.overrides import shipped_overrides
 from planish.isa.x86.translate import translate
@@ -52,10 +50,4 @@ def entry_of(given: Intrinsic, source: Source | None) -> Entry:
     for override in shipped_overrides():
         if override.exclude and override.holds(given.name):
             return entry.judged("excluded", override.reason)
-    try:
-        text = checked_text(given.name, translate(given, source), _NAME)
-    except Unreadable as error:
-        return entry.judged("refused", str(error))
-    except PlanishError as error:
-        return entry.judged("refused", error.diagnostic.message)
-    return entry.defined(text)
+    return with_definition(entry, _NAME, lambda: translate(given, source))
