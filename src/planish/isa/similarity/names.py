@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from planish.isa.lanes.definition import Definition, nested_puts
-from planish.isa.lanes.node import Node
+from planish.isa.lanes.node import Node, walk
 from planish.isa.outline import LONG, outlines
 
 _TYPES = re.compile(r"\b(?:[ius]\d+|b?f\d+)\b")
@@ -59,20 +59,14 @@ def name_of(definitions: Sequence[Definition]) -> str:
         return prefix.rstrip("_")
     if name == "move" and len(puts) > 1:
         name = "interleave"
-    elif name == "move" and any(x.value.op == "bits" and x.value.args[0].low != x.value.args[0].high for x in puts):
-        name = "permute" if _is_looked_up(puts[0].value) else "move"
+    elif any(_is_looked_up(x.value) for x in puts):
+        name = "permute" if name == "move" else f"{name}_by_element"
     return prefix + name
 
 
 def _is_looked_up(x: Node) -> bool:
-    # The place depends on an operand.
-    stack = list(x.args)
-    while stack:
-        y = stack.pop()
-        if y.op == "bits":
-            return True
-        stack += y.args
-    return False
+    """Whether an operand says which place of another one is read."""
+    return any(y.op == "bits" and any(z.op == "bits" for z in walk(y.args)) for y in walk([x]))
 
 
 def _mask_of(x: Node) -> str:
