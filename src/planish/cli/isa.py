@@ -1,6 +1,6 @@
 """`planish isa list|show|find|classes|export|learn`: the instructions of processors.
 
-$ planish isa list x86 --kind masked
+$ planish isa list --isa x86 --kind masked
 $ planish isa show _mm_maddubs_epi16
 $ planish isa find 'i32 += u8*s8 by 4'
 $ planish isa classes dot_accumulate
@@ -66,6 +66,9 @@ def list_instructions(
         if (wanted is None or fnmatchcase(x.name, wanted)) and (status is None or x.status == status)
         and (feature is None or feature in x.features) and (kind is None or (x.text and kind in x.kinds))
     ]  # fmt: skip
+    if not chosen:
+        print("no instruction is so")
+        return OK
     make_console(sys.stdout).print(entries_table(chosen))
     return OK
 
@@ -107,7 +110,9 @@ def list_classes(
     isa: Isa = None,
 ) -> int:
     """List the operations that instructions of all architectures are, or show one of them with its members."""
-    classes = find_classes(x for entries in _loaded(isa) for x in entries)
+    wanted = {x.isa for x in _loaded(isa)}
+    everything = find_classes(x for entries in _loaded(None) for x in entries)
+    classes = [x for x in everything if wanted & set(x.isas())]  # with the names that they have among all
     found = next((x for x in classes if x.name == name), None)
     if found is not None:
         print(explain_class(found))
@@ -131,7 +136,7 @@ def export_instructions(
     """Write all that is known of the instructions and their classes as JSON, or as pages of Markdown."""
     _check_choice("--format", format, ("json", "markdown"))
     loaded = _loaded(isa)
-    classes = find_classes(x for entries in loaded for x in entries)
+    classes = find_classes(x for entries in _loaded(None) for x in entries)
     contents = export_json(loaded, classes) if format == "json" else export_markdown(loaded, classes)
     for path in write_files(Path(output), contents):
         print(f"wrote {path}")

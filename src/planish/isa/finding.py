@@ -39,8 +39,12 @@ def _meant(asked: Outline) -> set[Outline]:
 def _may_be(entry: Entry, asked: Outline) -> bool:
     # Most definitions are told apart by their text, which need not be read for that.
     for kind in re.findall(r"\b(?:[ius]\d+|b?f\d+)", f"{asked.result} {asked.value}"):
-        signs = "us" if kind[0] == "i" else kind[0]
-        if kind in entry.text if kind[0] in "bf" else any(f".{sign}{kind[1:]}" in entry.text for sign in signs):
+        if kind[0] in "bf":
+            there = kind in entry.text
+        else:
+            names = [sign + kind[1:] for sign in ("us" if kind[0] == "i" else kind[0])]
+            there = any(before + name in entry.text for name in names for before in ". (")
+        if there:
             continue
         return False
     return True

@@ -108,7 +108,7 @@ def read_query(query: str) -> Outline | None:
         column = found.start(3) + (error.offset or 1) if isinstance(error, SyntaxError) else found.start(3) + 1
         _refuse(query, column, "write an expression of types, as `u8*s8` or `max(i16, i16)`")
     kind = "i" + result[1:] if result[0] in "us" else result
-    value = _asked(tree, query, found.start(3), "" if op == "-" else kind)
+    value = _asked(tree, query, found.start(3), kind)
     if op:
         value = _Term(op, (_Term(kind), value))
     return Outline(kind, _ordered(value).text())

@@ -127,7 +127,7 @@ def _sizes(mnemonic: str, shapes: tuple[Shape, ...]) -> dict[str, Held]:
         return _numbers(esize=size, datasize=size, elements=1, size=size)
     esize = min(sizes)
     counts = [x.count for x in shapes if x.size == esize and x.count]
-    upper = mnemonic.endswith("2") and mnemonic not in ("ZIP2", "UZP2", "TRN2")
+    upper = mnemonic.endswith("2") and mnemonic not in ("ZIP2", "UZP2", "TRN2", "REV32")
     elements = (64 // esize if upper else counts[0]) if counts else 1
     if mnemonic in ("UMOV", "SMOV"):
         return _numbers(esize=esize, datasize=64, idxdsize=128, elements=1)

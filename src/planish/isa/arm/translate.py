@@ -30,7 +30,7 @@ from planish.isa.lanes.definition import Definition, Operand
 from planish.isa.lanes.roll import roll
 from planish.isa.registers import Register, Unreadable, put_register
 
-_PLACED = re.compile(r"(\w+) → [VBHSDQRXWr]([a-z])\b")
+_PLACED = re.compile(r"(\w+) → (?:32\()?[VBHSDQRXWr]([a-z])\b")
 _RANGE = re.compile(r"\b(\d{1,2}) << (\w+) << (\d{1,2})\b")
 
 

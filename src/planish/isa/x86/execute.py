@@ -34,7 +34,7 @@ from planish.isa.x86 import syntax as s
 from planish.isa.x86.functions import call
 from planish.isa.x86.merge import Held, Scope, as_ladder, merge
 from planish.isa.x86.operators import Operand, Rounding, apply_binary, apply_symbol, apply_unary, as_float
-from planish.isa.x86.places import FIELDS, MOST_BITS, PLAIN, as_element, load, read
+from planish.isa.x86.places import FIELDS, MOST_BITS, PLAIN, as_element, clear_above, load, read
 
 _STEPS = 60_000
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ class _Machine:
     inputs: Mapping[str, Input]
     rounding: Rounding
     result: str
+    width: int
     element: Element
     stores: list[Stored] = field(default_factory=list)
     path: list[Node] = field(default_factory=list)
@@ -85,7 +86,7 @@ def run(
 ) -> Outcome:
     """The outcome of an operation, whose result is a register of some width (0: it has none) and elements; Unreadable
     where it uses what is not known."""
-    machine = _Machine(program, inputs, rounding, result, element)
+    machine = _Machine(program, inputs, rounding, result, width, element)
     scope: Scope = {}
     for name, given in inputs.items():
         if given.pointer:
@@ -277,9 +278,11 @@ def _assign(machine: _Machine, stmt: s.Assign, scope: Scope) -> None:
         case s.Slice(base=s.Name(text="MEM"), high=high, low=low):
             _store(machine, _value(machine, low, scope), _value(machine, high, scope), value, scope)
         case s.Slice(base=base, high=high, low=low):
-            if isinstance(low, s.Name) and low.text == "MAX" or isinstance(high, s.Name) and high.text == "MAX":
-                return  # what is above a register's end
-            _write(machine, base, high, low, _operand(value), scope)
+            if any(isinstance(x, s.Name) and x.text == "MAX" for x in (low, high)):
+                if isinstance(base, s.Name) and base.text == machine.result:
+                    clear_above(scope.get(machine.result), _number(machine, low, scope), machine.width)
+            else:
+                _write(machine, base, high, low, _operand(value), scope)
         case s.Index(base=s.Field(base=base, field=name), index=index) if name in FIELDS:
             width = FIELDS[name].bits
             low_value = _whole(machine, index, scope)
@@ -432,7 +435,7 @@ def _value(machine: _Machine, expr: s.Expr, scope: Scope) -> Held:
         case s.Call():
             return _call(machine, expr, scope)
         case s.Unary(op=op, operand=inner):
-            return _signed_address(op, _value(machine, inner, scope))
+            return apply_unary(op, _operand(_value(machine, inner, scope)))
         case s.Binary(op=op, left=left, right=right):
             return _binary(machine, op, left, right, scope)
         case s.Ternary(condition=condition, then=then, otherwise=otherwise):
@@ -444,10 +447,6 @@ def _value(machine: _Machine, expr: s.Expr, scope: Scope) -> Held:
             return merged
         case _:
             raise Unreadable("an expression that is not understood")
-
-
-def _signed_address(op: str, held: Held) -> Held:
-    return apply_unary(op, _operand(held))
 
 
 def _binary(machine: _Machine, op: str, left: s.Expr, right: s.Expr, scope: Scope) -> Held:

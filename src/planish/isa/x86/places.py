@@ -45,6 +45,12 @@ def as_element(found: Value, element: Element) -> Value:
     return Value(build.wrap(found.node, element.bits, True), found.width, "int", element)
 
 
+def clear_above(held: Held | None, at: int, width: int) -> None:
+    """Zeros from some bit of a result on, where it ends above what has been written."""
+    if isinstance(held, Register) and at < width:
+        held.write(at, width - at, Value(const(0), width - at))
+
+
 def read(held: Held, at: Node, width: int) -> Value:
     """Some bits of what a name stands for."""
     if width <= 0:

@@ -14,15 +14,16 @@ since no standard says which one it is; and approximations may be off by as much
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planish.isa.lanes.definition import Definition, Put, nested_puts
-from planish.isa.lanes.evaluate import Bytes, Outcome
-from planish.isa.lanes.floats import FORMATS, Format
-from planish.isa.lanes.node import FLOAT_OPERATORS, Node, walk
+from planish.isa.lanes import build
+from planish.isa.lanes.definition import Definition, Loop, Put, Statement, nested_puts
+from planish.isa.lanes.evaluate import Bytes, Given, Outcome, evaluate
+from planish.isa.lanes.floats import FORMATS, Format, take_apart
+from planish.isa.lanes.node import FLOAT_OPERATORS, Node, node, rebuild, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +36,55 @@ class _Computed:
 
 
 def differing(
-    definition: Definition, expected: Outcome, result: Bytes, memory: Mapping[str, Bytes]
+    definition: Definition, expected: Outcome, result: Bytes, memory: Mapping[str, Bytes],
+    given: Mapping[str, Given] | None = None,
 ) -> NDArray[np.bool_]:
-    """Which rows are not as expected."""
+    """Which rows are not as expected. With what was `given`, floats are compared as floats only in rows where they were
+    computed, not where a mask or a choice let something else through."""
     wrong: NDArray[np.bool_] = np.zeros(len(result), bool)
-    wrong |= _differ(expected.result, result, expected.defined, _computed(definition)).any(axis=1)
+    differ = ((expected.result ^ result) & expected.defined) != 0
+    places = _computed(definition) if differ.any() else ()
+    if places:
+        chosen = np.ones_like(differ)
+        if given is not None:
+            chosen = evaluate(_marked(definition), given).result != expected.result
+        _forgive(differ, expected.result, result, places, chosen)
+    wrong |= differ.any(axis=1)
     for name, data in memory.items():
-        everything = np.full_like(data, 0xFF)
-        wrong |= _differ(expected.memory[name], data, everything, ()).any(axis=1)
+        wrong |= (expected.memory[name] != data).any(axis=1)
     return wrong
 
 
-def _differ(want: Bytes, got: Bytes, defined: Bytes, floats: tuple[_Computed, ...]) -> NDArray[np.bool_]:
-    wrong: NDArray[np.bool_] = ((want ^ got) & defined) != 0
-    for place in floats:
+def _marked(definition: Definition) -> Definition:
+    """The definition with another lowest bit in each float that is computed: what it changes was computed."""
+
+    def mark(statement: Statement) -> Statement:
+        if isinstance(statement, Loop):
+            return replace(statement, body=tuple(map(mark, statement.body)))
+        results = {id(x) for x in _results(statement.value) if _is_computed(x)}
+
+        def change(old: Node, args: tuple[Node, ...]) -> Node:
+            made = old if args == old.args else node(old.op, args, old.attr)
+            return build.exclude(made, build.ONE) if id(old) in results else made
+
+        return replace(statement, value=rebuild(statement.value, change))
+
+    return replace(definition, body=tuple(map(mark, definition.body)))
+
+
+def _forgive(
+    differ: NDArray[np.bool_], want: Bytes, got: Bytes, places: tuple[_Computed, ...], chosen: NDArray[np.bool_]
+) -> None:
+    """Takes back differences between floats that are as good as one another."""
+    for place in places:
         low, size = place.bit // 8, place.form.bits // 8
         if place.bit % 8 or low + size > want.shape[1]:
             continue
-        rows = np.flatnonzero(wrong[:, low : low + size].any(axis=1))
-        for row in rows:
-            a, b = (int.from_bytes(x[row, low : low + size].tobytes(), "little") for x in (want, got))
+        lane = slice(low, low + size)
+        for row in np.flatnonzero(differ[:, lane].any(axis=1) & chosen[:, lane].any(axis=1)):
+            a, b = (int.from_bytes(x[row, lane].tobytes(), "little") for x in (want, got))
             if _alike(place, a, b):
-                wrong[row, low : low + size] = False
-    return wrong
+                differ[row, lane] = False
 
 
 def _alike(place: _Computed, want: int, got: int) -> bool:
@@ -68,9 +95,16 @@ def _alike(place: _Computed, want: int, got: int) -> bool:
     if not place.error or (want ^ got) & form.sign:
         return False
     normal = 1 << form.fraction
-    if not normal <= want & size < form.infinity:
-        return True  # what is beyond the normal numbers is not promised
-    return abs((want & size) - (got & size)) <= 2 << max(form.fraction - place.error, 0)
+    if want & size in (0, form.infinity):
+        return False
+    if want & size < normal:
+        return got & size <= normal  # below the normal numbers an approximation may be nothing
+    if got & size >= form.infinity:
+        return False
+    (a, p), (b, q) = take_apart(form, want & size), take_apart(form, got & size)
+    least = min(p, q)
+    exact, found = a << (p - least), b << (q - least)
+    return abs(exact - found) << place.error <= exact
 
 
 def _computed(definition: Definition) -> tuple[_Computed, ...]:
@@ -84,7 +118,6 @@ def _computed(definition: Definition) -> tuple[_Computed, ...]:
         kind = _kind(put)
         if kind is None:
             continue
-        offsets = [0]
         counters = {(x.var, x.count): x.count for x in loops}
         offsets = _offsets(put.offset, counters)
         form, error = kind
@@ -95,11 +128,15 @@ def _computed(definition: Definition) -> tuple[_Computed, ...]:
 
 def _kind(put: Put) -> tuple[Format, int] | None:
     """The format of what is computed, where something is, and its error."""
-    kinds = [x for x in _results(put.value) if x.op in FLOAT_OPERATORS or x.op == "quiet"]
+    kinds = [x for x in _results(put.value) if _is_computed(x)]
     if not kinds:
         return None
     errors = [int(x.attr[1]) for x in walk([put.value]) if x.op in ("frcp", "frsqrt")]
     return FORMATS[str(kinds[0].attr[0])], min(errors, default=0)
+
+
+def _is_computed(x: Node) -> bool:
+    return x.op in FLOAT_OPERATORS or x.op == "quiet"
 
 
 def _results(root: Node) -> list[Node]:

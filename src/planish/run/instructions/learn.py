@@ -24,12 +24,15 @@ from planish.isa.collection import Collection
 from planish.isa.entry import Entry, Signature
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.limits import at_most, start_reader, start_worker
-from planish.run.instructions.verify import Verdict, verify
+from planish.run.instructions.verify import NOT_EVALUATED, Verdict, verify
 
 ROWS = 256
 """How many inputs each instruction is tried with, for each value of its immediates."""
 
 _READ_BATCH, _TRIED_BATCH = 60, 60
+_PASSING = ("it cannot be read: TimeoutError", "it cannot be read: MemoryError")
+"""What another run may not find again."""
+
 _SECONDS = 10.0
 """How long it may take to read an instruction."""
 
@@ -90,7 +93,8 @@ def _read_all(specification: Specification, store: Cache, tell: Tell) -> list[En
     batches = [(specification, part) for part in _parts(left, _READ_BATCH)]
     for entries in _in_parallel(_read_batch, batches, start_reader):
         for entry in entries:
-            store.put(addresses[entry.name], json.dumps(entry.plain()).encode())
+            if not entry.reason.startswith(_PASSING):
+                store.put(addresses[entry.name], json.dumps(entry.plain()).encode())
         found += entries
         tell("reading", len(entries))
     return found
@@ -106,7 +110,8 @@ def _try_all(entries: Iterable[Entry], machines: Sequence[Machine], store: Cache
         for entry in left:
             verdict = verdicts[entry.name]
             if verdict.kind == "verified":
-                judged[entry.name] = entry.judged("verified", _sample(verdict, machine if place else None))
+                before = f"{last[entry.name].kind} with {machines[0].name}" if entry.name in last else ""
+                judged[entry.name] = entry.judged("verified", _sample(verdict, machine if place else None, before))
             elif entry.name not in last or last[entry.name].kind == "not compiled":
                 last[entry.name] = replace(verdict, message=f"{machine.name}: {verdict.message}")
         left = [x for x in left if x.name not in judged]
@@ -114,7 +119,8 @@ def _try_all(entries: Iterable[Entry], machines: Sequence[Machine], store: Cache
         if entry.name in last:
             verdict = last[entry.name]
             judged[entry.name] = entry.judged("excluded", f"{verdict.kind}: {verdict.message}")
-    return [judged.get(x.name, x) for x in entries]
+    tried = [judged.get(x.name, x) for x in entries]
+    return [_without(x, "nothing runs it") if x.status == "unproven" and not x.reason else x for x in tried]
 
 
 def _read_batch(work: tuple[Specification, Sequence[str]]) -> list[Entry]:
@@ -139,9 +145,11 @@ def _silently(tell: Tell) -> Tell:
     return lambda message, _: tell(message, 0)
 
 
-def _sample(verdict: Verdict, machine: Machine | None) -> str:
+def _sample(verdict: Verdict, machine: Machine | None, before: str) -> str:
+    """What has to be known of a verdict: values that were not tried, bits of which nothing is said, another machine."""
     parts = [f"{verdict.values} of {verdict.possible} values"] if verdict.values < verdict.possible else []
-    return ", ".join([*parts, *([f"with {machine.name}"] if machine else [])])
+    parts += [f"says nothing of {verdict.silent} bits"] if verdict.silent else []
+    return ", ".join([*parts, *([f"with {machine.name}, {before}"] if machine else [])])
 
 
 def _try_on(machine: Machine, entries: Sequence[Entry], store: Cache, tell: Tell) -> dict[str, Verdict]:
@@ -159,7 +167,8 @@ def _try_on(machine: Machine, entries: Sequence[Entry], store: Cache, tell: Tell
     for verdicts in _in_parallel(_try_batch, batches, start_worker):
         for verdict in verdicts:
             found[verdict.name] = verdict
-            store.put(_trial_address(by_name[verdict.name], machine), json.dumps(asdict(verdict)).encode())
+            if verdict.kind != NOT_EVALUATED:
+                store.put(_trial_address(by_name[verdict.name], machine), json.dumps(asdict(verdict)).encode())
         tell(f"trying with {machine.name}", len(verdicts))
     return found
 

@@ -28,7 +28,7 @@ from planish.run.process import Limits, run_process
 
 _BATCH = 400
 _LIMITS = Limits(seconds=120)
-_NOT_EVALUATED = "not evaluated"
+NOT_EVALUATED = "not evaluated"
 _SECONDS = 30.0
 """How long one step of a trial's evaluation may take."""
 
@@ -37,7 +37,7 @@ _SECONDS = 30.0
 class Verdict:
     """What came of an instruction: on how many inputs it ran, with how many of the values that its immediates may have,
     and what went wrong, if anything did. `kind` says how it ended, `unknown` what a compiler said of values that it
-    does not take."""
+    does not take, `silent` of how many bits of the result the definition says nothing."""
 
     name: str
     kind: str = "verified"
@@ -46,6 +46,7 @@ class Verdict:
     possible: int = 1
     message: str = ""
     unknown: str = ""
+    silent: int = 0
 
     def fail(self, kind: str, message: str) -> None:
         """Something went wrong; the first time counts."""
@@ -60,7 +61,7 @@ def _judged(verdict: Verdict) -> Iterator[None]:
         with at_most(_SECONDS):
             yield
     except Exception as error:
-        verdict.fail(_NOT_EVALUATED, f"{type(error).__name__}: {error}"[:200])
+        verdict.fail(NOT_EVALUATED, f"{type(error).__name__}: {error}"[:200])
 
 
 @dataclass(slots=True)
@@ -101,17 +102,17 @@ def verify(
 def _verify_batch(batch: list[_Prepared], machine: Machine, rows: int, verdicts: dict[str, Verdict]) -> None:
     with TemporaryDirectory(prefix="planish-isa-") as name:
         folder = Path(name)
+        for x in batch:
+            entry = x.trial.entry
+            with _judged(verdicts[entry.name]):
+                x.given = make_inputs(entry.definition, entry.name, rows, reached(entry.definition))
+        batch = [x for x in batch if verdicts[x.trial.entry.name].kind != NOT_EVALUATED]
         program, unknown = compile_trials([x.trial for x in batch], machine, folder)
         for number, message in unknown.items():
             verdicts[batch[number].trial.entry.name].unknown = message
         left = [x for number, x in enumerate(batch) if number not in unknown]
         if not left:
             return
-        for x in left:
-            entry = x.trial.entry
-            with _judged(verdicts[entry.name]):
-                x.given = make_inputs(entry.definition, entry.name, rows, reached(entry.definition))
-        left = [x for x in left if verdicts[x.trial.entry.name].kind != _NOT_EVALUATED]
         outputs, crashed = _run(left, machine, rows, folder, program)
         for number, x in enumerate(left):
             verdict = verdicts[x.trial.entry.name]
@@ -186,7 +187,9 @@ def _judge(x: _Prepared, left: _Left | None, rows: int, verdict: Verdict) -> Non
         verdict.fail("crashed", "it left nothing")
         return
     expected = evaluate(definition, given)
-    wrong = np.flatnonzero(differing(definition, expected, left.result, left.memory))
+    wrong = np.flatnonzero(differing(definition, expected, left.result, left.memory, given))
+    silent = int(np.unpackbits(~expected.defined).sum()) // max(rows, 1)
+    verdict.silent = max(verdict.silent, silent)
     verdict.rows += rows
     verdict.values += 1
     if len(wrong):
