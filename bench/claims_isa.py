@@ -23,6 +23,7 @@ from planish.isa.collection import Collection, collection_names, load_collection
 from planish.isa.entry import Entry
 from planish.isa.lanes.evaluate import Given, Memory, evaluate
 from planish.isa.similarity.classes import Class, Member, find_classes
+from planish.isa.specification import newest
 from planish.report.instructions import count_entries
 from planish.run.instructions.judge import differing
 from planish.run.instructions.trials import reached
@@ -131,7 +132,7 @@ def _given(entry: Entry, rows: int, turn: int) -> dict[str, Given]:
 
 
 def _learning(loaded: dict[str, Collection]) -> Iterator[Claim | Note]:
-    here = [x for x in VENDORS if x.found(Path("/")) is not None]
+    here = [x for x in VENDORS if newest(Path("/"), *x.places) is not None]
     if len(here) < len(VENDORS):
         lacking = ", ".join(sorted({x.package for x in VENDORS if x not in here}))
         yield Note(f"learning is not timed: {lacking} is not installed")

@@ -27,10 +27,11 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.collection import Collection, collection_names, file_name, load_collection
 from planish.isa.finding import find_entries
 from planish.isa.similarity.classes import find_classes
+from planish.isa.specification import newest
 from planish.report.catalogue import classes_table, explain_class, export_json, export_markdown
 from planish.report.instructions import collections_table, entries_table, explain_entry
 from planish.report.tables import make_console
-from planish.run.instructions.learn import Specification, learn
+from planish.run.instructions.learn import learn
 from planish.run.instructions.vendors import VENDORS, Vendor
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True)
@@ -159,23 +160,23 @@ def learn_instructions(
     was, and a changed file costs as much as what has changed in it.
     """
     given = {"x86": x86, "arm": arm, "hvx": hvx}
-    chosen = [(vendor, vendor.at(path)) for vendor in VENDORS if (path := given[vendor.isa]) is not None]
+    chosen = [(vendor, path) for vendor in VENDORS if (path := given[vendor.isa]) is not None]
     if not chosen:
-        chosen = [(vendor, found) for vendor in VENDORS if (found := vendor.found(Path(root))) is not None]
+        chosen = [(vendor, path) for vendor in VENDORS if (path := newest(Path(root), *vendor.places)) is not None]
     if not chosen:
         packages = ", ".join(sorted({x.package for x in VENDORS}))
         advice = f"install Debian's packages {packages}, or give a file"
         raise PlanishError(Diagnostic("E0656", "no vendor's specification is on this machine", help=advice))
     check_outputs([], Path(output), force=True)
-    learnt = [_learn(vendor, specification, quiet) for vendor, specification in chosen]
+    learnt = [_learn(vendor, path, quiet) for vendor, path in chosen]
     write_files(Path(output), {file_name(x.isa): x.packed() for x in learnt})
     if not quiet:
         make_console(sys.stdout).print(collections_table(learnt))
     return OK
 
 
-def _learn(vendor: Vendor, specification: Specification, quiet: bool) -> Collection:
-    total = len(specification.identities())
+def _learn(vendor: Vendor, path: str, quiet: bool) -> Collection:
+    total = len(vendor.opener(path).identities)
     with show_progress(2 * total, quiet) as progress:
         progress.start(vendor.isa)
 
@@ -183,7 +184,7 @@ def _learn(vendor: Vendor, specification: Specification, quiet: bool) -> Collect
             progress.tell(message)
             progress.bar.advance(progress.task, count)
 
-        return learn(specification, vendor.machines(), vendor.lacking, Cache(), tell)
+        return learn(vendor.isa, vendor.opener, path, vendor.machines(), vendor.lacking, Cache(), tell)
 
 
 def _loaded(isa: str | None) -> list[Collection]:

@@ -16,7 +16,8 @@ from itertools import pairwise
 
 from planish.isa.lanes import build
 from planish.isa.lanes.definition import Operand, Put
-from planish.isa.lanes.node import FLOAT_BITS, Node, const
+from planish.isa.lanes.floats import FORMATS
+from planish.isa.lanes.node import Node, const
 from planish.isa.lanes.roll import roll_sums
 
 
@@ -244,7 +245,7 @@ def cut(value: Value, low: int | Node, width: int) -> Value:
 
 def float_bits(value: Fraction, kind: str) -> int:
     """The bits of an exact number in a format; Unreadable where it has none there."""
-    significand, bias = {"f16": (10, 15), "bf16": (7, 127), "f32": (23, 127), "f64": (52, 1023)}[kind]
+    form = FORMATS[kind]
     if value == 0:
         return 0
     sign, value = (1, -value) if value < 0 else (0, value)
@@ -253,7 +254,7 @@ def float_bits(value: Fraction, kind: str) -> int:
         value, exponent = value / 2, exponent + 1
     while value < 1:
         value, exponent = value * 2, exponent - 1
-    scaled = (value - 1) * (1 << significand)
+    scaled = (value - 1) * (1 << form.fraction)
     if scaled.denominator != 1:
         raise Unreadable(f"{value} has no exact {kind}")
-    return (sign << (FLOAT_BITS[kind] - 1)) | ((exponent + bias) << significand) | int(scaled)
+    return sign * form.sign | ((exponent + form.bias) << form.fraction) | int(scaled)

@@ -197,7 +197,7 @@ def _identify(name: str, path: Path) -> Compiler | None:
 def _supports(compiler: Compiler, flags: tuple[str, ...], root: str) -> bool:
     cache = Cache(root)
     # -march=native means another thing on another host, hence the host's own features in the address.
-    address = key("supports", compiler.stamp, flags, _host_features())
+    address = key("supports", compiler.stamp, flags, host_features())
     known = cache.get(address)
     if known is not None:
         return known == b"yes"
@@ -214,7 +214,8 @@ def _supports(compiler: Compiler, flags: tuple[str, ...], root: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _host_features() -> str:
+def host_features() -> str:
+    """The kernel's line of what this processor can do, or the machine's name where it has none."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:

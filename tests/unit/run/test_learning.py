@@ -10,7 +10,7 @@ from planish.cli import main
 from planish.core.cache import Cache
 from planish.isa.collection import Collection
 from planish.isa.x86.features import missing
-from planish.isa.x86.specification import Specification
+from planish.isa.x86.specification import open_listing
 from planish.run.instructions.learn import learn
 from planish.run.instructions.machines import x86_flags, x86_machines
 
@@ -33,13 +33,12 @@ def _listing(folder: Path, **operations: str) -> str:
 
 def _learn(path: str, store: Path) -> tuple[Collection, int]:
     done: list[int] = []
-    specification = Specification(path)
     machines = x86_machines()
 
     def tell(_: str, count: int) -> None:
         done.append(count)
 
-    return learn(specification, machines, lambda _: None, Cache(store), tell), sum(done)
+    return learn("x86", open_listing, path, machines, lambda _: None, Cache(store), tell), sum(done)
 
 
 @pytest.mark.skipif(missing(("SSE2",), x86_flags()) is not None or not x86_machines(), reason="no x86 with a compiler")
@@ -61,9 +60,11 @@ def test_what_is_true_is_verified_and_what_is_not_is_left_out(tmp_path: Path) ->
 
 
 def test_without_a_machine_nothing_is_verified(tmp_path: Path) -> None:
-    specification = Specification(_listing(tmp_path, _mm_add_epi8=LANES.format("+")))
-    collection = learn(specification, (), lambda _: "no machine", Cache(tmp_path / "store"), lambda *_: None)
-    assert [(x.status, x.reason) for x in collection] == [("unproven", "not executed here: no machine")]
+    path = _listing(tmp_path, _mm_add_epi8=LANES.format("+"))
+    for lacking, reason in (("no machine", "no machine"), (None, "nothing runs it")):
+        store = Cache(tmp_path / "store")
+        collection = learn("x86", open_listing, path, (), lambda _, x=lacking: x, store, lambda *_: None)
+        assert [(x.status, x.reason) for x in collection] == [("unproven", f"not executed here: {reason}")]
 
 
 def test_the_command_writes_the_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +118,8 @@ def test_an_instruction_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> 
 def test_hostile_operations_are_refused_alone(tmp_path: Path, name: str, operation: str, reason: str) -> None:
     escaped = name.replace('"', "&quot;")
     path = _listing(tmp_path, **{escaped: operation, "_mm_add_epi8": LANES.format("+")})
-    collection = learn(Specification(path), (), lambda _: "nothing is run", Cache(tmp_path / "store"), lambda *_: None)
+    store = Cache(tmp_path / "store")
+    collection = learn("x86", open_listing, path, (), lambda _: "nothing is run", store, lambda *_: None)
     assert collection.entry(name).status == "refused"
     assert reason in collection.entry(name).reason
     assert collection.entry("_mm_add_epi8").reason == "not executed here: nothing is run"

@@ -8,11 +8,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from planish.isa.lanes import build
+from planish.isa.lanes.floats import FORMATS, Format
 from planish.isa.lanes.galois import CIPHERS, crc
 from planish.isa.lanes.node import FLOAT_BITS, Node, const, node
-from planish.isa.registers import Unreadable, Value
+from planish.isa.registers import Unreadable, Value, float_bits
 
 _KINDS = {16: "f16", 32: "f32", 64: "f64"}
 _NEAREST = const(4)
@@ -110,20 +112,15 @@ def _extreme(a: Value, b: Value, least: bool) -> Value:
 
 def _extreme_number(a: Value, b: Value, least: bool) -> Value:
     # A quiet NaN counts for nothing beside a number.
-    quiet = [build.conjoin(_apart(x), build.piece(x.node, _significand(x) - 1, 1)) for x in (a, b)]
+    quiet = [build.conjoin(_apart(x), build.piece(x.node, _form(x).fraction - 1, 1)) for x in (a, b)]
     first = build.conjoin(quiet[0], build.negation(_apart(b)))
     second = build.conjoin(quiet[1], build.negation(_apart(a)))
     chosen = _extreme(a, b, least).node
     return Value(build.select(first, b.node, build.select(second, a.node, chosen)), a.width)
 
 
-def _significand(x: Value) -> int:
-    return {"f16": 10, "f32": 23, "f64": 52}[_kind(x)]
-
-
-def _infinity(x: Value) -> Node:
-    fraction = _significand(x)
-    return const(((1 << (_width(x) - 1 - fraction)) - 1) << fraction)
+def _form(x: Value) -> Format:
+    return FORMATS[_kind(x)]
 
 
 def _magnitude(x: Value) -> Value:
@@ -133,18 +130,14 @@ def _magnitude(x: Value) -> Value:
 def _endless_by_nothing(a: Value, b: Value) -> Node:
     # One is infinite, the other zero.
     def so(x: Value, y: Value) -> Node:
-        return build.conjoin(build.equal(_magnitude(x).node, _infinity(x)), build.equal(_magnitude(y).node, const(0)))
+        endless = build.equal(_magnitude(x).node, const(_form(x).infinity))
+        return build.conjoin(endless, build.equal(_magnitude(y).node, const(0)))
 
     return build.disjoin(so(a, b), so(b, a))
 
 
 def _real(x: Value, value: float) -> Node:
-    kind = _kind(x)
-    fraction = _significand(x)
-    bias = {"f16": 15, "f32": 127, "f64": 1023}[kind]
-    power = {0.5: -1, 1.5: 0, 2.0: 1, 3.0: 1}[value]
-    part = 1 << (fraction - 1) if value in (1.5, 3.0) else 0
-    return const(((power + bias) << fraction) | part)
+    return const(float_bits(Fraction(value), _kind(x)))
 
 
 def _extended(a: Value, b: Value, _: Value) -> Value:
@@ -190,8 +183,8 @@ def to_whole(x: Value, unsigned: bool, mode: int) -> Value:
     low, high = (0, (1 << width) - 1) if unsigned else (1 << (width - 1), (1 << (width - 1)) - 1)
     # A power of two as a float; beyond f16's numbers stands infinity.
     power = width if unsigned else width - 1
-    bias, fraction = {"f16": 15, "f32": 127, "f64": 1023}[kind], _significand(x)
-    top = min((power + bias) << fraction, _infinity(x).low)
+    form = _form(x)
+    top = min((power + form.bias) << form.fraction, form.infinity)
     least = const(0) if unsigned else const(top | 1 << (width - 1))
     over = node("fle", (const(top), x.node), (kind,))
     under = node("flt", (x.node, least), (kind,))

@@ -1,62 +1,42 @@
-"""Arm's page as a specification that is learnt from: names, what each depends on, and entries of some of them.
+"""Arm's page, and what came after it, as a specification that is learnt from.
 
->>> Specification.found() is None or Specification.found().isa == "arm"
+>>> "vdot_s32" in added()
 True
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from planish.core.files import read_input
 from planish.isa.arm.additions import additions
 from planish.isa.arm.entries import entry_of
-from planish.isa.arm.page import Intrinsic, Page, read_page
+from planish.isa.arm.page import Intrinsic, read_page
 from planish.isa.entry import Entry
+from planish.isa.specification import Specification
 
 PACKAGE = "rust-src"
-_PLACES = "usr/src/rustc-*/library/stdarch/crates/stdarch-verify/arm-intrinsics.html"
+PLACES = ("usr/src/rustc-*/library/stdarch/crates/stdarch-verify/arm-intrinsics.html",)
 
 
-@dataclass(frozen=True, slots=True)
-class Specification:
-    """Arm's page of Neon intrinsics in a file."""
+@cache
+def open_page(path: str) -> Specification:
+    """The specification in a file, with definitions of our own for what it does not have."""
+    source = read_input(path).source
+    page = read_page(source)
+    named = {x.name: x for x in page.intrinsics}
+    own = {name: x for name, x in added().items() if name not in named}
+    identities = {name: f"{x.signature} {x.text}" for name, x in own.items()}
+    identities |= {name: _identity(x) for name, x in named.items()}
+    told = f"Arm's page of Neon intrinsics, {page.version}, and definitions of what came later"
+    return Specification(told, identities, lambda name: own[name] if name in own else entry_of(named[name], source))
 
-    path: str
-    isa: str = "arm"
 
-    @classmethod
-    def found(cls, root: Path = Path("/")) -> Specification | None:
-        """The one that Debian's package has put below a root."""
-        places = sorted(root.glob(_PLACES))
-        return cls(str(places[-1])) if places else None
-
-    @property
-    def source(self) -> str:
-        """What it is, with its version."""
-        return f"Arm's page of Neon intrinsics, {_page(self.path).version}, and definitions of what came later"
-
-    def identities(self) -> Mapping[str, str]:
-        """For each intrinsic, those that are added here among them, all that its definition depends on."""
-        own = {x.name: f"{x.signature} {x.text}" for x in additions()}
-        return own | {x.name: _identity(x) for x in _page(self.path).intrinsics}
-
-    def read(self, names: Sequence[str]) -> list[Entry]:
-        """The entries of some intrinsics."""
-        wanted = set(names)
-        source = read_input(self.path).source
-        found = {x.name: entry_of(x, source) for x in _page(self.path).intrinsics if x.name in wanted}
-        return [*found.values(), *(x for x in additions() if x.name in wanted and x.name not in found)]
+def added() -> dict[str, Entry]:
+    """What came after the page, by its names."""
+    return {x.name: x for x in additions()}
 
 
 def _identity(x: Intrinsic) -> str:
     # The line is where it stands, not what it says.
     return repr((x.result, x.parameters, x.instruction, x.preparation, x.operation, x.architectures))
-
-
-@cache
-def _page(path: str) -> Page:
-    return read_page(read_input(path).source)

@@ -37,8 +37,8 @@ Shape = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """A definition as its shape and numbers. `operands` are the names that its places stand for, in their order;
-    `result` is the target where statements put into the result, "" where they put into memory."""
+    """A definition as its shape and numbers. `operands` are the names that its places stand for, in their
+    order."""
 
     shape: Shape
     numbers: tuple[int, ...]

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from planish.isa.lanes import build
+from planish.isa.lanes.floats import FORMATS
 from planish.isa.lanes.galois import CIPHERS, crc, field_product
 from planish.isa.lanes.node import FLOAT_BITS, Node, const, node
 from planish.isa.registers import Element, RealNumber, Unreadable, Value
@@ -173,7 +174,7 @@ def _in_field(arguments: tuple[Operand, ...], _: Rounding) -> Value:
 def _is_signalling(arguments: tuple[Operand, ...], _: Rounding) -> Value:
     (x,) = _values(arguments)
     apart = node("funord", (x.node, x.node), (x.kind,))
-    loud = build.negation(build.piece(x.node, significand_bits(x.kind) - 1, 1))
+    loud = build.negation(build.piece(x.node, FORMATS[x.kind].fraction - 1, 1))
     return Value(build.conjoin(apart, loud), 1)
 
 
@@ -250,15 +251,9 @@ def _reduced(arguments: tuple[Operand, ...], rounding: Rounding) -> Value:
     return Value(build.select(endless, const(0), left.node), x.width, x.kind)
 
 
-def significand_bits(kind: str) -> int:
-    """The bits of a format behind its leading one."""
-    return {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}[kind]
-
-
 def _infinity(kind: str) -> Value:
-    significand = significand_bits(kind)
-    bits = FLOAT_BITS[kind]
-    return Value(const(((1 << (bits - 1 - significand)) - 1) << significand), bits, kind)
+    form = FORMATS[kind]
+    return Value(const(form.infinity), form.bits, kind)
 
 
 def _is_infinite(arguments: tuple[Operand, ...], rounding: Rounding) -> Value:

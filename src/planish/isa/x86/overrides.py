@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -18,14 +17,13 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A correction: `elements` and `features` are by operand, the rest as the file says."""
+    """A correction of the operations of some intrinsics."""
 
     names: tuple[str, ...]
     reason: str
     find: str = ""
     replace: str = ""
     operation: str = ""
-    elements: Mapping[str, str] = field(default_factory=dict)
     exclude: bool = False
 
     def holds(self, name: str) -> bool:

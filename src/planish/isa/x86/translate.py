@@ -35,7 +35,6 @@ def translate(
     """The definition of an intrinsic; PlanishError E0651 where its operation cannot be read, Unreadable where it cannot
     be run, or is not understood."""
     entries = shipped_overrides() if overrides is None else overrides
-    entry = _with_elements(entry, entries)
     for x in entries:
         if x.exclude and x.holds(entry.name):
             raise Unreadable(x.reason)
@@ -57,14 +56,6 @@ def translate(
     if not puts:
         raise Unreadable("nothing is left by it")
     return Definition(operands, result, roll(puts))
-
-
-def _with_elements(entry: Intrinsic, entries: tuple[Override, ...]) -> Intrinsic:
-    for x in entries:
-        if x.elements and x.holds(entry.name):
-            changed = tuple(replace(p, element=x.elements.get(p.name, p.element)) for p in entry.parameters)
-            entry = replace(entry, parameters=changed)
-    return entry
 
 
 def _mode(entry: Intrinsic) -> Node:

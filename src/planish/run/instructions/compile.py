@@ -23,13 +23,15 @@ _LIMITS = Limits(seconds=300)
 @dataclass(frozen=True, slots=True)
 class Machine:
     """What runs instructions: a compiler with its flags, the command before a program ("qemu-aarch64" and such, none
-    for the host), how C is written for it, and what is linked with."""
+    for the host), how C is written for it, what is linked with, and what the processor is, or the version of the
+    emulator."""
 
     name: str
     compiler: tuple[str, ...]
     command: tuple[str, ...]
     dialect: Dialect
     libraries: tuple[str, ...] = ("-lm",)
+    processor: str = ""
 
 
 def compile_trials(trials: Sequence[Trial], machine: Machine, folder: Path) -> tuple[Path, dict[int, str]]:

@@ -1,32 +1,31 @@
 """Hexagon: the list of its instructions out of QEMU's source, and programs that need no system's library to run.
 
->>> Specification.found() is None or Specification.found().isa == "hvx"
+>>> all(x.libraries == () for x in hexagon_machines())
 True
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
-from planish.isa.entry import Entry
 from planish.isa.hvx.entries import entry_of
 from planish.isa.hvx.listing import PROBE, Instruction, read_listing
 from planish.isa.hvx.operands import PREDICATE
+from planish.isa.specification import Specification
 from planish.run.instructions.compile import Machine
+from planish.run.instructions.machines import find_emulator
 from planish.run.instructions.program import Dialect
 from planish.run.process import Limits, run_process
 from planish.run.toolchain import choose_compiler, find_compilers
 
 PACKAGE = "qemu (its source: apt-get source qemu)"
 _LIST = "imported/mmvec/ext.idef"
-_PLACES = ("usr/src/qemu-*/target/hexagon", "usr/src/qemu*/qemu-*/target/hexagon")
+PLACES = ("usr/src/qemu-*/target/hexagon", "usr/src/qemu*/qemu-*/target/hexagon")
 _LIMITS = Limits(seconds=60)
 _OPTIONS = ("--target=hexagon-unknown-linux-musl", "-mv66", "-mhvx=v66", "-mhvx-length=128B", "-ffreestanding",
             "-fno-builtin", "-nostdlib", "-static", "-fuse-ld=lld")  # fmt: skip
@@ -123,35 +122,14 @@ _DIALECT = Dialect(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Specification:
-    """The folder `target/hexagon` of QEMU's source."""
-
-    path: str
-    isa: str = "hvx"
-
-    @classmethod
-    def found(cls, root: Path = Path("/")) -> Specification | None:
-        """The one that lies below a root, where sources are kept."""
-        places = sorted(x for pattern in _PLACES for x in root.glob(pattern) if (x / _LIST).is_file())
-        return cls(str(places[-1])) if places else None
-
-    @property
-    def source(self) -> str:
-        """What it is."""
-        return "Qualcomm's semantics of HVX in QEMU's source"
-
-    def identities(self) -> Mapping[str, str]:
-        """For each instruction all that its definition depends on."""
-        return {x.tag: f"{x.syntax} {x.body}" for x in _listing(self.path)}
-
-    def read(self, names: Sequence[str]) -> list[Entry]:
-        """The entries of some instructions."""
-        wanted = set(names)
-        return [entry_of(x) for x in _listing(self.path) if x.tag in wanted]
-
-
 @cache
+def open_semantics(path: str) -> Specification:
+    """The specification in the folder `target/hexagon` of QEMU's source."""
+    named = {x.tag: x for x in _listing(path)}
+    identities = {tag: f"{x.syntax} {x.body}" for tag, x in named.items()}
+    return Specification("Qualcomm's semantics of HVX in QEMU's source", identities, lambda tag: entry_of(named[tag]))
+
+
 def _listing(path: str) -> tuple[Instruction, ...]:
     folder = Path(path)
     if not (folder / _LIST).is_file():
@@ -180,14 +158,15 @@ def _preprocessed(compiler: str, folder: str, text: str) -> str:
 @cache
 def hexagon_machines() -> tuple[Machine, ...]:
     """An emulated Hexagon with clang, where it knows that target and its linker is here."""
-    emulator = shutil.which("qemu-hexagon") or shutil.which("qemu-hexagon-static")
+    emulator = find_emulator("qemu-hexagon")
     clang = next((x for x in find_compilers() if x.kind == "clang"), None)
     if emulator is None or clang is None:
         return ()
     probe = run_process([str(clang.path), *_OPTIONS[:4], "-fsyntax-only", "-xc", "/dev/null"], _LIMITS)
     if probe.code != 0 or not _links(str(clang.path)):
         return ()
-    return (Machine("clang for Hexagon, emulated", (str(clang.path), *_OPTIONS), (emulator,), _DIALECT, ()),)
+    return (Machine("clang for Hexagon, emulated", (str(clang.path), *_OPTIONS), (emulator.path,), _DIALECT, (),
+                    emulator.version),)
 
 
 def _links(clang: str) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planish.isa.lanes import build
-from planish.isa.lanes.definition import Definition, Loop, Put, Statement, nested_puts
+from planish.isa.lanes.definition import Definition, Loop, Put, Statement
 from planish.isa.lanes.evaluate import Bytes, Given, Outcome, evaluate
 from planish.isa.lanes.floats import FORMATS, Format, take_apart
 from planish.isa.lanes.node import FLOAT_OPERATORS, Node, node, rebuild, walk
@@ -112,16 +112,14 @@ def _computed(definition: Definition) -> tuple[_Computed, ...]:
     result = definition.result
     if result is None:
         return ()
-    for put, loops in nested_puts(definition.body):
+    for put in definition.puts:
         if put.target != result.name:
             continue
         kind = _kind(put)
         if kind is None:
             continue
-        counters = {(x.var, x.count): x.count for x in loops}
-        offsets = _offsets(put.offset, counters)
         form, error = kind
-        for offset in offsets:
+        for offset in _offsets(put.offset):
             found += [_Computed(offset + at, form, error) for at in range(0, put.width, form.bits)]
     return tuple(found)
 
@@ -161,7 +159,7 @@ def _results(root: Node) -> list[Node]:
     return found
 
 
-def _offsets(offset: Node, counters: Mapping[tuple[str, int], int]) -> list[int]:
+def _offsets(offset: Node) -> list[int]:
     """All values of an offset."""
     terms = offset.args if offset.op == "add" else (offset,)
     found = [0]

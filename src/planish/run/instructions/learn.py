@@ -1,6 +1,6 @@
 """Learns the instructions of an architecture: each is read, and run beside its definition, in parallel and once.
 
-    collection = learn(specification, machines, lacking, Cache(), tell)
+    collection = learn("x86", open_listing, "x86-intel.xml", machines, lacking, Cache(), tell)
 
 What was found is kept in the cache under what it depends on, so that an interrupted run goes on where it was, and a
 changed file costs as much as what has changed in it.
@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from planish.core.cache import Cache, key
-from planish.core.diagnostic import PlanishError
 from planish.isa.collection import Collection
 from planish.isa.entry import Entry, Signature
+from planish.isa.specification import Opener, Specification
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.limits import at_most, start_reader, start_worker
 from planish.run.instructions.verify import NOT_EVALUATED, Verdict, verify
@@ -44,43 +44,26 @@ _A = TypeVar("_A")
 _B = TypeVar("_B")
 
 
-class Specification(Protocol):
-    """What a vendor says of its instructions."""
-
-    @property
-    def isa(self) -> str:
-        """The architecture."""
-
-    @property
-    def source(self) -> str:
-        """What is read, with its version."""
-
-    def identities(self) -> Mapping[str, str]:
-        """For each instruction, by its name, all that its definition depends on."""
-
-    def read(self, names: Sequence[str]) -> list[Entry]:
-        """The entries of some instructions; called in other processes."""
-
-
 def learn(
-    specification: Specification, machines: Sequence[Machine], lacking: Callable[[Entry], str | None], store: Cache,
-    tell: Tell,
+    isa: str, opener: Opener, path: str, machines: Sequence[Machine], lacking: Callable[[Entry], str | None],
+    store: Cache, tell: Tell,
 ) -> Collection:
-    """The collection of all instructions of a specification; `lacking` says what an entry needs that is not here."""
-    entries = _read_all(specification, store, tell)
+    """The collection of all instructions of the specification at a path; `lacking` says what an entry needs that is not
+    here. PlanishError where there is no specification."""
+    entries = _read_all(isa, opener, path, store, tell)
     known = [_without(x, lacking(x)) if x.status == "unproven" else x for x in entries]
-    return Collection.of(specification.isa, specification.source, _try_all(known, machines, store, tell))
+    return Collection.of(isa, opener(path).source, _try_all(known, machines, store, tell))
 
 
 def _without(entry: Entry, feature: str | None) -> Entry:
     return entry.judged("unproven", f"not executed here: {feature}") if feature else entry
 
 
-def _read_all(specification: Specification, store: Cache, tell: Tell) -> list[Entry]:
+def _read_all(isa: str, opener: Opener, path: str, store: Cache, tell: Tell) -> list[Entry]:
     found: list[Entry] = []
     addresses = {
         name: key("instruction", _reader_stamp(), name, identity)
-        for name, identity in specification.identities().items()
+        for name, identity in opener(path).identities.items()
     }
     left = []
     for name, address in addresses.items():
@@ -90,7 +73,7 @@ def _read_all(specification: Specification, store: Cache, tell: Tell) -> list[En
         else:
             found.append(Entry.parsed(json.loads(kept)))
     tell("reading", len(found))
-    batches = [(specification, part) for part in _parts(left, _READ_BATCH)]
+    batches = [(isa, opener, path, part) for part in _parts(left, _READ_BATCH)]
     for entries in _in_parallel(_read_batch, batches, start_reader):
         for entry in entries:
             if not entry.reason.startswith(_PASSING):
@@ -123,22 +106,19 @@ def _try_all(entries: Iterable[Entry], machines: Sequence[Machine], store: Cache
     return [_without(x, "nothing runs it") if x.status == "unproven" and not x.reason else x for x in tried]
 
 
-def _read_batch(work: tuple[Specification, Sequence[str]]) -> list[Entry]:
-    specification, names = work
-    return [_read_one(specification, name) for name in names]
+def _read_batch(work: tuple[str, Opener, str, Sequence[str]]) -> list[Entry]:
+    isa, opener, path, names = work
+    return [_read_one(isa, opener(path), name) for name in names]
 
 
-def _read_one(specification: Specification, name: str) -> Entry:
+def _read_one(isa: str, specification: Specification, name: str) -> Entry:
     """The entry of an instruction; what a stranger's text does to a reader refuses that entry, and no other."""
     try:
         with at_most(_SECONDS):
-            (entry,) = specification.read([name])
-            return entry
-    except PlanishError:
-        raise
+            return specification.entry(name)
     except Exception as error:
         reason = f"it cannot be read: {type(error).__name__}: {error}"[:200]
-        return Entry(name, specification.isa, Signature("", ()), "", status="refused", reason=reason)
+        return Entry(name, isa, Signature("", ()), status="refused", reason=reason)
 
 
 def _silently(tell: Tell) -> Tell:
@@ -199,7 +179,7 @@ def _parts(items: Sequence[_A], size: int) -> list[Sequence[_A]]:
 
 def _trial_address(entry: Entry, machine: Machine) -> str:
     values = sorted((name, tuple(x)) for name, x in entry.values.items())
-    return key("trial", _reader_stamp(), ROWS, machine.name, machine.compiler, machine.command,
+    return key("trial", _reader_stamp(), ROWS, machine.name, machine.compiler, machine.command, machine.processor,
                entry.name, entry.text, entry.signature.result, entry.signature.parameters, values)  # fmt: skip
 
 

@@ -6,16 +6,16 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
+from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from planish.isa.x86.features import options
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.program import HOSTED, Dialect
 from planish.run.process import Limits, run_process
-from planish.run.toolchain import Compiler, find_compilers
+from planish.run.toolchain import Compiler, find_compilers, host_features
+from planish.target.probe import probe_host
 
 _X86 = ("immintrin.h", "x86intrin.h", "ammintrin.h")
 _X86_TYPES = """\
@@ -30,13 +30,27 @@ _ARM_PLAIN = ("-std=gnu11", _ARM_OPTION, "-static", "-ffp-contract=off")
 _LIMITS = Limits(seconds=20)
 
 
-def x86_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
+@dataclass(frozen=True, slots=True)
+class Emulator:
+    """A program that runs those of another processor."""
+
+    path: str
+    version: str
+
+
+def find_emulator(name: str) -> Emulator | None:
+    """The emulator of that name, or its static build; None where neither is here."""
+    path = shutil.which(name) or shutil.which(f"{name}-static")
+    if path is None:
+        return None
+    lines = run_process([path, "--version"], _LIMITS).stdout.splitlines()
+    return Emulator(path, lines[0] if lines else name)
+
+
+def x86_flags() -> frozenset[str]:
     """What this processor can do, as the kernel calls it; nothing on other machines."""
-    if platform.machine().lower() not in ("x86_64", "amd64") or not cpuinfo.exists():
-        return frozenset()
-    lines = cpuinfo.read_text(errors="replace").splitlines()
-    found = next((x for x in lines if x.startswith("flags")), "")
-    return frozenset(found.partition(":")[2].split())
+    name, _, found = host_features().partition(":")
+    return frozenset(found.split()) if name.strip() == "flags" else frozenset()
 
 
 @cache
@@ -56,24 +70,30 @@ def x86_machines() -> tuple[Machine, ...]:
 def arm_machines() -> tuple[Machine, ...]:
     """An emulated AArch64 with what cross compiler there is: gcc for it, and the newest clang where its linker and the
     libraries are there."""
-    emulator = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+    emulator = find_emulator("qemu-aarch64")
     compiler = shutil.which("aarch64-linux-gnu-gcc")
     if emulator is None or compiler is None:
         return ()
-    run = (emulator, "-cpu", "max")
-    found = [Machine("gcc for AArch64, emulated", (compiler, *_ARM_PLAIN), run, Dialect(_ARM))]
+    run = (emulator.path, "-cpu", "max")
+
+    def machine(kind: str, command: tuple[str, ...]) -> Machine:
+        return Machine(f"{kind} for AArch64, emulated", command, run, Dialect(_ARM), processor=emulator.version)
+
+    found = [machine("gcc", (compiler, *_ARM_PLAIN))]
     clang = next((x for x in find_compilers() if x.kind == "clang"), None)
     if clang is not None:
-        command = (str(clang.path), "--target=aarch64-linux-gnu", *_ARM_PLAIN)
-        if _takes(clang, "--target=aarch64-linux-gnu"):
-            found.append(Machine("clang for AArch64, emulated", command, run, Dialect(_ARM)))
+        target = "--target=aarch64-linux-gnu"
+        if _takes(clang, target):
+            found.append(machine("clang", (str(clang.path), target, *_ARM_PLAIN)))
     return tuple(found)
 
 
 def _x86_machine(compiler: Compiler, flags: frozenset[str]) -> Machine:
     known = [x for x in options(flags) if _takes(compiler, x)]
     command = (str(compiler.path), "-std=gnu11", *known)
-    return Machine(f"{compiler.kind} {compiler.version}", command, (), Dialect(_X86, HOSTED + _X86_TYPES))
+    dialect = Dialect(_X86, HOSTED + _X86_TYPES)
+    processor = f"{probe_host().description} {host_features()}"
+    return Machine(f"{compiler.kind} {compiler.version}", command, (), dialect, processor=processor)
 
 
 def _takes(compiler: Compiler, option: str) -> bool:

@@ -50,7 +50,7 @@ def reached(definition: Definition) -> dict[str, tuple[int, int]]:
     """The first and the last byte that is reached behind each address, where indices say which."""
     found = {}
     for operand in definition.operands:
-        if operand.role == "memory" and (around := index_reach(definition, operand.name)):
+        if operand.role == "memory" and (around := index_reach(definition)):
             found[operand.name] = around
     return found
 

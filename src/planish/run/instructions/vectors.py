@@ -20,8 +20,6 @@ from planish.isa.lanes.floats import FORMATS, Format
 from planish.isa.lanes.node import walk
 
 _WIDTHS = (8, 16, 32, 64)
-BEFORE = 64
-"""Bytes before an address that a test fills, where an instruction may go there."""
 
 
 def make_inputs(
@@ -79,7 +77,7 @@ def _index_operands(definition: Definition) -> dict[str, int]:
     return found
 
 
-def index_reach(definition: Definition, memory: str) -> tuple[int, int] | None:
+def index_reach(definition: Definition) -> tuple[int, int] | None:
     """The bytes around an address that are reached with the indices that `make_inputs` gives; None where offsets do not
     depend on values."""
     if not _index_operands(definition):
@@ -134,9 +132,7 @@ def _floats(chance: np.random.Generator, rows: int, size: int, form: Format) -> 
     step = form.bits // 8
     count = max(size // step, 1)
     unsigned = np.dtype(f"u{step}")
-    bits = chance.integers(0, 1 << form.bits, (rows, count), dtype=np.uint64, endpoint=False) if form.bits < 64 else (
-        chance.integers(0, 1 << 64, (rows, count), dtype=np.uint64, endpoint=False)
-    )
+    bits = chance.integers(0, 1 << form.bits, (rows, count), dtype=np.uint64)
     near = form.bias + chance.integers(-12, 13, (rows, count))
     fraction = bits & np.uint64((1 << form.fraction) - 1)
     sign = bits & np.uint64(form.sign)

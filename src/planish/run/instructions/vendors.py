@@ -8,27 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from planish.isa.arm import specification as arm
 from planish.isa.entry import Entry
+from planish.isa.specification import Opener
 from planish.isa.x86 import specification as x86
 from planish.isa.x86.features import missing
 from planish.run.instructions import hexagon
 from planish.run.instructions.compile import Machine
-from planish.run.instructions.learn import Specification
 from planish.run.instructions.machines import arm_machines, x86_flags, x86_machines
 
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """`package`: what puts the specification on a Debian machine; `found` takes the root it is looked for below, `at`
-    the path that a user gives; `lacking` says what an entry needs that no machine here has."""
+    """`package`: what puts the specification on a Debian machine, at one of `places`; `opener` takes its path;
+    `lacking` says what an entry needs that no machine here has."""
 
     isa: str
     package: str
-    found: Callable[[Path], Specification | None]
-    at: Callable[[str], Specification]
+    places: tuple[str, ...]
+    opener: Opener
     machines: Callable[[], tuple[Machine, ...]]
     lacking: Callable[[Entry], str | None]
 
@@ -39,8 +38,7 @@ def _x86_lacks(entry: Entry) -> str | None:
 
 
 VENDORS = (
-    Vendor("x86", x86.PACKAGE, x86.Specification.found, x86.Specification, x86_machines, _x86_lacks),
-    Vendor("arm", arm.PACKAGE, arm.Specification.found, arm.Specification, arm_machines, lambda _: None),
-    Vendor("hvx", hexagon.PACKAGE, hexagon.Specification.found, hexagon.Specification, hexagon.hexagon_machines,
-           lambda _: None),
-)  # fmt: skip
+    Vendor("x86", x86.PACKAGE, x86.PLACES, x86.open_listing, x86_machines, _x86_lacks),
+    Vendor("arm", arm.PACKAGE, arm.PLACES, arm.open_page, arm_machines, lambda _: None),
+    Vendor("hvx", hexagon.PACKAGE, hexagon.PLACES, hexagon.open_semantics, hexagon.hexagon_machines, lambda _: None),
+)
