@@ -5,6 +5,7 @@ $ planish isa show _mm_maddubs_epi16
 $ planish isa find 'i32 += u8*s8 by 4'
 $ planish isa classes dot_accumulate
 $ planish isa export --format markdown -o pages/
+$ planish isa export --format header --class 'add*' -o include/
 $ planish isa learn --x86 x86-intel.xml -o lib/
 """
 
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
@@ -25,8 +27,12 @@ from planish.cli.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.collection import Collection, collection_names, file_name, load_collection
+from planish.isa.exports.header import write_header
+from planish.isa.exports.irdl import write_irdl
+from planish.isa.exports.operations import find_operations
+from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.finding import find_entries
-from planish.isa.similarity.classes import find_classes
+from planish.isa.similarity.classes import Class, find_classes
 from planish.isa.specification import newest
 from planish.report.catalogue import classes_table, explain_class, export_json, export_markdown
 from planish.report.instructions import collections_table, entries_table, explain_entry
@@ -131,17 +137,33 @@ def list_classes(
 @guarded
 def export_instructions(
     output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")],
-    format: Annotated[str, typer.Option(help="json or markdown.")] = "json",
+    format: Annotated[str, typer.Option(help="json, markdown, header (C), tablegen (LLVM) or irdl (MLIR).")] = "json",
     isa: Isa = None,
+    chosen: Annotated[list[str] | None, typer.Option("--class", metavar="NAME", help="Classes, as `add*`.")] = None,
 ) -> int:
-    """Write all that is known of the instructions and their classes as JSON, or as pages of Markdown."""
-    _check_choice("--format", format, ("json", "markdown"))
+    """Write what is known of the instructions and their classes for people, or for other programs."""
+    _check_choice("--format", format, _FORMATS)
     loaded = _loaded(isa)
-    classes = find_classes(x for entries in _loaded(None) for x in entries)
-    contents = export_json(loaded, classes) if format == "json" else export_markdown(loaded, classes)
-    for path in write_files(Path(output), contents):
+    everything = find_classes(x for entries in _loaded(None) for x in entries)
+    classes = [x for x in everything if not chosen or any(fnmatchcase(x.name, y) for y in chosen)]
+    if not classes:
+        known = [x.name for x in everything]
+        close = [y for x in chosen or () for y in difflib.get_close_matches(x, known, 2)]
+        advice = f"did you mean {', '.join(close)}?" if close else "`planish isa classes` lists them"
+        raise PlanishError(Diagnostic("E0659", f"there is no class {' '.join(chosen or ())}", help=advice))
+    kept = [replace(x, members=y) for x in classes if (y := tuple(m for m in x.members if isa in (None, m.entry.isa)))]
+    for path in write_files(Path(output), _FORMATS[format](loaded, kept)):
         print(f"wrote {path}")
     return OK
+
+
+_FORMATS: dict[str, Callable[[Sequence[Collection], Sequence[Class]], dict[str, str | bytes]]] = {
+    "json": export_json,
+    "markdown": export_markdown,
+    "header": lambda _, classes: {"planish_operations.h": write_header(find_operations(classes))},
+    "tablegen": lambda _, classes: {"planish.td": write_tablegen(classes)},
+    "irdl": lambda _, classes: {"planish.irdl.mlir": write_irdl(classes)},
+}
 
 
 @app.command("learn")

@@ -109,7 +109,20 @@ def shift_right(x: Node, by: Node) -> Node:
         return shift_right(x.args[0], add(x.args[1], by))
     if x.op == "wrap" and by.op == "const" and by.low < _width(x):
         return wrap(shift_right(x.args[0], by), _width(x) - by.low, bool(x.attr[1]))
+    if x.op == "add" and by.op == "const":
+        return _shifted_sum(x, by)
+    if x.op == "shl" and by.op == "const" and x.args[1].low >= 0 and x.args[1].high <= by.low:
+        return shift_right(x.args[0], subtract(by, x.args[1]))
     return node("shr", (x, by))
+
+
+def _shifted_sum(x: Node, by: Node) -> Node:
+    """A sum without the terms that end before what is left of it begins."""
+    above = [y for y in x.args if _vanishes(y, by.low)]
+    below = add(*(y for y in x.args if not _vanishes(y, by.low)))
+    if not above or below.low < 0 or below.high.bit_length() > by.low:
+        return node("shr", (x, by))
+    return add(*(multiply(y.args[0], const(y.args[1].low >> by.low)) for y in above))
 
 
 def conjoin(a: Node, b: Node) -> Node:
@@ -284,10 +297,14 @@ def wrap(x: Node, width: int, signed: bool = False) -> Node:
             return node("wrap", (x,), (width, signed))
         case "select":
             return select(x.args[0], wrap(x.args[1], width, signed), wrap(x.args[2], width, signed))
-        case "shr" if x.args[1].op == "const" and x.args[0].op == "bits":
-            source, by = x.args[0], x.args[1].low
-            if by + width <= _width(source):
-                return bits(str(source.attr[0]), add(source.args[0], x.args[1]), width, signed)
+        case "shr" if x.args[0].op == "bits":
+            source, by = x.args
+            if by.low >= 0 and by.high + width <= _width(source):
+                return bits(str(source.attr[0]), add(source.args[0], by), width, signed)
+        case "shr" if x.args[1].op == "const" and x.args[0].op == "add":
+            kept = [y for y in x.args[0].args if not _vanishes(y, x.args[1].low + width)]
+            if len(kept) < len(x.args[0].args):
+                return wrap(shift_right(add(*kept), x.args[1]), width, signed)
         case "add":
             parts = [y for y in x.args if not _vanishes(y, width)]
             if len(parts) < len(x.args):

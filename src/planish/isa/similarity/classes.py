@@ -22,6 +22,7 @@ from itertools import groupby
 
 from planish.isa.entry import Entry
 from planish.isa.lanes.definition import Definition
+from planish.isa.similarity.labels import label_numbers
 from planish.isa.similarity.names import name_of
 from planish.isa.similarity.term import Shape, Shaped, definition_of, shaped
 
@@ -50,6 +51,18 @@ class Class:
     shape: Shape
     members: tuple[Member, ...]
     parameters: tuple[tuple[int, ...], ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A word for each parameter, all of them different."""
+        known = label_numbers(self.shape) if self.parameters else []
+        used: Counter[str] = Counter()
+        found = []
+        for places in self.parameters:
+            word = known[places[0]]
+            used[word] += 1
+            found.append(word if used[word] == 1 else f"{word}_{used[word]}")
+        return tuple(found)
 
     def isas(self) -> dict[str, int]:
         """How many members it has of each architecture."""

@@ -24,7 +24,7 @@ from planish.isa.lanes.text import print_definition
 _COMMUTES = ("mul", "and", "or", "xor", "min", "max", "eq", "feq", "funord", "clmul")
 _ROUNDED = ("fadd", "fmul")
 _FORMATS = ("f16", "bf16", "f32", "f64")
-_DEPTH = 2
+DEPTH = 2
 """Loops around every statement; those that are not there have one turn."""
 
 _LANES, _SUMS = "ijlmnop", "qrstuvwxyz"
@@ -72,6 +72,13 @@ class _Term:
         inner = [x.shape(places) for x in self.args]
         return (*self.head, places.setdefault(self.operand, len(places)), *inner)
 
+    def mark_loads(self, memories: frozenset[str]) -> None:
+        """Tells reads of memory from those of registers."""
+        if self.operand in memories and self.head[0] in ("read", "read at"):
+            self.head = (str(self.head[0]).replace("read", "load"), *self.head[1:])
+        for x in self.args:
+            x.mark_loads(memories)
+
 
 def shaped(definition: Definition) -> Shaped:
     """The shape of a definition; that of one with very many terms is its text."""
@@ -83,12 +90,15 @@ def shaped(definition: Definition) -> Shaped:
     for put, loops in nested_puts(definition.body):
         terms.append(_put(put, loops, definition.result))
     places: dict[str, int] = {}
+    memories = frozenset(x.name for x in definition.operands if x.role == "memory")
+    for x in terms:
+        x.mark_loads(memories)
     shape = tuple(x.shape(places) for x in terms)
     return Shaped(shape, tuple(n for x in terms for n in x.key[1]), tuple(places))
 
 
 def _put(put: Put, loops: Sequence[Loop], result: Operand | None) -> _Term:
-    padded = [1] * (_DEPTH - len(loops)) + [x.count for x in loops]
+    padded = [1] * (DEPTH - len(loops)) + [x.count for x in loops]
     counters = {(x.var, x.count): len(padded) - len(loops) + at for at, x in enumerate(loops)}
     own = result is not None and put.target == result.name
     value = put.value
@@ -200,10 +210,10 @@ def _node(shape: Shape, numbers: Iterator[int], names: Sequence[str], counters: 
             return const(next(numbers))
         case "place":
             return _moving(numbers, counters)
-        case "read":
+        case "read" | "load":
             width, signed = next(numbers), bool(next(numbers))
             return build.bits(names[_place(rest[1])], _moving(numbers, counters), width, signed)
-        case "read at":
+        case "read at" | "load at":
             width, signed = next(numbers), bool(next(numbers))
             (inner,) = (x for x in rest if isinstance(x, tuple))
             return build.bits(names[_place(rest[0])], _node(inner, numbers, names, counters), width, signed)
@@ -222,7 +232,7 @@ def _node(shape: Shape, numbers: Iterator[int], names: Sequence[str], counters: 
             return node("sum", (_node(inner, numbers, names, [*counters, var(name, count)]),), (name, count))
         case op:
             assert isinstance(op, str)
-            attributes = [next(numbers) for _ in range(_ATTRIBUTES.get(op, 0))]
+            attributes = [next(numbers) for _ in range(ATTRIBUTES.get(op, 0))]
             args = tuple(_node(x, numbers, names, counters) for x in rest if isinstance(x, tuple))
             return node(op, args, tuple(_attribute(op, at, x) for at, x in enumerate(attributes)))
 
@@ -232,11 +242,12 @@ def _moving(numbers: Iterator[int], counters: list[Node]) -> Node:
     return build.add(start, *(build.multiply(x, const(next(numbers))) for x in counters))
 
 
-_ATTRIBUTES = {
+ATTRIBUTES = {
     "wrap": 2, "sat": 2, "clz": 1, "toint": 3, "frcp": 2, "frsqrt": 2, "fconvert": 2, "quiet": 1,
     **dict.fromkeys(("feq", "flt", "fle", "funord", "fadd", "fsub", "fmul", "fdiv", "fsqrt", "fma", "fround", "fromint",
                      "scalef", "getexp", "getmant", "roundscale"), 1),
 }  # fmt: skip
+"""The numbers that operators have besides their arguments."""
 
 
 def _attribute(op: str, at: int, number: int) -> int | str | bool:

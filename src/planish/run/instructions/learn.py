@@ -33,6 +33,9 @@ _READ_BATCH, _TRIED_BATCH = 60, 60
 _PASSING = ("it cannot be read: TimeoutError", "it cannot be read: MemoryError")
 """What another run may not find again."""
 
+_NOT_READERS = ("lib", "sets", "exports", "similarity", "__pycache__")
+"""Folders whose change does not change what is read or tried."""
+
 _SECONDS = 10.0
 """How long it may take to read an instruction."""
 
@@ -192,7 +195,7 @@ def _reader_stamp() -> str:
 
 def _texts(folder: Traversable) -> Iterator[str]:
     for x in sorted(folder.iterdir(), key=lambda x: x.name):
-        if x.is_dir() and x.name not in ("lib", "sets", "__pycache__"):
+        if x.is_dir() and x.name not in _NOT_READERS:
             yield from _texts(x)
         elif x.name.endswith((".py", ".toml")):
             yield x.read_text("utf-8")

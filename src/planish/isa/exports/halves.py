@@ -1,0 +1,161 @@
+"""Operations of many lanes as two of half as many: what each lane becomes does not depend on how many there are.
+
+>>> from planish.isa.entry import Entry, Signature
+>>> from planish.isa.exports.operations import find_operations
+>>> from planish.isa.similarity.classes import find_classes
+>>> text = "(a: {0}, b: {0}) -> dst: {0} {{ for i < {1} {{ dst.u8[i] = u8(a.u8[i] + b.u8[i]) }} }}"
+>>> kinds = {"_mm_add_epi8": ("__m128i", 128, 16), "_mm256_add_epi8": ("__m256i", 256, 32)}
+>>> entries = [Entry(name, "x86", Signature(c, ((c, "a"), (c, "b"))), text.format(bits, lanes), status="verified")
+...            for name, (c, bits, lanes) in kinds.items()]
+>>> {whole: half.name for whole, half in find_halves(find_operations(find_classes(entries))).items()}
+{'add_i8x32': 'add_i8x16'}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from planish.isa.exports.operations import Operation
+from planish.isa.lanes.definition import Definition, Loop, Operand, Put
+from planish.isa.lanes.node import Node, const, node, rebuild, var, walk
+from planish.isa.lanes.text import print_definition
+
+
+def find_halves(operations: Sequence[Operation]) -> dict[str, Operation]:
+    """For the names of those operations that have one, the operation that does each half of it."""
+    known: dict[tuple[str, str], Operation] = {}
+    for x in operations:
+        known.setdefault((x.of, _written(x.definition)), x)
+    found = {}
+    for x in operations:
+        half = _half(x.definition)
+        if half is not None and (made := known.get((x.of, _written(half)))) is not None and made.values == x.values:
+            found[x.name] = made
+    return found
+
+
+def _written(definition: Definition) -> str:
+    """A definition as text, whatever its operands and counters are called."""
+    names = {x.name: f"p{at}" for at, x in enumerate(definition.operands)}
+    operands = tuple(replace(x, name=names[x.name], element="") for x in definition.operands)
+
+    def change(old: Node, args: tuple[Node, ...]) -> Node:
+        if old.op == "bits":
+            return node("bits", args, (names[str(old.attr[0])], *old.attr[1:]))
+        return old if args == old.args else node(old.op, args, old.attr)
+
+    def renamed(x: Put) -> Put:
+        value, offset, when = (rebuild(y, change) for y in (x.value, x.offset, x.when))
+        return replace(x, value=value, offset=offset, when=when, target=names.get(x.target, "out"))
+
+    body = tuple(
+        replace(x, body=tuple(renamed(y) for y in x.body if isinstance(y, Put))) if isinstance(x, Loop) else renamed(x)
+        for x in definition.body
+    )
+    result = replace(definition.result, name="out", element="") if definition.result else None
+    return print_definition(Definition(operands, result, body))
+
+
+def _half(definition: Definition) -> Definition | None:
+    """The lower half of an operation whose upper half does the same with the upper halves of its operands."""
+    result = definition.result
+    if result is None or result.bits < 16 or len(definition.body) != 1:
+        return None
+    (loop,) = definition.body
+    if not isinstance(loop, Loop) or loop.count < 2 or loop.count % 2 or len(loop.body) != 1:
+        return None
+    (put,) = loop.body
+    if not isinstance(put, Put) or put.target != result.name or any(x.role == "memory" for x in definition.operands):
+        return None
+    counter, fewer = var(loop.var, loop.count), loop.count // 2
+    strides: dict[str, int] = {}
+    for x in walk((put.offset, put.value, put.when)):
+        if x.op == "bits" and not _moves(x, counter, strides, definition):
+            return None
+        if x.op != "bits" and x is not counter and counter in x.args and not _is_place(x):
+            return None
+    if _stride(put.offset, counter) is None or put.offset.low != 0:
+        return None
+    if (_stride(put.offset, counter) or 0) * loop.count != result.bits:
+        return None
+    counters_elsewhere = _uses_outside_of_places((put.value, put.when), counter)
+    if counters_elsewhere:
+        return None
+    operands = []
+    for operand in definition.operands:
+        stride = strides.get(operand.name, 0)
+        if stride and (stride * loop.count != operand.bits or operand.bits < 16):
+            return None
+        operands.append(replace(operand, bits=operand.bits // 2) if stride else operand)
+    shorter = var(loop.var, fewer)
+
+    def change(old: Node, args: tuple[Node, ...]) -> Node:
+        if old is counter:
+            return shorter
+        return old if args == old.args else node(old.op, args, old.attr)
+
+    value, offset, when = (rebuild(x, change) for x in (put.value, put.offset, put.when))
+    body = Loop(loop.var, fewer, (replace(put, value=value, offset=offset, when=when),))
+    return Definition(tuple(operands), Operand(result.name, result.bits // 2, result.role, result.element), (body,))
+
+
+def _uses_outside_of_places(roots: tuple[Node, ...], counter: Node) -> bool:
+    """Whether a value depends on the counter but by way of what is read."""
+    seen: set[int] = set()
+    left = list(roots)
+    while left:
+        x = left.pop()
+        if id(x) in seen:
+            continue
+        seen.add(id(x))
+        if x is counter:
+            return True
+        if x.op != "bits":
+            left += x.args
+    return False
+
+
+def _is_place(x: Node) -> bool:
+    return x.op in ("add", "mul")
+
+
+def _moves(x: Node, counter: Node, strides: dict[str, int], definition: Definition) -> bool:
+    """Whether a read moves with the counter by whole lanes, and stays within its own one."""
+    name = str(x.attr[0])
+    stride = _stride(x.args[0], counter)
+    if stride is None:
+        return False
+    if strides.setdefault(name, stride) != stride:
+        return False
+    if stride == 0:
+        return all(y.op != "bits" or _stride(y.args[0], counter) == 0 for y in walk(x.args))
+    rest = _without(x.args[0], counter)
+    return rest is not None and rest.low >= 0 and rest.high + int(x.attr[1]) <= stride
+
+
+def _stride(offset: Node, counter: Node) -> int | None:
+    """By how much an offset grows with the counter; None where it depends on it in another way."""
+    found = 0
+    for term in offset.args if offset.op == "add" else (offset,):
+        scaled = term.op == "mul" and term.args[1].op == "const"
+        inner, factor = (term.args[0], term.args[1].low) if scaled else (term, 1)
+        if inner is counter:
+            found += factor
+        elif any(y is counter for y in walk([inner])):
+            return None
+    return found
+
+
+def _without(offset: Node, counter: Node) -> Node | None:
+    """An offset within its lane."""
+
+    def change(old: Node, args: tuple[Node, ...]) -> Node:
+        if old is counter:
+            return const(0)
+        return old if args == old.args else node(old.op, args, old.attr)
+
+    if any(y.op == "bits" for y in walk([offset])):
+        return None
+    made = rebuild(offset, change)
+    return made

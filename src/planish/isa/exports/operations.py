@@ -1,0 +1,196 @@
+"""Operations that other programs may call: each class with the numbers of some of its members, and how each
+architecture does it.
+
+>>> from planish.isa.entry import Entry, Signature
+>>> from planish.isa.similarity.classes import find_classes
+>>> text = "(a: 128, b: 128) -> dst: 128 { for i < 16 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
+>>> x86 = Signature("__m128i", (("__m128i", "a"), ("__m128i", "b")))
+>>> neon = Signature("int8x16_t", (("int8x16_t", "a"), ("int8x16_t", "b")))
+>>> entries = [Entry("_mm_add_epi8", "x86", x86, text, ("SSE2",), status="verified"),
+...            Entry("vaddq_s8", "arm", neon, text, ("v7",), status="verified")]
+>>> (add,) = find_operations(find_classes(entries))
+>>> add.name, [x.entry.name for x in add.members]
+('add_i8x16', ['_mm_add_epi8', 'vaddq_s8'])
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from planish.isa.entry import Entry
+from planish.isa.lanes import build
+from planish.isa.lanes.definition import Definition, Loop, Operand, Put, Statement, nested_puts
+from planish.isa.lanes.node import FLOAT_OPERATORS, Node, node, rebuild, walk
+from planish.isa.similarity.classes import Class, Member
+
+RESULT = "planish_result"
+
+_ORDER = {"x86": 0, "arm": 1, "hvx": 2}
+_TAKEN = re.compile(r"[it]\d+|planish_.*|const|char|short|int|long|float|double|mask|register")
+_ALIGNED = re.compile(r"_mm\d*_(maskz?_)?((load|store|stream(_load)?)_(?!s[sdh]$)|loadr_|storer_|store1_|store_p[sd]1)")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How an instruction does an operation: what each of its parameters is, a parameter of the operation or a
+    number."""
+
+    entry: Entry
+    arguments: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`definition` has the operands in their order; `values` are those that an immediate may have, where not all of its
+    bits are free; `members` are the instructions that do it, the preferred one of each architecture first."""
+
+    name: str
+    of: str
+    definition: Definition
+    values: Mapping[str, tuple[int, ...]]
+    members: tuple[Call, ...]
+
+    @property
+    def stored(self) -> frozenset[str]:
+        """The memories that it writes."""
+        return frozenset(x.target for x in self.definition.puts) - {RESULT}
+
+
+def find_operations(classes: Iterable[Class]) -> tuple[Operation, ...]:
+    """The operations of some classes, one for all members with the same numbers; those with names that need to be told
+    apart are numbered."""
+    found = []
+    used: Counter[str] = Counter()
+    for of in classes:
+        groups: dict[tuple[object, ...], list[Member]] = {}
+        for member in of.members:
+            if _is_offered(member.entry):
+                groups.setdefault(_key(member), []).append(member)
+        for members in groups.values():
+            ordered = sorted(members, key=lambda x: (_ORDER.get(x.entry.isa, 9), _taste(x.entry)))
+            made = _operation(of.name, ordered)
+            used[made.name] += 1
+            number = used[made.name]
+            found.append(made if number == 1 else replace(made, name=f"{made.name}_{number}"))
+    return tuple(found)
+
+
+def _is_offered(entry: Entry) -> bool:
+    """Whether other programs may have it: what wants its memory at round addresses, or the registers of the x87, is
+    left out."""
+    kinds = [kind for kind, _ in entry.signature.parameters] + [entry.signature.result]
+    if entry.isa == "hvx" and ("memory" in entry.kinds or "(P" in entry.mnemonic or "(!P" in entry.mnemonic):
+        return False
+    return not _ALIGNED.match(entry.name) and not any("__m64" in x for x in kinds)
+
+
+def _taste(entry: Entry) -> tuple[bool, int, int, str]:
+    """Whole numbers first, then few extensions, then short names."""
+    return "float" in entry.kinds, len(entry.features), len(entry.name), entry.name
+
+
+def _key(member: Member) -> tuple[object, ...]:
+    definition = member.entry.definition
+    operands = [definition.operand(x) for x in member.shaped.operands]
+    places = tuple((x.bits, x.role, member.entry.values.get(x.name)) for x in operands)
+    result = definition.result.bits if definition.result else 0
+    return member.shaped.numbers, places, result
+
+
+def _operation(of: str, members: list[Member]) -> Operation:
+    first = members[0]
+    definition = first.entry.definition
+    own = [name for _, name in first.entry.signature.parameters if name in first.shaped.operands]
+    own += [x for x in first.shaped.operands if x not in own]
+    names = dict(zip(own, _safe_names(own), strict=True))
+    if definition.result:
+        names[definition.result.name] = RESULT
+    made = _renamed(definition, names, own)
+    values = {names[x]: y for x, y in first.entry.values.items() if x in names}
+    calls = []
+    for member in members:
+        places = dict(zip(member.shaped.operands, first.shaped.operands, strict=True))
+        arguments = _arguments(member.entry, {mine: names[its] for mine, its in places.items()})
+        if arguments is not None:
+            calls.append(Call(member.entry, arguments))
+    return Operation(f"{of}_{_suffix(made)}", of, made, values, tuple(calls))
+
+
+def _safe_names(names: Iterable[str]) -> list[str]:
+    return [f"{x}_" if _TAKEN.fullmatch(x) else x for x in names]
+
+
+def _arguments(entry: Entry, names: Mapping[str, str]) -> tuple[str | int, ...] | None:
+    """What each parameter is; None where one matters of which nothing is known."""
+    found: list[str | int] = []
+    operands = {x.name: x for x in entry.definition.operands}
+    for _, name in entry.signature.parameters:
+        if name in names:
+            found.append(names[name])
+        elif name in operands and operands[name].role == "immediate":
+            found.append(entry.values.get(name, (0,))[0])
+        else:
+            return None
+    return tuple(found)
+
+
+def _renamed(definition: Definition, names: Mapping[str, str], order: list[str]) -> Definition:
+    def change(old: Node, args: tuple[Node, ...]) -> Node:
+        if old.op == "bits":
+            return build.bits(names[str(old.attr[0])], args[0], int(old.attr[1]), bool(old.attr[2]))
+        return old if args == old.args else node(old.op, args, old.attr)
+
+    def visit(x: Statement) -> Statement:
+        if isinstance(x, Loop):
+            return replace(x, body=tuple(map(visit, x.body)))
+        offset, value, when = (rebuild(y, change) for y in (x.offset, x.value, x.when))
+        return Put(names[x.target], offset, x.width, value, when)
+
+    operands = tuple(_named(definition.operand(x), names) for x in order)
+    result = _named(definition.result, names) if definition.result else None
+    return Definition(operands, result, tuple(map(visit, definition.body)))
+
+
+def _named(operand: Operand, names: Mapping[str, str]) -> Operand:
+    return replace(operand, name=names[operand.name])
+
+
+def _suffix(definition: Definition) -> str:
+    """The lanes of the result, and the types of lanes of operands that are others."""
+    puts = [(put, loops) for put, loops in nested_puts(definition.body)]
+    widths = {put.width for put, _ in puts}
+    floats = (definition.result is not None and bool(definition.result.element)) or any(
+        x.op in FLOAT_OPERATORS for put, _ in puts for x in walk([put.value]) if x is put.value
+    )
+    letter = "f" if floats and widths <= {16, 32, 64} else "i"
+    if len(widths) == 1:
+        (width,) = widths
+        lanes = 0
+        for _, loops in puts:
+            count = 1
+            for loop in loops:
+                count *= loop.count
+            lanes += count
+        own = f"{letter}{width}"
+        told = own if lanes == 1 else f"{own}x{lanes}"
+    else:
+        own, told = "", f"b{definition.result.bits}" if definition.result else "b"
+    given = [x for operand in definition.operands for x in _lanes_of(operand, definition)]
+    others = [x for x in dict.fromkeys(given) if x.replace("u", "i") != own.replace("f", "i") and x != own]
+    return "_".join([told, *others[:3]])
+
+
+def _lanes_of(operand: Operand, definition: Definition) -> list[str]:
+    if operand.role == "immediate":
+        return []
+    found = []
+    for put in definition.puts:
+        for x in walk((put.value,)):
+            if x.op == "bits" and x.attr[0] == operand.name and int(x.attr[1]) > 1:
+                width, signed = int(x.attr[1]), bool(x.attr[2])
+                whole = operand.element and width in (16, 32, 64)
+                found.append(f"{'f' if whole else 's' if signed else 'u'}{width}")
+    return list(dict.fromkeys(found))[:1]

@@ -1,0 +1,85 @@
+"""Runs the functions of the portable header beside their definitions, on any machine that runs instructions.
+
+    verdicts = check_operations(operations, machine, rows=64)
+
+With `plainly`, no extension of the host is asked for, so that what is plain C there runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from planish.isa.entry import Entry
+from planish.isa.exports.floats import OPERATORS
+from planish.isa.exports.halves import find_halves
+from planish.isa.exports.header import PREFIX, find_bodies, signature_of, write_header
+from planish.isa.exports.operations import Operation
+from planish.isa.lanes.node import walk
+from planish.isa.lanes.text import print_definition
+from planish.run.instructions.compile import Machine
+from planish.run.instructions.program import Dialect
+from planish.run.instructions.verify import Verdict, verify
+
+_BATCH = 250
+
+
+def check_operations(
+    operations: Sequence[Operation], among: Sequence[Operation], machine: Machine, rows: int = 64,
+    tell: Callable[[int], None] = lambda _: None,
+) -> dict[str, Verdict]:
+    """A verdict for the function of each operation, by the operation's name; halves are those `among` all that there
+    are."""
+    halves = find_halves(among)
+    verdicts: dict[str, Verdict] = {}
+    for at in range(0, len(operations), _BATCH):
+        batch = operations[at : at + _BATCH]
+        needed = {x.name: x for x in _with_halves(batch, halves)}
+        text = write_header([x for x in among if x.name in needed])
+        found = verify([_entry_of(x) for x in batch], _including(machine, text), rows)
+        verdicts |= {name.removeprefix(PREFIX): verdict for name, verdict in found.items()}
+        tell(len(batch))
+    return verdicts
+
+
+def offered(operations: Sequence[Operation], machine: Machine) -> list[Operation]:
+    """Those that the header has for a machine; one without an operating system has no floats to try."""
+    bodies = find_bodies(operations)
+    hosted = not any(x.startswith("-mhvx") for x in machine.compiler)
+    return [
+        x for x in operations
+        if bodies[x.name].lines and (hosted or not (bodies[x.name].conditions or _needs_floats(x)))
+    ]  # fmt: skip
+
+
+def plainly(machine: Machine) -> Machine:
+    """The machine with nothing but what all of its kind have."""
+    kept = tuple(x for x in machine.compiler if not x.startswith("-m") or x.startswith("-mhvx-"))
+    return replace(machine, name=f"{machine.name}, no extensions", compiler=kept)
+
+
+def _needs_floats(operation: Operation) -> bool:
+    """Whether a processor without floats needs a library for it."""
+    nodes = (x for put in operation.definition.puts for x in walk((put.offset, put.value, put.when)))
+    return any(x.op in OPERATORS for x in nodes)
+
+
+def _with_halves(batch: Sequence[Operation], halves: dict[str, Operation]) -> list[Operation]:
+    found = []
+    for x in batch:
+        while True:
+            found.append(x)
+            if x.name not in halves:
+                break
+            x = halves[x.name]
+    return found
+
+
+def _entry_of(operation: Operation) -> Entry:
+    signature = signature_of(operation)
+    text = print_definition(operation.definition)
+    return Entry(f"{PREFIX}{operation.name}", "header", signature, text, values=operation.values)
+
+
+def _including(machine: Machine, header: str) -> Machine:
+    return replace(machine, dialect=Dialect((), f"{machine.dialect.preamble}\n{header}"))
