@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,17 +22,25 @@ from claim import Claim, Note, at_least, at_most, below
 
 from planish.isa.collection import Collection, collection_names, load_collection
 from planish.isa.entry import Entry
+from planish.isa.exports.irdl import write_irdl
+from planish.isa.exports.operations import find_operations
+from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.lanes.evaluate import Given, Memory, evaluate
 from planish.isa.similarity.classes import Class, Member, find_classes
 from planish.isa.specification import newest
 from planish.report.instructions import count_entries
+from planish.run.instructions.hexagon import hexagon_machines
 from planish.run.instructions.judge import differing
+from planish.run.instructions.machines import arm_machines, x86_machines
+from planish.run.instructions.portable import check_operations, offered, plainly
 from planish.run.instructions.trials import reached
 from planish.run.instructions.vectors import make_inputs
 from planish.run.instructions.vendors import VENDORS
 
 BARS = {"x86": 3800, "arm": 2200, "hvx": 380}
 _ROWS, _FEW = 10_000, 64
+_EACH = 12
+_INCLUDES = "/usr/lib/llvm-19/include"
 _HYDRIDE_CLASSES, _HYDRIDE_INSTRUCTIONS = 397, 3557
 
 
@@ -49,6 +58,8 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     yield below("isa.similarity.minutes", (time.perf_counter() - started) / 60, 20)
     yield from _classes(everything)
     yield from _members(everything, _FEW if quick else _ROWS)
+    yield from _header(everything, _EACH if quick else 1)
+    yield from _exporters(everything)
     if not quick and not stored:
         yield from _learning(loaded)
 
@@ -129,6 +140,42 @@ def _given(entry: Entry, rows: int, turn: int) -> dict[str, Given]:
     if not given:
         given[""] = Memory(np.zeros((rows, 1), np.uint8), 0)
     return given
+
+
+def _header(everything: tuple[Class, ...], each: int) -> Iterator[Claim | Note]:
+    """The functions of the portable header beside their definitions, on every machine that is here."""
+    operations = find_operations(everything)
+    machines = [("x86", x) for x in x86_machines()] + [("x86", plainly(x)) for x in x86_machines()]
+    machines += [("arm", x) for x in arm_machines()] + [("hvx", x) for x in hexagon_machines()]
+    for isa, machine in machines:
+        chosen = offered(operations, machine)[::each]
+        verdicts = check_operations(chosen, operations, machine)
+        wrong = [name for name, x in verdicts.items() if x.kind != "verified"]
+        own = sum(any(y.entry.isa == isa for y in x.members) for x in chosen)
+        yield Note(f"{machine.name}: {len(chosen)} functions of {len(operations)}, {own} with instructions of its own; "
+                   f"wrong: {', '.join(wrong[:10]) or 'none'}")  # fmt: skip
+        yield at_most(f"isa.header.{machine.name.replace(' ', '_').replace(',', '')}.wrong", len(wrong), 0)
+    lacking = [x for x, found in (("Neon", arm_machines()), ("HVX", hexagon_machines())) if not found]
+    if lacking:
+        yield Note(f"not tried, since no emulator or compiler is here: {', '.join(lacking)}")
+
+
+def _exporters(everything: tuple[Class, ...]) -> Iterator[Claim | Note]:
+    """What LLVM's and MLIR's own tools say of what is written for them."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "planish.td").write_text(write_tablegen(everything))
+        Path(folder, "planish.irdl.mlir").write_text(write_irdl(everything))
+        Path(folder, "empty.mlir").write_text("module {}\n")
+        tools = (
+            ("tablegen", ["llvm-tblgen-19", "-gen-dag-isel", f"-I{_INCLUDES}", "planish.td", "-o", "x"]),
+            ("irdl", ["mlir-opt-19", "--irdl-file=planish.irdl.mlir", "empty.mlir", "-o", "y"]),
+        )
+        for name, command in tools:
+            if shutil.which(command[0]) is None:
+                yield Note(f"{command[0]} is not here: what is written for it is not checked")
+                continue
+            done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+            yield at_most(f"isa.{name}.refused", int(done.returncode != 0), 0)
 
 
 def _learning(loaded: dict[str, Collection]) -> Iterator[Claim | Note]:

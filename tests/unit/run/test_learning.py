@@ -86,7 +86,8 @@ def test_where_no_specification_is_the_packages_are_named(tmp_path: Path, capsys
     [
         (["show", "_mm_nothing"], "E0655"), (["list", "--kind", "integers"], "E0657"), (["find", "i32 += @"], "E0658"),
         (["classes", "no_such_class", "--isa", "hvx"], "E0659"), (["list", "--isa", "pdp11"], "E0654"),
-        (["export", "-o", "x", "--format", "pdf"], "E0657"), (["learn", "--x86", "nowhere.xml"], "E0101"),
+        (["export", "-o", "x", "--format", "pdf"], "E0657"),
+        (["export", "-o", "x", "--class", "no_such_class"], "E0659"), (["learn", "--x86", "nowhere.xml"], "E0101"),
     ],
 )  # fmt: skip
 def test_wrong_words_are_told(arguments: list[str], code: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,6 +100,26 @@ def test_an_instruction_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> 
     told = capsys.readouterr().out
     assert "i16 = sat(i16 + i16)" in told or "i16 = sat(s16 + s16)" in told
     assert "verified" in told
+
+
+@pytest.mark.parametrize(
+    ("format", "file", "holds"),
+    [("header", "planish_operations.h", "planish_v128 planish_add_saturate_i8x16("),
+     ("tablegen", "planish.td", "def int_planish_add_saturate : "), ("irdl", "planish.irdl.mlir", "@add_saturate {"),
+     ("json", "instructions.json", '"name": "add_saturate"'), ("markdown", "classes.md", "## add_saturate")],
+)  # fmt: skip
+def test_classes_are_exported(tmp_path: Path, format: str, file: str, holds: str) -> None:
+    assert main(["isa", "export", "--format", format, "--class", "add_sat*", "-o", str(tmp_path)]) == 0
+    text = (tmp_path / file).read_text()
+    assert holds in text
+    assert "multiply_accumulate" not in text or format == "json"
+
+
+def test_of_one_architecture_others_are_not_written(tmp_path: Path) -> None:
+    assert main(["isa", "export", "--format", "header", "--class", "add", "--isa", "arm", "-o", str(tmp_path)]) == 0
+    text = (tmp_path / "planish_operations.h").read_text()
+    assert "vaddq_s8(" in text
+    assert "_mm_add_epi8" not in text
 
 
 @pytest.mark.parametrize(

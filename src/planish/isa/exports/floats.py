@@ -15,7 +15,7 @@ from planish.isa.lanes.floats import FORMATS
 from planish.isa.lanes.node import FLOAT_BITS, FLOAT_OPERATORS, Node
 
 _OF_C = ("f32", "f64")
-_ARITHMETIC = {"fadd": "+", "fsub": "-", "fmul": "*", "fdiv": "/"}
+_ARITHMETIC = {"fadd": "+", "fsub": "-", "fdiv": "/"}
 _COMPARES = {"feq": "==", "flt": "<", "fle": "<="}
 OPERATORS = frozenset({*FLOAT_OPERATORS, *_COMPARES, "funord", "toint", "quiet"})
 
@@ -76,6 +76,8 @@ def _arithmetic(x: Node, form: str, value: Callable[[Node], str]) -> str:
         return f"1 / __builtin_sqrt{letter}({args[0]})"
     mode = x.args[count]
     if mode.constant in (0, 4):  # C's own way of rounding
+        if x.op == "fmul":
+            return f"planishk_product_{form}({args[0]}, {args[1]})"  # rounded by itself, whatever it is added to
         if x.op in _ARITHMETIC:
             return f"{args[0]} {_ARITHMETIC[x.op]} {args[1]}"
         return f"__builtin_{'sqrt' if x.op == 'fsqrt' else 'fma'}{letter}({', '.join(args)})"

@@ -1,5 +1,5 @@
-"""A header of C with a function for each operation: the instruction that does it where there is one, else two halves,
-else plain C.
+"""A header of C with a function for each operation: the instruction that does it where there is one, else several
+that do a part each, else plain C.
 
 >>> from planish.isa.entry import Entry, Signature
 >>> from planish.isa.exports.operations import find_operations
@@ -29,9 +29,9 @@ from itertools import groupby
 
 from planish.isa.entry import Signature
 from planish.isa.exports.guards import HEADERS, guard_of
-from planish.isa.exports.halves import find_halves
 from planish.isa.exports.integers import NoC
 from planish.isa.exports.operations import RESULT, Call, Operation
+from planish.isa.exports.parts import Parts, find_parts
 from planish.isa.exports.statements import conditions_of, write_statements
 from planish.isa.lanes.definition import Operand
 
@@ -43,6 +43,7 @@ _OURS = {"__int64": "long long", "__int32": "int", "__int16": "short", "__int8":
 _PREDICATE = "HVX_VectorPred"
 _VECTORS = (128, 256, 512, 1024, 2048)
 _STRUCTURES = (96, 192, 384)
+_HVX = 1024
 
 _HEAD = """\
 /* Operations on vectors that every processor has, and the instructions that do them where it has those.
@@ -85,8 +86,7 @@ class Body:
 
 
 def write_header(operations: Sequence[Operation]) -> str:
-    """The text of the header. Operations of classes that follow one another stand together; a half stands before the
-    whole."""
+    """The text of the header. Operations of one class stand together, parts before the whole."""
     bodies = find_bodies(operations)
     parts = []
     for name, group in groupby(operations, key=lambda x: x.of):
@@ -99,10 +99,10 @@ def write_header(operations: Sequence[Operation]) -> str:
 
 def find_bodies(operations: Sequence[Operation]) -> dict[str, Body]:
     """What each operation is where no instruction does it, by its name."""
-    halves = find_halves(operations)
+    parts = find_parts(operations)
     bodies: dict[str, Body] = {}
     for x in sorted(operations, key=_size):
-        bodies[x.name] = _plain(x, halves.get(x.name), bodies)
+        bodies[x.name] = _plain(x, parts.get(x.name), bodies)
     return bodies
 
 
@@ -114,10 +114,16 @@ def signature_of(operation: Operation) -> Signature:
 
 
 def _types() -> str:
-    lines = [f"typedef unsigned char planish_v{x} __attribute__((vector_size({x // 8})));" for x in _VECTORS]
-    lines += [f"typedef struct {{ unsigned char bytes[{x // 8}]; }} planish_v{x};" for x in _STRUCTURES]
-    hvx = [f"typedef int planishk_hvx{x} __attribute__((vector_size({x // 8})));" for x in (1024, 2048)]
-    return "\n".join([*lines, *hvx])
+    """Vectors of GCC and Clang. Clang for Hexagon takes vectors that are shorter than its registers for parts of these,
+    and makes wrong code of some."""
+    vectors = {x: f"typedef unsigned char planish_v{x} __attribute__((vector_size({x // 8})));" for x in _VECTORS}
+    plain = {x: f"typedef struct {{ unsigned char bytes[{x // 8}]; }} planish_v{x};" for x in (*_VECTORS, *_STRUCTURES)}
+    short = [x for x in _VECTORS if x < _HVX]
+    hvx = [f"typedef int planishk_hvx{x} __attribute__((vector_size({x // 8})));" for x in _VECTORS if x >= _HVX]
+    return "\n".join(
+        ["#ifdef __hexagon__", *(plain[x] for x in short), "#else", *(vectors[x] for x in short), "#endif",
+         *(vectors[x] for x in _VECTORS if x >= _HVX), *(plain[x] for x in _STRUCTURES), *hvx]
+    )  # fmt: skip
 
 
 def _size(x: Operation) -> tuple[int, int]:
@@ -178,11 +184,11 @@ def _parameters(signature: Signature) -> str:
     return ", ".join(told) or "void"
 
 
-def _plain(x: Operation, half: Operation | None, bodies: Mapping[str, Body]) -> Body:
+def _plain(x: Operation, parts: Parts | None, bodies: Mapping[str, Body]) -> Body:
     """The body that needs no instruction, of what stands before it."""
-    if half is not None:
-        lines = _two_halves(x, half)
-        return Body(tuple(lines) if bodies[half.name].lines else (), bodies[half.name].conditions)
+    if parts is not None:
+        part = bodies[parts.operation.name]
+        return Body(tuple(_of_parts(x, parts)) if part.lines else (), part.conditions)
     try:
         lines = ["  " + y for y in write_statements(x.definition, RESULT)]
     except NoC:
@@ -197,34 +203,33 @@ def _plain(x: Operation, half: Operation | None, bodies: Mapping[str, Body]) -> 
     return Body((f"  {bits} {RESULT} = {zero};", *lines, f"  return {returned};"), conditions)
 
 
-def _two_halves(x: Operation, half: Operation) -> list[str]:
-    """The operation as that of its lower and of its upper half."""
-    lines: list[str] = []
-    result = x.definition.result
-    assert result is not None and half.definition.result is not None
-    kind = _kind(half.definition.result)
-    for at in (0, 1):
+def _of_parts(x: Operation, parts: Parts) -> list[str]:
+    """The operation part by part, the lowest first."""
+    part = parts.operation
+    result, piece = x.definition.result, part.definition.result
+    assert result is not None and piece is not None
+    wide, kind = _kind(result), _kind(piece)
+    lines = [f"  {wide} {RESULT}{' = 0' if result.bits <= 64 else ''};"]
+    for at in range(parts.times):
         arguments = []
-        for mine, its in zip(x.definition.operands, half.definition.operands, strict=True):
+        for mine, its in zip(x.definition.operands, part.definition.operands, strict=True):
             if mine.bits == its.bits:
                 arguments.append(mine.name)
             elif mine.bits <= 64:
                 arguments.append(f"({_kind(its)})({mine.name} >> {at * its.bits})")
             else:
-                part = f"planishk_{mine.name}{at}"
-                lines.append(f"  {_kind(its)} {part};")
+                name = f"planishk_{mine.name}{at}"
                 source = f"(const char *)&{mine.name} + {at * its.bits // 8}"
-                lines.append(f"  __builtin_memcpy(&{part}, {source}, sizeof {part});")
-                arguments.append(part)
-        lines.append(f"  {kind} planishk_half{at} = {PREFIX}{half.name}({', '.join(arguments)});")
-    wide = _kind(result)
-    if result.bits <= 64:
-        size = half.definition.result.bits
-        lines.append(f"  return ({wide})(({wide})planishk_half0 | ({wide})planishk_half1 << {size});")
-        return lines
-    size = half.definition.result.bits // 8
-    lines += [f"  {wide} {RESULT};", f"  __builtin_memcpy(&{RESULT}, &planishk_half0, {size});"]
-    return [*lines, f"  __builtin_memcpy((char *)&{RESULT} + {size}, &planishk_half1, {size});", f"  return {RESULT};"]
+                lines += [f"  {_kind(its)} {name};", f"  __builtin_memcpy(&{name}, {source}, sizeof {name});"]
+                arguments.append(name)
+        made = f"planishk_part{at}"
+        lines.append(f"  {kind} {made} = {PREFIX}{part.name}({', '.join(arguments)});")
+        if result.bits <= 64:
+            lines.append(f"  {RESULT} = ({wide})({RESULT} | ({wide}){made} << {at * piece.bits});")
+        else:
+            target = f"(char *)&{RESULT} + {at * piece.bits // 8}"
+            lines.append(f"  __builtin_memcpy({target}, &{made}, sizeof {made});")
+    return [*lines, f"  return {RESULT};"]
 
 
 def _call(member: Call, signature: Signature, immediates: frozenset[str]) -> str:

@@ -81,12 +81,16 @@ def _name(kind: str) -> str:
 def _operation(x: Class) -> list[str]:
     tables = [[_type(y) for y in _places(member)] for member in x.members]
     results = [member.entry.definition.result for member in x.members]
-    columns = [sorted(set(column)) for column in zip(*tables, strict=True)]
-    left = sorted({_type(y) for y in results if y is not None})
-    constraints: dict[str, str] = {}
-    for kind in sorted({kind for column in (*columns, left) for kind in column}):
-        constraints[_name(kind)] = f"irdl.is {kind}"
-    names = [_constraint(column, constraints) for column in columns]
+    columns = list(zip(*tables, strict=True))
+    if all(results):
+        columns.append(tuple(_type(y) for y in results if y is not None))
+    constraints = {_name(kind): f"irdl.is {kind}" for kind in sorted({kind for column in columns for kind in column})}
+    known: dict[tuple[str, ...], str] = {}  # what is the same in every member is one choice
+    for column in columns:
+        if column not in known:
+            known[column] = _constraint(sorted(set(column)), constraints)
+    names = [known[column] for column in columns]
+    gives = names.pop() if all(results) else ""
     told = []
     for at, (label, places) in enumerate(zip(x.labels, x.parameters, strict=True)):
         long = any(isinstance(_number(y.shaped.numbers[places[0]]), str) for y in x.members)
@@ -95,7 +99,6 @@ def _operation(x: Class) -> list[str]:
             constraints[f"%t{at}"] = 'irdl.base "#builtin.string"'
             constraints[f"%q{at}"] = f"irdl.any_of(%p{at}, %t{at})"
         told.append(f'"{label}" = %{"q" if long else "p"}{at}')
-    gives = _constraint(left, constraints) if left else ""
     lines = [f"{name} = {text}" for name, text in constraints.items()]
     lines += [f"irdl.operands({', '.join(names)})"] if names else []
     lines += [f"irdl.attributes {{{', '.join(told)}}}"] if told else []
@@ -108,6 +111,6 @@ def _constraint(kinds: Sequence[str], constraints: dict[str, str]) -> str:
     if len(kinds) == 1:
         return _name(kinds[0])
     text = f"irdl.any_of({', '.join(map(_name, kinds))})"
-    name = f"%any{len(constraints)}"  # a constraint is one choice, wherever it stands: each place has its own
+    name = f"%any{len(constraints)}"
     constraints[name] = text
     return name

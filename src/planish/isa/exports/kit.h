@@ -145,6 +145,29 @@ PLANISH_INLINE double planishk_f64(uint64_t bits) { return PLANISH_AS(double, bi
 PLANISH_INLINE uint32_t planishk_bits_f32(float x) { return PLANISH_AS(uint32_t, x); }
 PLANISH_INLINE uint64_t planishk_bits_f64(double x) { return PLANISH_AS(uint64_t, x); }
 
+/* Products that GCC does not make one with the sum that they are part of. */
+#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__)
+#define PLANISH_KEEP(x) __asm__("" : "+x"(x))
+#elif defined(__aarch64__)
+#define PLANISH_KEEP(x) __asm__("" : "+w"(x))
+#else
+#define PLANISH_KEEP(x) __asm__("" : "+m"(x))
+#endif
+#else
+#define PLANISH_KEEP(x) (void)0
+#endif
+PLANISH_INLINE float planishk_product_f32(float a, float b) {
+  float found = a * b;
+  PLANISH_KEEP(found);
+  return found;
+}
+PLANISH_INLINE double planishk_product_f64(double a, double b) {
+  double found = a * b;
+  PLANISH_KEEP(found);
+  return found;
+}
+
 struct planishk_format { int bits, fraction; };
 #define PLANISH_FORMAT(bits, fraction) __extension__(struct planishk_format){bits, fraction}
 #define PLANISH_F16 PLANISH_FORMAT(16, 10)

@@ -23,8 +23,8 @@ _LIMITS = Limits(seconds=300)
 @dataclass(frozen=True, slots=True)
 class Machine:
     """What runs instructions: a compiler with its flags, the command before a program ("qemu-aarch64" and such, none
-    for the host), how C is written for it, what is linked with, and what the processor is, or the version of the
-    emulator."""
+    for the host), how C is written for it, what is linked with, what the processor is, or the version of the
+    emulator, and how much the compiler does."""
 
     name: str
     compiler: tuple[str, ...]
@@ -32,6 +32,7 @@ class Machine:
     dialect: Dialect
     libraries: tuple[str, ...] = ("-lm",)
     processor: str = ""
+    level: str = "-O1"
 
 
 def compile_trials(trials: Sequence[Trial], machine: Machine, folder: Path) -> tuple[Path, dict[int, str]]:
@@ -40,7 +41,7 @@ def compile_trials(trials: Sequence[Trial], machine: Machine, folder: Path) -> t
     program, source = folder / "program", folder / "program.c"
     unknown: dict[int, str] = {}
     left = list(range(len(trials)))
-    for option in (("-fsyntax-only",), ("-O1", "-o", str(program), *machine.libraries)):
+    for option in (("-fsyntax-only",), (machine.level, "-o", str(program), *machine.libraries)):
         for _ in range(_ATTEMPTS):
             if not left:
                 return program, unknown

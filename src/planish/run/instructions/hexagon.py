@@ -67,6 +67,13 @@ void *memcpy(void *to, const void *from, size_t size) {
   while (size--) *a++ = *b++;
   return to;
 }
+void *memmove(void *to, const void *from, size_t size) {
+  volatile unsigned char *a = to;
+  const volatile unsigned char *b = from;
+  if (a < b) while (size--) *a++ = *b++;
+  else while (size--) a[size] = b[size];
+  return to;
+}
 void *memset(void *to, int what, size_t size) {
   volatile unsigned char *a = to;
   while (size--) *a++ = what;

@@ -1,20 +1,20 @@
 """Runs the functions of the portable header beside their definitions, on any machine that runs instructions.
 
-    verdicts = check_operations(operations, machine, rows=64)
+    verdicts = check_operations(operations, operations, machine, rows=64)
 
 With `plainly`, no extension of the host is asked for, so that what is plain C there runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from planish.isa.entry import Entry
 from planish.isa.exports.floats import OPERATORS
-from planish.isa.exports.halves import find_halves
 from planish.isa.exports.header import PREFIX, find_bodies, signature_of, write_header
 from planish.isa.exports.operations import Operation
+from planish.isa.exports.parts import Parts, find_parts
 from planish.isa.lanes.node import walk
 from planish.isa.lanes.text import print_definition
 from planish.run.instructions.compile import Machine
@@ -28,13 +28,13 @@ def check_operations(
     operations: Sequence[Operation], among: Sequence[Operation], machine: Machine, rows: int = 64,
     tell: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Verdict]:
-    """A verdict for the function of each operation, by the operation's name; halves are those `among` all that there
+    """A verdict for the function of each operation, by the operation's name; parts are those `among` all that there
     are."""
-    halves = find_halves(among)
+    parts = find_parts(among)
     verdicts: dict[str, Verdict] = {}
     for at in range(0, len(operations), _BATCH):
         batch = operations[at : at + _BATCH]
-        needed = {x.name: x for x in _with_halves(batch, halves)}
+        needed = {x.name: x for x in _with_parts(batch, parts)}
         text = write_header([x for x in among if x.name in needed])
         found = verify([_entry_of(x) for x in batch], _including(machine, text), rows)
         verdicts |= {name.removeprefix(PREFIX): verdict for name, verdict in found.items()}
@@ -64,14 +64,13 @@ def _needs_floats(operation: Operation) -> bool:
     return any(x.op in OPERATORS for x in nodes)
 
 
-def _with_halves(batch: Sequence[Operation], halves: dict[str, Operation]) -> list[Operation]:
+def _with_parts(batch: Sequence[Operation], parts: Mapping[str, Parts]) -> list[Operation]:
     found = []
     for x in batch:
-        while True:
+        found.append(x)
+        while x.name in parts:
+            x = parts[x.name].operation
             found.append(x)
-            if x.name not in halves:
-                break
-            x = halves[x.name]
     return found
 
 
@@ -82,4 +81,4 @@ def _entry_of(operation: Operation) -> Entry:
 
 
 def _including(machine: Machine, header: str) -> Machine:
-    return replace(machine, dialect=Dialect((), f"{machine.dialect.preamble}\n{header}"))
+    return replace(machine, dialect=Dialect((), f"{machine.dialect.preamble}\n{header}"), level="-O2")

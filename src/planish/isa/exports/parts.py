@@ -1,4 +1,4 @@
-"""Operations of many lanes as two of half as many: what each lane becomes does not depend on how many there are.
+"""Operations of many lanes as several of fewer: what each lane becomes does not depend on how many there are.
 
 >>> from planish.isa.entry import Entry, Signature
 >>> from planish.isa.exports.operations import find_operations
@@ -7,31 +7,46 @@
 >>> kinds = {"_mm_add_epi8": ("__m128i", 128, 16), "_mm256_add_epi8": ("__m256i", 256, 32)}
 >>> entries = [Entry(name, "x86", Signature(c, ((c, "a"), (c, "b"))), text.format(bits, lanes), status="verified")
 ...            for name, (c, bits, lanes) in kinds.items()]
->>> {whole: half.name for whole, half in find_halves(find_operations(find_classes(entries))).items()}
-{'add_i8x32': 'add_i8x16'}
+>>> {whole: (x.operation.name, x.times) for whole, x in find_parts(find_operations(find_classes(entries))).items()}
+{'add_i8x32': ('add_i8x16', 2)}
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from planish.isa.exports.operations import Operation
 from planish.isa.lanes.definition import Definition, Loop, Operand, Put
 from planish.isa.lanes.node import Node, const, node, rebuild, var, walk
 from planish.isa.lanes.text import print_definition
 
+_TIMES = (2, 4, 8, 16)
 
-def find_halves(operations: Sequence[Operation]) -> dict[str, Operation]:
-    """For the names of those operations that have one, the operation that does each half of it."""
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The operation that does each part of another one, and how many parts that has."""
+
+    operation: Operation
+    times: int
+
+
+def find_parts(operations: Sequence[Operation]) -> dict[str, Parts]:
+    """For the names of those operations that have one, the largest operation that does a part of it."""
     known: dict[tuple[str, str], Operation] = {}
     for x in operations:
         known.setdefault((x.of, _written(x.definition)), x)
     found = {}
     for x in operations:
-        half = _half(x.definition)
-        if half is not None and (made := known.get((x.of, _written(half)))) is not None and made.values == x.values:
-            found[x.name] = made
+        for times in _TIMES:
+            part = _part(x.definition, times)
+            if part is None:
+                break
+            made = known.get((x.of, _written(part)))
+            if made is not None and made.values == x.values:
+                found[x.name] = Parts(made, times)
+                break
     return found
 
 
@@ -57,37 +72,35 @@ def _written(definition: Definition) -> str:
     return print_definition(Definition(operands, result, body))
 
 
-def _half(definition: Definition) -> Definition | None:
-    """The lower half of an operation whose upper half does the same with the upper halves of its operands."""
+def _part(definition: Definition, times: int) -> Definition | None:
+    """The lowest part of an operation all of whose parts do the same with the parts of its operands."""
     result = definition.result
-    if result is None or result.bits < 16 or len(definition.body) != 1:
+    if result is None or result.bits < 8 * times or len(definition.body) != 1:
         return None
     (loop,) = definition.body
-    if not isinstance(loop, Loop) or loop.count < 2 or loop.count % 2 or len(loop.body) != 1:
+    if not isinstance(loop, Loop) or loop.count % times or len(loop.body) != 1:
         return None
     (put,) = loop.body
     if not isinstance(put, Put) or put.target != result.name or any(x.role == "memory" for x in definition.operands):
         return None
-    counter, fewer = var(loop.var, loop.count), loop.count // 2
+    counter, fewer = var(loop.var, loop.count), loop.count // times
     strides: dict[str, int] = {}
     for x in walk((put.offset, put.value, put.when)):
-        if x.op == "bits" and not _moves(x, counter, strides, definition):
+        if x.op == "bits" and not _moves(x, counter, strides):
             return None
-        if x.op != "bits" and x is not counter and counter in x.args and not _is_place(x):
+        if x.op != "bits" and x is not counter and counter in x.args and x.op not in ("add", "mul"):
             return None
-    if _stride(put.offset, counter) is None or put.offset.low != 0:
+    step = _stride(put.offset, counter)
+    if step is None or put.offset.low != 0 or step * loop.count != result.bits:
         return None
-    if (_stride(put.offset, counter) or 0) * loop.count != result.bits:
-        return None
-    counters_elsewhere = _uses_outside_of_places((put.value, put.when), counter)
-    if counters_elsewhere:
+    if _uses_outside_of_places((put.value, put.when), counter):
         return None
     operands = []
     for operand in definition.operands:
         stride = strides.get(operand.name, 0)
-        if stride and (stride * loop.count != operand.bits or operand.bits < 16):
+        if stride and (stride * loop.count != operand.bits or operand.bits < 8 * times):
             return None
-        operands.append(replace(operand, bits=operand.bits // 2) if stride else operand)
+        operands.append(replace(operand, bits=operand.bits // times) if stride else operand)
     shorter = var(loop.var, fewer)
 
     def change(old: Node, args: tuple[Node, ...]) -> Node:
@@ -97,7 +110,7 @@ def _half(definition: Definition) -> Definition | None:
 
     value, offset, when = (rebuild(x, change) for x in (put.value, put.offset, put.when))
     body = Loop(loop.var, fewer, (replace(put, value=value, offset=offset, when=when),))
-    return Definition(tuple(operands), Operand(result.name, result.bits // 2, result.role, result.element), (body,))
+    return Definition(tuple(operands), Operand(result.name, result.bits // times, result.role, result.element), (body,))
 
 
 def _uses_outside_of_places(roots: tuple[Node, ...], counter: Node) -> bool:
@@ -116,11 +129,7 @@ def _uses_outside_of_places(roots: tuple[Node, ...], counter: Node) -> bool:
     return False
 
 
-def _is_place(x: Node) -> bool:
-    return x.op in ("add", "mul")
-
-
-def _moves(x: Node, counter: Node, strides: dict[str, int], definition: Definition) -> bool:
+def _moves(x: Node, counter: Node, strides: dict[str, int]) -> bool:
     """Whether a read moves with the counter by whole lanes, and stays within its own one."""
     name = str(x.attr[0])
     stride = _stride(x.args[0], counter)
@@ -157,5 +166,4 @@ def _without(offset: Node, counter: Node) -> Node | None:
 
     if any(y.op == "bits" for y in walk([offset])):
         return None
-    made = rebuild(offset, change)
-    return made
+    return rebuild(offset, change)
