@@ -39,7 +39,7 @@ from planish.run.instructions.vendors import VENDORS
 
 BARS = {"x86": 3800, "arm": 2200, "hvx": 380}
 _ROWS, _FEW = 10_000, 64
-_EACH = 12
+_EACH = 20
 _INCLUDES = "/usr/lib/llvm-19/include"
 _HYDRIDE_CLASSES, _HYDRIDE_INSTRUCTIONS = 397, 3557
 

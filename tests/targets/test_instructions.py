@@ -262,7 +262,7 @@ WRONG = {
 
 
 def _wrong(group: Group) -> list[Instruction]:
-    return [replace(x, template=WRONG[x.name]) for x in group.members() if x.name in WRONG]
+    return [replace(x, text=WRONG[x.name]) for x in group.members() if x.name in WRONG]
 
 
 @pytest.mark.parametrize("group", [x for x in GROUPS if _wrong(x)], ids=str)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.checker import check_kernel
@@ -35,6 +36,13 @@ class MemoryKind:
         return self.bits // type.bits
 
 
+class Text(Protocol):
+    """The C of an instruction, found when it is asked for."""
+
+    def write(self) -> str:
+        """The text, with `{name}` for operands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """What an instruction does, and how it is spelt in C.
@@ -50,13 +58,18 @@ class Instruction:
 
     name: str
     definition: Kernel
-    template: str
+    text: str | Text
     fused: bool = False
     reassociates: bool = False
     immediate: tuple[str, ...] = ()
     header: str = ""
     implementation: Kernel | None = None
     finish: str = ""
+
+    @property
+    def template(self) -> str:
+        """The C that does it, with `{name}` for operands."""
+        return self.text if isinstance(self.text, str) else self.text.write()
 
     @property
     def loop(self) -> For:
@@ -77,17 +90,17 @@ class Instruction:
 
 
 def make_instruction(
-    name: str, definition: Kernel, template: str, *, fused: bool = False, reassociates: bool = False,
+    name: str, definition: Kernel, text: str | Text, *, fused: bool = False, reassociates: bool = False,
     immediate: tuple[str, ...] = (), header: str = "", implementation: Kernel | None = None, finish: str = "",
 ) -> Instruction:  # fmt: skip
     """A checked instruction; PlanishError E0630 where its definition is not one loop, or its template names an operand
     that it has not."""
     check_kernel(definition, f"instruction {name}")
-    problem = _problem(definition, template, immediate)
+    problem = _problem(definition, text if isinstance(text, str) else "", immediate)
     if problem:
         advice = "an instruction is one loop over lanes, and `{x}` in its text is an operand of that name"
         raise PlanishError(Diagnostic("E0630", f"instruction `{name}`: {problem}", definition.span, advice))
-    return Instruction(name, definition, template, fused, reassociates, immediate, header, implementation, finish)
+    return Instruction(name, definition, text, fused, reassociates, immediate, header, implementation, finish)
 
 
 def _problem(definition: Kernel, template: str, immediate: tuple[str, ...]) -> str:

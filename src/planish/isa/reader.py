@@ -7,6 +7,13 @@
     instr sse_add_f32 { {d} = _mm_add_ps({a}, {b}); }
     (d: f32[4] @xmm, a: f32[4] @xmm, b: f32[4] @xmm) { for l in 0 .. 4 { d[l] = a[l] + b[l] } }
 
+Without `{ … }` its C is found: the learnt instructions whose definitions it equals, of the architecture and the
+extensions that a line `from` names, the ones that most processors have first. A `mask` says how the first n lanes are
+written.
+
+    from x86: SSE SSE2
+    mask 8 lanes __mmask8 (__mmask8)((1u << {n}) - 1u)
+
 A `text` stands in the C of the instructions after it, as `{mask}`; `fused` after a name says that a product and a sum
 are rounded once, `reassociates` that sums are made in another order, `immediate k` that the size k has to be a
 constant, `finish t` that the text t stands at the end of a function that uses it.
@@ -25,50 +32,93 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
+from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.types import BY_NAME, Type
+from planish.isa.collection import collection_names
 from planish.isa.instruction import Catalogue, Instruction, MemoryKind, make_instruction
+from planish.isa.spelling.covering import Mask, Speech, Spelling
+from planish.isa.spelling.vocabulary import Vocabulary
 
 _HEADER = re.compile(r"header\s+(\S+)\s*")
 _MEMORY = re.compile(r"memory\s+(\w+)\s+(\d+)\s+bits\s+(\d+)\s+registers\s*:\s*(.+)")
+_FROM = re.compile(r"from\s+(\w+)\s*:\s*(.+)")
+_MASK = re.compile(r"mask\s+(\d+)\s+lanes\s+(\w+)\s+(.+)")
 _TEXT = re.compile(r"text\s+(\w+)\s+(.+)")
-_INSTR = re.compile(r"instr\s+(\w+)((?:\s+(?:fused|reassociates|(?:immediate|finish)\s+\w+))*)\s+\{\s(.*)\s\}\s*")
+_INSTR = re.compile(r"instr\s+(\w+)((?:\s+(?:fused|reassociates|(?:immediate|finish)\s+\w+))*)(?:\s+\{\s(.*)\s\})?\s*")
 
 
-def read_instructions(source: Source) -> Catalogue:
-    """The instructions and registers of a file; PlanishError E0630 for what is no such file, E0401 for a definition
-    that cannot be read."""
-    header = ""
+@dataclass(slots=True)
+class _Head:
+    """What the lines before an instruction say: its header, registers, texts, and what it may be made of."""
+
+    header: str = ""
+    isa: str = ""
+    features: tuple[str, ...] = ()
+    memories: dict[str, MemoryKind] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    masks: dict[int, Mask] = field(default_factory=dict)
+
+    def speech(self) -> Speech | None:
+        """What instructions without a text are made of; None where nothing says it."""
+        if not self.isa or not self.memories:
+            return None
+        return Speech(Vocabulary(self.isa, self.features), next(iter(self.memories.values())), dict(self.masks))
+
+
+def read_instructions(source: Source, *, lazy: bool = False) -> Catalogue:
+    """The instructions and registers of a file; PlanishError E0630 for what is no such file, or an instruction without
+    a text that nothing does (`lazy`: only when it is asked for), E0401 for a definition that cannot be read."""
+    head = _Head()
     instructions: dict[str, Instruction] = {}
-    memories: dict[str, MemoryKind] = {}
-    texts: dict[str, str] = {}
     lines = source.text.splitlines()
     place = 0
     while place < len(lines):
         line = lines[place].partition("#")[0].rstrip()
         place += 1
-        if not line.strip():
+        if not line.strip() or _is_head(line, head, source, place):
             continue
-        if found := _HEADER.fullmatch(line):
-            header = found[1]
-        elif found := _MEMORY.fullmatch(line):
-            memories[found[1]] = MemoryKind(found[1], int(found[2]), int(found[3]), _types(found[4], source, place))
-        elif found := _TEXT.fullmatch(line):
-            texts[found[1]] = found[2]
-        elif found := _INSTR.fullmatch(_with_texts(line, texts)):
-            end = place
-            while end < len(lines) and not re.match(r"(header|memory|text|instr|#)", lines[end]):
-                end += 1
-            made = _instruction(found, lines[place:end], place, header, texts, source)
-            instructions[made.name] = made
-            place = end
-        else:
-            raise _wrong("this is no `header`, `memory`, `text` or `instr`", source, place)
-    return Catalogue(instructions, memories)
+        found = _INSTR.fullmatch(_with_texts(line, head.texts))
+        if found is None:
+            raise _wrong("this is no `header`, `memory`, `from`, `mask`, `text` or `instr`", source, place)
+        end = place
+        while end < len(lines) and not re.match(r"(header|memory|from|mask|text|instr|#)", lines[end]):
+            end += 1
+        made = _instruction(found, lines[place:end], place, head, source)
+        if not lazy:
+            _check_text(made, source)
+        instructions[made.name] = made
+        place = end
+    return Catalogue(instructions, head.memories)
+
+
+def _is_head(line: str, head: _Head, source: Source, place: int) -> bool:
+    if found := _HEADER.fullmatch(line):
+        head.header = found[1]
+    elif found := _MEMORY.fullmatch(line):
+        head.memories[found[1]] = MemoryKind(found[1], int(found[2]), int(found[3]), _types(found[4], source, place))
+    elif found := _FROM.fullmatch(line):
+        if found[1] not in collection_names():
+            raise _wrong(f"no instructions of '{found[1]}' have been learnt", source, place)
+        head.isa, head.features = found[1], tuple(found[2].split())
+    elif found := _MASK.fullmatch(line):
+        head.masks[int(found[1])] = Mask(found[2], found[3])
+    elif found := _TEXT.fullmatch(line):
+        head.texts[found[1]] = found[2]
+    else:
+        return False
+    return True
+
+
+def _check_text(made: Instruction, source: Source) -> None:
+    try:
+        _ = made.template
+    except PlanishError as error:
+        raise PlanishError(error.diagnostic, source) from error
 
 
 def _with_texts(line: str, texts: Mapping[str, str]) -> str:
@@ -77,25 +127,34 @@ def _with_texts(line: str, texts: Mapping[str, str]) -> str:
     return line
 
 
-def _instruction(
-    found: re.Match[str], body: list[str], place: int, header: str, texts: Mapping[str, str], source: Source
-) -> Instruction:
-    name, words, template = found[1], found[2].split(), found[3]
+def _instruction(found: re.Match[str], body: list[str], place: int, head: _Head, source: Source) -> Instruction:
+    name, words = found[1], found[2].split()
     # As many lines before it as there are in the file, so that places in messages are right.
     definition = parse_kernel("\n" * (place - 1) + f"kernel {name}\n" + "\n".join(body), source.name)
     pairs = list(zip(words, words[1:], strict=False))
     immediate = tuple(after for word, after in pairs if word == "immediate")
     finish = next((after for word, after in pairs if word == "finish"), "")
-    if finish and finish not in texts:
+    if finish and finish not in head.texts:
         raise _wrong(f"there is no `text {finish}` before it", source, place)
+    text = found[3] if found[3] is not None else _spelling(definition, words, immediate, head, source, place)
     try:
         return make_instruction(
-            name, definition, template, fused="fused" in words, reassociates="reassociates" in words,
-            immediate=immediate, header=header, finish=texts.get(finish, ""),
+            name, definition, text, fused="fused" in words, reassociates="reassociates" in words,
+            immediate=immediate, header=head.header, finish=head.texts.get(finish, ""),
         )  # fmt: skip
     except PlanishError as error:
         diagnostic = replace(error.diagnostic, span=error.diagnostic.span or source.point(place))
         raise PlanishError(diagnostic, source) from error
+
+
+def _spelling(
+    definition: Kernel, words: list[str], immediate: tuple[str, ...], head: _Head, source: Source, place: int
+) -> Spelling:
+    speech = head.speech()
+    if speech is None:
+        message = "an instruction without a text needs `from ISA: EXTENSION …` and `memory …` before it"
+        raise _wrong(message, source, place)
+    return Spelling(definition, speech, "fused" in words, immediate)
 
 
 def _types(text: str, source: Source, line: int) -> dict[Type, str]:

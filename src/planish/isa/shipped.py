@@ -26,7 +26,7 @@ def extensions() -> tuple[str, ...]:
 def extension(name: str) -> Catalogue:
     """The instructions of one vector extension."""
     file = files("planish.isa").joinpath("sets", f"{name}.isa")
-    return read_instructions(Source(f"{name}.isa", file.read_text("utf-8")))
+    return read_instructions(Source(f"{name}.isa", file.read_text("utf-8")), lazy=True)
 
 
 @cache

@@ -1,0 +1,342 @@
+"""Covers a nest over lanes with instructions: the largest that does all of it, else one for its last operation with the
+results of others.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.types import F32
+>>> from planish.isa.instruction import MemoryKind
+>>> zmm = Speech(Vocabulary("x86", ("SSE", "AVX", "AVX512F")), MemoryKind("zmm", 512, 32, {F32: "__m512"}))
+>>> text = "kernel k(x: f32; m: f32[16], a: f32[16] @zmm) { for l in 0 .. 16 { m[l] += x * a[l] } }"
+>>> spell(parse_kernel(text), zmm, fused=True)
+'_mm512_storeu_ps({m}, _mm512_fmadd_ps(_mm512_set1_ps({x}), {a}, _mm512_loadu_ps({m})));'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Var
+from planish.ir.nest import Array, Kernel
+from planish.ir.types import I32, INDEX, Type
+from planish.isa.instruction import MemoryKind
+from planish.isa.lanes import build
+from planish.isa.lanes.node import const
+from planish.isa.spelling.lanes import MASK, Nest, Reader, Unspelt, fuse, leaves_of, read_nest
+from planish.isa.spelling.unrolled import Place, Unrolled, bytes_of
+from planish.isa.spelling.vocabulary import POINTER, Given, Spelt, Vocabulary
+
+_SCALARS = {"f16": "float16_t", "f32": "float", "f64": "double", "i32": "int", "u32": "uint32_t", "i64": "long long",
+            "u64": "uint64_t", "i16": "short", "i8": "char"}  # fmt: skip
+_ELEMENTS = {"f32": "float", "f64": "double", "i32": "int", "i64": "long long", "i16": "int16_t", "i8": "int8_t",
+             "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t"}  # fmt: skip
+"""What C takes an array's address for without a cast."""
+
+_WORD = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """How the first lanes are said in C: the type of a mask of so many lanes, and its text with `{n}` for the size."""
+
+    kind: str
+    text: str
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether the highest bit of each lane says it."""
+        return not self.kind.startswith("__mmask")
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What a vector extension says: its instructions, its registers, and masks by the bytes of a lane and their
+    number."""
+
+    vocabulary: Vocabulary
+    registers: MemoryKind
+    masks: Mapping[int, Mask] = field(default_factory=dict)
+
+
+def spell(kernel: Kernel, speech: Speech, *, fused: bool = False, immediate: tuple[str, ...] = ()) -> str | None:
+    """The C of an instruction whose definition is a kernel; None where no instructions of the extension do it."""
+    try:
+        return _Cover(kernel, speech, fused, immediate).spell()
+    except Unspelt:
+        return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spelling:
+    """The C of an instruction, found by its definition when it is asked for."""
+
+    kernel: Kernel
+    speech: Speech
+    fused: bool = False
+    immediate: tuple[str, ...] = ()
+
+    def write(self) -> str:
+        """The text; PlanishError E0630 where no instructions do it."""
+        return _spelt(self)
+
+
+@cache
+def _spelt(x: Spelling) -> str:
+    found = spell(x.kernel, x.speech, fused=x.fused, immediate=x.immediate)
+    if found is None:
+        told = f"no instructions of {x.speech.vocabulary.isa} that are named by `from` do what `{x.kernel.name}` is"
+        advice = "write its C behind its name, or name more extensions: `planish isa find` looks for an instruction"
+        raise PlanishError(Diagnostic("E0630", told, x.kernel.span, advice))
+    return found
+
+
+@dataclass(slots=True)
+class _Cover:
+    kernel: Kernel
+    speech: Speech
+    fused: bool
+    immediate: tuple[str, ...]
+    arrays: dict[str, Array] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    reads_memory: bool = False
+
+    def spell(self) -> str:
+        kind = self.speech.registers
+        self.arrays = {x.name: x for x in self.kernel.arrays}
+        names = [*self.kernel.sizes, *(x.name for x in self.kernel.scalars), *self.arrays]
+        self.texts = {x: f"{{{x}}}" for x in names}
+        nest = read_nest(self.kernel, self.lanes())
+        if self.fused:
+            nest = replace(nest, value=fuse(nest.value))
+        if nest.masked:
+            self.texts[MASK] = self.mask(nest).text.replace("{n}", f"{{{nest.masked}}}")
+        target = self.arrays[nest.target]
+        value = self.cover(nest, target.type)
+        if target.memory == kind.name:
+            keep = f" planish_keep({{{target.name}}});" if self.reads_memory else ""
+            return f"{{{target.name}}} = {value};{keep}"
+        return f"{self.store(nest, target, value)};"
+
+    def lanes(self) -> int:
+        """The lanes of the first register, or of what is in memory where there is none."""
+        kind = self.speech.registers
+        registers = [x.type for x in self.kernel.arrays if x.memory == kind.name]
+        return kind.lanes((registers or [x.type for x in self.kernel.arrays])[0])
+
+    def mask(self, nest: Nest) -> Mask:
+        found = self.speech.masks.get(nest.lanes)
+        if found is None:
+            raise Unspelt(f"no mask of {nest.lanes} lanes")
+        return found
+
+    def reader(self, nest: Nest, width: int) -> Reader:
+        vector = bool(nest.masked) and self.mask(nest).is_vector
+        return Reader(self.arrays, nest, width if vector else 0)
+
+    def wanted(self, nest: Nest, type: Type) -> Unrolled:
+        reader = self.reader(nest, type.bits)
+        places: list[Place] = []
+        for counters in nest.instances():
+            first = reader.place(nest.index, counters)
+            if first.op != "const":
+                raise Unspelt("a target at a place that is not known")
+            places += bytes_of("", first.low * type.bits // 8, type.bits, reader.element(counters))
+        return _in_order(places)
+
+    def cover(self, nest: Nest, type: Type) -> str:
+        """The C of a register with the values of a nest."""
+        if nest.start is None and isinstance(nest.value, Load) and self.is_register(nest.value.array):
+            if nest.value.index == (nest.index,) and self.arrays[nest.value.array].type == type:
+                return self.texts[nest.value.array]
+        found = self.found(nest, type)
+        if found is None:
+            nest = self.in_registers(nest)
+            found = self.found(nest, type) or self.split(nest, type)
+        if found is None:
+            raise Unspelt("no instruction does it")
+        return found
+
+    def found(self, nest: Nest, type: Type) -> str | None:
+        """A call of the instruction that does all of a nest."""
+        operands = self.operands(nest)
+        result = self.speech.registers.types.get(type)
+        if operands is None or result is None:
+            return None
+        spelt = self.speech.vocabulary.find(self.wanted(nest, type), result, operands)
+        return None if spelt is None else self.said(spelt)
+
+    def said(self, spelt: Spelt) -> str:
+        self.reads_memory |= any(x.kind == POINTER for x in spelt.operands)
+        return spelt.call(self.texts)
+
+    def operands(self, nest: Nest) -> list[Given] | None:
+        """What a nest reads; None where an instruction cannot have it."""
+        found: dict[str, Given] = {}
+        leaves = [*leaves_of(nest.value), *(leaves_of(nest.start) if nest.start is not None else ())]
+        for x in leaves:
+            given = self.operand(x)
+            if given is None:
+                return None
+            found[given.name] = given
+        used = {y.name for x in leaves if isinstance(x, Load) for y in _variables(x.index[0])}
+        for name in used & set(self.immediate):
+            found[name] = Given(name, "int", immediate=True)
+        if _is_masked(nest.value):
+            found[MASK] = Given(MASK, self.mask(nest).kind)
+        return list(found.values())
+
+    def operand(self, x: Expr) -> Given | None:
+        if isinstance(x, Var):
+            kind = _SCALARS.get(str(x.type))
+            return Given(x.name, kind) if kind else None
+        assert isinstance(x, Load)
+        array = self.arrays[x.array]
+        if self.is_register(x.array):
+            kind = self.speech.registers.types.get(array.type)
+            return Given(x.array, kind) if kind else None
+        return Given(x.array, POINTER, element=_ELEMENTS.get(str(array.type), ""))
+
+    def is_register(self, name: str) -> bool:
+        return self.arrays[name].memory == self.speech.registers.name
+
+    def in_registers(self, nest: Nest) -> Nest:
+        """The nest with what is in memory, and scalars, in registers."""
+
+        def change(x: Expr) -> Expr:
+            match x:
+                case Load(array=name, index=(place,), type=kind) if not self.is_register(name):
+                    return self.loaded(nest, name, place, kind)
+                case Var(name=name, type=kind) if kind != INDEX or name in {y.name for y in self.kernel.scalars}:
+                    lane = Var(nest.lane, INDEX)
+                    spread = replace(nest, index=lane, value=x, inner=(), terms=(), start=None, size="")
+                    return self.made(self.cover_alone(spread, kind), kind, lane)
+                case _:
+                    return x
+
+        def visit(x: Expr) -> Expr:
+            match x:
+                case Load() | Var():
+                    return change(x)
+                case Binary(left=left, right=right):
+                    return replace(x, left=visit(left), right=visit(right))
+                case Call(arguments=arguments):
+                    return replace(x, arguments=tuple(map(visit, arguments)))
+                case Cast(operand=inner):
+                    return replace(x, operand=visit(inner))
+                case _:
+                    return x
+
+        start = visit(nest.start) if nest.start is not None else None
+        return replace(nest, value=visit(nest.value), start=start)
+
+    def cover_alone(self, nest: Nest, type: Type) -> str:
+        found = self.found(nest, type)
+        if found is None:
+            raise Unspelt("no instruction does it")
+        return found
+
+    def loaded(self, nest: Nest, name: str, place: Expr, kind: Type) -> Expr:
+        """A row of elements of memory in a register; or few of them, as one word in each lane."""
+        if nest.lane not in {x.name for x in _variables(place)}:
+            return self.word(nest, name, place, kind)
+        plain = replace(nest, index=place, value=Load(name, (place,), kind), terms=(), start=None, inner=nest.inner)
+        if nest.terms:
+            plain = replace(plain, inner=nest.terms)
+        if nest.size:
+            zero = Const(0.0 if kind.is_float else 0, kind)
+            there = _first_lanes(nest)
+            plain = replace(plain, value=Select(there, Load(name, (place,), kind), zero), chosen=nest.size, size="")
+        return self.made(self.cover_alone(plain, kind), kind, place)
+
+    def word(self, nest: Nest, name: str, place: Expr, kind: Type) -> Expr:
+        ((term, count),) = nest.terms or ((("", 0)),)
+        if count * kind.bits != _WORD or place != Var(term, INDEX):
+            raise Unspelt("elements that are no word")
+        word = f"%word{len(self.texts)}"
+        self.texts[word] = f"planish_word({self.texts[name]})"
+        self.reads_memory = True
+        spread = replace(nest, index=Var(nest.lane, INDEX), value=Var(word, I32), terms=(), start=None)
+        text = self.cover_alone(spread, I32)
+        lanes = Binary("mul", Const(count, INDEX), Var(nest.lane, INDEX))
+        return self.made(text, kind, Binary("add", lanes, place))
+
+    def made(self, text: str, kind: Type, place: Expr) -> Expr:
+        """What C computes, as a register."""
+        name = f"%{len(self.texts)}"
+        self.texts[name] = text
+        count = Const(self.speech.registers.lanes(kind), INDEX)
+        self.arrays[name] = Array(name, kind, (count,), memory=self.speech.registers.name)
+        return Load(name, (place,), kind)
+
+    def split(self, nest: Nest, type: Type) -> str | None:
+        """The last operation with what its operands are."""
+        lane = Var(nest.lane, INDEX)
+        if nest.start is not None:
+            zero = replace(nest, start=Const(0, type))
+            total = self.made(self.cover_alone(zero, type), type, lane)
+            return self.found(replace(nest, value=Binary("add", nest.start, total), terms=(), start=None), type)
+        parts = _parts(nest.value)
+        if not parts:
+            return None
+
+        def part(x: Expr) -> Expr:
+            return x if isinstance(x, Load) else self.made(self.cover(replace(nest, value=x), type), type, lane)
+
+        return self.found(replace(nest, value=_with_parts(nest.value, [part(x) for x in parts])), type)
+
+    def store(self, nest: Nest, target: Array, value: str) -> str:
+        register = self.made(value, target.type, nest.index)
+        assert isinstance(register, Load)
+        reader = self.reader(nest, target.type.bits)
+        places: list[Place] = []
+        for counters in nest.instances():
+            offset = reader.place(nest.index, counters).low * target.type.bits // 8
+            source = build.bits(register.array, const(offset * 8), target.type.bits)
+            when = reader.present(counters) if nest.size else build.ONE
+            places += bytes_of(target.name, offset, target.type.bits, source, when)
+        kind = self.speech.registers.types[target.type]
+        element = _ELEMENTS.get(str(target.type), "")
+        operands = [Given(target.name, POINTER, element=element), Given(register.array, kind)]
+        if nest.size:
+            operands.append(Given(MASK, self.mask(nest).kind))
+        spelt = self.speech.vocabulary.find(_in_order(places), "void", operands)
+        if spelt is None:
+            raise Unspelt("no instruction stores it")
+        return self.said(spelt)
+
+
+def _in_order(places: list[Place]) -> Unrolled:
+    return Unrolled(tuple(sorted(places, key=lambda x: x.byte))).renamed({})
+
+
+def _first_lanes(nest: Nest) -> Expr:
+    return Compare("lt", Var(nest.lane, INDEX), Var(nest.size, INDEX))
+
+
+def _is_masked(x: Expr) -> bool:
+    return isinstance(x, Select)
+
+
+def _variables(x: Expr) -> list[Var]:
+    return [y for y in leaves_of(x) if isinstance(y, Var)]
+
+
+def _parts(x: Expr) -> tuple[Expr, ...]:
+    match x:
+        case Binary(left=left, right=right):
+            return left, right
+        case Call(function="fma", arguments=arguments):
+            return arguments
+        case _:
+            return ()
+
+
+def _with_parts(x: Expr, parts: list[Expr]) -> Expr:
+    match x:
+        case Binary():
+            return replace(x, left=parts[0], right=parts[1])
+        case Call():
+            return replace(x, arguments=tuple(parts))
+        case _:
+            return x

@@ -1,0 +1,247 @@
+"""The nest of an instruction as values of lanes: what each element of its target becomes.
+
+>>> from planish.ir.parser import parse_kernel
+>>> text = "kernel k(d: f32[4] @xmm, a: f32[4] @xmm) { for l in 0 .. 4 { d[l] += a[l] } }"
+>>> nest = read_nest(parse_kernel(text))
+>>> nest.target, nest.lanes, print_expr(nest.value)
+('d', 4, 'd[l] + a[l]')
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.nest import Array, Assign, For, Kernel, Reduce, Stmt
+from planish.ir.printer import print_expr
+from planish.ir.types import Type
+from planish.isa.lanes import build
+from planish.isa.lanes.node import Node, const, node
+
+MASK = "mask"
+"""The operand that says which lanes there are."""
+
+_CURRENT = const(4)
+_FORMATS = {"f16": "f16", "f32": "f32", "f64": "f64", "bf16": "bf16"}
+_PACKED = {16: "<e", 32: "<f", 64: "<d"}
+
+
+class Unspelt(Exception):
+    """A nest that is not understood as lanes; the message says what of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """`value` is what element `index` of the target becomes for each value of `lane` and of `inner`; `terms` are loops
+    over which it is summed onto `start`. `size`: the size that says how many lanes are written, "" where all are;
+    `chosen`: the one up to which a value is chosen."""
+
+    target: str
+    index: Expr
+    value: Expr
+    lane: str
+    lanes: int
+    size: str = ""
+    inner: tuple[tuple[str, int], ...] = ()
+    terms: tuple[tuple[str, int], ...] = ()
+    start: Expr | None = None
+    chosen: str = ""
+
+    @property
+    def masked(self) -> str:
+        """The size that a mask is made of, where there is one."""
+        return self.size or self.chosen
+
+    def instances(self) -> Iterator[dict[str, int]]:
+        """The values of counters, one for each element that is written."""
+        for lane in range(self.lanes):
+            yield from _turns(self.inner, {self.lane: lane})
+
+
+def _turns(loops: tuple[tuple[str, int], ...], known: dict[str, int]) -> Iterator[dict[str, int]]:
+    if not loops:
+        yield known
+        return
+    (name, count), *rest = loops
+    for turn in range(count):
+        yield from _turns(tuple(rest), {**known, name: turn})
+
+
+def read_nest(kernel: Kernel, lanes: int = 0) -> Nest:
+    """The nest of a kernel of one loop over lanes; Unspelt for another one. `lanes`: how many there are where a size
+    says how many of them are meant."""
+    (outer,) = kernel.body.body if len(kernel.body.body) == 1 else (None,)
+    if not isinstance(outer, For) or outer.step != 1 or outer.lower != Const(0, type_of(outer.lower)):
+        raise Unspelt("it is no loop over lanes from 0")
+    count, size = _count(outer.upper, lanes)
+    inner: list[tuple[str, int]] = []
+    stmt: Stmt = outer
+    while isinstance(stmt, For):
+        if stmt is not outer:
+            inner.append((stmt.var, _count(stmt.upper, 0)[0]))
+        if len(stmt.body.body) != 1:
+            raise Unspelt("it has several statements")
+        stmt = stmt.body.body[0]
+    if not isinstance(stmt, Assign | Reduce) or len(stmt.index) != 1:
+        raise Unspelt("it is not one assignment to a row of elements")
+    target, index, value = stmt.array, stmt.index[0], stmt.value
+    if isinstance(stmt, Assign):
+        return Nest(target, index, value, outer.var, count, size, tuple(inner), chosen=_chosen(value, outer.var))
+    own = Load(target, stmt.index, type_of(value))
+    if not inner and stmt.op in ("add", "mul"):
+        return Nest(target, index, Binary(stmt.op, own, value), outer.var, count, size)
+    if stmt.op != "add" or len(inner) != 1 or inner[0][0] in print_expr(index):
+        raise Unspelt(f"lanes become another {stmt.op}")
+    return Nest(target, index, value, outer.var, count, size, (), tuple(inner), own)
+
+
+def _chosen(x: Expr, lane: str) -> str:
+    match x:
+        case Select(condition=Compare(op="lt", left=Var(name=left), right=Var(name=right))) if left == lane:
+            return right
+        case _:
+            return ""
+
+
+def _count(upper: Expr, lanes: int) -> tuple[int, str]:
+    match upper:
+        case Const(value=value):
+            return int(value), ""
+        case Var(name=name) if lanes:
+            return lanes, name
+        case _:
+            raise Unspelt("it has no constant number of lanes")
+
+
+def fuse(x: Expr) -> Expr:
+    """A sum with a product as one operation that rounds once."""
+    if not isinstance(x, Binary) or not type_of(x).is_float:
+        return x
+    left, right = fuse(x.left), fuse(x.right)
+    if x.op == "add" and isinstance(right, Binary) and right.op == "mul":
+        return Call("fma", (right.left, right.right, left))
+    if x.op == "add" and isinstance(left, Binary) and left.op == "mul":
+        return Call("fma", (left.left, left.right, right))
+    return replace(x, left=left, right=right)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Makes values of lanes: `arrays` are the operands, `sizes` those that are constants when a program is compiled;
+    `mask_width`: which bit of the mask stands for a lane, the first (0) or the last of so many."""
+
+    arrays: Mapping[str, Array]
+    nest: Nest
+    mask_width: int = 0
+
+    def element(self, counters: Mapping[str, int]) -> Node:
+        """What an element becomes."""
+        if self.nest.start is None:
+            return self.value(self.nest.value, counters)
+        found = self.value(self.nest.start, counters)
+        for turn in _turns(self.nest.terms, dict(counters)):
+            found = _cut(build.add(found, self.value(self.nest.value, turn)), type_of(self.nest.value))
+        return found
+
+    def present(self, counters: Mapping[str, int]) -> Node:
+        """Whether the mask has a lane."""
+        lane = counters[self.nest.lane]
+        place = lane if not self.mask_width else lane * self.mask_width + self.mask_width - 1
+        return build.bits(MASK, const(place), 1)
+
+    def place(self, x: Expr, counters: Mapping[str, int]) -> Node:
+        """A subscript; sizes are immediate operands."""
+        match x:
+            case Const(value=value):
+                return const(int(value))
+            case Var(name=name):
+                return const(counters[name]) if name in counters else build.bits(name, build.ZERO, 8)
+            case Binary(op="add", left=left, right=right):
+                return build.add(self.place(left, counters), self.place(right, counters))
+            case Binary(op="mul", left=left, right=right):
+                return build.multiply(self.place(left, counters), self.place(right, counters))
+            case _:
+                raise Unspelt(f"the subscript {print_expr(x)}")
+
+    def value(self, x: Expr, counters: Mapping[str, int]) -> Node:
+        """A value, of floats their bits."""
+        match x:
+            case Const(value=value, type=kind):
+                return const(_bits_of(value, kind))
+            case Var(name=name, type=kind):
+                return build.bits(name, build.ZERO, kind.bits, kind.kind == "int")
+            case Load(array=name, index=(place,), type=kind):
+                offset = build.multiply(self.place(place, counters), const(kind.bits))
+                return build.bits(name, offset, kind.bits, kind.kind == "int")
+            case Select(condition=Compare(op="lt", left=Var(name=lane), right=Var(name=size)), then=a, otherwise=b) if (
+                lane == self.nest.lane and size == self.nest.masked
+            ):
+                return build.select(self.present(counters), self.value(a, counters), self.value(b, counters))
+            case Cast(operand=inner, type=kind) if kind.is_int and type_of(inner).is_int:
+                return _cut(self.value(inner, counters), kind)
+            case Binary(op=op, left=left, right=right):
+                return _computed(op, [self.value(left, counters), self.value(right, counters)], type_of(x))
+            case Call(function="fma", arguments=arguments):
+                given = tuple(self.value(y, counters) for y in arguments)
+                return node("fma", (*given, _CURRENT), (_FORMATS[str(type_of(x))],))
+            case _:
+                raise Unspelt(print_expr(x))
+
+
+def _bits_of(value: float, kind: Type) -> int:
+    if kind.is_int:
+        return int(value)
+    if kind.kind != "float":
+        raise Unspelt(f"a constant of type {kind}")
+    return int.from_bytes(struct.pack(_PACKED[kind.bits], value), "little")
+
+
+def _cut(x: Node, kind: Type) -> Node:
+    return build.wrap(x, kind.bits, kind.kind == "int")
+
+
+def _computed(op: str, args: list[Node], kind: Type) -> Node:
+    if kind.is_float:
+        name = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}.get(op)
+        if name is None or str(kind) not in _FORMATS:
+            raise Unspelt(f"{op} of {kind}")
+        return node(name, (*args, _CURRENT), (_FORMATS[str(kind)],))
+    match op:
+        case "add":
+            return _cut(build.add(*args), kind)
+        case "sub":
+            return _cut(build.subtract(*args), kind)
+        case "mul":
+            return _cut(build.multiply(*args), kind)
+        case "min" | "max":
+            return (build.minimum if op == "min" else build.maximum)(*args)
+        case "and":
+            return build.conjoin(*args)
+        case "or":
+            return build.disjoin(*args)
+        case "xor":
+            return build.exclude(*args)
+        case _:
+            raise Unspelt(f"{op} of {kind}")
+
+
+def leaves_of(x: Expr) -> Iterator[Expr]:
+    """Loads and scalars under an expression, in their order."""
+    match x:
+        case Load() | Var():
+            yield x
+        case Binary(left=left, right=right):
+            yield from leaves_of(left)
+            yield from leaves_of(right)
+        case Call(arguments=arguments):
+            for y in arguments:
+                yield from leaves_of(y)
+        case Cast(operand=inner) | Unary(operand=inner):
+            yield from leaves_of(inner)
+        case Select(then=a, otherwise=b):
+            yield from leaves_of(a)
+            yield from leaves_of(b)
+        case _:
+            return

@@ -1,0 +1,162 @@
+"""The learnt instructions of a vector extension, found by what they do and by the types that C gives their operands.
+
+>>> avx512 = Vocabulary("x86", ("SSE", "AVX", "AVX512F"))
+>>> add = parse_definition("(x: 512, y: 512) -> r: 512 { for i < 16 { r.u32[i] = fadd.f32(x.u32[i], y.u32[i], 4) } }")
+>>> wanted = unroll(add)
+>>> avx512.find(wanted, "__m512", [Given("x", "__m512"), Given("y", "__m512")]).call({"x": "a", "y": "b"})
+'_mm512_add_ps(a, b)'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
+
+from planish.isa.collection import load_collection
+from planish.isa.entry import Entry
+from planish.isa.lanes.node import Node, walk
+from planish.isa.lanes.text import parse_definition
+from planish.isa.spelling.unrolled import Unrolled, unroll
+
+_SAME = {
+    "float32_t": "float", "float64_t": "double", "int32_t": "int", "__int64": "long long", "int64_t": "long long",
+    "const int": "int", "unsigned int": "uint32_t",
+}  # fmt: skip
+_ALIGNED = re.compile(r"_mm\d*_(maskz?_)?((load|store|stream(_load)?)_(?!s[sdh]$)|loadr_|storer_|store1_|store_p[sd]1)")
+_CALLED = re.compile(r"\b([a-z]+[a-z0-9_.]*)\(")
+POINTER = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An operand: its name in what is wanted, its type in C (`*` for memory), whether it has to be a constant, and
+    what memory holds there, in C."""
+
+    name: str
+    kind: str
+    immediate: bool = False
+    element: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelt:
+    """A call of an instruction: its operands in the order of its parameters."""
+
+    entry: Entry
+    operands: tuple[Given, ...]
+
+    def call(self, texts: Mapping[str, str]) -> str:
+        """The text of C, with texts for the operands."""
+        given = zip(self.operands, self.entry.signature.parameters, strict=True)
+        return f"{self.entry.name}({', '.join(_as(texts[x.name], kind, x.element) for x, (kind, _) in given)})"
+
+
+def _as(text: str, kind: str, element: str) -> str:
+    """An address as an instruction wants it; C takes those of what it points to as they are."""
+    pointed = kind.removesuffix("*").removesuffix("const ").removeprefix("const ").strip()
+    if not kind.endswith("*") or pointed in ("void", element) or _SAME.get(pointed, pointed) == element:
+        return text
+    return f"({'const ' if 'const' in kind else ''}{pointed} *)({'const ' if 'const' in kind else ''}void *){text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The instructions of an architecture that need nothing but some features, those that all processors have
+    first."""
+
+    isa: str
+    features: tuple[str, ...]
+
+    def needs(self, entry: Entry) -> int | None:
+        """The place of the last feature that an instruction needs (`A/B` is one of both); None where one is not
+        there."""
+        last = -1
+        for feature in entry.features:
+            places = [self.features.index(x) for x in feature.split("/") if x in self.features]
+            if not places:
+                return None
+            last = max(last, min(places))
+        return last
+
+    def find(self, wanted: Unrolled, result: str, operands: Sequence[Given]) -> Spelt | None:
+        """A call that leaves what is wanted in a result of that type ("void" where all goes to memory); None where no
+        instruction does. Of several that one that most processors have, with a short name."""
+        kinds = tuple(sorted(x.kind for x in operands))
+        operators = _operators(wanted)
+        known = _by_types(self.isa).get((_plain(result), kinds), ())
+        ranked = [(needs, at) for at, x in enumerate(known) if (needs := self.needs(x)) is not None]
+        for _, at in sorted(ranked):
+            if not operators <= _named_operators(known[at].text):
+                continue
+            found = _arguments(known[at], wanted, operands)
+            if found is not None:
+                return Spelt(known[at], found)
+        return None
+
+
+@cache
+def _by_types(isa: str) -> Mapping[tuple[str, tuple[str, ...]], list[Entry]]:
+    found: dict[tuple[str, tuple[str, ...]], list[Entry]] = {}
+    for name, record in load_collection(isa).records.items():
+        if record[8] == "verified" and not _ALIGNED.match(name):
+            entry = Entry.parsed(record)
+            kinds = tuple(sorted(_plain(kind) for kind, _ in entry.signature.parameters))
+            found.setdefault((_plain(entry.signature.result), kinds), []).append(entry)
+    for entries in found.values():
+        entries.sort(key=lambda x: (len(x.name), x.name))
+    return found
+
+
+def _plain(kind: str) -> str:
+    if kind.endswith("*"):
+        return POINTER
+    return _SAME.get(kind, kind)
+
+
+def _operators(wanted: Unrolled) -> frozenset[str]:
+    """Operators that any text of such a definition names."""
+    nodes = walk([x.value for x in wanted.places])
+    return frozenset(_word(x) for x in nodes if x.op.startswith("f") or x.op in ("min", "max", "abs"))
+
+
+def _word(x: Node) -> str:
+    return f"{x.op}.{x.attr[0]}" if x.op.startswith("f") else x.op
+
+
+def _named_operators(text: str) -> frozenset[str]:
+    return frozenset(_CALLED.findall(text))
+
+
+@cache
+def _unrolled(text: str) -> Unrolled | None:
+    return unroll(parse_definition(text))
+
+
+def _arguments(entry: Entry, wanted: Unrolled, operands: Sequence[Given]) -> tuple[Given, ...] | None:
+    """The operands in the order of an instruction's parameters, where it leaves what is wanted."""
+    own = _unrolled(entry.text)
+    if own is None or len(own.places) != len(wanted.places):
+        return None
+    if _marks(own) != _marks(wanted):
+        return None
+    names = [name for _, name in entry.signature.parameters]
+    for order in _orders(entry, operands):
+        if own.renamed(dict(zip(names, (x.name for x in order), strict=True))) == wanted:
+            return order
+    return None
+
+
+def _marks(x: Unrolled) -> tuple[tuple[str, str], ...]:
+    """What does not depend on the names of operands, of the first and the last byte."""
+    return tuple((y.value.op, y.when.op) for y in (x.places[0], x.places[-1])) if x.places else ()
+
+
+def _orders(entry: Entry, operands: Sequence[Given]) -> Iterator[tuple[Given, ...]]:
+    kinds = [_plain(kind) for kind, _ in entry.signature.parameters]
+    roles = [entry.definition.operand(name).role == "immediate" for _, name in entry.signature.parameters]
+    for order in permutations(operands):
+        if all(x.kind == kind and x.immediate == role for x, kind, role in zip(order, kinds, roles, strict=True)):
+            yield order
