@@ -22,6 +22,9 @@ _MNEMONICS = (
 )  # fmt: skip
 """Extensions of Neon, by the beginnings of their instructions."""
 
+_FEATURES = {
+    "FP16": "defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)", "BF16": "defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)",
+}  # fmt: skip
 _MISCOMPILED = re.compile(r"_mm_maskz_fn?m(add|sub)_(round_)?s[sd]")
 """What Clang (19) makes a product with the wrong operand of, where the last one is in memory."""
 
@@ -54,8 +57,9 @@ def _x86(entry: Entry) -> list[str]:
 
 
 def _arm(entry: Entry) -> list[str]:
+    more = [macro for feature, macro in _FEATURES.items() if feature in entry.features]
     long = [_CIPHERS.format("AES")] if entry.mnemonic == "pmull" and "p64" in entry.name else []
-    return [_NEON, *long, *(text for starts, text in _MNEMONICS if entry.mnemonic.startswith(starts))][:2]
+    return [_NEON, *more, *[*long, *(text for starts, text in _MNEMONICS if entry.mnemonic.startswith(starts))][:1]]
 
 
 def _hvx(_: Entry) -> list[str]:

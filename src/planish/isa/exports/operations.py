@@ -25,12 +25,12 @@ from planish.isa.lanes import build
 from planish.isa.lanes.definition import Definition, Loop, Operand, Put, Statement, nested_puts
 from planish.isa.lanes.node import FLOAT_OPERATORS, Node, node, rebuild, walk
 from planish.isa.similarity.classes import Class, Member
+from planish.isa.x86.features import wants_round_address
 
 RESULT = "planish_result"
 
 _ORDER = {"x86": 0, "arm": 1, "hvx": 2}
 _TAKEN = re.compile(r"[it]\d+|planish_.*|const|char|short|int|long|float|double|mask|register")
-_ALIGNED = re.compile(r"_mm\d*_(maskz?_)?((load|store|stream(_load)?)_(?!s[sdh]$)|loadr_|storer_|store1_|store_p[sd]1)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _is_offered(entry: Entry) -> bool:
     kinds = [kind for kind, _ in entry.signature.parameters] + [entry.signature.result]
     if entry.isa == "hvx" and ("memory" in entry.kinds or "(P" in entry.mnemonic or "(!P" in entry.mnemonic):
         return False
-    return not _ALIGNED.match(entry.name) and not any("__m64" in x for x in kinds)
+    return not wants_round_address(entry.name) and not any("__m64" in x for x in kinds)
 
 
 def _taste(entry: Entry) -> tuple[bool, int, int, str]:

@@ -20,12 +20,12 @@ from planish.isa.entry import Entry
 from planish.isa.lanes.node import Node, walk
 from planish.isa.lanes.text import parse_definition
 from planish.isa.spelling.unrolled import Unrolled, unroll
+from planish.isa.x86.features import wants_round_address
 
 _SAME = {
     "float32_t": "float", "float64_t": "double", "int32_t": "int", "__int64": "long long", "int64_t": "long long",
     "const int": "int", "unsigned int": "uint32_t",
 }  # fmt: skip
-_ALIGNED = re.compile(r"_mm\d*_(maskz?_)?((load|store|stream(_load)?)_(?!s[sdh]$)|loadr_|storer_|store1_|store_p[sd]1)")
 _CALLED = re.compile(r"\b([a-z]+[a-z0-9_.]*)\(")
 POINTER = "*"
 
@@ -101,7 +101,7 @@ class Vocabulary:
 def _by_types(isa: str) -> Mapping[tuple[str, tuple[str, ...]], list[Entry]]:
     found: dict[tuple[str, tuple[str, ...]], list[Entry]] = {}
     for name, record in load_collection(isa).records.items():
-        if record[8] == "verified" and not _ALIGNED.match(name):
+        if record[8] == "verified" and not wants_round_address(name):
             entry = Entry.parsed(record)
             kinds = tuple(sorted(_plain(kind) for kind, _ in entry.signature.parameters))
             found.setdefault((_plain(entry.signature.result), kinds), []).append(entry)

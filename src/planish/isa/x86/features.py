@@ -8,6 +8,7 @@ Extension(flag='avx512_vnni', option='-mavx512vnni')
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -42,6 +43,18 @@ EXTENSIONS = {
     )
 }  # fmt: skip
 """Those whose instructions are functions of their operands; others manage the machine."""
+
+
+_ROUND = re.compile(r"_mm\d*_(maskz?_)?((load|store|stream(_load)?)_(?!s[sdh]$)|loadr_|storer_|store1_|store_p[sd]1)")
+
+
+def wants_round_address(name: str) -> bool:
+    """Whether an intrinsic faults at addresses that are no multiple of its size, which its definition does not say.
+
+    >>> wants_round_address("_mm_load_ps"), wants_round_address("_mm_loadu_ps"), wants_round_address("_mm_load_ss")
+    (True, False, False)
+    """
+    return _ROUND.match(name) is not None
 
 
 def missing(features: Iterable[str], flags: frozenset[str]) -> str | None:
