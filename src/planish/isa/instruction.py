@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -41,6 +41,13 @@ class Text(Protocol):
 
     def write(self) -> str:
         """The text, with `{name}` for operands."""
+
+
+class Speaker(Protocol):
+    """Finds the C of definitions, of instructions that are known by theirs."""
+
+    def find(self, definition: Kernel, *, fused: bool) -> str | None:
+        """The C of what a definition says, with `{name}` for operands; None where no instructions do it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +125,23 @@ def _problem(definition: Kernel, template: str, immediate: tuple[str, ...]) -> s
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """Instructions and kinds of vector registers by name."""
+    """Instructions and kinds of vector registers by name; what finds instructions for registers of a kind, and the
+    header that these need."""
 
     instructions: Mapping[str, Instruction] = field(default_factory=dict)
     memories: Mapping[str, MemoryKind] = field(default_factory=dict)
+    speakers: Mapping[str, tuple[Speaker, str]] = field(default_factory=dict)
 
     def joined(self, other: Catalogue) -> Catalogue:
         """All of this and of another one, which wins where both have a name."""
-        return Catalogue({**self.instructions, **other.instructions}, {**self.memories, **other.memories})
+        return Catalogue(
+            {**self.instructions, **other.instructions}, {**self.memories, **other.memories},
+            {**self.speakers, **other.speakers},
+        )  # fmt: skip
 
     def with_instructions(self, made: Iterable[Instruction]) -> Catalogue:
         """The catalogue with some more instructions, or others of their names."""
-        return Catalogue({**self.instructions, **{x.name: x for x in made}}, self.memories)
+        return replace(self, instructions={**self.instructions, **{x.name: x for x in made}})
 
     @property
     def bits(self) -> Mapping[str, int]:

@@ -93,7 +93,9 @@ def read_instructions(source: Source, *, lazy: bool = False) -> Catalogue:
             _check_text(made, source)
         instructions[made.name] = made
         place = end
-    return Catalogue(instructions, head.memories)
+    speech = head.speech()
+    speakers = {speech.registers.name: (speech, head.header)} if speech is not None else {}
+    return Catalogue(instructions, head.memories, speakers)
 
 
 def _is_head(line: str, head: _Head, source: Source, place: int) -> bool:

@@ -110,10 +110,11 @@ class Step(Protocol):
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
     """What a step does: `kernel` is what it makes of what surrounds the nest; `order`, if it puts the nest in another
-    order, rewrites a nest (the kernel's own, or its trace)."""
+    order, rewrites a nest (the kernel's own, or its trace); `instructions` are those that it has found."""
 
     kernel: Kernel
     order: Rewrite | None = None
+    instructions: tuple[Instruction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,7 +152,8 @@ class Program:
             kernel = replace(kernel, body=change.order(kernel.body))
         kernel = label_kernel(name_buffers(kernel))
         check_kernel(kernel, f"schedule step {type(step).__name__}")
-        made = replace(self, kernel=kernel, steps=(*self.steps, step))
+        known = self.catalogue.with_instructions(change.instructions) if change.instructions else self.catalogue
+        made = replace(self, kernel=kernel, steps=(*self.steps, step), catalogue=known)
         return replace(made, kernel=_with_true_facts(made))
 
     def allows(self, instruction: Instruction) -> bool:

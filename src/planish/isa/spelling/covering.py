@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Var
+from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var
 from planish.ir.nest import Array, Kernel
 from planish.ir.types import I32, INDEX, Type
 from planish.isa.instruction import MemoryKind
@@ -57,6 +57,10 @@ class Speech:
     vocabulary: Vocabulary
     registers: MemoryKind
     masks: Mapping[int, Mask] = field(default_factory=dict)
+
+    def find(self, definition: Kernel, *, fused: bool) -> str | None:
+        """The C of what a definition says; None where no instructions do it."""
+        return spell(definition, self, fused=fused)
 
 
 def spell(kernel: Kernel, speech: Speech, *, fused: bool = False, immediate: tuple[str, ...] = ()) -> str | None:
@@ -222,7 +226,7 @@ class _Cover:
                     return replace(x, left=visit(left), right=visit(right))
                 case Call(arguments=arguments):
                     return replace(x, arguments=tuple(map(visit, arguments)))
-                case Cast(operand=inner):
+                case Cast(operand=inner) | Unary(operand=inner):
                     return replace(x, operand=visit(inner))
                 case _:
                     return x

@@ -124,6 +124,10 @@ def fuse(x: Expr) -> Expr:
         return Call("fma", (right.left, right.right, left))
     if x.op == "add" and isinstance(left, Binary) and left.op == "mul":
         return Call("fma", (left.left, left.right, right))
+    if x.op == "sub" and isinstance(right, Binary) and right.op == "mul":
+        return Call("fma", (Unary("neg", right.left), right.right, left))
+    if x.op == "sub" and isinstance(left, Binary) and left.op == "mul":
+        return Call("fma", (left.left, left.right, Unary("neg", right)))
     return replace(x, left=left, right=right)
 
 
@@ -179,15 +183,36 @@ class Reader:
                 lane == self.nest.lane and size == self.nest.masked
             ):
                 return build.select(self.present(counters), self.value(a, counters), self.value(b, counters))
+            case Select(condition=Compare(op="lt" | "le" | "gt" | "ge" as op, left=a, right=b)):
+                return self.extremum(op in ("lt", "le"), (a, b), (x.then, x.otherwise), counters)
+            case Unary(op="neg", operand=inner) if type_of(inner).is_float:
+                return build.exclude(self.value(inner, counters), const(1 << (type_of(inner).bits - 1)))
+            case Unary(op="neg", operand=inner):
+                return _cut(build.negate(self.value(inner, counters)), type_of(inner))
+            case Binary(op="shl" | "shr" as op, left=left, right=Const(value=by)):
+                shift = build.shift_left if op == "shl" else build.shift_right
+                return _cut(shift(self.value(left, counters), const(int(by))), type_of(left))
             case Cast(operand=inner, type=kind) if kind.is_int and type_of(inner).is_int:
-                return _cut(self.value(inner, counters), kind)
+                return _narrowed(self.value(inner, counters), kind)
             case Binary(op=op, left=left, right=right):
                 return _computed(op, [self.value(left, counters), self.value(right, counters)], type_of(x))
+            case Call(function="sqrt", arguments=(inner,)):
+                return node("fsqrt", (self.value(inner, counters), _CURRENT), (_FORMATS[str(type_of(x))],))
             case Call(function="fma", arguments=arguments):
                 given = tuple(self.value(y, counters) for y in arguments)
                 return node("fma", (*given, _CURRENT), (_FORMATS[str(type_of(x))],))
             case _:
                 raise Unspelt(print_expr(x))
+
+
+    def extremum(
+        self, below: bool, compared: tuple[Expr, Expr], chosen: tuple[Expr, Expr], counters: Mapping[str, int]
+    ) -> Node:
+        """The lesser or the greater of two whole numbers, as C has it: `a < b ? a : b`."""
+        if type_of(compared[0]).is_float or chosen not in (compared, compared[::-1]):
+            raise Unspelt(f"a choice between {print_expr(chosen[0])} and {print_expr(chosen[1])}")
+        op = "min" if below == (chosen == compared) else "max"
+        return _computed(op, [self.value(x, counters) for x in compared], type_of(compared[0]))
 
 
 def _bits_of(value: float, kind: Type) -> int:
@@ -200,6 +225,21 @@ def _bits_of(value: float, kind: Type) -> int:
 
 def _cut(x: Node, kind: Type) -> Node:
     return build.wrap(x, kind.bits, kind.kind == "int")
+
+
+def _narrowed(x: Node, kind: Type) -> Node:
+    """A value cut to a type, or the nearest one that it has, if that is what its bounds make of it."""
+    signed = kind.kind == "int"
+    low, high = (-(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1) if signed else (0, (1 << kind.bits) - 1)
+    inner, least, most = x, x.low, x.high
+    bounds: dict[str, int | None] = {"min": None, "max": None}
+    while inner.op in bounds and bounds[inner.op] is None and inner.args[1].op == "const":
+        bounds[inner.op] = inner.args[1].constant
+        inner = inner.args[0]
+    enough = (bounds["max"] == low or inner.low >= low) and (bounds["min"] == high or inner.high <= high)
+    if inner is not x and enough and (least, most) == (max(low, inner.low), min(high, inner.high)):
+        return build.saturate(inner, kind.bits, signed)
+    return _cut(x, kind)
 
 
 def _computed(op: str, args: list[Node], kind: Type) -> Node:
@@ -216,7 +256,8 @@ def _computed(op: str, args: list[Node], kind: Type) -> Node:
         case "mul":
             return _cut(build.multiply(*args), kind)
         case "min" | "max":
-            return (build.minimum if op == "min" else build.maximum)(*args)
+            first, second = sorted(args, key=lambda x: x.op == "const")
+            return (build.minimum if op == "min" else build.maximum)(first, second)
         case "and":
             return build.conjoin(*args)
         case "or":

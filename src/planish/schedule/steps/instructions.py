@@ -18,6 +18,7 @@ from planish.ir.printer import print_expr
 from planish.poly.matching import MismatchError
 from planish.schedule.accesses import arrays_of
 from planish.schedule.given import match_instruction
+from planish.schedule.learnt import find_learnt
 from planish.schedule.nodes import exchange
 from planish.schedule.program import Change, Program, Target, holds
 
@@ -36,16 +37,28 @@ class Replace:
     for i in 0 .. 4 {
       a[i] += 2.0:f32 * a[i]
     }
+
+    Without a name an instruction is found by what the loop says.
+
+    >>> text = "alloc a: i16[8] @neon alloc b: i16[8] @neon for i in 0 .. 8 { a[i] = a[i] - b[i] }"
+    >>> show_step(text, Replace("i"), head="kernel f(A: f32[8])")
+    alloc a: i16[8] @neon
+    alloc b: i16[8] @neon
+    for i in 0 .. 8 as neon_1 {
+      a[i] = a[i] - b[i]
+    }
     """
 
     loop: Target
-    instruction: str
+    instruction: str = ""
+    """Where none is named, one is found that does what the loop says, among all that have been learnt."""
 
     def rewrite(self, program: Program) -> Change:
-        """E0631 where there is no such instruction, E0632 where the loop is not what it does, E0633 where an operand is
-        in another memory, E0634 where it rounds otherwise and that is not allowed."""
+        """E0631 where there is no such instruction, E0632 where the loop is not what it does, or no instruction does
+        it, E0633 where an operand is in another memory, E0634 where it rounds otherwise and that is not allowed."""
         loop = program.loop(self.loop)
-        instruction = program.catalogue.instruction(self.instruction)
+        known = program.catalogue
+        instruction = known.instruction(self.instruction) if self.instruction else find_learnt(loop, program)
         if not program.allows(instruction):
             what = "sums in another order" if instruction.reassociates else "rounds a product and a sum once"
             message = f"`{instruction.name}` {what}, which is not allowed"
@@ -64,7 +77,7 @@ class Replace:
                 raise PlanishError(Diagnostic("E0632", message, help="split the loop so that it does, or assume it"))
         facts = replace(loop.facts, instruction=instruction.name, simd=False, parallel=False, reductions=(), unroll=0)
         body = exchange(program.kernel.body, loop.label, lambda x: (replace(loop, facts=facts),))
-        return Change(replace(program.kernel, body=body))
+        return Change(replace(program.kernel, body=body), instructions=() if self.instruction else (instruction,))
 
 
 @dataclass(frozen=True, slots=True)

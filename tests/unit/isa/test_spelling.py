@@ -1,0 +1,112 @@
+"""Nests over lanes are written with learnt instructions that are found by their definitions alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
+from planish.ir.parser import parse_kernel
+from planish.isa.lanes.text import parse_definition
+from planish.isa.reader import read_instructions
+from planish.isa.shipped import extension, extensions
+from planish.isa.spelling.unrolled import unroll
+from planish.schedule.program import Program
+from planish.schedule.steps.instructions import Replace
+
+_REGISTERS = "alloc a: {0}[{1}] @{2} alloc b: {0}[{1}] @{2} alloc d: {0}[{1}] @{2}"
+
+
+def _found(kind: str, lanes: int, memory: str, statement: str) -> str:
+    head = f"kernel f(x: f32; A: u8[64, 64]) {{ {_REGISTERS.format(kind, lanes, memory)}"
+    program = Program.of(parse_kernel(f"{head} for l in 0 .. {lanes} {{ {statement} }} }}"))
+    made = program.apply(Replace("l"))
+    loop = made.loop("l")
+    return made.catalogue.instruction(loop.facts.instruction).template
+
+
+@pytest.mark.parametrize(
+    ("kind", "lanes", "memory", "statement", "text"),
+    [
+        ("i16", 32, "zmm", "d[l] = i16(max(min(i32(a[l]) + i32(b[l]), 32767:i32), -32768:i32))",
+         "{d} = _mm512_adds_epi16({a}, {b});"),
+        ("u8", 64, "zmm", "d[l] = u8(min(u16(a[l]) + u16(b[l]), 255:u16))", "{d} = _mm512_adds_epu8({a}, {b});"),
+        ("u8", 16, "neon", "d[l] = u8(select(i32(a[l]) + i32(b[l]) > 255:i32, 255:i32, i32(a[l]) + i32(b[l])))",
+         "{d} = vqaddq_u8({a}, {b});"),
+        ("u8", 32, "ymm", "d[l] = u8((i32(a[l]) + i32(b[l]) + 1:i32) >> 1:i32)", "{d} = _mm256_avg_epu8({a}, {b});"),
+        ("u16", 32, "zmm", "d[l] = u16((u32(a[l]) * u32(b[l])) >> 16:u32)", "{d} = _mm512_mulhi_epu16({a}, {b});"),
+        ("i32", 16, "zmm", "d[l] = a[l] * b[l]", "{d} = _mm512_mullo_epi32({a}, {b});"),
+        ("u8", 64, "zmm", "d[l] = max(a[l], b[l])", "{d} = _mm512_max_epu8({a}, {b});"),
+        ("f64", 8, "zmm", "d[l] = a[l] / b[l]", "{d} = _mm512_div_pd({a}, {b});"),
+        ("f32", 8, "ymm", "d[l] = a[l] - b[l] * d[l]", "{d} = _mm256_fnmadd_ps({b}, {d}, {a});"),
+        ("f32", 8, "ymm", "d[l] = sqrt(a[l])", "{d} = _mm256_sqrt_ps({a});"),
+        ("f32", 4, "neon", "d[l] += a[l] * x", "{d} = vfmaq_n_f32({d}, {a}, {x0});"),
+        ("u8", 64, "zmm", "d[l] = A[3, l]", "{d} = _mm512_loadu_epi32({A}); planish_keep({d});"),
+    ],
+)  # fmt: skip
+def test_a_loop_finds_its_instruction(kind: str, lanes: int, memory: str, statement: str, text: str) -> None:
+    assert _found(kind, lanes, memory, statement) == text
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("d[l] = a[l] % b[l]", "none of those for `zmm`"), ("A[l, 0] = 1:u8", "lanes of `A` are not neighbours"),
+        ("d[l] = a[63 - l]", "the subscript"), ("d[l] = u8(l)", "the number of the lane is a value"),
+        ("A[0, l] = A[1, l]", "registers of one kind"), ("d[l] = min(a[l], b[l]) d[l] = 0:u8", "more than one"),
+        ("d[l] = u8(min(u16(a[l]) + u16(b[l]), 254:u16))", "none of those"),  # one less than what saturates
+    ],
+)  # fmt: skip
+def test_what_no_instruction_does_is_refused(statement: str, reason: str) -> None:
+    with pytest.raises(PlanishError) as told:
+        _found("u8", 64, "zmm", statement)
+    assert told.value.diagnostic.code == "E0632"
+    assert reason in told.value.diagnostic.message
+
+
+def test_nothing_is_rounded_once_where_that_is_not_allowed() -> None:
+    text = f"kernel f() {{ {_REGISTERS.format('f32', 8, 'ymm')} for l in 0 .. 8 {{ d[l] += a[l] * b[l] }} }}"
+    found = {}
+    for fp in ("strict", "contract"):
+        made = Program.of(parse_kernel(text), fp).apply(Replace("l"))  # type: ignore[arg-type]
+        found[fp] = made.catalogue.instruction(made.loop("l").facts.instruction).template
+    assert found["strict"] == "{d} = _mm256_add_ps({d}, _mm256_mul_ps({a}, {b}));"
+    assert found["contract"] == "{d} = _mm256_fmadd_ps({a}, {b}, {d});"
+
+
+@pytest.mark.parametrize("name", extensions())
+def test_every_shipped_instruction_has_a_text(name: str) -> None:
+    for instruction in extension(name).instructions.values():
+        assert instruction.template.strip(), instruction.name
+
+
+_HEAD = "header immintrin.h\nmemory xmm 128 bits 16 registers: f32 __m128 u8 __m128i\n"
+_SUM = "(d: f32[4] @xmm, a: f32[4] @xmm) { for l in 0 .. 4 { d[l] += a[l] } }"
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "line"),
+    [
+        (f"{_HEAD}instr add\n{_SUM}", "without a text needs `from", 3),
+        (f"{_HEAD}from vax: D\ninstr add\n{_SUM}", "no instructions of 'vax'", 3),
+        (f"{_HEAD}from x86: MMX\ninstr add\n{_SUM}", "do what `add` is", 4),
+    ],
+)  # fmt: skip
+def test_files_say_what_is_missing(text: str, told: str, line: int) -> None:
+    with pytest.raises(PlanishError) as error:
+        read_instructions(Source("own.isa", text))
+    diagnostic = error.value.diagnostic
+    assert diagnostic.code == "E0630"
+    assert told in diagnostic.message
+    assert diagnostic.span is not None
+    assert diagnostic.span.line >= line
+
+
+def test_a_file_without_c_is_read() -> None:
+    found = read_instructions(Source("own.isa", f"{_HEAD}from x86: SSE\ninstr add\n{_SUM}"))
+    assert found.instruction("add").template == "{d} = _mm_add_ps({d}, {a});"
+
+
+def test_places_that_depend_on_values_are_not_unrolled() -> None:
+    text = "(a: 32, n: 8) -> r: 32 { r.u8[n.u2[0]] = a.u8[0] }"
+    assert unroll(parse_definition(text)) is None
