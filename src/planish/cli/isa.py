@@ -1,4 +1,4 @@
-"""`planish isa list|show|find|classes|export|learn`: the instructions of processors.
+"""`planish isa list|show|find|classes|export|costs|learn`: the instructions of processors.
 
 $ planish isa list --isa x86 --kind masked
 $ planish isa show _mm_maddubs_epi16
@@ -27,6 +27,7 @@ from planish.cli.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.collection import Collection, collection_names, file_name, load_collection
+from planish.isa.costs.tables import PROCESSORS, costs_file, load_costs
 from planish.isa.exports.header import write_header
 from planish.isa.exports.irdl import write_irdl
 from planish.isa.exports.operations import find_operations
@@ -35,8 +36,9 @@ from planish.isa.finding import find_entries
 from planish.isa.similarity.classes import Class, find_classes
 from planish.isa.specification import newest
 from planish.report.catalogue import classes_table, explain_class, export_json, export_markdown
-from planish.report.instructions import collections_table, entries_table, explain_entry
+from planish.report.instructions import collections_table, entries_table, explain_costs, explain_entry
 from planish.report.tables import make_console
+from planish.run.instructions.costs import read_costs
 from planish.run.instructions.learn import learn
 from planish.run.instructions.vendors import VENDORS, Vendor
 
@@ -88,6 +90,9 @@ def show(name: Annotated[str, typer.Argument(metavar="NAME")], isa: Isa = None) 
     for entries in loaded:
         if name in entries.records:
             print(explain_entry(entries.entry(name), entries.source))
+            costs = load_costs(entries.isa)
+            if costs is not None and (told := explain_costs(entries.isa, costs.of(name), costs.source)):
+                print(f"\n{told}")
             return OK
     everything = [x for entries in loaded for x in entries.records]
     close = difflib.get_close_matches(name, everything, 3)
@@ -164,6 +169,29 @@ _FORMATS: dict[str, Callable[[Sequence[Collection], Sequence[Class]], dict[str, 
     "tablegen": lambda _, classes: {"planish.td": write_tablegen(classes)},
     "irdl": lambda _, classes: {"planish.irdl.mlir": write_irdl(classes)},
 }
+
+
+@app.command("costs")
+@guarded
+def read_all_costs(
+    output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the tables go.")] = "costs",
+    isa: Isa = None,
+    quiet: Quiet = False,
+) -> int:
+    """Ask Clang and llvm-mca what the instructions cost on processors, and write that as tables."""
+    chosen = [x for x in _loaded(isa) if x.isa in PROCESSORS]
+    if not chosen:
+        advice = f"there are some for {', '.join(PROCESSORS)}"
+        raise PlanishError(Diagnostic("E0660", f"LLVM has no models of processors of '{isa}'", help=advice))
+    contents: dict[str, str | bytes] = {}
+    for entries in chosen:
+        verified = [x for x in entries if x.status == "verified"]
+        costs = read_costs(verified, entries.isa)
+        contents[costs_file(entries.isa)] = costs.packed()
+        if not quiet:
+            print(f"{entries.isa}: {len(costs.records)} of {len(verified)} instructions, by {costs.source}")
+    write_files(Path(output), contents)
+    return OK
 
 
 @app.command("learn")

@@ -19,12 +19,13 @@ from a sheet of paper
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.markup import escape
 from rich.table import Table
 
 from planish.isa.collection import Collection
+from planish.isa.costs.tables import PROCESSORS, Cost
 from planish.isa.entry import Entry
 from planish.isa.lanes.definition import Loop, Statement
 from planish.isa.lanes.text import print_heading, print_put
@@ -89,6 +90,19 @@ def explain_entry(entry: Entry, source: str) -> str:
     reason = f" ({entry.reason})" if entry.reason else ""
     parts.append(f"{entry.isa}{needs}{called}{kinds}; {entry.status}{reason}\nfrom {source}")
     return "\n\n".join(parts)
+
+
+def explain_costs(isa: str, costs: Mapping[str, Cost], source: str) -> str:
+    """What an instruction costs on each processor that is known."""
+    lines = []
+    for processor, told in PROCESSORS.get(isa, {}).items():
+        if processor in costs:
+            x = costs[processor]
+            ports = ", ".join(f"{name} {cycles:g}" for name, cycles in x.ports)
+            operations = f"{x.operations} micro-operation{'s' if x.operations != 1 else ''}"
+            each = f"latency {x.latency}, one in {x.throughput:g} cycles"
+            lines.append(f"  {told}: {operations}, {each}; {ports}")
+    return "\n".join([f"by {source}:", *lines]) if lines else ""
 
 
 def _lines(statement: Statement, depth: int) -> list[str]:

@@ -54,7 +54,7 @@ def print_step(step: Step) -> str:
     parts = []
     for field in fields(step):
         value = getattr(step, field.name)
-        if field.default is MISSING:
+        if field.default is MISSING or (value != field.default and field.metadata.get("positional")):
             parts.append(_literal(value))
         elif value != field.default:
             parts.append(f"{field.name}={_literal(value)}")

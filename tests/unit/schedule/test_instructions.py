@@ -269,7 +269,8 @@ MEMORIES: list[Case] = [
     (SUM, "E0633", "not the 16 lanes of zmm", (SetMemory("s: _", "zmm"),)),
     (BUFFER.replace("r: f32", "r: f64").replace("A[", "D[").replace("B[o] += r", "D[o] += r"), "E0633",
      "a register of v4 does not hold f64", (SetMemory("r: _", "v4"),)),
-    ("alloc t: i64[4] stack t[0] = 1 A[t[0]] = x", "E0633", "does not hold i64", (SetMemory("t: _", "ymm"),)),
+    ("alloc t: f16[16] stack t[0] = 1.0:f16 A[0] = f32(t[0])", "E0633", "does not hold f16", (
+        SetMemory("t: _", "ymm"),)),
     ("alloc t: f16[32] stack t[0] = f16(A[0]) B[0] = f32(t[0])", "E0633", "zmm does not hold f16", (
         SetMemory("t: _", "zmm"),)),
     (FOUR.replace("[4]", "[n, 4]").replace("r[", "r[0, "), "E0606", "registers are not counted", (

@@ -37,14 +37,19 @@ HEADERS = (
 """Where something has to be included, and what."""
 
 
+def processor_guard(entry: Entry) -> str:
+    """The condition under which a processor has an instruction."""
+    return " && ".join(dict.fromkeys({"x86": _x86, "arm": _arm}.get(entry.isa, _hvx)(entry)))
+
+
 def guard_of(entry: Entry) -> str:
     """The condition under which a compiler knows an instruction."""
-    parts = {"x86": _x86, "arm": _arm}.get(entry.isa, _hvx)(entry)
+    parts = [processor_guard(entry)]
     if "with clang" in entry.reason:  # another compiler does not know it, or takes it for something else
         parts.append("defined(__clang__)")
     if _MISCOMPILED.fullmatch(entry.name):
         parts.append("!defined(__clang__)")
-    return " && ".join(dict.fromkeys(parts))
+    return " && ".join(parts)
 
 
 def _x86(entry: Entry) -> list[str]:

@@ -7,7 +7,7 @@ results of others.
 >>> zmm = Speech(Vocabulary("x86", ("SSE", "AVX", "AVX512F")), MemoryKind("zmm", 512, 32, {F32: "__m512"}))
 >>> text = "kernel k(x: f32; m: f32[16], a: f32[16] @zmm) { for l in 0 .. 16 { m[l] += x * a[l] } }"
 >>> spell(parse_kernel(text), zmm, fused=True)
-'_mm512_storeu_ps({m}, _mm512_fmadd_ps(_mm512_set1_ps({x}), {a}, _mm512_loadu_ps({m})));'
+'_mm512_storeu_ps({m}, _mm512_fmadd_ps({a}, _mm512_set1_ps({x}), _mm512_loadu_ps({m})));'
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class _Cover:
             found[name] = Given(name, "int", immediate=True)
         if _is_masked(nest.value):
             found[MASK] = Given(MASK, self.mask(nest).kind)
-        return list(found.values())
+        return sorted(found.values(), key=lambda x: x.name.startswith("%"))  # what is computed last
 
     def operand(self, x: Expr) -> Given | None:
         if isinstance(x, Var):

@@ -33,7 +33,7 @@ _READ_BATCH, _TRIED_BATCH = 60, 60
 _PASSING = ("it cannot be read: TimeoutError", "it cannot be read: MemoryError")
 """What another run may not find again."""
 
-_NOT_READERS = ("lib", "sets", "exports", "similarity", "__pycache__")
+_NOT_READERS = ("lib", "sets", "exports", "similarity", "spelling", "costs", "__pycache__")
 """Folders whose change does not change what is read or tried."""
 
 _SECONDS = 10.0

@@ -11,7 +11,7 @@ for i in 0 .. 16 as avx512_load_f32 {
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.printer import print_expr
@@ -50,7 +50,7 @@ class Replace:
     """
 
     loop: Target
-    instruction: str = ""
+    instruction: str = field(default="", metadata={"positional": True})
     """Where none is named, one is found that does what the loop says, among all that have been learnt."""
 
     def rewrite(self, program: Program) -> Change:
