@@ -59,6 +59,25 @@ class Remark:
         return render_at(f"{self.kind}[{self.id}]: {self.message}", self.span, source, "")
 
 
+_LONGEST = 300
+"""Characters of a line that are shown; of a longer one those around the caret."""
+
+
+def _around(text: str, column: int, width: int) -> tuple[str, int, int]:
+    """A line as it is shown, the place of the caret in it, and how wide that is.
+
+    >>> _around("x" * 1000, 500, 900)[1:], len(_around("x" * 1000, 500, 900)[0])
+    ((101, 200), 302)
+    """
+    if len(text) <= _LONGEST:
+        return text, column, width
+    first = max(0, min(column - _LONGEST // 3, len(text) - _LONGEST))
+    shown = text[first : first + _LONGEST]
+    before, after = "…" if first else "", "…" if first + _LONGEST < len(text) else ""
+    place = column - first + len(before)
+    return f"{before}{shown}{after}", place, min(width, max(_LONGEST - (column - first), 1))
+
+
 def render_at(head: str, span: Span | None, source: Source | None, advice: str) -> str:
     """`head`, the place, the line with a caret under the span, and the advice."""
     out = [head]
@@ -70,7 +89,8 @@ def render_at(head: str, span: Span | None, source: Source | None, advice: str) 
             pad = " " * len(number)
             end = span.end_column if span.end_line == span.line else len(text) + 1
             width = max(1, min(end, len(text) + 1) - span.column)
-            lead = "".join("\t" if c == "\t" else " " for c in text[: span.column - 1])
+            text, column, width = _around(text, span.column - 1, width)
+            lead = "".join("\t" if c == "\t" else " " for c in text[:column])
             out += [f"{pad} |", f"{number} | {text}", f"{pad} | {lead}{'^' * width}"]
     if advice:
         out.append(f"  = help: {advice}")
