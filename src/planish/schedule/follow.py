@@ -48,4 +48,4 @@ def follow(
     )
     remarks = tuple(Remark("schedule-step", "done", print_step(step), kernel.span) for step in program.steps)
     narrower = replace(prepared, kernel=whole, scop=scop)
-    return narrower, Candidate("script", scop.schedule, kernel, remarks, 0.0)
+    return narrower, Candidate("script", scop.schedule, kernel, remarks, 0.0, program.catalogue)

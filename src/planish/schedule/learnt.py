@@ -5,7 +5,7 @@
 >>> program = Program.of(parse_kernel(text))
 >>> found = find_learnt(program.loop("l"), program)
 >>> found.name, found.template
-('zmm_1', '{a} = _mm512_mul_ps({a}, _mm512_set1_ps({x0}));')
+('zmm_1', '{r0} = _mm512_mul_ps({r0}, _mm512_set1_ps({x0}));')
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
-from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, Block, For, Kernel, Reduce, Scalar, Stmt
+from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, Block, For, Kernel, Let, Reduce, Scalar, Stmt
 from planish.ir.printer import print_expr
+from planish.ir.traverse import substitute, substitute_block
 from planish.ir.types import INDEX
 from planish.isa.instruction import Catalogue, Instruction, make_instruction
 from planish.schedule.accesses import arrays_of
@@ -24,6 +25,30 @@ from planish.schedule.program import Program
 
 class _Unknown(Exception):
     """What keeps a loop from being a definition."""
+
+
+def without_names(loop: For) -> For:
+    """A loop whose values have no names of their own: each is written where it is used. Only where one assignment is
+    all that follows, so that nothing is stored in between.
+
+    >>> from planish.ir.parser import parse_kernel
+    >>> text = "kernel f(A: i32[8]) { for i in 0 .. 8 { let s = A[i] + 1:i32 A[i] = s * s } }"
+    >>> (found,) = parse_kernel(text).body.body
+    >>> without_names(found).body.body == parse_kernel(text.replace("let s = A[i] + 1:i32 ", "").replace(
+    ...     "s * s", "(A[i] + 1:i32) * (A[i] + 1:i32)")).body.body[0].body.body
+    True
+    """
+    *names, last = loop.body.body
+    if isinstance(last, For) and not names:
+        return replace(loop, body=Block((without_names(last),)))
+    if not names or not isinstance(last, Assign | Reduce) or not all(isinstance(x, Let) for x in names):
+        return loop
+    values: dict[str, Expr] = {}
+    for x in names:
+        assert isinstance(x, Let)
+        values[x.var] = substitute(x.value, values)
+    (made,) = substitute_block(Block((last,)), values).body
+    return replace(loop, body=Block((made,)))
 
 
 def find_learnt(loop: For, program: Program) -> Instruction:
@@ -140,7 +165,8 @@ class _Builder:
             raise _Unknown(f"lanes of `{name}` are not neighbours")
         own, base = self.split(index[-1])
         key = f"{name}[{', '.join(map(print_expr, index[:-1]))}; {base}]"
-        made = self.names.setdefault(key, name if name not in self.operands else f"{name}_{len(self.operands)}")
+        letter = "r" if array.memory in self.registers else "m"
+        made = self.names.setdefault(key, f"{letter}{len(self.operands)}")
         extent = 1 + sum(factor * (self.counters[counter] - 1) for counter, factor in own.items())
         known = self.operands.get(made)
         if known is not None and known.shape and isinstance(known.shape[0], Const):

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import planish
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
+from planish.ir.nest import For
 from planish.ir.parser import parse_kernel
+from planish.ir.traverse import walk
 from planish.isa.lanes.text import parse_definition
 from planish.isa.reader import read_instructions
 from planish.isa.shipped import extension, extensions
 from planish.isa.spelling.unrolled import unroll
+from planish.run.toolchain import host_features
 from planish.schedule.program import Program
+from planish.schedule.script import parse_script
 from planish.schedule.steps.instructions import Replace
 
 _REGISTERS = "alloc a: {0}[{1}] @{2} alloc b: {0}[{1}] @{2} alloc d: {0}[{1}] @{2}"
@@ -29,19 +35,19 @@ def _found(kind: str, lanes: int, memory: str, statement: str) -> str:
     ("kind", "lanes", "memory", "statement", "text"),
     [
         ("i16", 32, "zmm", "d[l] = i16(max(min(i32(a[l]) + i32(b[l]), 32767:i32), -32768:i32))",
-         "{d} = _mm512_adds_epi16({a}, {b});"),
-        ("u8", 64, "zmm", "d[l] = u8(min(u16(a[l]) + u16(b[l]), 255:u16))", "{d} = _mm512_adds_epu8({a}, {b});"),
+         "{r0} = _mm512_adds_epi16({r1}, {r2});"),
+        ("u8", 64, "zmm", "d[l] = u8(min(u16(a[l]) + u16(b[l]), 255:u16))", "{r0} = _mm512_adds_epu8({r1}, {r2});"),
         ("u8", 16, "neon", "d[l] = u8(select(i32(a[l]) + i32(b[l]) > 255:i32, 255:i32, i32(a[l]) + i32(b[l])))",
-         "{d} = vqaddq_u8({a}, {b});"),
-        ("u8", 32, "ymm", "d[l] = u8((i32(a[l]) + i32(b[l]) + 1:i32) >> 1:i32)", "{d} = _mm256_avg_epu8({a}, {b});"),
-        ("u16", 32, "zmm", "d[l] = u16((u32(a[l]) * u32(b[l])) >> 16:u32)", "{d} = _mm512_mulhi_epu16({a}, {b});"),
-        ("i32", 16, "zmm", "d[l] = a[l] * b[l]", "{d} = _mm512_mullo_epi32({a}, {b});"),
-        ("u8", 64, "zmm", "d[l] = max(a[l], b[l])", "{d} = _mm512_max_epu8({a}, {b});"),
-        ("f64", 8, "zmm", "d[l] = a[l] / b[l]", "{d} = _mm512_div_pd({a}, {b});"),
-        ("f32", 8, "ymm", "d[l] = a[l] - b[l] * d[l]", "{d} = _mm256_fnmadd_ps({b}, {d}, {a});"),
-        ("f32", 8, "ymm", "d[l] = sqrt(a[l])", "{d} = _mm256_sqrt_ps({a});"),
-        ("f32", 4, "neon", "d[l] += a[l] * x", "{d} = vfmaq_n_f32({d}, {a}, {x0});"),
-        ("u8", 64, "zmm", "d[l] = A[3, l]", "{d} = _mm512_loadu_epi32({A}); planish_keep({d});"),
+         "{r0} = vqaddq_u8({r1}, {r2});"),
+        ("u8", 32, "ymm", "d[l] = u8((i32(a[l]) + i32(b[l]) + 1:i32) >> 1:i32)", "{r0} = _mm256_avg_epu8({r1}, {r2});"),
+        ("u16", 32, "zmm", "d[l] = u16((u32(a[l]) * u32(b[l])) >> 16:u32)", "{r0} = _mm512_mulhi_epu16({r1}, {r2});"),
+        ("i32", 16, "zmm", "d[l] = a[l] * b[l]", "{r0} = _mm512_mullo_epi32({r1}, {r2});"),
+        ("u8", 64, "zmm", "d[l] = max(a[l], b[l])", "{r0} = _mm512_max_epu8({r1}, {r2});"),
+        ("f64", 8, "zmm", "d[l] = a[l] / b[l]", "{r0} = _mm512_div_pd({r1}, {r2});"),
+        ("f32", 8, "ymm", "d[l] = a[l] - b[l] * d[l]", "{r0} = _mm256_fnmadd_ps({r2}, {r0}, {r1});"),
+        ("f32", 8, "ymm", "d[l] = sqrt(a[l])", "{r0} = _mm256_sqrt_ps({r1});"),
+        ("f32", 4, "neon", "d[l] += a[l] * x", "{r0} = vfmaq_n_f32({r0}, {r1}, {x0});"),
+        ("u8", 64, "zmm", "d[l] = A[3, l]", "{r0} = _mm512_loadu_epi32({m1}); planish_keep({r0});"),
     ],
 )  # fmt: skip
 def test_a_loop_finds_its_instruction(kind: str, lanes: int, memory: str, statement: str, text: str) -> None:
@@ -70,8 +76,8 @@ def test_nothing_is_rounded_once_where_that_is_not_allowed() -> None:
     for fp in ("strict", "contract"):
         made = Program.of(parse_kernel(text), fp).apply(Replace("l"))  # type: ignore[arg-type]
         found[fp] = made.catalogue.instruction(made.loop("l").facts.instruction).template
-    assert found["strict"] == "{d} = _mm256_add_ps({d}, _mm256_mul_ps({a}, {b}));"
-    assert found["contract"] == "{d} = _mm256_fmadd_ps({a}, {b}, {d});"
+    assert found["strict"] == "{r0} = _mm256_add_ps({r0}, _mm256_mul_ps({r1}, {r2}));"
+    assert found["contract"] == "{r0} = _mm256_fmadd_ps({r1}, {r2}, {r0});"
 
 
 @pytest.mark.parametrize("name", extensions())
@@ -110,3 +116,45 @@ def test_a_file_without_c_is_read() -> None:
 def test_places_that_depend_on_values_are_not_unrolled() -> None:
     text = "(a: 32, n: 8) -> r: 32 { r.u8[n.u2[0]] = a.u8[0] }"
     assert unroll(parse_definition(text)) is None
+
+
+_BRIGHTEN = """
+#include <stdint.h>
+void brighten(int n, const uint8_t *a, const uint8_t *b, uint8_t *restrict out) {
+  for (int i = 0; i < n; i++) {
+    int s = a[i] + b[i];
+    out[i] = s > 255 ? 255 : s;
+  }
+}
+"""
+_SCRIPT = """
+split("i", 32, ("io", "l"), tail="cut")
+stage_mem("l", "a", "ra")
+stage_mem("l", "b", "rb")
+stage_mem("l", "out", "ro")
+set_memory("ra: _", "ymm")
+set_memory("rb: _", "ymm")
+set_memory("ro: _", "ymm")
+replace("ra_0")
+replace("rb_0")
+replace("l")
+replace("ro_0")
+"""
+
+
+def test_plain_c_becomes_instructions_that_nobody_named() -> None:
+    program = planish.program(_BRIGHTEN)
+    for line in _SCRIPT.strip().splitlines():
+        program = program.apply(*parse_script(line))
+    used = {x.facts.instruction for x in walk(program.kernel.body) if isinstance(x, For)} - {""}
+    texts = {program.catalogue.instruction(x).template for x in used}
+    assert any("_mm256_adds_epu8(" in x for x in texts)
+    assert len(texts) == 3  # both operands are loaded by one instruction
+    if not {"avx2", "fma"} <= set(host_features().split()):
+        pytest.skip("this processor has no AVX2: the kernel is not run")
+    function = planish.compile(_BRIGHTEN, script=_SCRIPT, target="x86-avx2")
+    for n in (0, 1, 31, 32, 33, 1000):
+        a, b = (np.arange(n, dtype=np.uint8) * x for x in (7, 13))
+        out = np.zeros(n, np.uint8)
+        function(n, a, b, out)
+        assert (out == np.minimum(a.astype(int) + b, 255)).all()

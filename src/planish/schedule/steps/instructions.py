@@ -18,7 +18,7 @@ from planish.ir.printer import print_expr
 from planish.poly.matching import MismatchError
 from planish.schedule.accesses import arrays_of
 from planish.schedule.given import match_instruction
-from planish.schedule.learnt import find_learnt
+from planish.schedule.learnt import find_learnt, without_names
 from planish.schedule.nodes import exchange
 from planish.schedule.program import Change, Program, Target, holds
 
@@ -56,7 +56,7 @@ class Replace:
     def rewrite(self, program: Program) -> Change:
         """E0631 where there is no such instruction, E0632 where the loop is not what it does, or no instruction does
         it, E0633 where an operand is in another memory, E0634 where it rounds otherwise and that is not allowed."""
-        loop = program.loop(self.loop)
+        loop = without_names(program.loop(self.loop))
         known = program.catalogue
         instruction = known.instruction(self.instruction) if self.instruction else find_learnt(loop, program)
         if not program.allows(instruction):
