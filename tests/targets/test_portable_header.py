@@ -3,6 +3,7 @@ of the processor and without, and it is C and C++ without a warning."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -75,3 +76,12 @@ def test_a_person_can_use_it(tmp_path: Path, operations: tuple[Operation, ...]) 
     )
     subprocess.run(["gcc", "-O2", "-Wall", "-Werror", "use.c", "-o", "use"], cwd=tmp_path, check=True)
     assert subprocess.run([tmp_path / "use"], check=False).returncode == 0
+
+
+def test_what_a_macro_is_given_may_be_an_expression(operations: tuple[Operation, ...]) -> None:
+    text = write_header(operations)
+    macros = re.findall(r"^#define planish_(\w+)\(([^)]*)\) (\(.*\))$", text, re.M)
+    assert len(macros) > 500
+    for name, parameters, body in macros:
+        for x in parameters.split(", "):
+            assert len(re.findall(rf"\b{x}\b", body)) == body.count(f"({x})"), name

@@ -59,7 +59,8 @@ class Instruction:
     the value of a size or scalar. `fused`: a product and a sum are rounded once, which the definition does not say;
     `reassociates`: sums of floats are made in another order.
     `immediate`: the sizes that have to be constants. `header`: the one that it needs. `finish`: what stands once at the
-    end of a function that uses it. `implementation`: a kernel that
+    end of a function that uses it. `needs`: instructions that its implementation was found to be made of.
+    `implementation`: a kernel that
     does it, made from the definition by steps; it is called then, and there is no template.
     """
 
@@ -72,6 +73,7 @@ class Instruction:
     header: str = ""
     implementation: Kernel | None = None
     finish: str = ""
+    needs: tuple[Instruction, ...] = ()
 
     @property
     def template(self) -> str:
@@ -141,7 +143,10 @@ class Catalogue:
 
     def with_instructions(self, made: Iterable[Instruction]) -> Catalogue:
         """The catalogue with some more instructions, or others of their names."""
-        return replace(self, instructions={**self.instructions, **{x.name: x for x in made}})
+        known = dict(self.instructions)
+        for x in made:
+            known |= {y.name: y for y in (*x.needs, x)}
+        return replace(self, instructions=known)
 
     @property
     def bits(self) -> Mapping[str, int]:

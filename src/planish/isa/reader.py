@@ -33,13 +33,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
-from planish.ir.nest import Kernel
+from planish.ir.nest import PLAIN_MEMORIES, Kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.types import BY_NAME, Type
-from planish.isa.collection import collection_names
+from planish.isa.collection import collection_names, load_collection
 from planish.isa.instruction import Catalogue, Instruction, MemoryKind, make_instruction
 from planish.isa.spelling.covering import Mask, Speech, Spelling
 from planish.isa.spelling.vocabulary import Vocabulary
@@ -59,15 +60,14 @@ class _Head:
     header: str = ""
     isa: str = ""
     features: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
     memories: dict[str, MemoryKind] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     masks: dict[int, Mask] = field(default_factory=dict)
 
-    def speech(self) -> Speech | None:
-        """What instructions without a text are made of; None where nothing says it."""
-        if not self.isa or not self.memories:
-            return None
-        return Speech(Vocabulary(self.isa, self.features), next(iter(self.memories.values())), dict(self.masks))
+    def speech(self, kind: MemoryKind, features: tuple[str, ...]) -> Speech:
+        """What instructions without a text are made of, for registers of a kind."""
+        return Speech(Vocabulary(self.isa, features), kind, dict(self.masks))
 
 
 def read_instructions(source: Source, *, lazy: bool = False) -> Catalogue:
@@ -91,10 +91,13 @@ def read_instructions(source: Source, *, lazy: bool = False) -> Catalogue:
         made = _instruction(found, lines[place:end], place, head, source)
         if not lazy:
             _check_text(made, source)
+        if made.name in instructions:
+            raise _wrong(f"`{made.name}` is there twice", source, place)
         instructions[made.name] = made
         place = end
-    speech = head.speech()
-    speakers = {speech.registers.name: (speech, head.header)} if speech is not None else {}
+    # A loop that names no instruction gets what all processors of the extension have: what the first `from` says.
+    kinds = head.memories.values() if head.isa else ()
+    speakers = {x.name: (head.speech(x, head.first), head.header) for x in kinds}
     return Catalogue(instructions, head.memories, speakers)
 
 
@@ -102,12 +105,23 @@ def _is_head(line: str, head: _Head, source: Source, place: int) -> bool:
     if found := _HEADER.fullmatch(line):
         head.header = found[1]
     elif found := _MEMORY.fullmatch(line):
+        if not int(found[2]) or int(found[2]) % 8:
+            raise _wrong(f"no register has {found[2]} bits", source, place)
         head.memories[found[1]] = MemoryKind(found[1], int(found[2]), int(found[3]), _types(found[4], source, place))
     elif found := _FROM.fullmatch(line):
         if found[1] not in collection_names():
             raise _wrong(f"no instructions of '{found[1]}' have been learnt", source, place)
         head.isa, head.features = found[1], tuple(found[2].split())
+        head.first = head.first or head.features
+        known = {y for x in load_collection(found[1]).records.values() for names in x[4] for y in names.split("/")}
+        for feature in head.features:
+            if feature not in known:
+                close = get_close_matches(feature.upper(), known, 3)
+                told = f"; did you mean {', '.join(close)}?" if close else ""
+                raise _wrong(f"no instruction of {found[1]} needs an extension `{feature}`{told}", source, place)
     elif found := _MASK.fullmatch(line):
+        if not int(found[1]):
+            raise _wrong("a mask of no lanes", source, place)
         head.masks[int(found[1])] = Mask(found[2], found[3])
     elif found := _TEXT.fullmatch(line):
         head.texts[found[1]] = found[2]
@@ -152,11 +166,15 @@ def _instruction(found: re.Match[str], body: list[str], place: int, head: _Head,
 def _spelling(
     definition: Kernel, words: list[str], immediate: tuple[str, ...], head: _Head, source: Source, place: int
 ) -> Spelling:
-    speech = head.speech()
-    if speech is None:
+    if not head.isa or not head.memories:
         message = "an instruction without a text needs `from ISA: EXTENSION …` and `memory …` before it"
         raise _wrong(message, source, place)
-    return Spelling(definition, speech, "fused" in words, immediate)
+    used = [x.memory for x in definition.arrays if x.memory not in PLAIN_MEMORIES]
+    for name in used:
+        if name not in head.memories:
+            raise _wrong(f"there is no `memory {name}` before it", source, place)
+    kind = head.memories[used[0]] if used else next(iter(head.memories.values()))
+    return Spelling(definition, head.speech(kind, head.features), "fused" in words, immediate)
 
 
 def _types(text: str, source: Source, line: int) -> dict[Type, str]:

@@ -30,7 +30,8 @@ def make_callable(definition: Kernel, program: Program) -> Instruction:
         raise PlanishError(Diagnostic("E0630", message, definition.span, "kernels are called with arrays in memory"))
     fixed = [Compare("eq", index(x.size), index(x.value)) for x in program.steps if isinstance(x, PartialEval)]
     assumed: tuple[Expr, ...] = (*definition.assumptions, *program.kernel.assumptions, *fixed)
-    return make_instruction(
+    made = make_instruction(
         definition.name, replace(definition, assumptions=tuple(dict.fromkeys(assumed))), "",
         fused=program.contract, reassociates=program.reassociate, implementation=program.kernel,
     )  # fmt: skip
+    return replace(made, needs=program.found)

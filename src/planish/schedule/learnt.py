@@ -5,20 +5,21 @@
 >>> program = Program.of(parse_kernel(text))
 >>> found = find_learnt(program.loop("l"), program)
 >>> found.name, found.template
-('zmm_1', '{r0} = _mm512_mul_ps({r0}, _mm512_set1_ps({x0}));')
+('zmm_3abf8bc0', '{r0} = _mm512_mul_ps({r0}, _mm512_set1_ps({x0}));')
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from planish.core.cache import key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, Block, For, Kernel, Let, Reduce, Scalar, Stmt
-from planish.ir.printer import print_expr
+from planish.ir.printer import print_expr, print_kernel
 from planish.ir.traverse import substitute, substitute_block
 from planish.ir.types import INDEX
-from planish.isa.instruction import Catalogue, Instruction, make_instruction
+from planish.isa.instruction import Instruction, make_instruction
 from planish.schedule.accesses import arrays_of
 from planish.schedule.program import Program
 
@@ -52,8 +53,7 @@ def without_names(loop: For) -> For:
 
 
 def find_learnt(loop: For, program: Program) -> Instruction:
-    """An instruction that does a loop, under a new name or the one that it was found by before; PlanishError E0632
-    where none is found."""
+    """An instruction that does a loop; PlanishError E0632 where none is found."""
     try:
         return _find(loop, program)
     except _Unknown as error:
@@ -67,26 +67,18 @@ def _find(loop: For, program: Program) -> Instruction:
     builder = _Builder(arrays_of(program.kernel), frozenset(known.memories))
     definition = builder.definition(loop)
     kinds = sorted({x.memory for x in definition.arrays} - set(PLAIN_MEMORIES))
-    if len(kinds) != 1 or kinds[0] not in known.speakers:
-        raise _Unknown("it does not work on vector registers of one kind" if len(kinds) != 1 else
-                       f"nothing was learnt for registers `{kinds[0]}`")  # fmt: skip
+    if len(kinds) != 1:
+        raise _Unknown("it works on registers of several kinds" if kinds else "nothing of it is in vector registers")
+    if kinds[0] not in known.speakers:
+        raise _Unknown(f"nothing was learnt for registers `{kinds[0]}`")
     speaker, header = known.speakers[kinds[0]]
-    for fused in (True, False) if program.contract else (False,):
-        text = speaker.find(definition, fused=fused)
-        if text is not None:
-            name = _name(kinds[0], definition, text, known)
-            return make_instruction(name, replace(definition, name=name), text, fused=fused, header=header)
-    raise _Unknown(f"none of those for `{kinds[0]}` does it")
-
-
-def _name(kind: str, definition: Kernel, text: str, known: Catalogue) -> str:
-    number = 1
-    while (name := f"{kind}_{number}") in known.instructions:
-        found = known.instructions[name]
-        if found.template == text and replace(found.definition, name="") == replace(definition, name=""):
-            return name
-        number += 1
-    return name
+    plain = speaker.find(definition, fused=False)
+    text = speaker.find(definition, fused=True) if program.contract else plain
+    if text is None:
+        raise _Unknown(f"none of those for `{kinds[0]}` does it")
+    # Its name says what it is, so that the same one has it in all programs.
+    name = f"{kinds[0]}_{key(print_kernel(definition), text)[:8]}"
+    return make_instruction(name, replace(definition, name=name), text, fused=text != plain, header=header)
 
 
 @dataclass(slots=True)
@@ -154,7 +146,7 @@ class _Builder:
         """A value that is the same in all lanes."""
         text = print_expr(x)
         if text not in self.names:
-            name = self.names[text] = f"x{len(self.scalars)}"
+            name = self.names[text] = self.unused(f"x{len(self.scalars)}")
             self.scalars[name] = Scalar(name, type_of(x))
         return Var(self.names[text], type_of(x))
 
@@ -164,16 +156,23 @@ class _Builder:
         if not index or any(self.moves(y) for y in index[:-1]):
             raise _Unknown(f"lanes of `{name}` are not neighbours")
         own, base = self.split(index[-1])
-        key = f"{name}[{', '.join(map(print_expr, index[:-1]))}; {base}]"
+        place = f"{name}[{', '.join(map(print_expr, index[:-1]))}; {base}]"
         letter = "r" if array.memory in self.registers else "m"
-        made = self.names.setdefault(key, f"{letter}{len(self.operands)}")
+        made = self.names.setdefault(place, self.unused(f"{letter}{len(self.operands)}"))
         extent = 1 + sum(factor * (self.counters[counter] - 1) for counter, factor in own.items())
         known = self.operands.get(made)
         if known is not None and known.shape and isinstance(known.shape[0], Const):
             extent = max(extent, int(known.shape[0].value))
-        self.operands[made] = Array(made, array.type, (Const(extent, INDEX),), memory=array.memory
-                                    if array.memory in self.registers else "dram")  # fmt: skip
+        register = array.memory in self.registers
+        shape = array.shape[-1:] if register else (Const(extent, INDEX),)
+        self.operands[made] = Array(made, array.type, shape, memory=array.memory if register else "dram")
         return made, (_place(own),)
+
+    def unused(self, name: str) -> str:
+        """A name that no counter has."""
+        while name in self.counters:
+            name += "_"
+        return name
 
     def moves(self, x: Expr) -> bool:
         match x:

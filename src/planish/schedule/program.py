@@ -122,13 +122,14 @@ class Program:
     """A kernel whose statements have labels, and the `steps` that made it from another one.
 
     `reassociate`: sums of floats may be summed in another order; `contract`: a product and a sum may be rounded once.
-    `catalogue`: the instructions that there are."""
+    `catalogue`: the instructions that there are; `found`: those of them that were found for loops."""
 
     kernel: Kernel
     steps: tuple[Step, ...] = ()
     reassociate: bool = True
     contract: bool = True
     catalogue: Catalogue = field(default_factory=shipped)
+    found: tuple[Instruction, ...] = ()
 
     @staticmethod
     def of(kernel: Kernel, fp: Floats = "reassociate", catalogue: Catalogue | None = None) -> Program:
@@ -153,7 +154,8 @@ class Program:
         kernel = label_kernel(name_buffers(kernel))
         check_kernel(kernel, f"schedule step {type(step).__name__}")
         known = self.catalogue.with_instructions(change.instructions) if change.instructions else self.catalogue
-        made = replace(self, kernel=kernel, steps=(*self.steps, step), catalogue=known)
+        found = (*self.found, *change.instructions)
+        made = replace(self, kernel=kernel, steps=(*self.steps, step), catalogue=known, found=found)
         return replace(made, kernel=_with_true_facts(made))
 
     def allows(self, instruction: Instruction) -> bool:

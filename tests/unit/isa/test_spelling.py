@@ -13,8 +13,9 @@ from planish.ir.parser import parse_kernel
 from planish.ir.traverse import walk
 from planish.isa.lanes.text import parse_definition
 from planish.isa.reader import read_instructions
-from planish.isa.shipped import extension, extensions
+from planish.isa.shipped import extension, extensions, shipped
 from planish.isa.spelling.unrolled import unroll
+from planish.library.calls import make_callable
 from planish.run.toolchain import host_features
 from planish.schedule.program import Program
 from planish.schedule.script import parse_script
@@ -59,7 +60,8 @@ def test_a_loop_finds_its_instruction(kind: str, lanes: int, memory: str, statem
     [
         ("d[l] = a[l] % b[l]", "none of those for `zmm`"), ("A[l, 0] = 1:u8", "lanes of `A` are not neighbours"),
         ("d[l] = a[63 - l]", "the subscript"), ("d[l] = u8(l)", "the number of the lane is a value"),
-        ("A[0, l] = A[1, l]", "registers of one kind"), ("d[l] = min(a[l], b[l]) d[l] = 0:u8", "more than one"),
+        ("A[0, l] = A[1, l]", "nothing of it is in vector registers"),
+        ("d[l] = min(a[l], b[l]) d[l] = 0:u8", "more than one"),
         ("d[l] = u8(min(u16(a[l]) + u16(b[l]), 254:u16))", "none of those"),  # one less than what saturates
     ],
 )  # fmt: skip
@@ -68,6 +70,44 @@ def test_what_no_instruction_does_is_refused(statement: str, reason: str) -> Non
         _found("u8", 64, "zmm", statement)
     assert told.value.diagnostic.code == "E0632"
     assert reason in told.value.diagnostic.message
+
+
+@pytest.mark.parametrize("statement", ["d[2 * l] = a[2 * l]", "d[l] = a[l]", "d[l] = a[l] + b[l]"])
+def test_a_part_of_a_register_is_not_taken_for_all_of_it(statement: str) -> None:
+    head = f"kernel f() {{ {_REGISTERS.format('f32', 16, 'zmm')}"
+    program = Program.of(parse_kernel(f"{head} for l in 0 .. 8 {{ {statement} }} }}"))
+    with pytest.raises(PlanishError) as told:
+        program.apply(Replace("l"))
+    assert told.value.diagnostic.code == "E0632"
+
+
+def test_one_operand_may_be_two_of_an_instruction() -> None:
+    assert _found("f32", 16, "zmm", "d[l] = a[l] * a[l]") == "{r0} = _mm512_mul_ps({r1}, {r1});"
+    assert _found("f32", 16, "zmm", "d[l] += a[l] * a[l]") == "{r0} = _mm512_fmadd_ps({r1}, {r1}, {r0});"
+
+
+def test_bf16_is_not_summed_as_whole_numbers() -> None:
+    text = "kernel f() { alloc a: bf16[32] @zmm alloc d: bf16[32] @zmm for l in 0 .. 32 { d[l] += a[l] } }"
+    with pytest.raises(PlanishError):
+        Program.of(parse_kernel(text)).apply(Replace("l"))
+
+
+def test_only_what_rounds_once_is_said_to() -> None:
+    text = f"kernel f() {{ {_REGISTERS.format('i32', 16, 'zmm')} for l in 0 .. 16 {{ d[l] += a[l] }} }}"
+    made = Program.of(parse_kernel(text), "contract").apply(Replace("l"))
+    assert not made.catalogue.instruction(made.loop("l").facts.instruction).fused
+
+
+def test_a_kernel_brings_what_it_was_made_of() -> None:
+    head = "kernel twice(A: f32[16], B: f32[16] distinct)"
+    definition = parse_kernel(f"{head} {{ for i in 0 .. 16 {{ B[i] = A[i] + A[i] }} }}")
+    program = Program.of(definition)
+    for line in ('stage_mem("i", "A", "a")', 'set_memory("a: _", "zmm")', 'replace("a_0")'):
+        program = program.apply(*parse_script(line))
+    made = make_callable(definition, program)
+    assert program.found
+    known = shipped().with_instructions([made])
+    assert all(x.name in known.instructions for x in program.found)
 
 
 def test_nothing_is_rounded_once_where_that_is_not_allowed() -> None:
@@ -96,6 +136,18 @@ _SUM = "(d: f32[4] @xmm, a: f32[4] @xmm) { for l in 0 .. 4 { d[l] += a[l] } }"
         (f"{_HEAD}instr add\n{_SUM}", "without a text needs `from", 3),
         (f"{_HEAD}from vax: D\ninstr add\n{_SUM}", "no instructions of 'vax'", 3),
         (f"{_HEAD}from x86: MMX\ninstr add\n{_SUM}", "do what `add` is", 4),
+        (f"{_HEAD}from x86: sse\ninstr add\n{_SUM}", "did you mean SSE", 3),
+        (f"{_HEAD}from x86: SSE\ninstr add\n{_SUM}\ninstr add\n{_SUM}", "is there twice", 6),
+        (f"{_HEAD}from x86: SSE\ninstr add\n{_SUM.replace('@xmm', '@foo')}", "no `memory foo`", 4),
+        (f"{_HEAD}from x86: SSE\ninstr q\n(n) {{ for l in 0 .. n {{ }} }}", "do what `q` is", 4),
+        (f"{_HEAD}from x86: SSE\ninstr q\n(d: f32[4] @xmm) {{ for l in 0 .. 4 {{ d[l] = 1e39:f32 }} }}",
+         "what `q` is", 4),
+        ("memory xmm 0 bits 16 registers: f32 __m128", "no register has 0 bits", 1),
+        # what is written only in some lanes, or begins elsewhere, is no whole instruction
+        (f"{_HEAD}from x86: SSE\ninstr q\n(n; d: f32[4] @xmm, a: f32[4] @xmm) "
+         "{ for l in 0 .. n { d[l] += a[l] } }", "what `q` is", 4),
+        (f"{_HEAD}from x86: SSE SSE2 SSSE3 SSE4.1 AVX AVX2\ninstr q\n(d: f32[4] @xmm, a: f32[4] @xmm) "
+         "{ for l in 0 .. 2 { for q in 1 .. 2 { d[2 * l + q] = a[2 * l] } } }", "what `q` is", 4),
     ],
 )  # fmt: skip
 def test_files_say_what_is_missing(text: str, told: str, line: int) -> None:

@@ -14,7 +14,7 @@ from planish.isa.exports.integers import NoC, type_of, write_mask, write_number
 from planish.isa.lanes.floats import FORMATS
 from planish.isa.lanes.node import FLOAT_BITS, FLOAT_OPERATORS, Node
 
-_OF_C = ("f32", "f64")
+_OF_C = ("f16", "f32", "f64")
 _ARITHMETIC = {"fadd": "+", "fsub": "-", "fdiv": "/"}
 _COMPARES = {"feq": "==", "flt": "<", "fle": "<="}
 OPERATORS = frozenset({*FLOAT_OPERATORS, *_COMPARES, "funord", "toint", "quiet"})
@@ -67,14 +67,19 @@ def _as_float(x: Node, form: str, value: Callable[[Node], str]) -> str:
 
 
 def _arithmetic(x: Node, form: str, value: Callable[[Node], str]) -> str:
+    """The operation in C's type: of half floats float, which holds all but the sum of a product exactly enough."""
     count = FLOAT_OPERATORS[x.op]
     args = [_as_float(y, form, value) for y in x.args[:count]]
-    letter = "f" if form == "f32" else ""
+    letter = "" if form == "f64" else "f"
     if x.op == "frcp":
         return f"1 / {args[0]}"
     if x.op == "frsqrt":
         return f"1 / __builtin_sqrt{letter}({args[0]})"
     mode = x.args[count]
+    if form == "f16" and (x.op == "fma" or mode.constant not in (0, 4)):
+        if x.op != "fma" or mode.constant not in (0, 4):
+            raise NoC(f"{x.op} of f16 in another way of rounding")
+        return f"planishk_fma_f16({', '.join(args)})"
     if mode.constant in (0, 4):  # C's own way of rounding
         if x.op == "fmul":
             return f"planishk_product_{form}({args[0]}, {args[1]})"  # rounded by itself, whatever it is added to

@@ -37,7 +37,7 @@ from planish.isa.lanes.definition import Operand
 
 PREFIX = "planish_"
 
-_VECTOR = re.compile(r"__m(128|256|512)(i|d|bh)?|\w+\d+x\d+(x\d)?_t|HVX_\w+|poly128_t")
+_VECTOR = re.compile(r"__m(128|256|512)(i|d|bh)?|\w+\d+x\d+(x\d)?_t|HVX_\w+|poly128_t|b?float16_t")
 _REAL = {"float": "float", "float32_t": "float", "double": "double", "float64_t": "double"}
 _OURS = {"__int64": "long long", "__int32": "int", "__int16": "short", "__int8": "signed char"}
 _PREDICATE = "HVX_VectorPred"
@@ -57,17 +57,13 @@ _HEAD = """\
 #include <stdint.h>
 {includes}
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpsabi"
+#pragma GCC diagnostic ignored "-Wpsabi" /* these functions are inline: how vectors are passed does not matter */
 #endif
 
 {kit}
 {types}
 """
 _TAIL = """
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 #endif
 """
 
@@ -157,7 +153,7 @@ def _function(x: Operation, body: Body) -> str:
     head = f"PLANISH_INLINE {signature.result} {PREFIX}{x.name}({_parameters(signature)}) {{"
     if immediates:
         names = ", ".join(name for _, name in signature.parameters)
-        lines = _branches({guard: [f"#define {PREFIX}{x.name}({names}) {call}"] for guard, call in ways.items()})
+        lines = _branches({guard: [f"#define {PREFIX}{x.name}({names}) ({call})"] for guard, call in ways.items()})
         if body.lines:
             lines += [f"#elif {body.guard}" if body.guard else "#else", head, *body.lines, "}"]
         return "\n".join([*lines, "#endif", ""])
@@ -237,10 +233,11 @@ def _call(member: Call, signature: Signature, immediates: frozenset[str]) -> str
     own = {name: kind for kind, name in signature.parameters}
     arguments = []
     for (kind, _), given in zip(entry.signature.parameters, member.arguments, strict=True):
+        text = f"({given})" if immediates else str(given)  # what a macro is given may be any expression
         if isinstance(given, int) or given in immediates:
-            arguments.append(str(given))
+            arguments.append(text)
         else:
-            arguments.append(_converted(given, own[given], kind))
+            arguments.append(_converted(text, own[given], kind))
     name = f"__builtin_HEXAGON_{entry.name}_128B" if entry.isa == "hvx" else entry.name
     call = f"{name}({', '.join(arguments)})"
     if signature.result == "void":
@@ -263,7 +260,7 @@ def _converted(text: str, have: str, want: str) -> str:
         return text
     if _is_vector(have) or _is_vector(want) or (_REAL.get(have, have) in _REAL) != (_REAL.get(want, want) in _REAL):
         return f"PLANISH_AS({want}, {text})"
-    return f"({want}){text}" if re.fullmatch(r"\w+(\(.*\))?", text) else f"({want})({text})"
+    return f"({want}){text}" if re.fullmatch(r"\w+(\(.*\))?|\(\w+\)", text) else f"({want})({text})"
 
 
 def _is_vector(kind: str) -> bool:

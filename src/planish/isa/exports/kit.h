@@ -281,6 +281,24 @@ PLANISH_INLINE uint64_t planishk_convert(struct planishk_format f, struct planis
   return planishk_together(f, negative, size, power, mode);
 }
 
+/* Half floats as floats: sums, products, quotients and roots of these are exact enough to be rounded again. */
+PLANISH_INLINE float planishk_f16(uint16_t bits) {
+  return planishk_f32((uint32_t)planishk_convert(PLANISH_F32, PLANISH_F16, bits, 0));
+}
+PLANISH_INLINE uint16_t planishk_bits_f16(double x) {
+  return (uint16_t)planishk_convert(PLANISH_F16, PLANISH_F64, planishk_bits_f64(x), 0);
+}
+PLANISH_INLINE float planishk_product_f16(float a, float b) { return planishk_product_f32(a, b); }
+
+/* The product is exact; the sum is rounded to odd, so that it may be rounded again. */
+PLANISH_INLINE double planishk_fma_f16(float a, float b, float c) {
+  double product = planishk_product_f64(a, b), total = product + c;
+  double part = total - product, error = (product - (total - part)) + ((double)c - part);
+  uint64_t bits = planishk_bits_f64(total);
+  if (error == 0 || error != error || total - total != 0) return total;
+  return planishk_f64(((error > 0) == (total > 0) ? bits : bits - 1) | 1);
+}
+
 /* The float rounded to so many binary digits after the point. */
 PLANISH_INLINE uint64_t planishk_round(struct planishk_format f, uint64_t x, int digits, int mode) {
   int negative = (x & planishk_sign(f)) != 0, power;

@@ -21,9 +21,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from planish.isa.entry import Entry
-from planish.isa.lanes import build
-from planish.isa.lanes.definition import Definition, Loop, Operand, Put, Statement, nested_puts
-from planish.isa.lanes.node import FLOAT_OPERATORS, Node, node, rebuild, walk
+from planish.isa.lanes.definition import Definition, Operand, nested_puts
+from planish.isa.lanes.node import FLOAT_OPERATORS, walk
+from planish.isa.lanes.rename import rename_operands
 from planish.isa.similarity.classes import Class, Member
 from planish.isa.x86.features import wants_round_address
 
@@ -108,7 +108,7 @@ def _operation(of: str, members: list[Member]) -> Operation:
     names = dict(zip(own, _safe_names(own), strict=True))
     if definition.result:
         names[definition.result.name] = RESULT
-    made = _renamed(definition, names, own)
+    made = rename_operands(definition, names, own)
     values = {names[x]: y for x, y in first.entry.values.items() if x in names}
     calls = []
     for member in members:
@@ -135,27 +135,6 @@ def _arguments(entry: Entry, names: Mapping[str, str]) -> tuple[str | int, ...] 
         else:
             return None
     return tuple(found)
-
-
-def _renamed(definition: Definition, names: Mapping[str, str], order: list[str]) -> Definition:
-    def change(old: Node, args: tuple[Node, ...]) -> Node:
-        if old.op == "bits":
-            return build.bits(names[str(old.attr[0])], args[0], int(old.attr[1]), bool(old.attr[2]))
-        return old if args == old.args else node(old.op, args, old.attr)
-
-    def visit(x: Statement) -> Statement:
-        if isinstance(x, Loop):
-            return replace(x, body=tuple(map(visit, x.body)))
-        offset, value, when = (rebuild(y, change) for y in (x.offset, x.value, x.when))
-        return Put(names[x.target], offset, x.width, value, when)
-
-    operands = tuple(_named(definition.operand(x), names) for x in order)
-    result = _named(definition.result, names) if definition.result else None
-    return Definition(operands, result, tuple(map(visit, definition.body)))
-
-
-def _named(operand: Operand, names: Mapping[str, str]) -> Operand:
-    return replace(operand, name=names[operand.name])
 
 
 def _suffix(definition: Definition) -> str:

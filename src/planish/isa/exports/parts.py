@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from planish.isa.exports.operations import Operation
 from planish.isa.lanes.definition import Definition, Loop, Operand, Put
 from planish.isa.lanes.node import Node, const, node, rebuild, var, walk
+from planish.isa.lanes.rename import rename_operands
 from planish.isa.lanes.text import print_definition
 
 _TIMES = (2, 4, 8, 16)
@@ -51,25 +52,12 @@ def find_parts(operations: Sequence[Operation]) -> dict[str, Parts]:
 
 
 def _written(definition: Definition) -> str:
-    """A definition as text, whatever its operands and counters are called."""
+    """A definition as text, whatever its operands are called and hold."""
     names = {x.name: f"p{at}" for at, x in enumerate(definition.operands)}
-    operands = tuple(replace(x, name=names[x.name], element="") for x in definition.operands)
-
-    def change(old: Node, args: tuple[Node, ...]) -> Node:
-        if old.op == "bits":
-            return node("bits", args, (names[str(old.attr[0])], *old.attr[1:]))
-        return old if args == old.args else node(old.op, args, old.attr)
-
-    def renamed(x: Put) -> Put:
-        value, offset, when = (rebuild(y, change) for y in (x.value, x.offset, x.when))
-        return replace(x, value=value, offset=offset, when=when, target=names.get(x.target, "out"))
-
-    body = tuple(
-        replace(x, body=tuple(renamed(y) for y in x.body if isinstance(y, Put))) if isinstance(x, Loop) else renamed(x)
-        for x in definition.body
-    )
-    result = replace(definition.result, name="out", element="") if definition.result else None
-    return print_definition(Definition(operands, result, body))
+    names |= {definition.result.name: "out"} if definition.result else {}
+    made = rename_operands(definition, names)
+    operands = tuple(replace(x, element="") for x in made.operands)
+    return print_definition(replace(made, operands=operands, result=made.result and replace(made.result, element="")))
 
 
 def _part(definition: Definition, times: int) -> Definition | None:

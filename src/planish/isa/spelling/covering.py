@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import combinations_with_replacement
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var
-from planish.ir.nest import Array, Kernel
+from planish.ir.nest import PLAIN_MEMORIES, Array, Kernel
 from planish.ir.types import I32, INDEX, Type
 from planish.isa.instruction import MemoryKind
 from planish.isa.lanes import build
@@ -108,6 +109,11 @@ class _Cover:
     def spell(self) -> str:
         kind = self.speech.registers
         self.arrays = {x.name: x for x in self.kernel.arrays}
+        for x in self.kernel.arrays:
+            if x.memory not in (*PLAIN_MEMORIES, kind.name):
+                raise Unspelt(f"`{x.name}` is in registers of another kind")
+            if x.memory == kind.name and x.shape != (Const(kind.lanes(x.type), INDEX),):
+                raise Unspelt(f"`{x.name}` is no whole register")
         names = [*self.kernel.sizes, *(x.name for x in self.kernel.scalars), *self.arrays]
         self.texts = {x: f"{{{x}}}" for x in names}
         nest = read_nest(self.kernel, self.lanes())
@@ -116,6 +122,8 @@ class _Cover:
         if nest.masked:
             self.texts[MASK] = self.mask(nest).text.replace("{n}", f"{{{nest.masked}}}")
         target = self.arrays[nest.target]
+        if nest.size and target.memory == kind.name:
+            raise Unspelt("only some lanes of a register are written")
         value = self.cover(nest, target.type)
         if target.memory == kind.name:
             keep = f" planish_keep({{{target.name}}});" if self.reads_memory else ""
@@ -126,7 +134,10 @@ class _Cover:
         """The lanes of the first register, or of what is in memory where there is none."""
         kind = self.speech.registers
         registers = [x.type for x in self.kernel.arrays if x.memory == kind.name]
-        return kind.lanes((registers or [x.type for x in self.kernel.arrays])[0])
+        everything = registers or [x.type for x in self.kernel.arrays]
+        if not everything:
+            raise Unspelt("it has no operands")
+        return kind.lanes(everything[0])
 
     def mask(self, nest: Nest) -> Mask:
         found = self.speech.masks.get(nest.lanes)
@@ -151,8 +162,11 @@ class _Cover:
     def cover(self, nest: Nest, type: Type) -> str:
         """The C of a register with the values of a nest."""
         if nest.start is None and isinstance(nest.value, Load) and self.is_register(nest.value.array):
-            if nest.value.index == (nest.index,) and self.arrays[nest.value.array].type == type:
+            alike = nest.value.index == (nest.index,) and self.arrays[nest.value.array].type == type
+            if alike and self.is_whole(self.wanted(nest, type)):
                 return self.texts[nest.value.array]
+        if nest.size:  # nothing is read in lanes that are not meant
+            nest = self.in_registers(nest)
         found = self.found(nest, type)
         if found is None:
             nest = self.in_registers(nest)
@@ -161,14 +175,26 @@ class _Cover:
             raise Unspelt("no instruction does it")
         return found
 
+    def is_whole(self, wanted: Unrolled) -> bool:
+        """Whether all bytes of a register are written, each once."""
+        return [x.byte for x in wanted.places] == list(range(self.speech.registers.bits // 8))
+
     def found(self, nest: Nest, type: Type) -> str | None:
-        """A call of the instruction that does all of a nest."""
+        """A call of the instruction that does all of a nest; one operand may be several of its."""
         operands = self.operands(nest)
         result = self.speech.registers.types.get(type)
         if operands is None or result is None:
             return None
-        spelt = self.speech.vocabulary.find(self.wanted(nest, type), result, operands)
-        return None if spelt is None else self.said(spelt)
+        wanted = self.wanted(nest, type)
+        if not self.is_whole(wanted):
+            return None
+        registers = [x for x in operands if x.kind in self.speech.registers.types.values()]
+        for count in (0, 1, 2):
+            for more in combinations_with_replacement(registers, count):
+                spelt = self.speech.vocabulary.find(wanted, result, [*operands, *more])
+                if spelt is not None:
+                    return self.said(spelt)
+        return None
 
     def said(self, spelt: Spelt) -> str:
         self.reads_memory |= any(x.kind == POINTER for x in spelt.operands)
@@ -186,7 +212,7 @@ class _Cover:
         used = {y.name for x in leaves if isinstance(x, Load) for y in _variables(x.index[0])}
         for name in used & set(self.immediate):
             found[name] = Given(name, "int", immediate=True)
-        if _is_masked(nest.value):
+        if nest.chosen and _is_masked(nest.value):
             found[MASK] = Given(MASK, self.mask(nest).kind)
         return sorted(found.values(), key=lambda x: x.name.startswith("%"))  # what is computed last
 

@@ -20,7 +20,7 @@ from planish.ir.types import Type
 from planish.isa.lanes import build
 from planish.isa.lanes.node import Node, const, node
 
-MASK = "mask"
+MASK = "%mask"
 """The operand that says which lanes there are."""
 
 _CURRENT = const(4)
@@ -80,6 +80,8 @@ def read_nest(kernel: Kernel, lanes: int = 0) -> Nest:
     stmt: Stmt = outer
     while isinstance(stmt, For):
         if stmt is not outer:
+            if stmt.step != 1 or stmt.lower != Const(0, type_of(stmt.lower)):
+                raise Unspelt("an inner loop does not run from 0 by 1")
             inner.append((stmt.var, _count(stmt.upper, 0)[0]))
         if len(stmt.body.body) != 1:
             raise Unspelt("it has several statements")
@@ -133,8 +135,8 @@ def fuse(x: Expr) -> Expr:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Makes values of lanes: `arrays` are the operands, `sizes` those that are constants when a program is compiled;
-    `mask_width`: which bit of the mask stands for a lane, the first (0) or the last of so many."""
+    """Makes values of lanes: `arrays` are the operands; `mask_width`: which bit of the mask stands for a lane, the
+    first (0) or the last of so many."""
 
     arrays: Mapping[str, Array]
     nest: Nest
@@ -146,7 +148,7 @@ class Reader:
             return self.value(self.nest.value, counters)
         found = self.value(self.nest.start, counters)
         for turn in _turns(self.nest.terms, dict(counters)):
-            found = _cut(build.add(found, self.value(self.nest.value, turn)), type_of(self.nest.value))
+            found = _computed("add", [found, self.value(self.nest.value, turn)], type_of(self.nest.value))
         return found
 
     def present(self, counters: Mapping[str, int]) -> Node:
@@ -204,7 +206,6 @@ class Reader:
             case _:
                 raise Unspelt(print_expr(x))
 
-
     def extremum(
         self, below: bool, compared: tuple[Expr, Expr], chosen: tuple[Expr, Expr], counters: Mapping[str, int]
     ) -> Node:
@@ -220,7 +221,10 @@ def _bits_of(value: float, kind: Type) -> int:
         return int(value)
     if kind.kind != "float":
         raise Unspelt(f"a constant of type {kind}")
-    return int.from_bytes(struct.pack(_PACKED[kind.bits], value), "little")
+    try:
+        return int.from_bytes(struct.pack(_PACKED[kind.bits], value), "little")
+    except OverflowError as error:
+        raise Unspelt(f"{value} is no {kind}") from error
 
 
 def _cut(x: Node, kind: Type) -> Node:

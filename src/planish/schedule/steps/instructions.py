@@ -44,7 +44,7 @@ class Replace:
     >>> show_step(text, Replace("i"), head="kernel f(A: f32[8])")
     alloc a: i16[8] @neon
     alloc b: i16[8] @neon
-    for i in 0 .. 8 as neon_1 {
+    for i in 0 .. 8 as neon_6746859f {
       a[i] = a[i] - b[i]
     }
     """
