@@ -21,11 +21,13 @@ import numpy as np
 from claim import Claim, Note, at_least, at_most, below
 
 from planish.isa.collection import Collection, collection_names, load_collection
+from planish.isa.costs.tables import PROCESSORS, load_costs
 from planish.isa.entry import Entry
 from planish.isa.exports.irdl import write_irdl
 from planish.isa.exports.operations import find_operations
 from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.lanes.evaluate import Given, Memory, evaluate
+from planish.isa.shipped import extension, extensions
 from planish.isa.similarity.classes import Class, Member, find_classes
 from planish.isa.specification import newest
 from planish.report.instructions import count_entries
@@ -60,6 +62,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     yield from _members(everything, _FEW if quick else _ROWS)
     yield from _header(everything, _EACH if quick else 1)
     yield from _exporters(everything)
+    yield from _schedules()
     if not quick and not stored:
         yield from _learning(loaded)
 
@@ -176,6 +179,23 @@ def _exporters(everything: tuple[Class, ...]) -> Iterator[Claim | Note]:
                 continue
             done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
             yield at_most(f"isa.{name}.refused", int(done.returncode != 0), 0)
+
+
+def _schedules() -> Iterator[Claim | Note]:
+    """Instructions of schedules that are found by their definitions, and those whose C is written by hand."""
+    known = [x for name in extensions() for x in extension(name).instructions.values()]
+    own = [x for x in known if isinstance(x.text, str)]
+    yield Note(f"{len(known) - len(own)} of {len(known)} instructions of schedules are found by their definitions; "
+               f"{len(own)} have C of their own: {', '.join(sorted({_family(x.name) for x in own}))}")  # fmt: skip
+    yield at_most("isa.replace.hand_written", len(own), 0)
+    for isa in PROCESSORS:
+        costs = load_costs(isa)
+        if costs is not None:
+            yield Note(f"{isa}: costs of {len(costs.records)} instructions on {', '.join(PROCESSORS[isa].values())}")
+
+
+def _family(name: str) -> str:
+    return "_".join(name.split("_")[1:-1])
 
 
 def _learning(loaded: dict[str, Collection]) -> Iterator[Claim | Note]:
