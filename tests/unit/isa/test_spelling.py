@@ -143,6 +143,8 @@ _SUM = "(d: f32[4] @xmm, a: f32[4] @xmm) { for l in 0 .. 4 { d[l] += a[l] } }"
         (f"{_HEAD}from x86: SSE\ninstr q\n(d: f32[4] @xmm) {{ for l in 0 .. 4 {{ d[l] = 1e39:f32 }} }}",
          "what `q` is", 4),
         ("memory xmm 0 bits 16 registers: f32 __m128", "no register has 0 bits", 1),
+        (f"{_HEAD}from x86: SSE AVX512F AVX512VL\nmask 4 lanes __mmask8 (__mmask8)((1u << {{n}}) - 1u)\ninstr q\n"
+         "(n; d: f32[4], a: f32[4] @xmm) { for l in 0 .. n { d[l] = a[l] } }", "what `q` is", 5),
         # what is written only in some lanes, or begins elsewhere, is no whole instruction
         (f"{_HEAD}from x86: SSE\ninstr q\n(n; d: f32[4] @xmm, a: f32[4] @xmm) "
          "{ for l in 0 .. n { d[l] += a[l] } }", "what `q` is", 4),

@@ -75,6 +75,7 @@ class _Writer:
         self.names = 0
         self.loops = 0
         self.shared: set[int] = set()
+        self.kept: list[Node] = []  # what is known by its address has to stay where it is
 
     def write(self) -> list[str]:
         for x in self.definition.body:
@@ -207,6 +208,7 @@ class _Writer:
         if id(x) in self.shared or x.op == "sum":
             name = self.fresh(type_of(x).name, text) if x.op != "sum" else text
             self.known[id(x)] = name
+            self.kept.append(x)
             return name
         return text
 
@@ -347,6 +349,7 @@ class _Writer:
         room = -(-build.needed_width(x) // 64) * 64
         if id(x) not in self.known:
             name = self.known[id(x)] = f"t{self.names}"
+            self.kept.append(x)
             self.names += 1
             if x.op == "const":
                 told = ", ".join(map(str, x.low.to_bytes(room // 8, "little")))

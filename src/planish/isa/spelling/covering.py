@@ -120,6 +120,8 @@ class _Cover:
         if self.fused:
             nest = replace(nest, value=fuse(nest.value))
         if nest.masked:
+            if not _is_bounded(self.kernel, nest.masked, nest.lanes):
+                raise Unspelt(f"`{nest.masked}` may be more than the lanes")
             self.texts[MASK] = self.mask(nest).text.replace("{n}", f"{{{nest.masked}}}")
         target = self.arrays[nest.target]
         if nest.size and target.memory == kind.name:
@@ -334,6 +336,13 @@ class _Cover:
         if spelt is None:
             raise Unspelt("no instruction stores it")
         return self.said(spelt)
+
+
+def _is_bounded(kernel: Kernel, size: str, lanes: int) -> bool:
+    """Whether a kernel assumes that a size is from 0 to the number of lanes."""
+    bounds = {x.op: x.right for x in kernel.assumptions if isinstance(x, Compare) and x.left == Var(size, INDEX)}
+    least, most = bounds.get("ge"), bounds.get("le")
+    return least == Const(0, INDEX) and isinstance(most, Const) and most.value <= lanes
 
 
 def _in_order(places: list[Place]) -> Unrolled:
