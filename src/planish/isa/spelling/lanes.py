@@ -191,7 +191,7 @@ class Reader:
                 return build.exclude(self.value(inner, counters), const(1 << (type_of(inner).bits - 1)))
             case Unary(op="neg", operand=inner):
                 return _cut(build.negate(self.value(inner, counters)), type_of(inner))
-            case Binary(op="shl" | "shr" as op, left=left, right=Const(value=by)):
+            case Binary(op="shl" | "shr" as op, left=left, right=Const(value=by)) if 0 <= by < type_of(left).bits:
                 shift = build.shift_left if op == "shl" else build.shift_right
                 return _cut(shift(self.value(left, counters), const(int(by))), type_of(left))
             case Cast(operand=inner, type=kind) if kind.is_int and type_of(inner).is_int:
