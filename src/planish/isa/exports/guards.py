@@ -64,7 +64,7 @@ def _x86(entry: Entry) -> list[str]:
 def _arm(entry: Entry) -> list[str]:
     more = [macro for feature, macro in _FEATURES.items() if feature in entry.features]
     long = [_CIPHERS.format("AES")] if entry.mnemonic == "pmull" and "p64" in entry.name else []
-    return [_NEON, *more, *[*long, *(text for starts, text in _MNEMONICS if entry.mnemonic.startswith(starts))][:1]]
+    return [_NEON, *more, *long, *(text for starts, text in _MNEMONICS if entry.mnemonic.startswith(starts))]
 
 
 def _hvx(_: Entry) -> list[str]:

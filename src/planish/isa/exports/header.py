@@ -78,6 +78,7 @@ class Body:
 
     @property
     def guard(self) -> str:
+        """The conditions as one, empty where it is C everywhere."""
         return " && ".join(sorted(self.conditions)) if self.lines else ""
 
 

@@ -17,8 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planish.isa.exports.operations import Operation
+from planish.isa.lanes import build
 from planish.isa.lanes.definition import Definition, Loop, Operand, Put
-from planish.isa.lanes.node import Node, const, node, rebuild, var, walk
+from planish.isa.lanes.node import Node, const, node, rebuild, scaled, terms_of, var, walk
 from planish.isa.lanes.rename import rename_operands
 from planish.isa.lanes.text import print_definition
 
@@ -76,8 +77,6 @@ def _part(definition: Definition, times: int) -> Definition | None:
     for x in walk((put.offset, put.value, put.when)):
         if x.op == "bits" and not _moves(x, counter, strides):
             return None
-        if x.op != "bits" and x is not counter and counter in x.args and x.op not in ("add", "mul"):
-            return None
     step = _stride(put.offset, counter)
     if step is None or put.offset.low != 0 or step * loop.count != result.bits:
         return None
@@ -126,32 +125,18 @@ def _moves(x: Node, counter: Node, strides: dict[str, int]) -> bool:
     if strides.setdefault(name, stride) != stride:
         return False
     if stride == 0:
-        return all(y.op != "bits" or _stride(y.args[0], counter) == 0 for y in walk(x.args))
-    rest = _without(x.args[0], counter)
-    return rest is not None and rest.low >= 0 and rest.high + int(x.attr[1]) <= stride
+        return True
+    rest = build.subtract(x.args[0], build.multiply(counter, const(stride)))
+    return rest.low >= 0 and rest.high + int(x.attr[1]) <= stride
 
 
 def _stride(offset: Node, counter: Node) -> int | None:
     """By how much an offset grows with the counter; None where it depends on it in another way."""
     found = 0
-    for term in offset.args if offset.op == "add" else (offset,):
-        scaled = term.op == "mul" and term.args[1].op == "const"
-        inner, factor = (term.args[0], term.args[1].low) if scaled else (term, 1)
+    for term in terms_of(offset):
+        inner, factor = scaled(term)
         if inner is counter:
             found += factor
         elif any(y is counter for y in walk([inner])):
             return None
     return found
-
-
-def _without(offset: Node, counter: Node) -> Node | None:
-    """An offset within its lane."""
-
-    def change(old: Node, args: tuple[Node, ...]) -> Node:
-        if old is counter:
-            return const(0)
-        return old if args == old.args else node(old.op, args, old.attr)
-
-    if any(y.op == "bits" for y in walk([offset])):
-        return None
-    return rebuild(offset, change)

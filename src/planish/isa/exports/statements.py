@@ -35,11 +35,11 @@ from planish.isa.exports.integers import (
     wrapped,
     write_mask,
     write_number,
-)  # fmt: skip
+)
 from planish.isa.exports.words import is_within, step_of, word_of
 from planish.isa.lanes import build
 from planish.isa.lanes.definition import Definition, Loop, Put, Statement
-from planish.isa.lanes.node import Node, const, walk
+from planish.isa.lanes.node import Node, const, scaled, terms_of, walk
 
 _ROUNDED = re.compile(r"planishk_f(add|sub|mul|div|sqrt|ma)_f\d+\b")
 _INFIX = {"mul": "*", "and": "&", "or": "|", "xor": "^", "eq": "==", "lt": "<", "le": "<="}
@@ -47,12 +47,13 @@ _IN_WORDS = ("bits", "select", "and", "or", "xor", "invert")
 _LONG_TOO = ("shr", "shl", "invert", "not", "min", "max", "abs", "sat", "clmul")
 _RING = ("add", "mul", "and", "or", "xor", "invert", "sum", "shl")
 _WHOLE = (8, 16, 32, 64)
+_LONGEST = 100_000
 _LONG = re.compile(r"planishk_(u?int128|u128|clmul128|far_shl|\w+_[iu]128)\b")
 
 
 def write_statements(definition: Definition, result: str) -> list[str]:
     """Statements that leave what the definition says in the variable `result` (zeros before) and in memory; NoC where
-    some value has no type in C. Operands are variables, of memory addresses, by their names."""
+    some value has no type in C, or it is very long. Operands are variables, of memory addresses, by their names."""
     return _Writer(definition, result).write()
 
 
@@ -80,6 +81,8 @@ class _Writer:
     def write(self) -> list[str]:
         for x in self.definition.body:
             self.statement(x)
+        if sum(map(len, self.lines)) > _LONGEST:
+            raise NoC("more text than compilers take in a sensible time")
         return self.lines
 
     def line(self, text: str) -> None:
@@ -186,11 +189,9 @@ class _Writer:
 
     def bytes(self, offset: Node) -> str:
         """An offset that is a number of bytes."""
-        terms = offset.args if offset.op == "add" else (offset,)
         parts = []
-        for x in terms:
-            scaled = x.op == "mul" and x.args[1].op == "const"
-            inner, factor = (x.args[0], x.args[1].low) if scaled else (x, 1)
+        for x in terms_of(offset):
+            inner, factor = scaled(x)
             if x.op == "const":
                 parts.append(str(x.low // 8))
             elif factor % 8 == 0:
@@ -371,11 +372,10 @@ class _Writer:
     def added(self, x: Node, kind: CType) -> str:
         text = ""
         for y in x.args:
-            scaled = y.op == "mul" and y.args[1].op == "const" and y.args[1].low < 0
-            if text and scaled and id(y) not in self.known and kind.signed:
-                factor = -y.args[1].low
-                inner = self.cast(y.args[0], kind)
-                text += f" - {inner}" if factor == 1 else f" - {inner} * {write_number(factor)}"
+            base, factor = scaled(y)
+            if text and factor < 0 and id(y) not in self.known and kind.signed:
+                inner = self.cast(base, kind)
+                text += f" - {inner}" if factor == -1 else f" - {inner} * {write_number(-factor)}"
             else:
                 text += f"{' + ' if text else ''}{self.cast(y, kind)}"
         return f"({text})"
@@ -411,8 +411,8 @@ class _Writer:
             case "abs":
                 return f"planishk_abs_{kind.suffix}({args[0]})" if kind.signed else args[0]
             case "sat":
-                bounds = (bounds_of(int(x.attr[0]), bool(x.attr[1]), kind))
-                return f"planishk_clamp_{kind.suffix}({args[0]}, {bounds[0]}, {bounds[1]})"
+                low, high = bounds_of(int(x.attr[0]), bool(x.attr[1]), kind)
+                return f"planishk_clamp_{kind.suffix}({args[0]}, {low}, {high})"
             case "popcount" | "parity":
                 return f"planishk_{x.op}((uint64_t)({args[0]}))"
             case "clz":

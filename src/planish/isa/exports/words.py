@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import gcd
 
 from planish.isa.lanes import build
-from planish.isa.lanes.node import Node, const, node
+from planish.isa.lanes.node import Node, const, node, scaled, terms_of
 
 
 def word_of(x: Node, at: int, width: int) -> Node:
@@ -44,7 +44,6 @@ def is_within(offset: Node, width: int, bits: int) -> bool:
 def step_of(offset: Node) -> int:
     """A number of which the offset is a multiple."""
     found = 0
-    for x in offset.args if offset.op == "add" else (offset,):
-        scaled = x.op == "mul" and x.args[1].op == "const"
-        found = gcd(found, x.low if x.op == "const" else x.args[1].low if scaled else 1)
+    for x in terms_of(offset):
+        found = gcd(found, x.low if x.op == "const" else scaled(x)[1])
     return found

@@ -10,7 +10,7 @@ bits('a', 8, False, const(8))
 
 from __future__ import annotations
 
-from planish.isa.lanes.node import Node, const, node, width_of
+from planish.isa.lanes.node import Node, const, node, scaled, terms_of, width_of
 
 ZERO, ONE = const(0), const(1)
 _RING = ("add", "mul", "and", "or", "xor", "invert", "sum")
@@ -28,11 +28,11 @@ def add(*terms: Node) -> Node:
     bases: list[Node] = []
     constant = 0
     for term in terms:
-        for x in term.args if term.op == "add" else (term,):
+        for x in terms_of(term):
             if x.op == "const":
                 constant += x.low
                 continue
-            base, factor = (x.args[0], x.args[1].low) if x.op == "mul" and x.args[1].op == "const" else (x, 1)
+            base, factor = scaled(x)
             if id(base) not in factors:
                 bases.append(base)
             factors[id(base)] = factors.get(id(base), 0) + factor
@@ -404,8 +404,7 @@ def parts_of(x: Node, width: int) -> list[tuple[int, int, Node]]:
         return [(0, width, x)]
     by_factor: dict[int, list[Node]] = {}
     for term in x.args:
-        scaled = term.op == "mul" and term.args[1].op == "const"
-        inner, factor = (term.args[0], term.args[1].low) if scaled else (term, 1)
+        inner, factor = scaled(term)
         if factor <= 0 or factor & (factor - 1):
             return [(0, width, x)]
         by_factor.setdefault(factor.bit_length() - 1, []).append(inner)

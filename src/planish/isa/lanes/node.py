@@ -91,6 +91,21 @@ def walk(roots: Sequence[Node]) -> Iterator[Node]:
             stack.extend((x, False) for x in reversed(place.args))
 
 
+def scaled(x: Node) -> tuple[Node, int]:
+    """What a constant is a factor of, and the constant: 1 where there is none."""
+    return (x.args[0], x.args[1].low) if x.op == "mul" and x.args[1].op == "const" else (x, 1)
+
+
+def terms_of(x: Node) -> tuple[Node, ...]:
+    """What a sum is made of: itself where it is none.
+
+    >>> i = var("i", 4)
+    >>> [scaled(y) for y in terms_of(node("add", (node("mul", (i, const(8))), const(3))))] == [(i, 8), (const(3), 1)]
+    True
+    """
+    return x.args if x.op == "add" else (x,)
+
+
 def tree_size(root: Node) -> int:
     """The terms that a node is when it is written out."""
     sizes: dict[int, int] = {}

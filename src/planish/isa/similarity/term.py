@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from planish.isa.lanes import build
 from planish.isa.lanes.definition import Definition, Loop, Operand, Put, Statement, nested_puts
-from planish.isa.lanes.node import Node, const, node, tree_size, var
+from planish.isa.lanes.node import Node, const, node, scaled, terms_of, tree_size, var
 from planish.isa.lanes.text import print_definition
 
 _COMMUTES = ("mul", "and", "or", "xor", "min", "max", "eq", "feq", "funord", "clmul")
@@ -152,8 +152,7 @@ def _added(x: Node, counters: dict[tuple[str, int], int], depth: int) -> _Term:
         if y.op == "const":
             constant += y.low
             continue
-        scaled = y.op == "mul" and y.args[1].op == "const"
-        inner, factor = (y.args[0], y.args[1].low) if scaled else (y, 1)
+        inner, factor = scaled(y)
         term = _visit(inner, counters, depth)
         terms.append(_Term(("times",) if factor >= 0 else ("minus",), (abs(factor),), [term]).finish())
     return _Term(("add",), (constant,), terms).finish()
@@ -162,9 +161,8 @@ def _added(x: Node, counters: dict[tuple[str, int], int], depth: int) -> _Term:
 def _linear(x: Node, counters: dict[tuple[str, int], int], depth: int) -> tuple[int, ...] | None:
     """A number and a factor for each counter; None where it is something else."""
     found = [0] * (depth + 1)
-    for term in x.args if x.op == "add" else (x,):
-        scaled = term.op == "mul" and term.args[1].op == "const"
-        inner, factor = (term.args[0], term.args[1].low) if scaled else (term, 1)
+    for term in terms_of(x):
+        inner, factor = scaled(term)
         if term.op == "const":
             found[0] += term.low
         elif inner.op == "var" and (str(inner.attr[0]), int(inner.attr[1])) in counters:

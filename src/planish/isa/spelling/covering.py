@@ -52,8 +52,8 @@ class Mask:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """What a vector extension says: its instructions, its registers, and masks by the bytes of a lane and their
-    number."""
+    """What a vector extension says: its instructions, its registers, and masks by the number of
+    lanes."""
 
     vocabulary: Vocabulary
     registers: MemoryKind
@@ -272,9 +272,8 @@ class _Cover:
         """A row of elements of memory in a register; or few of them, as one word in each lane."""
         if nest.lane not in {x.name for x in _variables(place)}:
             return self.word(nest, name, place, kind)
-        plain = replace(nest, index=place, value=Load(name, (place,), kind), terms=(), start=None, inner=nest.inner)
-        if nest.terms:
-            plain = replace(plain, inner=nest.terms)
+        inner = nest.terms or nest.inner
+        plain = replace(nest, index=place, value=Load(name, (place,), kind), terms=(), start=None, inner=inner)
         if nest.size:
             zero = Const(0.0 if kind.is_float else 0, kind)
             there = _first_lanes(nest)
@@ -282,7 +281,9 @@ class _Cover:
         return self.made(self.cover_alone(plain, kind), kind, place)
 
     def word(self, nest: Nest, name: str, place: Expr, kind: Type) -> Expr:
-        ((term, count),) = nest.terms or ((("", 0)),)
+        if len(nest.terms) != 1:
+            raise Unspelt("an element that is the same in all lanes")
+        ((term, count),) = nest.terms
         if count * kind.bits != _WORD or place != Var(term, INDEX):
             raise Unspelt("elements that are no word")
         word = f"%word{len(self.texts)}"

@@ -60,8 +60,11 @@ def _there(entries: Sequence[Entry], compiler: str, isa: str, processor: str, fo
     source.write_text("".join(f"#if {processor_guard(x)}\nhas {x.name}\n#endif\n" for x in entries))
     which = f"-march={processor}" if isa == "x86" else f"-mcpu={processor}"
     command = [compiler, f"--target={_TRIPLES[isa]}", which, "-E", "-P", str(source), "-o", str(target)]
-    run_process(command, _LIMITS, directory=folder)
-    return frozenset(re.findall(r"has (\w+)", target.read_text() if target.exists() else ""))
+    finished = run_process(command, _LIMITS, directory=folder)
+    if finished.code != 0:
+        message = f"Clang does not know {processor}: {finished.stderr[:200]}"
+        raise PlanishError(Diagnostic("E0660", message, help="try another version"))
+    return frozenset(re.findall(r"has (\w+)", target.read_text()))
 
 
 def _assembly(entries: Sequence[Entry], isa: str, compiler: tuple[str, ...], folder: Path) -> dict[str, str]:

@@ -23,7 +23,7 @@ from planish.isa.lanes import build
 from planish.isa.lanes.definition import Definition, Loop, Put, Statement
 from planish.isa.lanes.evaluate import Bytes, Given, Outcome, evaluate
 from planish.isa.lanes.floats import FORMATS, Format, take_apart
-from planish.isa.lanes.node import FLOAT_OPERATORS, Node, node, rebuild, walk
+from planish.isa.lanes.node import FLOAT_OPERATORS, Node, node, rebuild, scaled, terms_of, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +161,12 @@ def _results(root: Node) -> list[Node]:
 
 def _offsets(offset: Node) -> list[int]:
     """All values of an offset."""
-    terms = offset.args if offset.op == "add" else (offset,)
     found = [0]
-    for term in terms:
+    for term in terms_of(offset):
         if term.op == "const":
             found = [x + term.low for x in found]
             continue
-        scaled = term.op == "mul" and term.args[1].op == "const"
-        inner, factor = (term.args[0], term.args[1].low) if scaled else (term, 1)
+        inner, factor = scaled(term)
         if inner.op != "var":
             return []
         found = [x + factor * n for x in found for n in range(int(inner.attr[1]))]

@@ -45,7 +45,7 @@ def check_operations(
 def offered(operations: Sequence[Operation], machine: Machine) -> list[Operation]:
     """Those that the header has for a machine; one without an operating system has no floats to try."""
     bodies = find_bodies(operations)
-    hosted = not any(x.startswith("-mhvx") for x in machine.compiler)
+    hosted = bool(machine.libraries)
     return [
         x for x in operations
         if bodies[x.name].lines and (hosted or not (bodies[x.name].conditions or _needs_floats(x)))
@@ -54,7 +54,7 @@ def offered(operations: Sequence[Operation], machine: Machine) -> list[Operation
 
 def plainly(machine: Machine) -> Machine:
     """The machine with nothing but what all of its kind have."""
-    kept = tuple(x for x in machine.compiler if not x.startswith("-m") or x.startswith("-mhvx-"))
+    kept = tuple(x for x in machine.compiler if not x.startswith("-m"))
     return replace(machine, name=f"{machine.name}, no extensions", compiler=kept)
 
 
