@@ -15,8 +15,10 @@ written.
     mask 8 lanes __mmask8 (__mmask8)((1u << {n}) - 1u)
 
 A `text` stands in the C of the instructions after it, as `{mask}`; `fused` after a name says that a product and a sum
-are rounded once, `reassociates` that sums are made in another order, `immediate k` that the size k has to be a
-constant, `finish t` that the text t stands at the end of a function that uses it.
+are rounded once, `reassociates` that sums are made in another order, `flushes` that denormal numbers are taken for
+zero, `streams` that it stores past the caches where it can, `immediate k` that the size k has to be a constant,
+`finish t` that the text t stands at the end of a function that uses it. `prefetch` says how what lies at `{s}` is
+fetched, which the instructions that store nowhere do.
 
 >>> text = '''
 ... memory xmm 128 bits 16 registers: f32 __m128
@@ -42,7 +44,8 @@ from planish.ir.parser import parse_kernel
 from planish.ir.types import BY_NAME, Type
 from planish.isa.collection import collection_names, load_collection
 from planish.isa.instruction import Catalogue, Instruction, MemoryKind, make_instruction
-from planish.isa.spelling.covering import Mask, Speech, Spelling
+from planish.isa.spelling.speech import Manner, Mask, Speech
+from planish.isa.spelling.spelling import Finder, Spelling
 from planish.isa.spelling.vocabulary import Vocabulary
 
 _HEADER = re.compile(r"header\s+(\S+)\s*")
@@ -50,7 +53,10 @@ _MEMORY = re.compile(r"memory\s+(\w+)\s+(\d+)\s+bits\s+(\d+)\s+registers\s*:\s*(
 _FROM = re.compile(r"from\s+(\w+)\s*:\s*(.+)")
 _MASK = re.compile(r"mask\s+(\d+)\s+lanes\s+(\w+)\s+(.+)")
 _TEXT = re.compile(r"text\s+(\w+)\s+(.+)")
-_INSTR = re.compile(r"instr\s+(\w+)((?:\s+(?:fused|reassociates|(?:immediate|finish)\s+\w+))*)(?:\s+\{\s(.*)\s\})?\s*")
+_PREFETCH = re.compile(r"prefetch\s+(.+)")
+_INSTR = re.compile(
+    r"instr\s+(\w+)((?:\s+(?:fused|reassociates|flushes|streams|(?:immediate|finish)\s+\w+))*)(?:\s+\{\s(.*)\s\})?\s*"
+)
 
 
 @dataclass(slots=True)
@@ -64,6 +70,7 @@ class _Head:
     memories: dict[str, MemoryKind] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     masks: dict[int, Mask] = field(default_factory=dict)
+    prefetch: str = ""
 
     def speech(self, kind: MemoryKind, features: tuple[str, ...]) -> Speech:
         """What instructions without a text are made of, for registers of a kind."""
@@ -80,7 +87,7 @@ def read_instructions(source: Source, *, lazy: bool = False) -> Catalogue:
     while place < len(lines):
         line = lines[place].partition("#")[0].rstrip()
         place += 1
-        if not line.strip() or _is_head(line, head, source, place):
+        if not line.strip() or _is_head(line, head, source, place, lazy):
             continue
         found = _INSTR.fullmatch(_with_texts(line, head.texts))
         if found is None:
@@ -97,11 +104,11 @@ def read_instructions(source: Source, *, lazy: bool = False) -> Catalogue:
         place = end
     # A loop that names no instruction gets what all processors of the extension have: what the first `from` says.
     kinds = head.memories.values() if head.isa else ()
-    speakers = {x.name: (head.speech(x, head.first), head.header) for x in kinds}
+    speakers = {x.name: (Finder(head.speech(x, head.first)), head.header) for x in kinds}
     return Catalogue(instructions, head.memories, speakers)
 
 
-def _is_head(line: str, head: _Head, source: Source, place: int) -> bool:
+def _is_head(line: str, head: _Head, source: Source, place: int, lazy: bool) -> bool:
     if found := _HEADER.fullmatch(line):
         head.header = found[1]
     elif found := _MEMORY.fullmatch(line):
@@ -113,21 +120,28 @@ def _is_head(line: str, head: _Head, source: Source, place: int) -> bool:
             raise _wrong(f"no instructions of '{found[1]}' have been learnt", source, place)
         head.isa, head.features = found[1], tuple(found[2].split())
         head.first = head.first or head.features
-        known = {y for x in load_collection(found[1]).records.values() for names in x[4] for y in names.split("/")}
-        for feature in head.features:
-            if feature not in known:
-                close = get_close_matches(feature.upper(), known, 3)
-                told = f"; did you mean {', '.join(close)}?" if close else ""
-                raise _wrong(f"no instruction of {found[1]} needs an extension `{feature}`{told}", source, place)
+        if not lazy:
+            _check_features(head, source, place)
     elif found := _MASK.fullmatch(line):
         if not int(found[1]):
             raise _wrong("a mask of no lanes", source, place)
         head.masks[int(found[1])] = Mask(found[2], found[3])
+    elif found := _PREFETCH.fullmatch(line):
+        head.prefetch = found[1]
     elif found := _TEXT.fullmatch(line):
         head.texts[found[1]] = found[2]
     else:
         return False
     return True
+
+
+def _check_features(head: _Head, source: Source, place: int) -> None:
+    known = {y for x in load_collection(head.isa).records.values() for names in x[4] for y in names.split("/")}
+    for feature in head.features:
+        if feature not in known:
+            close = get_close_matches(feature.upper(), known, 3)
+            told = f"; did you mean {', '.join(close)}?" if close else ""
+            raise _wrong(f"no instruction of {head.isa} needs an extension `{feature}`{told}", source, place)
 
 
 def _check_text(made: Instruction, source: Source) -> None:
@@ -152,10 +166,11 @@ def _instruction(found: re.Match[str], body: list[str], place: int, head: _Head,
     finish = next((after for word, after in pairs if word == "finish"), "")
     if finish and finish not in head.texts:
         raise _wrong(f"there is no `text {finish}` before it", source, place)
-    text = found[3] if found[3] is not None else _spelling(definition, words, immediate, head, source, place)
+    text = found[3] if found[3] is not None else _prefetch(definition, head)
+    spelt = text or _spelling(definition, words, immediate, head, source, place)
     try:
         return make_instruction(
-            name, definition, text, fused="fused" in words, reassociates="reassociates" in words,
+            name, definition, spelt, fused="fused" in words, reassociates="reassociates" in words,
             immediate=immediate, header=head.header, finish=head.texts.get(finish, ""),
         )  # fmt: skip
     except PlanishError as error:
@@ -174,7 +189,15 @@ def _spelling(
         if name not in head.memories:
             raise _wrong(f"there is no `memory {name}` before it", source, place)
     kind = head.memories[used[0]] if used else next(iter(head.memories.values()))
-    return Spelling(definition, head.speech(kind, head.features), "fused" in words, immediate)
+    manner = Manner(*(x in words for x in ("fused", "reassociates", "flushes", "streams")))
+    return Spelling(definition, head.speech(kind, head.features), manner, immediate)
+
+
+def _prefetch(definition: Kernel, head: _Head) -> str:
+    """What fetches the operand of a definition that does nothing else; "" for others, or where nothing does it."""
+    nowhere = any(x.memory == "nowhere" for x in definition.arrays)
+    there = [x.name for x in definition.arrays if x.memory != "nowhere"]
+    return head.prefetch.replace("{s}", f"{{{there[0]}}}") if nowhere and len(there) == 1 else ""
 
 
 def _types(text: str, source: Source, line: int) -> dict[Type, str]:

@@ -4,103 +4,49 @@ results of others.
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.ir.types import F32
 >>> from planish.isa.instruction import MemoryKind
+>>> from planish.isa.spelling.vocabulary import Vocabulary
 >>> zmm = Speech(Vocabulary("x86", ("SSE", "AVX", "AVX512F")), MemoryKind("zmm", 512, 32, {F32: "__m512"}))
 >>> text = "kernel k(x: f32; m: f32[16], a: f32[16] @zmm) { for l in 0 .. 16 { m[l] += x * a[l] } }"
->>> spell(parse_kernel(text), zmm, fused=True)
+>>> cover(parse_kernel(text), zmm, Manner(fused=True))
 '_mm512_storeu_ps({m}, _mm512_fmadd_ps({a}, _mm512_set1_ps({x}), _mm512_loadu_ps({m})));'
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import combinations_with_replacement
 
-from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var
 from planish.ir.nest import PLAIN_MEMORIES, Array, Kernel
 from planish.ir.types import I32, INDEX, Type
-from planish.isa.instruction import MemoryKind
 from planish.isa.lanes import build
 from planish.isa.lanes.node import const
 from planish.isa.spelling.lanes import MASK, Nest, Reader, Unspelt, fuse, leaves_of, read_nest
+from planish.isa.spelling.loose import loosen
+from planish.isa.spelling.speech import Manner, Mask, Speech
 from planish.isa.spelling.unrolled import Place, Unrolled, bytes_of
-from planish.isa.spelling.vocabulary import POINTER, Given, Spelt, Vocabulary
+from planish.isa.spelling.vocabulary import POINTER, Given, Spelt
 
 _SCALARS = {"f16": "float16_t", "f32": "float", "f64": "double", "i32": "int", "u32": "uint32_t", "i64": "long long",
             "u64": "uint64_t", "i16": "short", "i8": "char"}  # fmt: skip
-_ELEMENTS = {"f32": "float", "f64": "double", "i32": "int", "i64": "long long", "i16": "int16_t", "i8": "int8_t",
+ELEMENTS = {"f32": "float", "f64": "double", "i32": "int", "i64": "long long", "i16": "int16_t", "i8": "int8_t",
              "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t"}  # fmt: skip
 """What C takes an array's address for without a cast."""
 
 _WORD = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Mask:
-    """How the first lanes are said in C: the type of a mask of so many lanes, and its text with `{n}` for the size."""
-
-    kind: str
-    text: str
-
-    @property
-    def is_vector(self) -> bool:
-        """Whether the highest bit of each lane says it."""
-        return not self.kind.startswith("__mmask")
-
-
-@dataclass(frozen=True, slots=True)
-class Speech:
-    """What a vector extension says: its instructions, its registers, and masks by the number of
-    lanes."""
-
-    vocabulary: Vocabulary
-    registers: MemoryKind
-    masks: Mapping[int, Mask] = field(default_factory=dict)
-
-    def find(self, definition: Kernel, *, fused: bool) -> str | None:
-        """The C of what a definition says; None where no instructions do it."""
-        return spell(definition, self, fused=fused)
-
-
-def spell(kernel: Kernel, speech: Speech, *, fused: bool = False, immediate: tuple[str, ...] = ()) -> str | None:
-    """The C of an instruction whose definition is a kernel; None where no instructions of the extension do it."""
-    try:
-        return _Cover(kernel, speech, fused, immediate).spell()
-    except Unspelt:
-        return None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Spelling:
-    """The C of an instruction, found by its definition when it is asked for."""
-
-    kernel: Kernel
-    speech: Speech
-    fused: bool = False
-    immediate: tuple[str, ...] = ()
-
-    def write(self) -> str:
-        """The text; PlanishError E0630 where no instructions do it."""
-        return _spelt(self)
-
-
-@cache
-def _spelt(x: Spelling) -> str:
-    found = spell(x.kernel, x.speech, fused=x.fused, immediate=x.immediate)
-    if found is None:
-        told = f"no instructions of {x.speech.vocabulary.isa} that are named by `from` do what `{x.kernel.name}` is"
-        advice = "write its C behind its name, or name more extensions: `planish isa find` looks for an instruction"
-        raise PlanishError(Diagnostic("E0630", told, x.kernel.span, advice))
-    return found
+def cover(kernel: Kernel, speech: Speech, manner: Manner, immediate: tuple[str, ...] = ()) -> str:
+    """The C of an instruction whose definition is a kernel; Unspelt where no instructions of the extension do it."""
+    return _Cover(kernel, speech, manner, immediate).spell()
 
 
 @dataclass(slots=True)
 class _Cover:
     kernel: Kernel
     speech: Speech
-    fused: bool
+    manner: Manner
     immediate: tuple[str, ...]
     arrays: dict[str, Array] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
@@ -117,7 +63,7 @@ class _Cover:
         names = [*self.kernel.sizes, *(x.name for x in self.kernel.scalars), *self.arrays]
         self.texts = {x: f"{{{x}}}" for x in names}
         nest = read_nest(self.kernel, self.lanes())
-        if self.fused:
+        if self.manner.fused:
             nest = replace(nest, value=fuse(nest.value))
         if nest.masked:
             if not _is_bounded(self.kernel, nest.masked, nest.lanes):
@@ -158,8 +104,10 @@ class _Cover:
             first = reader.place(nest.index, counters)
             if first.op != "const":
                 raise Unspelt("a target at a place that is not known")
-            places += bytes_of("", first.low * type.bits // 8, type.bits, reader.element(counters))
-        return _in_order(places)
+            element = reader.element(counters)
+            value = loosen(element) if self.manner.is_loose else element
+            places += bytes_of("", first.low * type.bits // 8, type.bits, value)
+        return in_order(places)
 
     def cover(self, nest: Nest, type: Type) -> str:
         """The C of a register with the values of a nest."""
@@ -193,7 +141,7 @@ class _Cover:
         registers = [x for x in operands if x.kind in self.speech.registers.types.values()]
         for count in (0, 1, 2):
             for more in combinations_with_replacement(registers, count):
-                spelt = self.speech.vocabulary.find(wanted, result, [*operands, *more])
+                spelt = self.speech.vocabulary.find(wanted, result, [*operands, *more], loose=self.manner.is_loose)
                 if spelt is not None:
                     return self.said(spelt)
         return None
@@ -227,7 +175,7 @@ class _Cover:
         if self.is_register(x.array):
             kind = self.speech.registers.types.get(array.type)
             return Given(x.array, kind) if kind else None
-        return Given(x.array, POINTER, element=_ELEMENTS.get(str(array.type), ""))
+        return Given(x.array, POINTER, element=ELEMENTS.get(str(array.type), ""))
 
     def is_register(self, name: str) -> bool:
         return self.arrays[name].memory == self.speech.registers.name
@@ -329,11 +277,11 @@ class _Cover:
             when = reader.present(counters) if nest.size else build.ONE
             places += bytes_of(target.name, offset, target.type.bits, source, when)
         kind = self.speech.registers.types[target.type]
-        element = _ELEMENTS.get(str(target.type), "")
+        element = ELEMENTS.get(str(target.type), "")
         operands = [Given(target.name, POINTER, element=element), Given(register.array, kind)]
         if nest.size:
             operands.append(Given(MASK, self.mask(nest).kind))
-        spelt = self.speech.vocabulary.find(_in_order(places), "void", operands)
+        spelt = self.speech.vocabulary.find(in_order(places), "void", operands, streams=self.manner.streams)
         if spelt is None:
             raise Unspelt("no instruction stores it")
         return self.said(spelt)
@@ -346,7 +294,8 @@ def _is_bounded(kernel: Kernel, size: str, lanes: int) -> bool:
     return least == Const(0, INDEX) and isinstance(most, Const) and most.value <= lanes
 
 
-def _in_order(places: list[Place]) -> Unrolled:
+def in_order(places: Iterable[Place]) -> Unrolled:
+    """What is left, byte after byte."""
     return Unrolled(tuple(sorted(places, key=lambda x: x.byte))).renamed({})
 
 

@@ -194,6 +194,8 @@ class Reader:
             case Binary(op="shl" | "shr" as op, left=left, right=Const(value=by)) if 0 <= by < type_of(left).bits:
                 shift = build.shift_left if op == "shl" else build.shift_right
                 return _cut(shift(self.value(left, counters), const(int(by))), type_of(left))
+            case Cast(operand=inner, type=kind) if str(type_of(inner)) == "bf16" and str(kind) == "f32":
+                return build.multiply(self.value(inner, counters), const(1 << 16))
             case Cast(operand=inner, type=kind) if kind.is_int and type_of(inner).is_int:
                 return _narrowed(self.value(inner, counters), kind)
             case Binary(op=op, left=left, right=right):

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planish.isa.lanes import build
 from planish.isa.lanes.definition import Definition, Loop, Statement
@@ -37,6 +37,10 @@ class Unrolled:
     """All bytes that are left, in their order."""
 
     places: tuple[Place, ...]
+
+    def changed(self, change: Callable[[Node], Node]) -> Unrolled:
+        """The same with other values."""
+        return Unrolled(tuple(replace(x, value=change(x.value)) for x in self.places))
 
     def renamed(self, names: Mapping[str, str]) -> Unrolled:
         """The same with other operands."""
@@ -67,15 +71,16 @@ def _ordered(op: str, args: tuple[Node, ...]) -> tuple[Node, ...]:
     return (*sorted(args[:2], key=id), *args[2:]) if op in _FIRST_TWO else args
 
 
-def unroll(definition: Definition) -> Unrolled | None:
-    """The bytes that a definition leaves; None where it puts parts of bytes, or at places that depend on values."""
+def unroll(definition: Definition, change: Callable[[Node], Node] = lambda x: x) -> Unrolled | None:
+    """The bytes that a definition leaves; None where it puts parts of bytes, or at places that depend on values.
+    `change`: what becomes of a value first."""
     found: dict[tuple[str, int], Place] = {}
     result = definition.result.name if definition.result else ""
     for target, offset, width, value, when in _puts(definition.body, {}):
         if offset.op != "const" or offset.low % _BYTE or width % _BYTE:
             return None
         name = "" if target == result else target
-        for place in bytes_of(name, offset.low // _BYTE, width, value, when):
+        for place in bytes_of(name, offset.low // _BYTE, width, change(value), when):
             found[name, place.byte] = place
     return Unrolled(tuple(found[x] for x in sorted(found))).renamed({})
 

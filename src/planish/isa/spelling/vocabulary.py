@@ -19,12 +19,13 @@ from planish.isa.collection import load_collection
 from planish.isa.entry import Entry
 from planish.isa.lanes.node import Node, walk
 from planish.isa.lanes.text import parse_definition
+from planish.isa.spelling.loose import loosen
 from planish.isa.spelling.unrolled import Unrolled, unroll
 from planish.isa.x86.features import wants_round_address
 
 _SAME = {
     "float32_t": "float", "float64_t": "double", "int32_t": "int", "__int64": "long long", "int64_t": "long long",
-    "const int": "int", "unsigned int": "uint32_t",
+    "const int": "int", "unsigned int": "uint32_t", "__m512bh": "__m512i", "__m256bh": "__m256i", "__m128bh": "__m128i",
 }  # fmt: skip
 _CALLED = re.compile(r"\b([a-z]+[a-z0-9_.]*)\(")
 POINTER = "*"
@@ -55,7 +56,10 @@ class Spelt:
 
 
 def _as(text: str, kind: str, element: str) -> str:
-    """An address as an instruction wants it; C takes those of what it points to as they are."""
+    """An operand as an instruction wants it: addresses, where it points to something else, and registers of bf16, which
+    hold whole numbers elsewhere."""
+    if kind.endswith("bh"):
+        return f"({kind}){text}"
     pointed = kind.removesuffix("*").removesuffix("const ").removeprefix("const ").strip()
     if not kind.endswith("*") or pointed in ("void", element) or _SAME.get(pointed, pointed) == element:
         return text
@@ -81,34 +85,47 @@ class Vocabulary:
             last = max(last, min(places))
         return last
 
-    def find(self, wanted: Unrolled, result: str, operands: Sequence[Given]) -> Spelt | None:
+    def find(
+        self, wanted: Unrolled, result: str, operands: Sequence[Given], *, streams: bool = False, loose: bool = False
+    ) -> Spelt | None:
         """A call that leaves what is wanted in a result of that type ("void" where all goes to memory); None where no
-        instruction does. Of several that one that most processors have, with a short name."""
+        instruction does. Of several that one that most processors have, with a short name. `streams`: one that stores
+        past the caches, at addresses that are multiples of its size; `loose`: one whose loosened definition is that of
+        what is wanted."""
+        wanted = wanted.changed(loosen) if loose else wanted
         kinds = tuple(sorted(x.kind for x in operands))
         operators = _operators(wanted)
-        known = _by_types(self.isa).get((_plain(result), kinds), ())
+        known = _by_types(self.isa, streams).get((_plain(result), kinds), ())
         ranked = [(needs, at) for at, x in enumerate(known) if (needs := self.needs(x)) is not None]
         for _, at in sorted(ranked):
-            if not operators <= _named_operators(known[at].text):
+            if not operators <= named_operators(known[at].text):
                 continue
-            found = _arguments(known[at], wanted, operands)
+            found = _arguments(known[at], wanted, operands, loose)
             if found is not None:
                 return Spelt(known[at], found)
         return None
 
 
 @cache
-def _by_types(isa: str) -> Mapping[tuple[str, tuple[str, ...]], list[Entry]]:
+def _by_types(isa: str, streams: bool) -> Mapping[tuple[str, tuple[str, ...]], list[Entry]]:
     found: dict[tuple[str, tuple[str, ...]], list[Entry]] = {}
     for name, record in load_collection(isa).records.items():
         entry = Entry.parsed(record)
-        # What one compiler alone knows, or takes for what it is, is no word for all.
-        if entry.status == "verified" and "with clang" not in entry.reason and not wants_round_address(name):
+        if _is_stream(entry) if streams else is_word(name, entry):
             kinds = tuple(sorted(_plain(kind) for kind, _ in entry.signature.parameters))
             found.setdefault((_plain(entry.signature.result), kinds), []).append(entry)
     for entries in found.values():
         entries.sort(key=lambda x: (len(x.name), x.name))
     return found
+
+
+def is_word(name: str, entry: Entry) -> bool:
+    """Whether all compilers know an instruction, and wherever memory lies."""
+    return entry.status == "verified" and "with clang" not in entry.reason and not wants_round_address(name)
+
+
+def _is_stream(entry: Entry) -> bool:
+    return entry.status == "verified" and entry.signature.result == "void" and "movnt" in entry.mnemonic
 
 
 def _plain(kind: str) -> str:
@@ -127,25 +144,30 @@ def _word(x: Node) -> str:
     return f"{x.op}.{x.attr[0]}" if x.op.startswith("f") else x.op
 
 
-def _named_operators(text: str) -> frozenset[str]:
+def named_operators(text: str) -> frozenset[str]:
+    """The operators that a definition's text names."""
     return frozenset(_CALLED.findall(text))
 
 
 @cache
-def _unrolled(text: str) -> Unrolled | None:
-    return unroll(parse_definition(text))
+def _unrolled(text: str, loose: bool) -> Unrolled | None:
+    definition = parse_definition(text)
+    return unroll(definition, loosen) if loose else unroll(definition)
 
 
-def _arguments(entry: Entry, wanted: Unrolled, operands: Sequence[Given]) -> tuple[Given, ...] | None:
+def _arguments(
+    entry: Entry, wanted: Unrolled, operands: Sequence[Given], loose: bool
+) -> tuple[Given, ...] | None:
     """The operands in the order of an instruction's parameters, where it leaves what is wanted."""
-    own = _unrolled(entry.text)
+    own = _unrolled(entry.text, loose)
     if own is None or len(own.places) != len(wanted.places):
         return None
     if _marks(own) != _marks(wanted):
         return None
     names = [name for _, name in entry.signature.parameters]
     for order in _orders(entry, operands):
-        if own.renamed(dict(zip(names, (x.name for x in order), strict=True))) == wanted:
+        made = own.renamed(dict(zip(names, (x.name for x in order), strict=True)))
+        if (made.changed(loosen) if loose else made) == wanted:
             return order
     return None
 
