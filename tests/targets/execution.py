@@ -211,7 +211,7 @@ def _caller(number: int, kernel: Kernel) -> str:
     passed = [f"size[{i}]" for i in range(len(kernel.sizes))]
     passed += [f"scalar_{i}" for i in range(len(kernel.scalars))]
     passed += [f"array[{i}]" for i in range(len(kernel.arrays))]
-    unused = "" if kernel.scalars else "  (void)scalar;\n"
+    unused = ("" if kernel.scalars else "  (void)scalar;\n") + ("" if kernel.sizes else "  (void)size;\n")
     return "\n".join(lines) + f"\n{unused}  k_{number}({', '.join(passed)});\n}}\n\n"
 
 

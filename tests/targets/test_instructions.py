@@ -57,10 +57,12 @@ def _has(instruction: Instruction, words: Iterable[str]) -> bool:
 
 _ARM = ("-march=armv8.2-a+fp16+dotprod",)
 
+_WITH_BW = ("madd_epi16", "shuffle_epi8", "permutexvar_epi16")
+
 GROUPS = (
     Group("avx2", "x86_64", ("avx2", "fma"), ("-mavx2", "-mfma")),
     Group("avx512", "x86_64", ("avx512f",), ("-mavx512f",)),
-    Group("avx512", "x86_64", ("avx512f", "avx512bw"), ("-mavx512f", "-mavx512bw"), ("madd_epi16", "shuffle_epi8", "permutexvar_epi16")),
+    Group("avx512", "x86_64", ("avx512f", "avx512bw"), ("-mavx512f", "-mavx512bw"), _WITH_BW),
     Group("avx512", "x86_64", ("avx512f", "avx512_vnni"), ("-mavx512f", "-mavx512vnni"), ("_dpbusd_", "_dpwssd_")),
     Group("avx512", "x86_64", ("avx512f", "avx512_bf16"), ("-mavx512f", "-mavx512bf16"), ("_dpbf16_",)),
     Group("neon", "aarch64", ("asimd", "asimdhp", "asimddp"), _ARM),

@@ -45,7 +45,7 @@ from planish.ir.types import BY_NAME, Type
 from planish.isa.collection import collection_names, load_collection
 from planish.isa.instruction import Catalogue, Instruction, MemoryKind, make_instruction
 from planish.isa.spelling.speech import Manner, Mask, Speech
-from planish.isa.spelling.spelling import Finder, Spelling
+from planish.isa.spelling.spelling import Finder, Hint, Spelling
 from planish.isa.spelling.vocabulary import Vocabulary
 
 _HEADER = re.compile(r"header\s+(\S+)\s*")
@@ -193,11 +193,13 @@ def _spelling(
     return Spelling(definition, head.speech(kind, head.features), manner, immediate)
 
 
-def _prefetch(definition: Kernel, head: _Head) -> str:
-    """What fetches the operand of a definition that does nothing else; "" for others, or where nothing does it."""
+def _prefetch(definition: Kernel, head: _Head) -> Hint | None:
+    """What fetches the operand of a definition that does nothing else; None for others, or where nothing does it."""
     nowhere = any(x.memory == "nowhere" for x in definition.arrays)
     there = [x.name for x in definition.arrays if x.memory != "nowhere"]
-    return head.prefetch.replace("{s}", f"{{{there[0]}}}") if nowhere and len(there) == 1 else ""
+    if not nowhere or len(there) != 1 or not head.prefetch:
+        return None
+    return Hint(head.prefetch.replace("{s}", f"{{{there[0]}}}"))
 
 
 def _types(text: str, source: Source, line: int) -> dict[Type, str]:

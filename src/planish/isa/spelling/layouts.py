@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import count, permutations
+from itertools import count
 from typing import Literal
 
 from planish.isa.entry import Entry
@@ -141,12 +141,20 @@ def _moved(lanes: tuple[str, ...], take: tuple[int, ...], bits: int) -> tuple[st
 
 
 def _rearrangements(after: Layout, moves: Moves, element: int) -> Iterator[tuple[float, Step]]:
+    """Controlled shuffles that sort what they reach: bits of places in a row first, or those of the row's number."""
     for (low, high), entry in moves.controlled.items():
         if low < element:
             continue
         cost = (_FINE if is_fine(low) else _CONTROL) * after.registers
-        for order in permutations(range(low, high + 1)):
-            take = (*range(low), *order, *range(high + 1, moves.bits))
-            before = Layout(_moved(after.lanes, take, moves.bits), after.apart, after.summed)
+        for first in "kr":
+            order = sorted(range(low, high + 1), key=lambda j: _rank(after.lanes[j], first))
+            lanes = tuple(after.lanes[j] for j in order)
+            before = Layout((*after.lanes[:low], *lanes, *after.lanes[high + 1 :]), after.apart, after.summed)
             if before != after:
+                places = (low + order.index(j) for j in range(low, high + 1))
+                take = (*range(low), *places, *range(high + 1, moves.bits))
                 yield cost, Step("rearrange", before, after, control=entry, take=take)
+
+
+def _rank(name: str, first: str) -> tuple[bool, bool, int]:
+    return not name, not name.startswith(first), int(name[1:] or 0)

@@ -30,14 +30,20 @@ _MOST_TURNS = 64
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of an array: its number."""
+    """A row of an array, from an element on."""
 
     array: Array
     row: int
+    start: int = 0
+
+    def address(self, place: int = 0) -> str:
+        """Where an element of it is, in C, with names in braces."""
+        place += self.start
+        return f"({self.begin} + {place})" if place else self.begin
 
     @property
-    def address(self) -> str:
-        """Where it begins, in C, with names in braces."""
+    def begin(self) -> str:
+        """Where the row of the array begins."""
         name = f"{{{self.array.name}}}"
         if not self.row:
             return name
@@ -93,9 +99,11 @@ def read_movement(kernel: Kernel, size: int) -> Movement:
 
 
 def _read_moves(moves: list[_Move], arrays: Mapping[str, Array], kind: Type, size: int) -> Movement:
-    read, written = _Numbers.of([x.source for x in moves], arrays), _Numbers.of([x.target for x in moves], arrays)
+    lanes = size * 8 // kind.bits
+    read = _Numbers.of([x.source for x in moves], arrays)
+    written = _Numbers.of([x.target for x in moves], arrays, lanes)
     table = {written.number(x.target): read.number(x.source) for x in moves}
-    if len(table) != len(moves) or written.columns * kind.bits != size * 8:
+    if len(table) != len(moves) or written.columns != lanes:
         raise Unspelt("it does not write whole registers")
     names = _named([table[i] for i in range(len(moves))], read, kind)
     bits = size.bit_length() - 1
@@ -117,7 +125,7 @@ def _read_sums(moves: list[_Move], arrays: Mapping[str, Array], kind: Type, size
         raise Unspelt("more sums than lanes")
     lanes = (*names[:element], *names[bits:], *[""] * blank)
     target = Layout(lanes, frozenset(), frozenset(names[element:bits]))
-    rows = tuple(Row(arrays[name], column) for name, _, column in parts)
+    rows = tuple(Row(arrays[name], 0, column) for name, _, column in parts)
     return Movement(target, read.rows, rows, (), moves[0].value, kind, True)
 
 
@@ -137,28 +145,31 @@ def _named(table: list[int], read: _Numbers, kind: Type) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """Rows of so many elements each, one after another."""
+    """Rows of so many elements each, one after another; of arrays' rows, or of pieces of these."""
 
     rows: tuple[Row, ...]
     columns: int
-    found: Mapping[tuple[str, int], int]
+    found: Mapping[_Place, int]
 
     @classmethod
-    def of(cls, places: list[_Place], arrays: Mapping[str, Array]) -> _Numbers:
-        by_row: dict[tuple[str, int], set[int]] = {}
+    def of(cls, places: list[_Place], arrays: Mapping[str, Array], most: int = 0) -> _Numbers:
+        by_row: dict[_Place, set[int]] = {}
         for name, row, column in places:
-            by_row.setdefault((name, row), set()).add(column)
+            start = column // most * most if most else 0
+            by_row.setdefault((name, row, start), set()).add(column - start)
         columns = {frozenset(x) for x in by_row.values()}
         (used,) = columns if len(columns) == 1 else (frozenset((-1,)),)
         if set(used) != set(range(len(used))) or len(used).bit_count() != 1 or len(by_row).bit_count() != 1:
             raise Unspelt("rows that are not of two, four, eight … elements from the first one on, or as many rows")
         known = list(arrays)
-        order = sorted(by_row, key=lambda x: (known.index(x[0]), x[1]))
-        rows = tuple(Row(arrays[name], row) for name, row in order)
+        order = sorted(by_row, key=lambda x: (known.index(x[0]), *x[1:]))
+        rows = tuple(Row(arrays[name], row, start) for name, row, start in order)
         return cls(rows, len(used), {x: number for number, x in enumerate(order)})
 
     def number(self, place: _Place) -> int:
-        return self.found[place[:2]] * self.columns + place[2]
+        name, row, column = place
+        start = column // self.columns * self.columns
+        return self.found[name, row, start] * self.columns + column - start
 
     def name(self, bit: int, element: int) -> str:
         inside = self.columns.bit_length() - 1

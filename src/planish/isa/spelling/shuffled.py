@@ -156,7 +156,7 @@ class _Writer:
     def loaded(self, bits: _Bits) -> _Value:
         layout = self.way[0].before if self.way else self.movement.target
         if self.in_registers:
-            return _Value(self.row(bits).address, self.kind)
+            return _Value(self.row(bits).address(), self.kind)
         text, kind = self.loads.load(layout, lambda own: self.address({**bits, **own}))
         return self.named(text, kind)
 
@@ -166,8 +166,7 @@ class _Writer:
     def address(self, bits: _Bits) -> str:
         place = sum(x << int(name[1:]) for name, x in bits.items() if name[0] == "k")
         place >>= element_bits(self.movement.type)
-        row = self.row(bits).address
-        return f"({row} + {place})" if place else row
+        return self.row(bits).address(place)
 
     def named(self, text: str, kind: str) -> _Value:
         name = f"planish_{self.count}"
@@ -178,9 +177,10 @@ class _Writer:
     def moved(self, movers: tuple[Mover, ...], operands: list[_Value]) -> _Value:
         """A call of the instruction, of some that move alike, that takes operands as they are, where there is one."""
 
-        def casts(x: Mover) -> int:
+        def casts(x: Mover) -> tuple[int, bool]:
             given = (*operands, *operands)[: len(x.sources)]
-            return sum(y.kind != kind for y, (kind, _) in zip(given, x.sources, strict=True))
+            unlike = sum(y.kind != kind for y, (kind, _) in zip(given, x.sources, strict=True))
+            return unlike, "poly" in x.entry.signature.result
 
         mover = min(movers, key=casts)
         given = (*operands, *operands)[: len(mover.sources)]
@@ -243,14 +243,14 @@ class _Writer:
     def store(self, value: _Value, target: Row) -> None:
         count = self.speech.registers.lanes(self.movement.type)
         text = self.covered(self.movement.value, ("planish_m", MOVED), target.array.memory, count, self.speech)
-        texts = {"planish_m": target.address, MOVED: self.cast(value, self.kind)}
+        texts = {"planish_m": target.address(), MOVED: self.cast(value, self.kind)}
         self.lines.append(_filled(text, texts))
 
     def add_up(self, total: _Value) -> None:
         """The first lanes of a register are added to what they are sums for."""
         targets = self.movement.targets
         size = len(targets) * self.movement.type.bits // 8
-        together = len({x.array.name for x in targets}) == 1 and [x.row for x in targets] == list(range(len(targets)))
+        together = len({x.array.name for x in targets}) == 1 and [x.start for x in targets] == list(range(len(targets)))
         movers = [x for x in self.loads.moves.narrow.get(size, ()) if x.sources[0][0] == self.kind]
         if together and movers:
             short = self.named(movers[0].call([self.cast(total, self.kind)]), movers[0].entry.signature.result)
@@ -258,10 +258,10 @@ class _Writer:
             speech = replace(self.speech, registers=kind)
             names = ("planish_m", MOVED)
             text = self.covered(self.movement.value, names, PLAIN_MEMORIES[0], len(targets), speech, sums=True)
-            self.lines.append(_filled(text, {"planish_m": targets[0].address, MOVED: short.text}))
+            self.lines.append(_filled(text, {"planish_m": targets[0].address(), MOVED: short.text}))
             return
         for lane, x in enumerate(targets):
-            place = f"({{{x.array.name}}})[{x.row}]"
+            place = f"({{{x.array.name}}})[{x.start}]"
             self.lines.append(f"{place} += {self.scaled(f'{total.text}[{lane}]')};")
 
     def scaled(self, lane: str) -> str:

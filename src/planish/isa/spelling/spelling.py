@@ -100,6 +100,17 @@ class Spelling:
         return _spelt(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """The C of what computes nothing, such as a prefetch."""
+
+    text: str
+
+    def write(self) -> str:
+        """The text."""
+        return self.text
+
+
 @cache
 def _spelt(x: Spelling) -> str:
     found = spell(x.kernel, x.speech, x.manner, x.immediate)
