@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from claim import Claim, Note, at_least, at_most, below
+from hostile_specifications import hostile_files, learn_from
 
 from planish.isa.collection import Collection, collection_names, load_collection
 from planish.isa.costs.tables import PROCESSORS, load_costs
@@ -29,6 +30,7 @@ from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.lanes.evaluate import Given, Memory, evaluate
 from planish.isa.shipped import extension, extensions
 from planish.isa.similarity.classes import Class, Member, find_classes
+from planish.isa.similarity.proof import are_same
 from planish.isa.specification import newest
 from planish.report.instructions import count_entries
 from planish.run.instructions.hexagon import hexagon_machines
@@ -42,6 +44,8 @@ from planish.run.instructions.vendors import VENDORS
 BARS = {"x86": 3800, "arm": 2200, "hvx": 380}
 _ROWS, _FEW = 10_000, 64
 _EACH = 20
+_STEP = 20
+_MUTATIONS = 200
 _INCLUDES = "/usr/lib/llvm-19/include"
 _HYDRIDE_CLASSES, _HYDRIDE_INSTRUCTIONS = 397, 3557
 
@@ -59,10 +63,11 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     everything = find_classes(x for collection in loaded.values() for x in collection)
     yield below("isa.similarity.minutes", (time.perf_counter() - started) / 60, 20)
     yield from _classes(everything)
-    yield from _members(everything, _FEW if quick else _ROWS)
+    yield from _members(everything, quick)
     yield from _header(everything, _EACH if quick else 1)
     yield from _exporters(everything)
     yield from _schedules()
+    yield from _hostile(_MUTATIONS // 10 if quick else _MUTATIONS)
     if not quick and not stored:
         yield from _learning(loaded)
 
@@ -110,14 +115,24 @@ def _classes(everything: tuple[Class, ...]) -> Iterator[Claim | Note]:
     yield Note(f"classes of one member: {sizes[1]}; of ten or more: {sizes[10]}")
 
 
-def _members(everything: tuple[Class, ...], rows: int) -> Iterator[Claim | Note]:
-    """Members run beside what their class does with their numbers."""
+def _members(everything: tuple[Class, ...], quick: bool) -> Iterator[Claim | Note]:
+    """Members beside what their class does with their numbers: proven for all inputs, and some of them run."""
     members = [member for x in everything for member in x.members]
+    chosen, rows = (members, _FEW) if quick else (members[::_STEP], _ROWS)
     with ProcessPoolExecutor() as pool:
-        alike = pool.map(partial(_alike, rows=rows), members, chunksize=20)
-        wrong = [x.entry.name for x, same in zip(members, alike, strict=True) if not same]
+        proven = pool.map(_is_proven, members, chunksize=20)
+        unproven = [x.entry.name for x, same in zip(members, proven, strict=True) if not same]
+        yield at_most("isa.classes.members_not_proven", len(unproven), 0)
+        yield Note(f"{len(members) - len(unproven)} members have the same expression for each bit as their class; "
+                   f"not: {', '.join(unproven[:10]) or 'none'}")  # fmt: skip
+        alike = pool.map(partial(_alike, rows=rows), chosen, chunksize=20)
+        wrong = [x.entry.name for x, same in zip(chosen, alike, strict=True) if not same]
     yield at_most("isa.classes.members_that_differ", len(wrong), 0)
-    yield Note(f"{rows} inputs for each member; differing: {', '.join(wrong[:10]) or 'none'}")
+    yield Note(f"{rows} inputs for each of {len(chosen)} members; differing: {', '.join(wrong[:10]) or 'none'}")
+
+
+def _is_proven(member: Member) -> bool:
+    return are_same(member.definition(), member.entry.definition)
 
 
 def _alike(member: Member, rows: int) -> bool:
@@ -196,6 +211,16 @@ def _schedules() -> Iterator[Claim | Note]:
 
 def _family(name: str) -> str:
     return "_".join(name.split("_")[1:-1])
+
+
+def _hostile(mutations: int) -> Iterator[Claim | Note]:
+    """Files that are broken or mean harm, learnt from one after another."""
+    told = [learn_from(x) for x in hostile_files(mutations)]
+    slowest, largest = max(told, key=lambda x: x.seconds), max(told, key=lambda x: x.mebibytes)
+    yield below("isa.hostile.seconds", slowest.seconds, 5)
+    yield below("isa.hostile.mebibytes", largest.mebibytes, 1024)
+    yield at_most("isa.hostile.crashes", sum(x.code not in (0, 1) for x in told), 0)
+    yield Note(f"{len(told)} files; the slowest: {slowest.name}, the largest: {largest.name}")
 
 
 def _learning(loaded: dict[str, Collection]) -> Iterator[Claim | Note]:

@@ -63,11 +63,7 @@ class Input:
 
 def load_input(path: str) -> Input:
     """The input in a file; PlanishError where the file is unreadable or its content is neither of the formats."""
-    try:
-        source = read_input(path).source
-    except PlanishError as error:
-        diagnostic = replace(error.diagnostic, help="give a schedule tree (.st) or a schedule map (.in)")
-        raise PlanishError(diagnostic, error.source) from error
+    source = read_input(path, "a schedule tree (.st) or a schedule map (.in)").source
     return parse_input(source.text, path)
 
 

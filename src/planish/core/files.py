@@ -21,14 +21,14 @@ MOST_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A C file that was read, and the encoding with which its bytes come back."""
+    """A text file that was read, and the encoding with which its bytes come back."""
 
     source: Source
     encoding: str
 
 
-def read_input(name: str) -> Input:
-    """The text of a C file.
+def read_input(name: str, wanted: str = "a file of C source") -> Input:
+    """The text of a file; `wanted` says what should be in it.
 
     Raises PlanishError: E0101 no such file, E0102 a directory or no regular file, E0103 not readable, E0107 not a text,
     E0108 empty, E0109 too large.
@@ -36,21 +36,21 @@ def read_input(name: str) -> Input:
     path = Path(name)
     try:
         if path.is_dir():
-            raise refusal("E0102", f"{name} is a directory", "give the C files in it")
+            raise refusal("E0102", f"{name} is a directory", f"give {wanted}")
         if not path.exists():
             raise refusal("E0101", f"there is no file {name}", "check the path")
         if not path.is_file():
-            raise refusal("E0102", f"{name} is no regular file", "give a C file")
+            raise refusal("E0102", f"{name} is no regular file", f"give {wanted}")
         if path.stat().st_size > MOST_BYTES:
-            raise refusal("E0109", f"{name} has more than {MOST_BYTES >> 20} MiB", "give a file of C source")
+            raise refusal("E0109", f"{name} has more than {MOST_BYTES >> 20} MiB", f"give {wanted}")
         data = path.read_bytes()
     except OSError as error:
         message = f"cannot read {name}: {error.strerror or error}"
         raise refusal("E0103", message, "check its permissions") from error
     if b"\0" in data:
-        raise refusal("E0107", f"{name} is not a text file", "give a file of C source")
+        raise refusal("E0107", f"{name} is not a text file", f"give {wanted}")
     if not data.strip():
-        raise refusal("E0108", f"{name} is empty", "give a file with a kernel")
+        raise refusal("E0108", f"{name} is empty", f"give {wanted}")
     encoding = "utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8"
     try:
         text = data.decode(encoding)

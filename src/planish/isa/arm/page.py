@@ -110,7 +110,7 @@ class _Reader(HTMLParser):
 def read_page(source: Source) -> Page:
     """The entries of a page, the first one of each name; PlanishError E0650 where it is no such page."""
     reader = _Reader(source)
-    reader.feed(source.text)
+    reader.feed(_without_comments(source.text))
     reader.close()
     reader.keep()
     found: dict[str, Intrinsic] = {}
@@ -123,6 +123,20 @@ def read_page(source: Source) -> Page:
         raise PlanishError(Diagnostic("E0650", message, source.point(1), _ADVICE), source)
     years = re.findall(r"(?:19|20)\d\d", source.text[:4000])
     return Page(max(years, default="?"), tuple(found.values()))
+
+
+def _without_comments(text: str) -> str:
+    """The text, with nothing but its lines where comments are; the parser would look for the end of each open one.
+
+    >>> _without_comments("a<!-- b -->c<!-- d")
+    'ac'
+    """
+    first, *others = text.split("<!--")
+    kept = [first]
+    for x in others:
+        comment, end, after = x.partition("-->")
+        kept.append("\n" * comment.count("\n") + after if end else "\n" * comment.count("\n"))
+    return "".join(kept)
 
 
 def _intrinsic(entry: _Entry) -> Intrinsic | None:

@@ -23,7 +23,7 @@ PLACES = ("usr/src/rustc-*/library/stdarch/crates/stdarch-verify/arm-intrinsics.
 @cache
 def open_page(path: str) -> Specification:
     """The specification in a file, with definitions of our own for what it does not have."""
-    source = read_input(path).source
+    source = read_input(path, "Arm's page of intrinsics (HTML)").source
     page = read_page(source)
     named = {x.name: x for x in page.intrinsics}
     own = {name: x for name, x in added().items() if name not in named}

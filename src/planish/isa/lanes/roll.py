@@ -45,7 +45,7 @@ def roll(puts: Sequence[Put]) -> tuple[Statement, ...]:
     items = [_item(put) for put in puts]
     if any(item is None for item in items):
         return tuple(puts)
-    rolled = _roll([item for item in items if item is not None])
+    rolled = _Roller().roll([item for item in items if item is not None])
     return tuple(item.make([const(x) for x in item.numbers]) for item in rolled)
 
 
@@ -127,29 +127,41 @@ def with_numbers(x: Node, numbers: Iterator[Node]) -> Node:
     return x if args == x.args else node(x.op, args, x.attr)
 
 
-def _roll(items: list[_Item]) -> list[_Item]:
-    count = len(items)
-    if count == 1:
-        return items
-    best = items
-    for period in _divisors(count)[:-1]:
-        if (loop := _as_loop(items, period)) is not None:
-            best = [loop]
-            break
-    if best is not items and best[0].size == 2:
-        return best
-    for chunk in _divisors(count)[1:-1]:
-        rolled = [x for at in range(0, count, chunk) for x in _roll(items[at : at + chunk])]
-        if len(rolled) < count:
-            found = _roll(rolled)
+class _Roller:
+    """Rolls statements; a run of them once, however many ways lead to it."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, ...], tuple[list[_Item], list[_Item]]] = {}
+
+    def roll(self, items: list[_Item]) -> list[_Item]:
+        if len(items) == 1:
+            return items
+        key = tuple(map(id, items))  # what is known keeps the items, so that no other one gets their identities
+        if key not in self.known:
+            self.known[key] = items, self.find(items)
+        return self.known[key][1]
+
+    def find(self, items: list[_Item]) -> list[_Item]:
+        count = len(items)
+        best = items
+        for period in _divisors(count)[:-1]:
+            if (loop := _as_loop(items, period)) is not None:
+                best = [loop]
+                break
+        if best is not items and best[0].size == 2:
+            return best
+        for chunk in _divisors(count)[1:-1]:
+            rolled = [x for at in range(0, count, chunk) for x in self.roll(items[at : at + chunk])]
+            if len(rolled) < count:
+                found = self.roll(rolled)
+                if _size(found) < _size(best):
+                    best = found
+        runs = [list(run) for _, run in groupby(items, key=lambda x: x.shape)]
+        if len(best) > 1 and 1 < len(runs) < count:
+            found = [x for run in runs for x in self.roll(run)]
             if _size(found) < _size(best):
                 best = found
-    runs = [list(run) for _, run in groupby(items, key=lambda x: x.shape)]
-    if len(best) > 1 and 1 < len(runs) < count:
-        found = [x for run in runs for x in _roll(run)]
-        if _size(found) < _size(best):
-            best = found
-    return best
+        return best
 
 
 def _size(items: list[_Item]) -> int:
@@ -165,11 +177,13 @@ def _as_loop(items: list[_Item], period: int) -> _Item | None:
     steps: list[tuple[int, ...]] = []
     for place, first in enumerate(body):
         column = items[place::period]
-        if any(item.shape != first.shape for item in column):
-            return None
-        step = tuple(b - a for a, b in zip(first.numbers, column[1].numbers, strict=True))
+        step: tuple[int, ...] = ()
         for turn, item in enumerate(column):
-            if any(x != a + turn * d for x, a, d in zip(item.numbers, first.numbers, step, strict=True)):
+            if item.shape != first.shape:
+                return None
+            if turn == 1:
+                step = tuple(b - a for a, b in zip(first.numbers, item.numbers, strict=True))
+            if turn > 1 and any(x != a + turn * d for x, a, d in zip(item.numbers, first.numbers, step, strict=True)):
                 return None
         steps.append(step)
     count = len(items) // period

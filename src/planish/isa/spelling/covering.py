@@ -22,10 +22,10 @@ from planish.ir.nest import PLAIN_MEMORIES, Array, Kernel
 from planish.ir.types import I32, INDEX, Type
 from planish.isa.lanes import build
 from planish.isa.lanes.node import const
+from planish.isa.lanes.unrolled import Place, Unrolled, bytes_of
 from planish.isa.spelling.lanes import MASK, Nest, Reader, Unspelt, fuse, leaves_of, read_nest
 from planish.isa.spelling.loose import loosen
 from planish.isa.spelling.speech import Manner, Mask, Speech
-from planish.isa.spelling.unrolled import Place, Unrolled, bytes_of
 from planish.isa.spelling.vocabulary import POINTER, Given, Spelt
 
 _SCALARS = {"f16": "float16_t", "f32": "float", "f64": "double", "i32": "int", "u32": "uint32_t", "i64": "long long",

@@ -18,11 +18,11 @@ from itertools import product
 
 from planish.ir.types import Type
 from planish.isa.lanes import build
+from planish.isa.lanes.unrolled import bytes_of
 from planish.isa.spelling.covering import ELEMENTS, in_order
 from planish.isa.spelling.layouts import Layout
 from planish.isa.spelling.movers import Mover
 from planish.isa.spelling.moves import Moves
-from planish.isa.spelling.unrolled import bytes_of
 from planish.isa.spelling.vocabulary import POINTER, Given, Spelt, Vocabulary
 
 _LOAD, _INSERT, _SHORT, _BUILD = 0.5, 0.1, 0.25, 1.0

@@ -19,8 +19,8 @@ from planish.isa.collection import load_collection
 from planish.isa.entry import Entry
 from planish.isa.lanes.node import Node, walk
 from planish.isa.lanes.text import parse_definition
+from planish.isa.lanes.unrolled import Unrolled, unroll
 from planish.isa.spelling.loose import loosen
-from planish.isa.spelling.unrolled import Unrolled, unroll
 from planish.isa.x86.features import wants_round_address
 
 _SAME = {

@@ -24,7 +24,7 @@ PLACES = ("usr/src/rustc-*/library/stdarch/crates/stdarch-verify/x86-intel.xml",
 @cache
 def open_listing(path: str) -> Specification:
     """The specification in a file."""
-    source = read_input(path).source
+    source = read_input(path, "Intel's data of intrinsics (XML)").source
     listing = read_listing(source)
     named = {x.name: x for x in listing.intrinsics}
     told = f"Intel's description of its intrinsics, version {listing.version}"

@@ -19,11 +19,12 @@ from importlib.resources.abc import Traversable
 from typing import TypeVar
 
 from planish.core.cache import Cache, key
+from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.collection import Collection
 from planish.isa.entry import Entry, Signature
 from planish.isa.specification import Opener, Specification
 from planish.run.instructions.compile import Machine
-from planish.run.instructions.limits import at_most, start_reader, start_worker
+from planish.run.instructions.limits import Patience, start_reader, start_worker
 from planish.run.instructions.verify import NOT_EVALUATED, Verdict, verify
 
 ROWS = 256
@@ -36,8 +37,8 @@ _PASSING = ("it cannot be read: TimeoutError", "it cannot be read: MemoryError")
 _NOT_READERS = ("lib", "sets", "exports", "similarity", "spelling", "costs", "__pycache__")
 """Folders whose change does not change what is read or tried."""
 
-_SECONDS = 10.0
-"""How long it may take to read an instruction."""
+_PATIENCE = Patience(seconds=4.0, enough=1.5)
+"""How long it may take to read an instruction; each process that reads has its own."""
 
 Tell = Callable[[str, int], None]
 """Called with what is being done and the number of instructions that are done with it."""
@@ -52,7 +53,7 @@ def learn(
     store: Cache, tell: Tell,
 ) -> Collection:
     """The collection of all instructions of the specification at a path; `lacking` says what an entry needs that is not
-    here. PlanishError where there is no specification."""
+    here. PlanishError where there is no specification, E0661 where nothing of it can be read in reasonable time."""
     entries = _read_all(isa, opener, path, store, tell)
     known = [_without(x, lacking(x)) if x.status == "unproven" else x for x in entries]
     return Collection.of(isa, opener(path).source, _try_all(known, machines, store, tell))
@@ -78,6 +79,10 @@ def _read_all(isa: str, opener: Opener, path: str, store: Cache, tell: Tell) -> 
     tell("reading", len(found))
     batches = [(isa, opener, path, part) for part in _parts(left, _READ_BATCH)]
     for entries in _in_parallel(_read_batch, batches, start_reader):
+        if not entries:
+            message = f"{path} has {len(addresses)} instructions, and none of the first ones can be read"
+            advice = "is it a file of another version or form? `planish isa learn --help` says which ones are read"
+            raise PlanishError(Diagnostic("E0661", message, help=advice))
         for entry in entries:
             if not entry.reason.startswith(_PASSING):
                 store.put(addresses[entry.name], json.dumps(entry.plain()).encode())
@@ -110,15 +115,20 @@ def _try_all(entries: Iterable[Entry], machines: Sequence[Machine], store: Cache
 
 
 def _read_batch(work: tuple[str, Opener, str, Sequence[str]]) -> list[Entry]:
+    """The entries of some names; none where reading takes long and comes to nothing."""
     isa, opener, path, names = work
-    return [_read_one(isa, opener(path), name) for name in names]
+    found = []
+    for name in names:
+        if _PATIENCE.is_over:
+            return []
+        found.append(_read_one(isa, opener(path), name))
+    return found
 
 
 def _read_one(isa: str, specification: Specification, name: str) -> Entry:
     """The entry of an instruction; what a stranger's text does to a reader refuses that entry, and no other."""
     try:
-        with at_most(_SECONDS):
-            return specification.entry(name)
+        return _PATIENCE.wait_for(lambda: specification.entry(name), lambda x: x.status == "refused")
     except Exception as error:
         reason = f"it cannot be read: {type(error).__name__}: {error}"[:200]
         return Entry(name, isa, Signature("", ()), status="refused", reason=reason)

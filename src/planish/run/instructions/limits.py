@@ -11,11 +11,17 @@ from __future__ import annotations
 import resource
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
 
 _MEMORY = 1 << 30
+_LEAST = 0.01
+_AGAIN = 0.05
+"""When the clock rings again where what it raised was not heard, in seconds: callbacks of the collector drop it."""
+_T = TypeVar("_T")
 
 
 @contextmanager
@@ -26,12 +32,46 @@ def at_most(seconds: float) -> Iterator[None]:
         yield
         return
     before = signal.signal(signal.SIGPROF, _ring)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds, _AGAIN)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+class Patience:
+    """Seconds for a piece of work, less what work that came to nothing has used, and always a few. `enough`: so many
+    seconds without any result are too many.
+
+    >>> patience = Patience(seconds=4, enough=2)
+    >>> patience.wait_for(lambda: 3, is_nothing=lambda x: x == 0), patience.wasted == 0
+    (3, True)
+    """
+
+    def __init__(self, seconds: float, enough: float) -> None:
+        self.seconds, self.enough = seconds, enough
+        self.wasted = 0.0
+        self.came_to_something = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether enough has been used for nothing."""
+        return self.wasted >= self.enough and not self.came_to_something
+
+    def wait_for(self, work: Callable[[], _T], is_nothing: Callable[[_T], bool]) -> _T:
+        """What comes of the work; TimeoutError where it uses too much of the processor's time."""
+        started = time.process_time()
+        nothing = True
+        try:
+            with at_most(max(_LEAST, self.seconds - self.wasted)):
+                found = work()
+            nothing = is_nothing(found)
+            self.came_to_something |= not nothing
+            return found
+        finally:
+            if nothing:
+                self.wasted += time.process_time() - started
 
 
 def _ring(number: int, frame: FrameType | None) -> None:

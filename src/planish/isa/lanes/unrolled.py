@@ -13,18 +13,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from planish.isa.lanes import build
-from planish.isa.lanes.definition import Definition, Loop, Statement
-from planish.isa.lanes.node import Node, const, node
+from planish.isa.lanes.definition import Definition, Loop, Put, Statement
+from planish.isa.lanes.node import Node, const, node, rebuild
 
 _BYTE = 8
-_COMMUTES = ("add", "mul", "and", "or", "xor", "min", "max", "eq")
+_COMMUTES = ("add", "mul", "and", "or", "xor", "min", "max", "eq", "feq")
 _FIRST_TWO = ("fadd", "fmul", "fma")
 """Operators whose first two arguments may change places: which of two NaNs is kept does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A byte of the result, or of memory where a target is named: its value, and when it is put there."""
+    """A byte of the result (or another unit), or of memory where a target is named: its value, and when it is put
+    there."""
 
     target: str
     byte: int
@@ -71,25 +72,45 @@ def _ordered(op: str, args: tuple[Node, ...]) -> tuple[Node, ...]:
     return (*sorted(args[:2], key=id), *args[2:]) if op in _FIRST_TWO else args
 
 
-def unroll(definition: Definition, change: Callable[[Node], Node] = lambda x: x) -> Unrolled | None:
-    """The bytes that a definition leaves; None where it puts parts of bytes, or at places that depend on values.
-    `change`: what becomes of a value first."""
+def unroll(
+    definition: Definition, change: Callable[[Node], Node] = lambda x: x, unit: int = _BYTE
+) -> Unrolled | None:
+    """The bytes that a definition leaves, or other units of so many bits; None where it puts parts of them, at places
+    that depend on values, or something else there under a condition. `change`: what becomes of a value first."""
     found: dict[tuple[str, int], Place] = {}
     result = definition.result.name if definition.result else ""
     for target, offset, width, value, when in _puts(definition.body, {}):
-        if offset.op != "const" or offset.low % _BYTE or width % _BYTE:
+        if offset.op != "const" or offset.low % unit or width % unit:
             return None
         name = "" if target == result else target
-        for place in bytes_of(name, offset.low // _BYTE, width, change(value), when):
+        for place in bytes_of(name, offset.low // unit, width, change(value), when, unit):
+            if when is not build.ONE and (name, place.byte) in found:
+                return None
             found[name, place.byte] = place
     return Unrolled(tuple(found[x] for x in sorted(found))).renamed({})
 
 
-def bytes_of(target: str, first: int, width: int, value: Node, when: Node = build.ONE) -> Iterator[Place]:
-    """The bytes of a value that is put somewhere."""
+def bytes_of(
+    target: str, first: int, width: int, value: Node, when: Node = build.ONE, unit: int = _BYTE
+) -> Iterator[Place]:
+    """The bytes, or other units, of a value that is put somewhere."""
     cut = build.wrap(value, width)
-    for at in range(width // _BYTE):
-        yield Place(target, first + at, build.piece(cut, at * _BYTE, _BYTE), when)
+    for at in range(width // unit):
+        yield Place(target, first + at, build.piece(cut, at * unit, unit), when)
+
+
+def puts_of(definition: Definition) -> tuple[Put, ...]:
+    """What a definition puts, one after another, without loops; equal values are one node."""
+    found = []
+    for target, offset, width, value, when in _puts(definition.body, {}):
+        nodes = (offset, build.wrap(value, width), when)
+        found.append(Put(target, ordered(nodes[0]), width, ordered(nodes[1]), ordered(nodes[2])))
+    return tuple(found)
+
+
+def ordered(x: Node) -> Node:
+    """The value with the operands of what commutes in one order."""
+    return rebuild(x, lambda y, args: node(y.op, _ordered(y.op, args), y.attr))
 
 
 _Put = tuple[str, Node, int, Node, Node]

@@ -1,0 +1,28 @@
+"""Whether two definitions leave the same for all operands, seen from what is left of them when loops are written out.
+
+>>> from planish.isa.lanes.text import parse_definition
+>>> one = parse_definition("(a: 16) -> r: 16 { for i < 2 { r.u8[i] = a.u8[i] } }")
+>>> are_same(one, parse_definition("(a: 16) -> r: 16 { r.u16[0] = a.u16[0] }"))
+True
+>>> are_same(one, parse_definition("(a: 16) -> r: 16 { r.u8[0] = a.u8[1] r.u8[1] = a.u8[0] }"))
+False
+"""
+
+from __future__ import annotations
+
+from planish.isa.lanes.definition import Definition
+from planish.isa.lanes.unrolled import puts_of, unroll
+
+
+def are_same(one: Definition, other: Definition) -> bool:
+    """Whether they are proven to be the same: each byte, or each bit, is the same expression, or else each statement
+    is. Where they are not proven to be, they may be all the same."""
+    if one == other:
+        return True
+    if [(x.name, x.bits) for x in one.operands] != [(x.name, x.bits) for x in other.operands]:
+        return False
+    for unit in (8, 1):
+        first, second = unroll(one, unit=unit), unroll(other, unit=unit)
+        if first is not None and second is not None and first == second:
+            return True
+    return puts_of(one) == puts_of(other)
