@@ -41,7 +41,7 @@ from planish.run.instructions.trials import reached
 from planish.run.instructions.vectors import make_inputs
 from planish.run.instructions.vendors import VENDORS
 
-BARS = {"x86": 3800, "arm": 2200, "hvx": 380}
+BARS = {"x86": 3800, "arm": 2200, "hvx": 380, "sve": 150}
 _ROWS, _FEW = 10_000, 64
 _EACH = 20
 _STEP = 20
@@ -224,9 +224,8 @@ def _hostile(mutations: int) -> Iterator[Claim | Note]:
 
 
 def _learning(loaded: dict[str, Collection]) -> Iterator[Claim | Note]:
-    here = [x for x in VENDORS if newest(Path("/"), *x.places) is not None]
-    if len(here) < len(VENDORS):
-        lacking = ", ".join(sorted({x.package for x in VENDORS if x not in here}))
+    lacking = ", ".join(sorted({x.package for x in VENDORS if x.places and newest(Path("/"), *x.places) is None}))
+    if lacking:
         yield Note(f"learning is not timed: {lacking} is not installed")
         return
     with tempfile.TemporaryDirectory() as folder:

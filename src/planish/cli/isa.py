@@ -200,23 +200,25 @@ def learn_instructions(
     x86: Annotated[str | None, typer.Option(metavar="FILE", help="Intel's x86-intel.xml.")] = None,
     arm: Annotated[str | None, typer.Option(metavar="FILE", help="Arm's arm-intrinsics.html.")] = None,
     hvx: Annotated[str | None, typer.Option(metavar="DIR", help="QEMU's target/hexagon.")] = None,
+    sve: Annotated[bool, typer.Option("--sve", help="Our own definitions of SVE.")] = False,
     output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the collections go.")] = "lib",
     root: Annotated[str, typer.Option(metavar="DIR", help="Below which Debian's packages are looked for.")] = "/",
     quiet: Quiet = False,
 ) -> int:
     """Read the vendors' specifications, run every instruction that can be run here, and write the collections.
 
-    Without a file, all that Debian's packages have put on this machine are read. An interrupted run goes on where it
-    was, and a changed file costs as much as what has changed in it.
+    Without a file, all that Debian's packages have put on this machine are read, and our own definitions of SVE. An
+    interrupted run goes on where it was, and a changed file costs as much as what has changed in it.
     """
-    given = {"x86": x86, "arm": arm, "hvx": hvx}
+    given = {"x86": x86, "arm": arm, "hvx": hvx, "sve": "" if sve else None}
     chosen = [(vendor, path) for vendor in VENDORS if (path := given[vendor.isa]) is not None]
     if not chosen:
         chosen = [(vendor, path) for vendor in VENDORS if (path := newest(Path(root), *vendor.places)) is not None]
-    if not chosen:
-        packages = ", ".join(sorted({x.package for x in VENDORS}))
-        advice = f"install Debian's packages {packages}, or give a file"
-        raise PlanishError(Diagnostic("E0656", "no vendor's specification is on this machine", help=advice))
+        if not chosen:
+            packages = ", ".join(sorted({x.package for x in VENDORS if x.package}))
+            advice = f"install Debian's packages {packages}, or give a file"
+            raise PlanishError(Diagnostic("E0656", "no vendor's specification is on this machine", help=advice))
+        chosen += [(vendor, "") for vendor in VENDORS if not vendor.places]
     check_outputs([], Path(output), force=True)
     learnt = [_learn(vendor, path, quiet) for vendor, path in chosen]
     write_files(Path(output), {file_name(x.isa): x.packed() for x in learnt})

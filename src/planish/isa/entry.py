@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from planish.isa.lanes.definition import Definition
+from planish.isa.lanes.scalable import at_length, is_scalable
 from planish.isa.lanes.text import parse_definition
 
 Status = Literal["verified", "unproven", "excluded", "refused"]
@@ -63,8 +64,14 @@ class Entry:
 
     @property
     def definition(self) -> Definition:
-        """What it does; PlanishError E0652 where it has no definition."""
+        """What it does, where registers may have any length those of the usual one; PlanishError E0652 where it has no
+        definition."""
         return _definition(self.text)
+
+    @property
+    def is_scalable(self) -> bool:
+        """Whether its registers may have any length."""
+        return is_scalable(self.text)
 
     def defined(self, text: str) -> Entry:
         """The entry with a definition, not proven."""
@@ -81,7 +88,7 @@ class Entry:
         found = []
         if any(x.role == "memory" for x in definition.operands):
             found.append("memory")
-        if any(kind.startswith(("__mmask", "HVX_VectorPred")) for kind, _ in self.signature.parameters):
+        if any(kind.startswith(("__mmask", "HVX_VectorPred", "svbool")) for kind, _ in self.signature.parameters):
             found.append("masked")
         operands = (*definition.operands, *((definition.result,) if definition.result else ()))
         found.append("float" if any(x.element for x in operands) else "integer")
@@ -90,4 +97,4 @@ class Entry:
 
 @lru_cache(maxsize=4096)
 def _definition(text: str) -> Definition:
-    return parse_definition(text)
+    return parse_definition(at_length(text))

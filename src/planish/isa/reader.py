@@ -136,7 +136,10 @@ def _is_head(line: str, head: _Head, source: Source, place: int, lazy: bool) -> 
 
 
 def _check_features(head: _Head, source: Source, place: int) -> None:
-    known = {y for x in load_collection(head.isa).records.values() for names in x[4] for y in names.split("/")}
+    collection = load_collection(head.isa)
+    if any(x.is_scalable for x in collection):
+        raise _wrong(f"registers of '{head.isa}' have no known length", source, place)
+    known = {y for x in collection.records.values() for names in x[4] for y in names.split("/")}
     for feature in head.features:
         if feature not in known:
             close = get_close_matches(feature.upper(), known, 3)

@@ -28,6 +28,7 @@ from planish.isa.collection import Collection
 from planish.isa.costs.tables import PROCESSORS, Cost
 from planish.isa.entry import Entry
 from planish.isa.lanes.definition import Loop, Statement
+from planish.isa.lanes.scalable import USUAL
 from planish.isa.lanes.text import print_heading, print_put
 from planish.isa.outline import outlines
 
@@ -83,6 +84,8 @@ def explain_entry(entry: Entry, source: str) -> str:
         if len(ways) <= _WAYS:
             parts.append("\n".join(f"  {x}" for x in ways))
         lines = [x for statement in definition.body for x in _lines(statement, 1)]
+        if entry.is_scalable:
+            lines.append(f"where registers have {USUAL} bits, which may be any number:\n  {entry.text}")
         parts.append("\n".join([print_heading(definition), *lines]))
     kinds = f", {', '.join(entry.kinds)}" if entry.text else ""
     needs = f", {' '.join(entry.features)}" if entry.features else ""

@@ -79,10 +79,12 @@ def find_operations(classes: Iterable[Class]) -> tuple[Operation, ...]:
 
 
 def _is_offered(entry: Entry) -> bool:
-    """Whether other programs may have it: what wants its memory at round addresses, or the registers of the x87, is
-    left out."""
+    """Whether other programs may have it: what wants its memory at round addresses, the registers of the x87, or
+    registers of any length, is left out."""
     kinds = [kind for kind, _ in entry.signature.parameters] + [entry.signature.result]
     if entry.isa == "hvx" and ("memory" in entry.kinds or "(P" in entry.mnemonic or "(!P" in entry.mnemonic):
+        return False
+    if entry.is_scalable:
         return False
     return not wants_round_address(entry.name) and not any("__m64" in x for x in kinds)
 

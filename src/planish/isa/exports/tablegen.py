@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from planish.isa.lanes.definition import Operand
-from planish.isa.similarity.classes import Class, Member
+from planish.isa.similarity.classes import Class, Member, of_known_lengths
 
 _TYPES = {8: "i8", 16: "i16", 32: "i32", 64: "i64", 128: "v16i8", 256: "v32i8", 512: "v64i8", 1024: "v128i8",
           2048: "v256i8"}  # fmt: skip
@@ -52,10 +52,11 @@ def Planish : Target { let InstructionSet = PlanishInstrInfo; }
 
 
 def write_tablegen(classes: Sequence[Class]) -> str:
-    """The text of the file. Members are left out whose operands have no type in LLVM, or whose numbers are longer than
-    64 bits."""
-    parts = [_HEAD, *_registers(), _INSTRUCTION, *_predicates(classes)]
-    for x in classes:
+    """The text of the file. Members are left out whose operands have no type in LLVM, whose registers have no known
+    length, or whose numbers are longer than 64 bits."""
+    known = of_known_lengths(classes)
+    parts = [_HEAD, *_registers(), _INSTRUCTION, *_predicates(known)]
+    for x in known:
         parts += _class(x)
     return "\n".join(parts) + "\n"
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from planish.isa.entry import Entry
@@ -67,6 +67,12 @@ class Class:
     def isas(self) -> dict[str, int]:
         """How many members it has of each architecture."""
         return dict(sorted(Counter(x.entry.isa for x in self.members).items()))
+
+
+def of_known_lengths(classes: Iterable[Class]) -> list[Class]:
+    """The classes without members whose registers may have any length."""
+    found = [replace(x, members=tuple(y for y in x.members if not y.entry.is_scalable)) for x in classes]
+    return [x for x in found if x.members]
 
 
 def find_classes(entries: Iterable[Entry]) -> tuple[Class, ...]:

@@ -24,7 +24,7 @@ _LIMITS = Limits(seconds=300)
 class Machine:
     """What runs instructions: a compiler with its flags, the command before a program ("qemu-aarch64" and such, none
     for the host), how C is written for it, what is linked with, what the processor is, or the version of the
-    emulator, and how much the compiler does."""
+    emulator, how much the compiler does, and the bits of registers where they may have any number."""
 
     name: str
     compiler: tuple[str, ...]
@@ -33,6 +33,7 @@ class Machine:
     libraries: tuple[str, ...] = ("-lm",)
     processor: str = ""
     level: str = "-O1"
+    length: int = 0
 
 
 def compile_trials(trials: Sequence[Trial], machine: Machine, folder: Path) -> tuple[Path, dict[int, str]]:

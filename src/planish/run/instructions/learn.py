@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, replace
 from functools import cache
@@ -22,6 +22,7 @@ from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.collection import Collection
 from planish.isa.entry import Entry, Signature
+from planish.isa.lanes.scalable import at_length
 from planish.isa.specification import Opener, Specification
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.limits import Patience, start_reader, start_worker
@@ -91,8 +92,23 @@ def _read_all(isa: str, opener: Opener, path: str, store: Cache, tell: Tell) -> 
     return found
 
 
-def _try_all(entries: Iterable[Entry], machines: Sequence[Machine], store: Cache, tell: Tell) -> list[Entry]:
-    """The entries with what came of running them: verified where one machine's results are those of the definition."""
+def _try_all(entries: Sequence[Entry], machines: Sequence[Machine], store: Cache, tell: Tell) -> list[Entry]:
+    """The entries with what came of running them: verified where one machine's results are those of the definition, for
+    each length of registers that machines have."""
+    lengths = sorted({x.length for x in machines})
+    for length in lengths[1:]:
+        scaled = [replace(x, text=at_length(x.text, length)) for x in entries]
+        tried = _try(scaled, [x for x in machines if x.length == length], store, _silently(tell))
+        wrong = {x.name: x for x in tried if x.status != "verified"}
+        entries = [replace(wrong[x.name], text=x.text) if x.name in wrong else x for x in entries]
+    first = [x for x in machines if x.length in lengths[:1]]
+    if lengths in ([], [0]):
+        return _try(entries, first, store, tell)
+    scaled = [replace(x, text=at_length(x.text, lengths[0])) for x in entries]
+    return [replace(x, text=y.text) for x, y in zip(_try(scaled, first, store, tell), entries, strict=True)]
+
+
+def _try(entries: Sequence[Entry], machines: Sequence[Machine], store: Cache, tell: Tell) -> list[Entry]:
     judged: dict[str, Entry] = {}
     left = [x for x in entries if x.status == "unproven" and not x.reason]
     last: dict[str, Verdict] = {}

@@ -27,6 +27,10 @@ _X86_TYPES = """\
 _ARM = ("arm_neon.h", "arm_acle.h")
 _ARM_OPTION = "-march=armv8.2-a+crypto+fp16+dotprod+i8mm+bf16"
 _ARM_PLAIN = ("-std=gnu11", _ARM_OPTION, "-static", "-ffp-contract=off")
+_SVE = ("arm_sve.h",)
+_SVE_TYPES = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
+              *(f"float{bits}" for bits in (16, 32, 64)))  # fmt: skip
+_SVE_LENGTHS = (128, 256, 512, 2048)
 _LIMITS = Limits(seconds=20)
 
 
@@ -86,6 +90,35 @@ def arm_machines() -> tuple[Machine, ...]:
         if _takes(clang, target):
             found.append(machine("clang", (str(clang.path), target, *_ARM_PLAIN)))
     return tuple(found)
+
+
+@cache
+def sve_machines() -> tuple[Machine, ...]:
+    """An emulated AArch64 with SVE, for some lengths of its registers; what is right at each of them is right."""
+    emulator = find_emulator("qemu-aarch64")
+    compiler = shutil.which("aarch64-linux-gnu-gcc")
+    if emulator is None or compiler is None:
+        return ()
+    found = []
+    for length in _SVE_LENGTHS:
+        option = "-march=armv8.2-a+sve"
+        command = (compiler, "-std=gnu11", option, f"-msve-vector-bits={length}", "-static", "-ffp-contract=off")
+        # In user mode QEMU's registers have 512 bits at most, unless it is told otherwise.
+        run = (emulator.path, "-cpu", f"max,sve-max-vq={length // 128},sve-default-vector-length={length // 8}")
+        name = f"gcc for AArch64 with SVE of {length} bits, emulated"
+        found.append(Machine(name, command, run, Dialect(_SVE, HOSTED + _fixed(length)), processor=emulator.version,
+                             length=length))  # fmt: skip
+    return tuple(found)
+
+
+def _fixed(length: int) -> str:
+    """Types of SVE of a known size in place of those that have none, under their names."""
+    lines = []
+    for x in _SVE_TYPES:
+        kind = f"sv{x}_t"
+        lines += [f"typedef {kind} fixed_{kind} __attribute__((arm_sve_vector_bits({length})));",
+                  f"#define {kind} fixed_{kind}"]  # fmt: skip
+    return "\n".join(lines) + "\n"
 
 
 def _x86_machine(compiler: Compiler, flags: frozenset[str]) -> Machine:
