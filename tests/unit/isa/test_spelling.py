@@ -12,9 +12,9 @@ from planish.ir.nest import For
 from planish.ir.parser import parse_kernel
 from planish.ir.traverse import walk
 from planish.isa.lanes.text import parse_definition
+from planish.isa.lanes.unrolled import unroll
 from planish.isa.reader import read_instructions
 from planish.isa.shipped import extension, extensions, shipped
-from planish.isa.lanes.unrolled import unroll
 from planish.library.calls import make_callable
 from planish.run.toolchain import host_features
 from planish.schedule.program import Program

@@ -1,4 +1,4 @@
-"""SVE's instructions are defined for registers of any length, and run at several; what is wrong at one of them is out."""
+"""SVE is defined for registers of any length, and run at several of them; what is wrong at one of these is left out."""
 
 from __future__ import annotations
 
