@@ -31,6 +31,7 @@ from planish.isa.costs.tables import PROCESSORS, costs_file, load_costs
 from planish.isa.exports.header import write_header
 from planish.isa.exports.irdl import write_irdl
 from planish.isa.exports.operations import find_operations
+from planish.isa.exports.smt import write_smt
 from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.finding import find_entries
 from planish.isa.similarity.classes import Class, find_classes
@@ -142,7 +143,7 @@ def list_classes(
 @guarded
 def export_instructions(
     output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")],
-    format: Annotated[str, typer.Option(help="json, markdown, header (C), tablegen (LLVM) or irdl (MLIR).")] = "json",
+    format: Annotated[str, typer.Option(help="json, markdown, header, tablegen (LLVM), irdl (MLIR) or smt.")] = "json",
     isa: Isa = None,
     chosen: Annotated[list[str] | None, typer.Option("--class", metavar="NAME", help="Classes, as `add*`.")] = None,
 ) -> int:
@@ -168,6 +169,7 @@ _FORMATS: dict[str, Callable[[Sequence[Collection], Sequence[Class]], dict[str, 
     "header": lambda _, classes: {"planish_operations.h": write_header(find_operations(classes))},
     "tablegen": lambda _, classes: {"planish.td": write_tablegen(classes)},
     "irdl": lambda _, classes: {"planish.irdl.mlir": write_irdl(classes)},
+    "smt": lambda _, classes: {"planish.smt2": write_smt(y.entry for x in classes for y in x.members)},
 }
 
 

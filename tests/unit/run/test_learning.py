@@ -106,6 +106,7 @@ def test_an_instruction_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> 
     ("format", "file", "holds"),
     [("header", "planish_operations.h", "planish_v128 planish_add_saturate_i8x16("),
      ("tablegen", "planish.td", "def int_planish_add_saturate : "), ("irdl", "planish.irdl.mlir", "@add_saturate {"),
+     ("smt", "planish.smt2", "(declare-const |_mm_adds_epi8.a| (_ BitVec 128))"),
      ("json", "instructions.json", '"name": "add_saturate"'), ("markdown", "classes.md", "## add_saturate")],
 )  # fmt: skip
 def test_classes_are_exported(tmp_path: Path, format: str, file: str, holds: str) -> None:

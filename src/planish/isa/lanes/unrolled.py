@@ -100,12 +100,11 @@ def bytes_of(
 
 
 def puts_of(definition: Definition) -> tuple[Put, ...]:
-    """What a definition puts, one after another, without loops; equal values are one node."""
-    found = []
-    for target, offset, width, value, when in _puts(definition.body, {}):
-        nodes = (offset, build.wrap(value, width), when)
-        found.append(Put(target, ordered(nodes[0]), width, ordered(nodes[1]), ordered(nodes[2])))
-    return tuple(found)
+    """What a definition puts, one after another, without loops."""
+    return tuple(
+        Put(target, offset, width, build.wrap(value, width), when)
+        for target, offset, width, value, when in _puts(definition.body, {})
+    )
 
 
 def ordered(x: Node) -> Node:

@@ -10,8 +10,8 @@ False
 
 from __future__ import annotations
 
-from planish.isa.lanes.definition import Definition
-from planish.isa.lanes.unrolled import puts_of, unroll
+from planish.isa.lanes.definition import Definition, Put
+from planish.isa.lanes.unrolled import ordered, puts_of, unroll
 
 
 def are_same(one: Definition, other: Definition) -> bool:
@@ -25,4 +25,9 @@ def are_same(one: Definition, other: Definition) -> bool:
         first, second = unroll(one, unit=unit), unroll(other, unit=unit)
         if first is not None and second is not None and first == second:
             return True
-    return puts_of(one) == puts_of(other)
+    return _in_order(one) == _in_order(other)
+
+
+def _in_order(definition: Definition) -> list[Put]:
+    found = puts_of(definition)
+    return [Put(x.target, ordered(x.offset), x.width, ordered(x.value), ordered(x.when)) for x in found]
