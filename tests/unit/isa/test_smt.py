@@ -28,7 +28,8 @@ def solve(text: str) -> str:
 
 def _is_plain(entry: Entry) -> bool:
     definition = entry.definition
-    return definition.result is not None and definition.operands != () and all(x.role == "value" for x in definition.operands)
+    roles = {x.role for x in definition.operands}
+    return definition.result is not None and roles == {"value"}
 
 
 @pytest.mark.parametrize("isa", collection_names())
