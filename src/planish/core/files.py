@@ -38,7 +38,7 @@ def read_input(name: str, wanted: str = "a file of C source") -> Input:
         if path.is_dir():
             raise refusal("E0102", f"{name} is a directory", f"give {wanted}")
         if not path.exists():
-            raise refusal("E0101", f"there is no file {name}", "check the path")
+            raise refusal("E0101", f"there is no file {name}", f"check the path; it should lead to {wanted}")
         if not path.is_file():
             raise refusal("E0102", f"{name} is no regular file", f"give {wanted}")
         if path.stat().st_size > MOST_BYTES:

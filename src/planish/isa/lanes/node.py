@@ -91,6 +91,10 @@ def walk(roots: Sequence[Node]) -> Iterator[Node]:
             stack.extend((x, False) for x in reversed(place.args))
 
 
+COMMUTE = ("mul", "and", "or", "xor", "min", "max", "eq", "feq", "funord", "clmul")
+"""Operators of two arguments that may change places; those of `add` are in any order, too."""
+
+
 def scaled(x: Node) -> tuple[Node, int]:
     """What a constant is a factor of, and the constant: 1 where there is none."""
     return (x.args[0], x.args[1].low) if x.op == "mul" and x.args[1].op == "const" else (x, 1)

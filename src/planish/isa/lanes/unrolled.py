@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 
 from planish.isa.lanes import build
 from planish.isa.lanes.definition import Definition, Loop, Put, Statement
-from planish.isa.lanes.node import Node, const, node, rebuild
+from planish.isa.lanes.node import COMMUTE, Node, const, node, rebuild
 
 _BYTE = 8
-_COMMUTES = ("add", "mul", "and", "or", "xor", "min", "max", "eq", "feq")
 _FIRST_TWO = ("fadd", "fmul", "fma")
 """Operators whose first two arguments may change places: which of two NaNs is kept does not matter."""
 
@@ -67,7 +66,7 @@ def _renamed(x: Node, names: Mapping[str, str], change: Callable[[Node], Node]) 
 
 def _ordered(op: str, args: tuple[Node, ...]) -> tuple[Node, ...]:
     """Arguments of what commutes in the same order wherever they are; equal nodes are one, and so is its address."""
-    if op in _COMMUTES:
+    if op == "add" or op in COMMUTE:
         return tuple(sorted(args, key=id))
     return (*sorted(args[:2], key=id), *args[2:]) if op in _FIRST_TWO else args
 

@@ -16,10 +16,10 @@ from planish.isa.lanes.unrolled import ordered, puts_of, unroll
 
 def are_same(one: Definition, other: Definition) -> bool:
     """Whether they are proven to be the same: each byte, or each bit, is the same expression, or else each statement
-    is. Where they are not proven to be, they may be all the same."""
+    is. Which of two NaNs is kept does not matter. Where they are not proven to be, they may be all the same."""
     if one == other:
         return True
-    if [(x.name, x.bits) for x in one.operands] != [(x.name, x.bits) for x in other.operands]:
+    if one.operands != other.operands or one.result != other.result:
         return False
     for unit in (8, 1):
         first, second = unroll(one, unit=unit), unroll(other, unit=unit)

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 
 from planish.isa.lanes import build
 from planish.isa.lanes.definition import Definition, Loop, Operand, Put, Statement, nested_puts
-from planish.isa.lanes.node import Node, const, node, scaled, terms_of, tree_size, var
+from planish.isa.lanes.node import COMMUTE, Node, const, node, scaled, terms_of, tree_size, var
 from planish.isa.lanes.text import print_definition
 
-_COMMUTES = ("mul", "and", "or", "xor", "min", "max", "eq", "feq", "funord", "clmul")
 _ROUNDED = ("fadd", "fmul")
 _FORMATS = ("f16", "bf16", "f32", "f64")
 DEPTH = 2
@@ -59,7 +58,7 @@ class _Term:
         """Gives it the key by which parts are ordered: operands do not count."""
         if self.head[0] in _ROUNDED:  # the way of rounding stays behind what it rounds
             self.args = [*sorted(self.args[:2], key=lambda x: x.key), *self.args[2:]]
-        elif self.head[0] in _COMMUTES or self.head[0] == "add":
+        elif self.head[0] in COMMUTE or self.head[0] == "add":
             self.args.sort(key=lambda x: x.key)
         text = f"{self.head}({','.join(x.key[0] for x in self.args)})"
         self.key = text, (*self.numbers, *(n for x in self.args for n in x.key[1]))

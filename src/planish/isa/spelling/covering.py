@@ -18,14 +18,14 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var
-from planish.ir.nest import PLAIN_MEMORIES, Array, Kernel
+from planish.ir.nest import Array, Kernel
 from planish.ir.types import I32, INDEX, Type
 from planish.isa.lanes import build
 from planish.isa.lanes.node import const
 from planish.isa.lanes.unrolled import Place, Unrolled, bytes_of
 from planish.isa.spelling.lanes import MASK, Nest, Reader, Unspelt, fuse, leaves_of, read_nest
 from planish.isa.spelling.loose import loosen
-from planish.isa.spelling.speech import Manner, Mask, Speech
+from planish.isa.spelling.speech import Manner, Mask, Speech, check_registers
 from planish.isa.spelling.vocabulary import POINTER, Given, Spelt
 
 _SCALARS = {"f16": "float16_t", "f32": "float", "f64": "double", "i32": "int", "u32": "uint32_t", "i64": "long long",
@@ -55,14 +55,13 @@ class _Cover:
     def spell(self) -> str:
         kind = self.speech.registers
         self.arrays = {x.name: x for x in self.kernel.arrays}
-        for x in self.kernel.arrays:
-            if x.memory not in (*PLAIN_MEMORIES, kind.name):
-                raise Unspelt(f"`{x.name}` is in registers of another kind")
-            if x.memory == kind.name and x.shape != (Const(kind.lanes(x.type), INDEX),):
-                raise Unspelt(f"`{x.name}` is no whole register")
+        check_registers(self.kernel, kind)
         names = [*self.kernel.sizes, *(x.name for x in self.kernel.scalars), *self.arrays]
         self.texts = {x: f"{{{x}}}" for x in names}
         nest = read_nest(self.kernel, self.lanes())
+        for x in leaves_of(nest.value):
+            if isinstance(x, Load) and (len(x.index) != 1 or (x.array == nest.target and x.index[0] != nest.index)):
+                raise Unspelt(f"`{x.array}` at another place than that which is written")
         if self.manner.fused:
             nest = replace(nest, value=fuse(nest.value))
         if nest.masked:

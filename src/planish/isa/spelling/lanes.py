@@ -198,6 +198,8 @@ class Reader:
                 return build.multiply(self.value(inner, counters), const(1 << 16))
             case Cast(operand=inner, type=kind) if kind.is_int and type_of(inner).is_int:
                 return _narrowed(self.value(inner, counters), kind)
+            case Binary(left=left, right=right) if type_of(left) != type_of(right):
+                raise Unspelt("operands of two types")
             case Binary(op=op, left=left, right=right):
                 return _computed(op, [self.value(left, counters), self.value(right, counters)], type_of(x))
             case Call(function="sqrt", arguments=(inner,)):

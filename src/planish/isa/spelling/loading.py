@@ -23,7 +23,7 @@ from planish.isa.spelling.covering import ELEMENTS, in_order
 from planish.isa.spelling.layouts import Layout
 from planish.isa.spelling.movers import Mover
 from planish.isa.spelling.moves import Moves
-from planish.isa.spelling.vocabulary import POINTER, Given, Spelt, Vocabulary
+from planish.isa.spelling.vocabulary import POINTER, Given, Spelt, Vocabulary, plain_kind
 
 _LOAD, _INSERT, _SHORT, _BUILD = 0.5, 0.1, 0.25, 1.0
 """What a load costs, putting it into a register beside others, one that fills its piece in part only, and putting an
@@ -76,7 +76,7 @@ class Loads:
                 continue
             short = _SHORT * count if filled < size else 0.0
             yield _Way(count * _LOAD + (count - 1) * _INSERT + short, size, filled)
-        if together >= element and self.moves.built.get(1 << element):
+        if together >= element and self.builders(element):
             count = 1 << sum(map(bool, lanes[element:]))
             yield _Way(count * _LOAD + (count - 1) * _BUILD, element, element, built=True)
 
@@ -160,11 +160,16 @@ class Loads:
             text, kind = mover.call(operands), mover.entry.signature.result
         return text, kind
 
+    def builders(self, size: int) -> list[Mover]:
+        """What makes registers of scalars of the element's own type."""
+        own = ELEMENTS.get(str(self.type), "")
+        return [x for x in self.moves.built.get(1 << size, ()) if plain_kind(x.sources[0][0]) == plain_kind(own)]
+
     def build(
         self, pieces: list[Piece], size: int, address: Callable[[Mapping[str, int]], str]
     ) -> tuple[str, str]:
         """A register of elements; those that nothing is said of are zero."""
-        movers = self.moves.built[1 << size]
+        movers = self.builders(size)
         mover = min(movers, key=lambda x: x.entry.signature.result != self.kind)
         found = {x.offset: f"*{address(x.bits)}" for x in pieces}
         heads = [(at, x) for at, x in enumerate(mover.moves) if at % (1 << size) == 0 and x is not None]

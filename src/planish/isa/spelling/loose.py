@@ -11,6 +11,7 @@ True
 
 from __future__ import annotations
 
+from planish.isa.lanes import build
 from planish.isa.lanes.node import Node, node, rebuild
 
 _LEAST = {"f32": 0x800000, "f64": 0x10000000000000}
@@ -36,8 +37,11 @@ def _is_flush(args: tuple[Node, ...]) -> bool:
     if condition.op != "lt" or zero.op != "and" or number not in zero.args:
         return False
     (sign,) = [y for y in zero.args if y is not number] or [number]
-    least = condition.args[1]
-    return any(_LEAST[x] == least.low == least.high and _SIGN[x] == sign.low == sign.high for x in _LEAST)
+    tested, least = condition.args
+    if tested.op == "select" and tested.args[1].constant == 0:  # it has been taken for zero before
+        tested = tested.args[2]
+    forms = [x for x in _LEAST if _LEAST[x] == least.constant and _SIGN[x] == sign.constant]
+    return any(tested is build.wrap(number, _SIGN[x].bit_length() - 1) for x in forms)
 
 
 def _sum_of(x: Node, args: tuple[Node, ...]) -> Node:

@@ -25,7 +25,7 @@ from planish.isa.spelling.movers import linear_of
 MOVED = "planish_v"
 """What stands for the element that is moved in `Movement.value`."""
 
-_MOST_TURNS = 64
+_MOST_TURNS, _MOST_MOVES = 64, 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """`target`: the layout that is wanted, of rows of `sources`. `targets`:
-    a row for each register, whose number has the bits that `order` names, the lowest first; or for sums an element for
-    each lane, from the first one on. `value`: what becomes of an element, with `MOVED[l]` for it; `sums`: whether that
-    is added to what is there."""
+    """`target`: the layout that is wanted, of rows of `sources`. `targets`: a row for each register, whose number has
+    the bits that `order` names, the lowest first; or for sums an element for each lane, from the first one on. `value`:
+    what becomes of an element, with `MOVED[l]` for it; `sums`: whether that is added to what is there."""
 
     target: Layout
     sources: tuple[Row, ...]
@@ -87,9 +86,15 @@ class _Move:
 def read_movement(kernel: Kernel, size: int) -> Movement:
     """The movement of a kernel, in registers of so many bytes; Unspelt for what is none."""
     arrays = {x.name: x for x in kernel.arrays}
-    moves = list(_moves(kernel.body.body, {}, arrays))
+    moves = []
+    for x in _moves(kernel.body.body, {}, arrays):
+        moves.append(x)
+        if len(moves) > _MOST_MOVES:
+            raise Unspelt("it moves too many elements")
     if not moves or len({(x.value, x.sums) for x in moves}) != 1:
         raise Unspelt("not all elements become the same")
+    if {x.target[0] for x in moves} & {x.source[0] for x in moves}:
+        raise Unspelt("it reads what it has written")
     types = {arrays[name].type for x in moves for name, _, _ in (x.target, x.source)}
     if len(types) != 1:
         raise Unspelt("elements of several types")
@@ -118,6 +123,8 @@ def _read_sums(moves: list[_Move], arrays: Mapping[str, Array], kind: Type, size
         parts.setdefault(x.target, []).append(read.number(x.source))
     if read.columns * kind.bits != size * 8 or any(len(set(x)) != read.columns for x in parts.values()):
         raise Unspelt("sums that are not of whole registers")
+    if not _is_linear(moves[0].value):
+        raise Unspelt("sums of more than products")
     names = _named([y for x in parts.values() for y in sorted(x)], read, kind)
     bits, element = size.bit_length() - 1, element_bits(kind)
     blank = bits - element - len(names[bits:])
@@ -125,8 +132,17 @@ def _read_sums(moves: list[_Move], arrays: Mapping[str, Array], kind: Type, size
         raise Unspelt("more sums than lanes")
     lanes = (*names[:element], *names[bits:], *[""] * blank)
     target = Layout(lanes, frozenset(), frozenset(names[element:bits]))
-    rows = tuple(Row(arrays[name], 0, column) for name, _, column in parts)
+    rows = tuple(Row(arrays[name], row, column) for name, row, column in parts)
     return Movement(target, read.rows, rows, (), moves[0].value, kind, True)
+
+
+def _is_linear(x: Expr) -> bool:
+    """Whether the sum of values is the value of the sum: an element, or a scalar's product with it."""
+    match x:
+        case Load() | Binary("mul", Load(), Var()) | Binary("mul", Var(), Load()):
+            return True
+        case _:
+            return False
 
 
 def element_bits(kind: Type) -> int:
@@ -213,6 +229,8 @@ def _with(x: Expr, old: Expr, new: Expr) -> Expr:
 
 def _place(name: str, index: tuple[Expr, ...], counters: Mapping[str, int], arrays: Mapping[str, Array]) -> _Place:
     numbers = [_number(x, counters) for x in index]
+    if any(x < 0 for x in numbers):
+        raise Unspelt("elements before the first one")
     if len(numbers) == 1:
         return name, 0, numbers[0]
     if len(numbers) != 2 or not isinstance(arrays[name].shape[1], Const | Var):

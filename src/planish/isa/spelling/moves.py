@@ -100,7 +100,7 @@ class _Collected:
         elif sizes in ((size,), (size, size)):
             self.take_whole(x, size)
         elif len(sizes) == 1:
-            if x.moves[: sizes[0]] == tuple(range(sizes[0])) and not any(x.moves[sizes[0] :]):
+            if x.moves[: sizes[0]] == tuple(range(sizes[0])) and all(y is None for y in x.moves[sizes[0] :]):
                 self.widen.setdefault(sizes[0], []).append(x)
         elif len(sizes) == 2 and sizes[0] == size:
             start = next((i for i, y in enumerate(x.moves) if y == size), 0)

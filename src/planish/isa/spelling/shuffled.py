@@ -37,7 +37,7 @@ from planish.isa.spelling.loading import Loads
 from planish.isa.spelling.movement import MOVED, Movement, Row, element_bits, read_movement
 from planish.isa.spelling.movers import Mover, find_control, numbers_of
 from planish.isa.spelling.moves import find_moves
-from planish.isa.spelling.speech import Manner, Speech
+from planish.isa.spelling.speech import Manner, Speech, check_registers
 from planish.isa.spelling.vocabulary import Vocabulary
 
 _LANE = Var("l", INDEX)
@@ -48,12 +48,16 @@ def shuffle(kernel: Kernel, speech: Speech, manner: Manner) -> str:
     """The C of a kernel that moves elements, or sums those of registers; Unspelt for another one, and where the
     instructions of the extension cannot do it."""
     kind = speech.registers
+    check_registers(kernel, kind)
     movement = read_movement(kernel, kind.bits // 8)
     if movement.type not in kind.types:
         raise Unspelt(f"no registers of {movement.type}")
     if movement.sums and not (manner.reassociates and movement.type in (F32, F64)):
         raise Unspelt("its sums have an order")
-    in_registers = all(x.array.memory == kind.name for x in movement.sources)
+    places = {x.array.memory == kind.name for x in movement.sources}
+    if len(places) > 1 or (movement.sums and any(x.array.memory == kind.name for x in movement.targets)):
+        raise Unspelt("some of it is in registers, and some in memory")
+    (in_registers,) = places
     loads, way = _planned(speech.vocabulary, movement, kind.bits // 8, kind.types[movement.type], in_registers)
     return _Writer(kernel, movement, loads, way, in_registers, speech, manner).write()
 
@@ -77,7 +81,6 @@ def _found(
         return 0.0 if all(name == f"k{i}" for i, name in enumerate(layout.lanes)) else None
 
     return loads, find_way(target, loads.moves, whole if in_registers else loads.cost, element=element_bits(type))
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,20 +252,23 @@ class _Writer:
     def add_up(self, total: _Value) -> None:
         """The first lanes of a register are added to what they are sums for."""
         targets = self.movement.targets
+        total = _Value(self.cast(total, self.kind), self.kind)
         size = len(targets) * self.movement.type.bits // 8
-        together = len({x.array.name for x in targets}) == 1 and [x.start for x in targets] == list(range(len(targets)))
+        together = len({(x.array.name, x.row) for x in targets}) == 1
+        together &= [x.start for x in targets] == list(range(len(targets)))
         movers = [x for x in self.loads.moves.narrow.get(size, ()) if x.sources[0][0] == self.kind]
         if together and movers:
-            short = self.named(movers[0].call([self.cast(total, self.kind)]), movers[0].entry.signature.result)
+            short = self.named(movers[0].call([total.text]), movers[0].entry.signature.result)
             kind = MemoryKind("planish_short", size * 8, 0, {self.movement.type: short.kind})
             speech = replace(self.speech, registers=kind)
             names = ("planish_m", MOVED)
             text = self.covered(self.movement.value, names, PLAIN_MEMORIES[0], len(targets), speech, sums=True)
             self.lines.append(_filled(text, {"planish_m": targets[0].address(), MOVED: short.text}))
             return
+        name = f"planish_{self.count}"
+        self.lines.append(f"const {self.kind} {name} = {total.text};")
         for lane, x in enumerate(targets):
-            place = f"({{{x.array.name}}})[{x.start}]"
-            self.lines.append(f"{place} += {self.scaled(f'{total.text}[{lane}]')};")
+            self.lines.append(f"*{x.address()} += {self.scaled(f'{name}[{lane}]')};")
 
     def scaled(self, lane: str) -> str:
         """What is added of one lane, in C."""
@@ -271,8 +277,8 @@ class _Writer:
                 return lane
             case Binary("mul", Var(name=name), Load()) | Binary("mul", Load(), Var(name=name)):
                 return f"{{{name}}} * {lane}"
-            case _:
-                raise Unspelt("sums of more than products")
+            case other:
+                raise AssertionError(other)
 
 
 def _filled(text: str, texts: Mapping[str, str]) -> str:

@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from planish.ir.expr import Const
+from planish.ir.nest import PLAIN_MEMORIES, Kernel
+from planish.ir.types import INDEX
 from planish.isa.instruction import MemoryKind
+from planish.isa.spelling.lanes import Unspelt
 from planish.isa.spelling.vocabulary import Vocabulary
 
 
@@ -34,6 +38,15 @@ class Speech:
     vocabulary: Vocabulary
     registers: MemoryKind
     masks: Mapping[int, Mask] = field(default_factory=dict)
+
+
+def check_registers(kernel: Kernel, kind: MemoryKind) -> None:
+    """Unspelt where an operand is in registers of another kind, or is no whole one."""
+    for x in kernel.arrays:
+        if x.memory not in (*PLAIN_MEMORIES, kind.name):
+            raise Unspelt(f"`{x.name}` is in registers of another kind")
+        if x.memory == kind.name and x.shape != (Const(kind.lanes(x.type), INDEX),):
+            raise Unspelt(f"`{x.name}` is no whole register")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.expr import Var
-from planish.ir.nest import Array, Assign, For, Kernel, Reduce, Stmt
+from planish.ir.expr import Const, Var
+from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, For, Kernel, Reduce, Stmt
 from planish.isa.spelling.covering import cover
 from planish.isa.spelling.lanes import Unspelt
 from planish.isa.spelling.shuffled import shuffle
@@ -50,10 +50,19 @@ def _spell_streams(kernel: Kernel, speech: Speech, manner: Manner, immediate: tu
         return plain
     if plain is None:
         return None
-    written = _written(kernel.body.body)
-    places = [y for x in kernel.arrays if x.name in written for y in _addresses(x)]
+    written = [x for x in kernel.arrays if x.name in _written(kernel.body.body)]
     size = speech.registers.bits // 8
+    if not all(_may_be_round(x, size) for x in written) or any(x.memory not in PLAIN_MEMORIES for x in written):
+        return plain
+    places = [y for x in written for y in _addresses(x)]
     return f"if ((({' | '.join(places)}) & {size - 1}) == 0) {streamed} else {plain}"
+
+
+def _may_be_round(x: Array, size: int) -> bool:
+    """Whether all rows of an array begin at multiples of a size where the first one does; of those whose distance is
+    not known that is asked."""
+    known = [y.value * x.type.bits // 8 for y in x.shape[1:] if isinstance(y, Const)]
+    return all(y % size == 0 for y in known)
 
 
 def _written(body: tuple[Stmt, ...]) -> set[str]:

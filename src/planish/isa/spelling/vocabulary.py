@@ -95,7 +95,7 @@ class Vocabulary:
         wanted = wanted.changed(loosen) if loose else wanted
         kinds = tuple(sorted(x.kind for x in operands))
         operators = _operators(wanted)
-        known = _by_types(self.isa, streams).get((_plain(result), kinds), ())
+        known = _by_types(self.isa, streams).get((plain_kind(result), kinds), ())
         ranked = [(needs, at) for at, x in enumerate(known) if (needs := self.needs(x)) is not None]
         for _, at in sorted(ranked):
             if not operators <= named_operators(known[at].text):
@@ -112,8 +112,8 @@ def _by_types(isa: str, streams: bool) -> Mapping[tuple[str, tuple[str, ...]], l
     for name, record in load_collection(isa).records.items():
         entry = Entry.parsed(record)
         if _is_stream(entry) if streams else is_word(name, entry):
-            kinds = tuple(sorted(_plain(kind) for kind, _ in entry.signature.parameters))
-            found.setdefault((_plain(entry.signature.result), kinds), []).append(entry)
+            kinds = tuple(sorted(plain_kind(kind) for kind, _ in entry.signature.parameters))
+            found.setdefault((plain_kind(entry.signature.result), kinds), []).append(entry)
     for entries in found.values():
         entries.sort(key=lambda x: (len(x.name), x.name))
     return found
@@ -128,7 +128,8 @@ def _is_stream(entry: Entry) -> bool:
     return entry.status == "verified" and entry.signature.result == "void" and "movnt" in entry.mnemonic
 
 
-def _plain(kind: str) -> str:
+def plain_kind(kind: str) -> str:
+    """A type of C, or another one that is the same to a call."""
     if kind.endswith("*"):
         return POINTER
     return _SAME.get(kind, kind)
@@ -178,7 +179,7 @@ def _marks(x: Unrolled) -> tuple[tuple[str, str], ...]:
 
 
 def _orders(entry: Entry, operands: Sequence[Given]) -> Iterator[tuple[Given, ...]]:
-    kinds = [_plain(kind) for kind, _ in entry.signature.parameters]
+    kinds = [plain_kind(kind) for kind, _ in entry.signature.parameters]
     roles = [entry.definition.operand(name).role == "immediate" for _, name in entry.signature.parameters]
     for order in permutations(operands):
         if all(x.kind == kind and x.immediate == role for x, kind, role in zip(order, kinds, roles, strict=True)):

@@ -36,6 +36,7 @@ def at_most(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
 
