@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from planish.isa.collection import collection_names, load_collection
 from planish.isa.exports.header import write_header
 from planish.isa.exports.operations import Operation, find_operations
-from planish.isa.similarity.classes import find_classes
+from planish.isa.similarity.shipped import shipped_classes
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.hexagon import hexagon_machines
 from planish.run.instructions.machines import arm_machines, x86_machines
@@ -29,8 +28,7 @@ _MACHINES = {
 
 @pytest.fixture(scope="module")
 def operations() -> tuple[Operation, ...]:
-    everything = (x for name in collection_names() for x in load_collection(name))
-    return find_operations(find_classes(everything))
+    return find_operations(shipped_classes())
 
 
 @pytest.mark.parametrize("kind", list(_MACHINES))

@@ -34,7 +34,8 @@ from planish.isa.exports.operations import find_operations
 from planish.isa.exports.smt import write_smt
 from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.finding import find_entries
-from planish.isa.similarity.classes import Class, find_classes
+from planish.isa.similarity.classes import Class
+from planish.isa.similarity.shipped import shipped_classes
 from planish.isa.specification import newest
 from planish.report.catalogue import classes_table, explain_class, export_json, export_markdown
 from planish.report.instructions import collections_table, entries_table, explain_costs, explain_entry
@@ -124,7 +125,7 @@ def list_classes(
 ) -> int:
     """List the operations that instructions of all architectures are, or show one of them with its members."""
     wanted = {x.isa for x in _loaded(isa)}
-    everything = find_classes(x for entries in _loaded(None) for x in entries)
+    everything = shipped_classes()
     classes = [x for x in everything if wanted & set(x.isas())]  # with the names that they have among all
     found = next((x for x in classes if x.name == name), None)
     if found is not None:
@@ -150,7 +151,7 @@ def export_instructions(
     """Write what is known of the instructions and their classes for people, or for other programs."""
     _check_choice("--format", format, _FORMATS)
     loaded = _loaded(isa)
-    everything = find_classes(x for entries in _loaded(None) for x in entries)
+    everything = shipped_classes()
     classes = [x for x in everything if not chosen or any(fnmatchcase(x.name, y) for y in chosen)]
     if not classes:
         known = [x.name for x in everything]

@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from planish.isa.collection import collection_names, load_collection
 from planish.isa.exports.header import find_bodies
 from planish.isa.exports.irdl import write_call, write_irdl
 from planish.isa.exports.operations import find_operations
 from planish.isa.exports.statements import conditions_of, write_statements
 from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.lanes.text import parse_definition
-from planish.isa.similarity.classes import Class, find_classes
+from planish.isa.similarity.classes import Class
 from planish.isa.similarity.labels import label_numbers
+from planish.isa.similarity.shipped import shipped_classes
 
 _INCLUDES = Path("/usr/lib/llvm-19/include")
 
 
 @pytest.fixture(scope="module")
 def classes() -> tuple[Class, ...]:
-    return find_classes(x for name in collection_names() for x in load_collection(name))
+    return shipped_classes()
 
 
 def test_every_number_of_a_shape_has_a_word(classes: tuple[Class, ...]) -> None:
