@@ -34,7 +34,7 @@ from planish.isa.exports.operations import find_operations
 from planish.isa.exports.smt import write_smt
 from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.finding import find_entries
-from planish.isa.similarity.classes import Class
+from planish.isa.similarity.classes import Class, of_known_lengths
 from planish.isa.similarity.shipped import shipped_classes
 from planish.isa.specification import newest
 from planish.report.catalogue import classes_table, explain_class, export_json, export_markdown
@@ -159,6 +159,10 @@ def export_instructions(
         advice = f"did you mean {', '.join(close)}?" if close else "`planish isa classes` lists them"
         raise PlanishError(Diagnostic("E0659", f"there is no class {' '.join(chosen or ())}", help=advice))
     kept = [replace(x, members=y) for x in classes if (y := tuple(m for m in x.members if isa in (None, m.entry.isa)))]
+    if not (of_known_lengths(kept) if format in _OF_KNOWN_LENGTHS else kept):
+        advice = "those whose registers have no known length (sve) are in json, markdown and smt"
+        message = f"there are no instructions of {isa or 'these classes'} to write as {format}"
+        raise PlanishError(Diagnostic("E0659", message, help=advice))
     for path in write_files(Path(output), _FORMATS[format](loaded, kept)):
         print(f"wrote {path}")
     return OK
@@ -172,6 +176,7 @@ _FORMATS: dict[str, Callable[[Sequence[Collection], Sequence[Class]], dict[str, 
     "irdl": lambda _, classes: {"planish.irdl.mlir": write_irdl(classes)},
     "smt": lambda _, classes: {"planish.smt2": write_smt(y.entry for x in classes for y in x.members)},
 }
+_OF_KNOWN_LENGTHS = ("header", "tablegen", "irdl")
 
 
 @app.command("costs")

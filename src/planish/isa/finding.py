@@ -21,19 +21,15 @@ def find_entries(query: str, entries: Iterable[Entry]) -> Iterator[Entry]:
     """The entries whose lanes all become what a query says; those whose names, instruction, category or
     extension hold all its words where it is no assignment. PlanishError E0658 where it cannot be read."""
     asked = read_query(query)
+    meant = {read_query(query, sign) for sign in "ius"}  # `i` where signs matter is any, the same everywhere
     words = query.lower().split()
     for entry in entries:
         if asked is None:
             told = " ".join((entry.name, entry.mnemonic, entry.category, *entry.features)).lower()
             if all(x in told for x in words):
                 yield entry
-        elif entry.text and _may_be(entry, asked) and set(outlines(entry.definition)) <= _meant(asked):
+        elif entry.text and _may_be(entry, asked) and meant.issuperset(outlines(entry.definition)):
             yield entry
-
-
-def _meant(asked: Outline) -> set[Outline]:
-    """What a query means: `i` where signs matter is any sign, the same everywhere."""
-    return {Outline(asked.result, re.sub(r"\bi(\d+)", rf"{sign}\1", asked.value)) for sign in "us"} | {asked}
 
 
 def _may_be(entry: Entry, asked: Outline) -> bool:

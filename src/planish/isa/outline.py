@@ -92,8 +92,9 @@ def outlines(definition: Definition) -> tuple[Outline, ...]:
     return tuple(found)
 
 
-def read_query(query: str) -> Outline | None:
-    """What a person asks for, None where it is no assignment; PlanishError E0658 where it cannot be read."""
+def read_query(query: str, sign: str = "i") -> Outline | None:
+    """What a person asks for, None where it is no assignment; `sign` is what `i` means where signs matter.
+    PlanishError E0658 where it cannot be read."""
     if not query.strip() or len(query) > _LONGEST:
         _refuse(query[:40], 1, f"give an expression or words, at most {_LONGEST} characters")
     found = _QUERY.fullmatch(query)
@@ -108,37 +109,45 @@ def read_query(query: str) -> Outline | None:
         column = found.start(3) + (error.offset or 1) if isinstance(error, SyntaxError) else found.start(3) + 1
         _refuse(query, column, "write an expression of types, as `u8*s8` or `max(i16, i16)`")
     kind = "i" + result[1:] if result[0] in "us" else result
-    value = _asked(tree, query, found.start(3), kind)
+    value = _Asking(query, found.start(3), sign).term(tree, kind)
     if op:
         value = _Term(op, (_Term(kind), value))
     return Outline(kind, _ordered(value).text())
 
 
-def _asked(tree: ast.AST, query: str, start: int, ring: str) -> _Term:
-    """A part of a query; `ring` is the type whose sign does not matter there, "" where signs do."""
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A query, where the expression begins in it, and what `i` means where signs matter."""
 
-    def inner(x: ast.AST, keeps: bool) -> _Term:
-        return _asked(x, query, start, ring if keeps else "")
+    query: str
+    start: int
+    sign: str
 
-    match tree:
-        case ast.BinOp(left=left, op=ast.MatMult(), right=ast.Constant(value=int(count))) if count > 0:
-            summed = inner(left, True)
-            return _Term(summed.head, summed.args, count)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _ASKED:
-            keeps = _ASKED[type(op)] in _RING
-            return _Term(_ASKED[type(op)], (inner(left, keeps or isinstance(op, ast.LShift)), inner(right, keeps)))
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _ASKED:
-            return _Term(_ASKED[type(op)], (inner(left, False), inner(right, False)))
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-            return _Term(name, tuple(inner(x, False) for x in args))
-        case ast.Name(id=name) if found := _TYPE.fullmatch(name):
-            return _Term("i" + found[2] if found[2] and "i" + found[2] == ring else name)
-        case ast.Constant(value=int(value)) if not isinstance(value, bool):
-            return _Term(str(value))
-        case _:
-            column = start + getattr(tree, "col_offset", 0) + 1
-            _refuse(query, column, "types are i8, u16, s32, f32 and such; operators those of C, min, max, abs, avg")
-    raise AssertionError
+    def term(self, tree: ast.AST, ring: str = "") -> _Term:
+        """A part of it; `ring` is the type whose sign does not matter there, "" where signs do."""
+        match tree:
+            case ast.BinOp(left=left, op=ast.MatMult(), right=ast.Constant(value=int(count))) if count > 0:
+                summed = self.term(left, ring)
+                return _Term(summed.head, summed.args, count)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _ASKED:
+                inner = ring if _ASKED[type(op)] in _RING else ""
+                first = ring if isinstance(op, ast.LShift) else inner
+                return _Term(_ASKED[type(op)], (self.term(left, first), self.term(right, inner)))
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _ASKED:
+                return _Term(_ASKED[type(op)], (self.term(left), self.term(right)))
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return _Term(name, tuple(map(self.term, args)))
+            case ast.Name(id=name) if found := _TYPE.fullmatch(name):
+                if found[2] is None or "i" + found[2] == ring:
+                    return _Term("i" + found[2] if found[2] else name)
+                return _Term((self.sign if found[1] == "i" else found[1]) + found[2])
+            case ast.Constant(value=int(value)) if not isinstance(value, bool):
+                return _Term(str(value))
+            case _:
+                column = self.start + getattr(tree, "col_offset", 0) + 1
+                advice = "types are i8, u16, s32, f32 and such; operators those of C, min, max, abs, avg"
+                _refuse(self.query, column, advice)
+        raise AssertionError
 
 
 def _refuse(query: str, column: int, advice: str) -> None:

@@ -74,6 +74,16 @@ def test_the_command_writes_the_collection(tmp_path: Path, monkeypatch: pytest.M
     assert len(Collection.unpacked((tmp_path / "lib" / "x86.json.gz").read_bytes())) == 1
 
 
+def test_a_file_whose_first_instructions_all_come_to_nothing_is_put_down(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    endless = "FOR j := 0 to 59999\ni := j*j*j\ndst[127:0] := a + i*b\nENDFOR"
+    path = _listing(tmp_path, **{f"_mm_endless{x}": endless for x in range(200)})
+    assert main(["isa", "learn", "--x86", path, "-q", "-o", str(tmp_path / "lib")]) == 1
+    assert "E0661" in capsys.readouterr().err
+    assert not (tmp_path / "lib").exists()
+
+
 def test_where_no_specification_is_the_packages_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["isa", "learn", "--root", str(tmp_path)]) == 1
     told = capsys.readouterr().err
@@ -87,7 +97,10 @@ def test_where_no_specification_is_the_packages_are_named(tmp_path: Path, capsys
         (["show", "_mm_nothing"], "E0655"), (["list", "--kind", "integers"], "E0657"), (["find", "i32 += @"], "E0658"),
         (["classes", "no_such_class", "--isa", "hvx"], "E0659"), (["list", "--isa", "pdp11"], "E0654"),
         (["export", "-o", "x", "--format", "pdf"], "E0657"),
-        (["export", "-o", "x", "--class", "no_such_class"], "E0659"), (["learn", "--x86", "nowhere.xml"], "E0101"),
+        (["export", "-o", "x", "--class", "no_such_class"], "E0659"),
+        (["export", "-o", "x", "--format", "header", "--isa", "sve"], "E0659"),
+        (["export", "-o", "x", "--class", "permute", "--isa", "sve"], "E0659"),
+        (["learn", "--x86", "nowhere.xml"], "E0101"),
     ],
 )  # fmt: skip
 def test_wrong_words_are_told(arguments: list[str], code: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ from itertools import count
 from typing import Literal
 
 from planish.isa.entry import Entry
-from planish.isa.spelling.movers import Mover
+from planish.isa.spelling.movers import Mover, Steer
 from planish.isa.spelling.moves import Moves, is_fine
 
 _MOST_STATES = 100_000
@@ -121,12 +121,11 @@ def _weaves(
     after: Layout, take: tuple[int, ...], pair: tuple[tuple[Mover, ...], ...]
 ) -> Iterator[tuple[float, Step]]:
     bits = len(take)
-    (rest,) = set(range(bits + 1)) - set(take)
     for out in (*sorted(after.apart), ""):
         lanes = [""] * (bits + 1)
         for j, bit in enumerate(take):
             lanes[bit] = after.lanes[j]
-        lanes[rest] = out
+        lanes[Steer(take, 0).rest] = out
         into = lanes.pop()
         apart = (after.apart - {out}) | ({into} if into else frozenset())
         before = Layout(tuple(lanes), apart, after.summed)

@@ -21,6 +21,7 @@ from planish.isa.lanes import build
 from planish.isa.lanes.unrolled import bytes_of
 from planish.isa.spelling.covering import ELEMENTS, in_order
 from planish.isa.spelling.layouts import Layout
+from planish.isa.spelling.movement import element_bits
 from planish.isa.spelling.movers import Mover
 from planish.isa.spelling.moves import Moves
 from planish.isa.spelling.vocabulary import POINTER, Given, Spelt, Vocabulary, plain_kind
@@ -67,7 +68,7 @@ class Loads:
         """All ways of loading a register."""
         lanes = layout.lanes
         together = next((i for i, x in enumerate(lanes) if x != f"k{i}"), len(lanes))
-        element = (self.type.bits // 8).bit_length() - 1
+        element = element_bits(self.type)
         half = {self.moves.bits - 1} if self.moves.joins else set()
         for size in sorted({self.moves.bits, *((x.bit_length() - 1) for x, _ in self.moves.inserts), *half}):
             filled = min(size, together)

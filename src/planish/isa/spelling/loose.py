@@ -48,7 +48,7 @@ def _sum_of(x: Node, args: tuple[Node, ...]) -> Node:
     """A sum of products as one chain of them, in the order of their addresses."""
     addends: list[Node] = []
     products: list[tuple[Node, Node]] = []
-    _take(x.op, args, addends, products)
+    _take(node(x.op, args, x.attr), addends, products)
     mode = args[-1]
     products.sort(key=_ids)
     addends.sort(key=id)
@@ -67,19 +67,19 @@ def _ids(x: tuple[Node, ...]) -> tuple[int, int]:
     return id(x[0]), id(x[1])
 
 
-def _take(op: str, args: tuple[Node, ...], addends: list[Node], products: list[tuple[Node, Node]]) -> None:
-    match op:
+def _take(x: Node, addends: list[Node], products: list[tuple[Node, Node]]) -> None:
+    match x.op:
         case "fadd":
-            parts: tuple[Node, ...] = args[:2]
+            parts: tuple[Node, ...] = x.args[:2]
         case "fma":
-            parts = args[2:3]
+            parts = x.args[2:3]
         case _:
             parts = ()
-    if op in ("fmul", "fma"):
-        one, other = sorted(args[:2], key=id)
+    if x.op in ("fmul", "fma"):
+        one, other = sorted(x.args[:2], key=id)
         products.append((one, other))
     for y in parts:
-        if y.op in ("fadd", "fma", "fmul") and y.args[-1] is args[-1]:
-            _take(y.op, y.args, addends, products)
+        if y.op in ("fadd", "fma", "fmul") and y.attr == x.attr and y.args[-1] is x.args[-1]:
+            _take(y, addends, products)
         else:
             addends.append(y)

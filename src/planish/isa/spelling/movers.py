@@ -90,10 +90,7 @@ class Steer:
 def steer_of(mover: Mover) -> Steer | None:
     """The movement of addresses; None for others, and where not all bytes of the result are said."""
     found = np.array([-1 if x is None else x for x in mover.moves])
-    count = len(found)
-    if (found < 0).any() or count & (count - 1):
-        return None
-    return linear_of(found)
+    return None if (found < 0).any() else linear_of(found)
 
 
 def linear_of(found: _Table) -> Steer | None:

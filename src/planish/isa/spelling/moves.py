@@ -24,7 +24,7 @@ _Key = TypeVar("_Key")
 class Moves:
     """What a vocabulary does with registers of so many bytes: `weaves` and `turns` of registers by the bits that they
     take, `flips` by the bit that they exchange, `controlled` with the lowest and the highest bit that they can take
-    anywhere. Of narrower registers (`bytes` of each): `inserts` by the size and the place, `widen` and `narrow`;
+    anywhere. Of narrower registers: `inserts` by the size and the place, `widen` and `narrow`;
     `joins` two halves; `casts` by both types; `built` of scalars, by their size."""
 
     bits: int

@@ -236,8 +236,7 @@ class _Writer:
         arrays += [Array(x, self.movement.type, shape, memory=speech.registers.name) for x in others]
         put = Reduce(first, (_LANE,), "add", value) if sums else Assign(first, (_LANE,), value)
         loop = For("l", Const(0, INDEX), Const(count, INDEX), 1, Block((put,)))
-        scalars = tuple(x for x in self.kernel.scalars)
-        kernel = Kernel("part", scalars=scalars, arrays=tuple(arrays), body=Block((loop,)))
+        kernel = Kernel("part", scalars=self.kernel.scalars, arrays=tuple(arrays), body=Block((loop,)))
         known = kernel, speech.registers.name
         if known not in self.spelt:
             self.spelt[known] = cover(kernel, speech, self.manner)
@@ -265,8 +264,7 @@ class _Writer:
             text = self.covered(self.movement.value, names, PLAIN_MEMORIES[0], len(targets), speech, sums=True)
             self.lines.append(_filled(text, {"planish_m": targets[0].address(), MOVED: short.text}))
             return
-        name = f"planish_{self.count}"
-        self.lines.append(f"const {self.kind} {name} = {total.text};")
+        name = self.named(total.text, total.kind).text
         for lane, x in enumerate(targets):
             self.lines.append(f"*{x.address()} += {self.scaled(f'{name}[{lane}]')};")
 

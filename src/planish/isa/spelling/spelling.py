@@ -44,15 +44,13 @@ def spell(
 def _spell_streams(kernel: Kernel, speech: Speech, manner: Manner, immediate: tuple[str, ...]) -> str | None:
     """The one that stores past the caches where all that it stores to begins at whole registers, else the other."""
     plain = spell(kernel, speech, replace(manner, streams=False), immediate)
+    written = [x for x in kernel.arrays if x.name in _written(kernel.body.body)]
+    size = speech.registers.bits // 8
+    if plain is None or not all(x.memory in PLAIN_MEMORIES and _may_be_round(x, size) for x in written):
+        return plain
     try:
         streamed = shuffle(kernel, speech, manner)
     except Unspelt:
-        return plain
-    if plain is None:
-        return None
-    written = [x for x in kernel.arrays if x.name in _written(kernel.body.body)]
-    size = speech.registers.bits // 8
-    if not all(_may_be_round(x, size) for x in written) or any(x.memory not in PLAIN_MEMORIES for x in written):
         return plain
     places = [y for x in written for y in _addresses(x)]
     return f"if ((({' | '.join(places)}) & {size - 1}) == 0) {streamed} else {plain}"

@@ -95,17 +95,17 @@ def _read_all(isa: str, opener: Opener, path: str, store: Cache, tell: Tell) -> 
 def _try_all(entries: Sequence[Entry], machines: Sequence[Machine], store: Cache, tell: Tell) -> list[Entry]:
     """The entries with what came of running them: verified where one machine's results are those of the definition, for
     each length of registers that machines have."""
-    lengths = sorted({x.length for x in machines})
-    for length in lengths[1:]:
-        scaled = [replace(x, text=at_length(x.text, length)) for x in entries]
-        tried = _try(scaled, [x for x in machines if x.length == length], store, _silently(tell))
-        wrong = {x.name: x for x in tried if x.status != "verified"}
-        entries = [replace(wrong[x.name], text=x.text) if x.name in wrong else x for x in entries]
-    first = [x for x in machines if x.length in lengths[:1]]
-    if lengths in ([], [0]):
-        return _try(entries, first, store, tell)
-    scaled = [replace(x, text=at_length(x.text, lengths[0])) for x in entries]
-    return [replace(x, text=y.text) for x, y in zip(_try(scaled, first, store, tell), entries, strict=True)]
+    tried = list(entries)
+    *others, last = sorted({x.length for x in machines}, reverse=True) or [0]
+    for length in (*others, last):
+        scaled = [replace(x, text=at_length(x.text, length)) for x in tried]
+        alike = [x for x in machines if x.length == length]
+        judged = _try(scaled, alike, store, tell if length == last else _silently(tell))
+        tried = [
+            x if y.status == "verified" and length != last else replace(y, text=x.text)
+            for x, y in zip(tried, judged, strict=True)
+        ]
+    return tried
 
 
 def _try(entries: Sequence[Entry], machines: Sequence[Machine], store: Cache, tell: Tell) -> list[Entry]:
