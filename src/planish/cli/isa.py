@@ -27,6 +27,7 @@ from planish.cli.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.collection import Collection, collection_names, file_name, load_collection
+from planish.isa.costs.hexagon import HEXAGON_PLACES, read_hexagon_costs
 from planish.isa.costs.tables import PROCESSORS, costs_file, load_costs
 from planish.isa.exports.header import write_header
 from planish.isa.exports.irdl import write_irdl
@@ -43,6 +44,7 @@ from planish.report.tables import make_console
 from planish.run.instructions.costs import read_costs
 from planish.run.instructions.learn import learn
 from planish.run.instructions.vendors import VENDORS, Vendor
+from planish.target.load import load_target
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True)
 
@@ -86,14 +88,21 @@ def list_instructions(
 
 @app.command()
 @guarded
-def show(name: Annotated[str, typer.Argument(metavar="NAME")], isa: Isa = None) -> int:
-    """Say what an instruction does, how C calls it, and how that was found to be so."""
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME")],
+    isa: Isa = None,
+    target: Annotated[str | None, typer.Option(metavar="NAME", help="What it costs on that machine only.")] = None,
+) -> int:
+    """Say what an instruction does, how C calls it, what it costs, and how that was found to be so."""
     loaded = _loaded(isa)
+    processor = None if target is None else load_target(target).processor
     for entries in loaded:
         if name in entries.records:
             print(explain_entry(entries.entry(name), entries.source))
             costs = load_costs(entries.isa)
-            if costs is not None and (told := explain_costs(entries.isa, costs.of(name), costs.source)):
+            known = {} if costs is None else costs.of(name)
+            chosen = {x: y for x, y in known.items() if processor in (None, x)}
+            if costs is not None and (told := explain_costs(entries.isa, chosen, costs.source)):
                 print(f"\n{told}")
             return OK
     everything = [x for entries in loaded for x in entries.records]
@@ -183,18 +192,28 @@ _OF_KNOWN_LENGTHS = ("header", "tablegen", "irdl")
 @guarded
 def read_all_costs(
     output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the tables go.")] = "costs",
+    hexagon: Annotated[str | None, typer.Option(metavar="DIR", help="LLVM's llvm/lib/Target/Hexagon.")] = None,
     isa: Isa = None,
     quiet: Quiet = False,
 ) -> int:
-    """Ask Clang and llvm-mca what the instructions cost on processors, and write that as tables."""
+    """Ask Clang, llvm-mca and LLVM's source what the instructions cost on processors, and write that as tables."""
     chosen = [x for x in _loaded(isa) if x.isa in PROCESSORS]
     if not chosen:
         advice = f"there are some for {', '.join(PROCESSORS)}"
         raise PlanishError(Diagnostic("E0660", f"LLVM has no models of processors of '{isa}'", help=advice))
+    hexagon = hexagon or newest(Path("/"), *HEXAGON_PLACES)
+    if hexagon is None:
+        chosen = [x for x in chosen if x.isa != "hvx"]
+        if not chosen:
+            advice = "`apt-get source llvm-toolchain-19` has it: give its llvm/lib/Target/Hexagon with --hexagon"
+            raise PlanishError(Diagnostic("E0660", "LLVM's description of Hexagon is not here", help=advice))
     contents: dict[str, str | bytes] = {}
     for entries in chosen:
         verified = [x for x in entries if x.status == "verified"]
-        costs = read_costs(verified, entries.isa)
+        if entries.isa == "hvx" and hexagon is not None:
+            costs = read_hexagon_costs(hexagon, [x.name for x in verified])
+        else:
+            costs = read_costs(verified, entries.isa)
         contents[costs_file(entries.isa)] = costs.packed()
         if not quiet:
             print(f"{entries.isa}: {len(costs.records)} of {len(verified)} instructions, by {costs.source}")

@@ -25,7 +25,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from planish.isa.collection import Collection
-from planish.isa.costs.tables import PROCESSORS, Cost
+from planish.isa.costs.tables import CYCLES, PROCESSORS, Cost
 from planish.isa.entry import Entry
 from planish.isa.lanes.definition import Loop, Statement
 from planish.isa.lanes.scalable import USUAL
@@ -103,7 +103,7 @@ def explain_costs(isa: str, costs: Mapping[str, Cost], source: str) -> str:
             x = costs[processor]
             ports = ", ".join(f"{name} {cycles:g}" for name, cycles in x.ports)
             operations = f"{x.operations} micro-operation{'s' if x.operations != 1 else ''}"
-            each = f"latency {x.latency}, one in {x.throughput:g} cycles"
+            each = f"latency {x.latency}, one in {x.throughput:g} {CYCLES.get(isa, 'cycles')}"
             lines.append(f"  {told}: {operations}, {each}; {ports}")
     return "\n".join([f"by {source}:", *lines]) if lines else ""
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source, Span
+from planish.isa.costs.tables import PROCESSORS
 from planish.target.machine import Cache, Target
 
 MACHINES = Path(__file__).with_name("machines")
@@ -158,7 +159,9 @@ def parse_size(text: str) -> int:
 
 
 def _target(root: _Table) -> Target:
-    root.known("name", "isa", "description", "cores", "frequency_ghz", "vector", "cache", "flags", "tuning")
+    root.known(
+        "name", "isa", "description", "processor", "cores", "frequency_ghz", "vector", "cache", "flags", "tuning"
+    )
     vector = root.table("vector")
     vector.known("bits", "registers", "masks", "fma", "fma_units", "fma_latency")
     bits = vector.whole("bits", 0)
@@ -179,7 +182,14 @@ def _target(root: _Table) -> Target:
         flags=_flags(root.table("flags")),
         tuning=_flags(root.table("tuning")),
         description=root.text("description", "a machine"),
+        processor=_processor(root),
     )
+
+
+def _processor(root: _Table) -> str:
+    known = [x for names in PROCESSORS.values() for x in names]
+    what = f"a processor whose costs are known: {', '.join(known)}"
+    return str(root.take("processor", what, lambda x: x in known)) if "processor" in root.entries else ""
 
 
 def _caches(root: _Table) -> tuple[Cache, ...]:

@@ -38,7 +38,8 @@ class Target:
     and adds in one instruction, `fma_units` how many of these (or additions) it starts in a cycle, `fma_latency` how
     many cycles one takes, `masks` whether lanes can be switched off. `caches` go from the nearest outwards and hold
     data. `frequency_ghz` is 0 where unknown. `flags` make a compiler ("gcc", "clang") generate code for it; `tuning`
-    are optional flags that let it use the full width of the vectors.
+    are optional flags that let it use the full width of the vectors. `processor` is the one, as LLVM calls it, whose
+    costs its instructions have; "" where none are known.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Target:
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tuning: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     description: str = ""
+    processor: str = ""
 
     def lanes(self, type: Type) -> int:
         """How many elements of a type one vector holds, at least 1."""

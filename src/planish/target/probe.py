@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,16 @@ _X86 = (
     _Vectors("sse2", "x86-64", 128, 16),
 )
 _ARM = (_Vectors("asimd", "armv8-a", 128, 32),)
+
+# The first line whose words are all there: features, and AMD's or Intel's name.
+_X86_PROCESSORS = (
+    ("znver4", {"AuthenticAMD", "avx2"}), ("icelake-server", {"GenuineIntel", "avx512_vbmi2"}),
+    ("skylake-avx512", {"GenuineIntel", "avx2"}),
+)  # fmt: skip
+_ARM_PROCESSORS = (
+    ("neoverse-n1", {"0x41", "0xd0c"}), ("neoverse-v1", {"0x41", "0xd40"}), ("cortex-a76", {"0x41", "0xd0b"}),
+    ("apple-m1", {"0x61"}),
+)  # fmt: skip
 
 
 def probe_host(root: Path = Path("/"), machine: str | None = None) -> Target:
@@ -69,7 +80,16 @@ def probe_host(root: Path = Path("/"), machine: str | None = None) -> Target:
         flags={"gcc": (flag,), "clang": (flag,)},
         tuning={"gcc": wide, "clang": wide} if wide else {},
         description=facts.get("model name") or f"this {architecture} machine",
+        processor=_processor(facts, features, _ARM_PROCESSORS if arm else _X86_PROCESSORS if x86 else ()),
     )
+
+
+def _processor(
+    facts: Mapping[str, str], features: frozenset[str], known: Sequence[tuple[str, set[str]]]
+) -> str:
+    """The processor of the tables of costs that is nearest, "" where none is."""
+    words = features | {facts.get(x, "") for x in ("vendor_id", "CPU implementer", "CPU part")}
+    return next((name for name, wanted in known if wanted <= words), "")
 
 
 def _cpuinfo(root: Path) -> dict[str, str]:

@@ -84,6 +84,7 @@ def test_an_unknown_target_lists_the_known(name: str) -> None:
         ("bits = 256", "bits = ", "E0702", 5, "TOML"),
         ("bits = 256", "bits = 100", "E0703", 5, "multiple of 64"),
         ("bits = 256", "bits = true", "E0703", 5, "whole number"),
+        ('name = "m"', 'name = "m"\nprocessor = "x"', "E0703", 2, "whose costs are known"),
         ("fma = true", "fma = 1", "E0703", 7, "true or false"),
         ("fma = true", "fme = true", "E0703", 7, "did you mean 'fma'"),
         ("registers = 16", "", "E0703", 4, "'registers' is missing"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from planish.target.description import load_description
 from planish.target.probe import cpu_count, probe_host
 
@@ -51,6 +53,20 @@ def test_a_host_that_tells_nothing(tmp_path: Path) -> None:
     target, generic = probe_host(tmp_path, "vax"), load_description("generic")
     assert (target.name, target.isa) == ("native", "vax")
     assert (target.vector_bits, target.caches, target.fma) == (generic.vector_bits, generic.caches, False)
+
+
+@pytest.mark.parametrize(
+    ("facts", "machine", "processor"),
+    [
+        ("vendor_id\t: AuthenticAMD\nflags\t: sse2 avx2 avx512bw\n", "x86_64", "znver4"),
+        ("vendor_id\t: GenuineIntel\nflags\t: avx2 avx512bw avx512_vbmi2\n", "x86_64", "icelake-server"),
+        ("vendor_id\t: GenuineIntel\nflags\t: avx2\n", "x86_64", "skylake-avx512"),
+        ("vendor_id\t: GenuineIntel\nflags\t: sse2\n", "x86_64", ""),
+        ("CPU implementer\t: 0x41\nCPU part\t: 0xd40\nFeatures\t: asimd\n", "aarch64", "neoverse-v1"),
+    ],
+)
+def test_the_processor_whose_costs_are_nearest(facts: str, machine: str, processor: str, tmp_path: Path) -> None:
+    assert probe_host(_lay_out(tmp_path, facts, []), machine).processor == processor
 
 
 def test_lists_of_processors() -> None:

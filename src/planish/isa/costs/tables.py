@@ -19,9 +19,14 @@ PROCESSORS: Mapping[str, Mapping[str, str]] = {
     "x86": {"znver4": "Zen 4", "skylake-avx512": "Skylake-X", "icelake-server": "Ice Lake"},
     "arm": {"neoverse-n1": "Neoverse N1", "neoverse-v1": "Neoverse V1", "cortex-a76": "Cortex-A76 (as Cortex-A57)",
             "apple-m1": "Apple M1 (as Cyclone)"},
+    "hvx": {"hexagonv60": "Hexagon v60", "hexagonv66": "Hexagon v66", "hexagonv68": "Hexagon v68",
+            "hexagonv73": "Hexagon v73"},
 }  # fmt: skip
 """The processors of each architecture, as LLVM calls them and as people do; of two LLVM 19 has no models of their own,
 and takes those of older ones."""
+
+CYCLES: Mapping[str, str] = {"hvx": "packets"}
+"""What costs are counted in where that is no cycle."""
 
 _SUFFIX = ".json.gz"
 
