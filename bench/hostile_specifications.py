@@ -56,12 +56,12 @@ def hostile_files(mutations: int) -> Iterator[Hostile]:
     for number in range(mutations):
         text = list(plain if number % 4 == 0 else _SUM)  # the file itself, or the operation of one entry
         for _ in range(chance.randrange(1, 6)):
-            at = chance.randrange(len(text))
+            at = chance.randrange(len(text) or 1)
             match chance.randrange(4):
                 case 0:
                     del text[at : at + chance.randrange(1, 200)]
                 case 1:
-                    text[at] = chr(chance.randrange(32, 0x250))
+                    text[at : at + 1] = chr(chance.randrange(32, 0x250))
                 case 2:
                     text[at:at] = list(str(10 ** chance.randrange(1, 40)))
                 case _:

@@ -1,5 +1,5 @@
-"""Neon's arithmetic on half floats (FEAT_FP16) and conversions of bf16 (FEAT_BF16), which Arm's page of 2018 lacks, as
-definitions of our own. They are run like all others.
+"""Neon's arithmetic on half floats (FEAT_FP16), which Arm's page of 2018 lacks, as definitions of our own. They are run
+like all others.
 
 >>> found = {x.name: x for x in float16_entries()}
 >>> found["vaddq_f16"].text
@@ -60,7 +60,7 @@ _PAIRS = {
 
 def float16_entries() -> tuple[Entry, ...]:
     """All of them, not proven as yet."""
-    return (*_elementwise(), *_by_scalar(), *_moves(), *_integers(), *_bfloats())
+    return (*_elementwise(), *_by_scalar(), *_moves(), *_integers())
 
 
 def _vector(quad: str, element: str = "float16") -> tuple[str, int]:
@@ -68,8 +68,8 @@ def _vector(quad: str, element: str = "float16") -> tuple[str, int]:
     return f"{element}x{lanes}_t", lanes
 
 
-def _entry(name: str, mnemonic: str, result: str, parameters: tuple[tuple[str, str], ...], text: str,
-           lanes: int = 0, feature: str = "FP16") -> Entry:  # fmt: skip
+def own_entry(name: str, mnemonic: str, result: str, parameters: tuple[tuple[str, str], ...], text: str,
+              lanes: int = 0, feature: str = "FP16") -> Entry:  # fmt: skip
     values = {"lane": tuple(range(lanes))} if lanes else {}
     plain = print_definition(parse_definition(text))
     return Entry(name, "arm", Signature(result, parameters), plain, ("A64", feature), mnemonic, "", values)
@@ -84,17 +84,17 @@ def _elementwise() -> Iterator[Entry]:
         heads = {1: f"(a: {bits} f16)", 2: f"(a: {bits} f16, b: {bits} f16)"}
         for name, (mnemonic, value) in _BINARY.items():
             text = f"{heads[2]} -> dst: {bits} f16 {{ for i < {lanes} {{ dst.u16[i] = {value} }} }}"
-            yield _entry(f"v{name}{quad}_f16", mnemonic, kind, two, text)
+            yield own_entry(f"v{name}{quad}_f16", mnemonic, kind, two, text)
         for name, (mnemonic, value) in _UNARY.items():
             text = f"{heads[1]} -> dst: {bits} f16 {{ for i < {lanes} {{ dst.u16[i] = {value} }} }}"
-            yield _entry(f"v{name}{quad}_f16", mnemonic, kind, one, text)
+            yield own_entry(f"v{name}{quad}_f16", mnemonic, kind, one, text)
         for name, (mnemonic, value) in _COMPARE.items():
             text = f"{heads[2]} -> dst: {bits} {{ for i < {lanes} {{ dst.u16[i] = select({value}, 0xffff, 0) }} }}"
-            yield _entry(f"v{name}{quad}_f16", mnemonic, mask, two, text)
+            yield own_entry(f"v{name}{quad}_f16", mnemonic, mask, two, text)
         for name, (mnemonic, value) in _FUSED.items():
             head = f"(a: {bits} f16, b: {bits} f16, c: {bits} f16)"
             text = f"{head} -> dst: {bits} f16 {{ for i < {lanes} {{ dst.u16[i] = {value.format(_B, _C)} }} }}"
-            yield _entry(f"v{name}{quad}_f16", mnemonic, kind, (*two, (kind, "c")), text)
+            yield own_entry(f"v{name}{quad}_f16", mnemonic, kind, (*two, (kind, "c")), text)
 
 
 def _by_scalar() -> Iterator[Entry]:
@@ -111,12 +111,12 @@ def _by_scalar() -> Iterator[Entry]:
             given = f"v: {width} f16{', lane: 8 immediate' if lane else ''}"
             text = f"(a: {bits} f16, {given}) -> dst: {bits} f16 {{ for i < {lanes} {{ dst.u16[i] = "
             product = f"{text}fmul.f16({_A}, {place}, 4) }} }}"
-            yield _entry(f"vmul{quad}_{form}_f16", "fmul", kind, ((kind, "a"), (other, "v"), *tail), product, count)
+            yield own_entry(f"vmul{quad}_{form}_f16", "fmul", kind, ((kind, "a"), (other, "v"), *tail), product, count)
             for name, (mnemonic, value) in _FUSED.items():
                 text = f"(a: {bits} f16, b: {bits} f16, {given}) -> dst: {bits} f16 {{ for i < {lanes} {{ dst.u16[i] = "
                 total = f"{text}{value.format(_B, place)} }} }}"
                 parameters = ((kind, "a"), (kind, "b"), (other, "v"), *tail)
-                yield _entry(f"v{name}{quad}_{form}_f16", mnemonic, kind, parameters, total, count)
+                yield own_entry(f"v{name}{quad}_{form}_f16", mnemonic, kind, parameters, total, count)
 
 
 def _moves() -> Iterator[Entry]:
@@ -125,17 +125,17 @@ def _moves() -> Iterator[Entry]:
         bits, half = 16 * lanes, lanes // 2
         for name in ("dup", "mov"):
             text = f"(value: 16 f16) -> dst: {bits} f16 {{ for i < {lanes} {{ dst.u16[i] = value.u16[0] }} }}"
-            yield _entry(f"v{name}{quad}_n_f16", "dup", kind, (("float16_t", "value"),), text)
+            yield own_entry(f"v{name}{quad}_n_f16", "dup", kind, (("float16_t", "value"),), text)
         head = f"(a: {bits} f16, b: {bits} f16) -> dst: {bits} f16"
         two = ((kind, "a"), (kind, "b"))
         for name, (even, odd) in _PAIRS.items():
             first, second = even.format(half=half), odd.format(half=half)
             text = f"{head} {{ for i < {half} {{ dst.u16[2*i] = {first} dst.u16[2*i + 1] = {second} }} }}"
-            yield _entry(f"v{name}{quad}_f16", name, kind, two, text)
+            yield own_entry(f"v{name}{quad}_f16", name, kind, two, text)
         for at in (0, 1):
             puts = f"dst.u16[i] = a.u16[2*i + {at}] dst.u16[i + {half}] = b.u16[2*i + {at}]"
             text = f"{head} {{ for i < {half} {{ {puts} }} }}"
-            yield _entry(f"vuzp{at + 1}{quad}_f16", f"uzp{at + 1}", kind, two, text)
+            yield own_entry(f"vuzp{at + 1}{quad}_f16", f"uzp{at + 1}", kind, two, text)
 
 
 def _integers() -> Iterator[Entry]:
@@ -146,24 +146,4 @@ def _integers() -> Iterator[Entry]:
             bits = 16 * lanes
             head, value = f"(a: {bits}) -> dst: {bits} f16", f"fromint.f16(a.{sign}16[i], 4)"
             text = f"{head} {{ for i < {lanes} {{ dst.u16[i] = {value} }} }}"
-            yield _entry(f"vcvt{quad}_f16_{sign}16", f"{sign}cvtf", kind, ((whole, "a"),), text)
-
-
-def _bfloats() -> Iterator[Entry]:
-    """Conversions of bf16; products have roundings of their own and are not defined here."""
-    def made(name: str, mnemonic: str, result: str, parameters: tuple[tuple[str, str], ...], text: str) -> Entry:
-        return _entry(name, mnemonic, result, parameters, text, feature="BF16")
-
-    wide, narrow, quad = "float32x4_t", "bfloat16x4_t", "bfloat16x8_t"
-    widened = "(a: {bits} bf16) -> dst: 128 f32 {{ for i < 4 {{ dst.u32[i] = 0x10000*a.u16[{place}] }} }}"
-    yield made("vcvt_f32_bf16", "shll", wide, ((narrow, "a"),), widened.format(bits=64, place="i"))
-    yield made("vcvtq_low_f32_bf16", "shll", wide, ((quad, "a"),), widened.format(bits=128, place="i"))
-    yield made("vcvtq_high_f32_bf16", "shll2", wide, ((quad, "a"),), widened.format(bits=128, place="i + 4"))
-    value = "fconvert.bf16.f32(a.u32[i], 4)"
-    yield made("vcvt_bf16_f32", "bfcvtn", narrow, ((wide, "a"),),
-               f"(a: 128 f32) -> dst: 64 bf16 {{ for i < 4 {{ dst.u16[i] = {value} }} }}")  # fmt: skip
-    yield made("vcvtq_low_bf16_f32", "bfcvtn", quad, ((wide, "a"),),
-               f"(a: 128 f32) -> dst: 128 bf16 {{ dst.u64[1] = 0 for i < 4 {{ dst.u16[i] = {value} }} }}")  # fmt: skip
-    yield made("vcvtq_high_bf16_f32", "bfcvtn2", quad, ((quad, "inactive"), (wide, "a")),
-               "(inactive: 128 bf16, a: 128 f32) -> dst: 128 bf16 "
-               f"{{ dst.u64[0] = inactive.u64[0] for i < 4 {{ dst.u16[i + 4] = {value} }} }}")  # fmt: skip
+            yield own_entry(f"vcvt{quad}_f16_{sign}16", f"{sign}cvtf", kind, ((whole, "a"),), text)

@@ -10,6 +10,7 @@ from functools import cache
 
 from planish.core.files import read_input
 from planish.isa.arm.additions import additions
+from planish.isa.arm.bfloat16 import bfloat16_entries
 from planish.isa.arm.entries import entry_of
 from planish.isa.arm.float16 import float16_entries
 from planish.isa.arm.page import Intrinsic, read_page
@@ -35,7 +36,7 @@ def open_page(path: str) -> Specification:
 
 def added() -> dict[str, Entry]:
     """What came after the page, by its names."""
-    return {x.name: x for x in (*additions(), *float16_entries())}
+    return {x.name: x for x in (*additions(), *float16_entries(), *bfloat16_entries())}
 
 
 def _identity(x: Intrinsic) -> str:

@@ -367,22 +367,29 @@ PLANISH_INLINE int planishk_set_rounding(int mode) {
 #endif
   return before;
 }
-#define PLANISH_ROUNDED(name, type, parameters, copies, expression) \
-  PLANISH_INLINE type planishk_##name(PLANISH_UNWRAP parameters, int mode) { \
+/* To odd: what is cut off makes the last bit 1. Mode 10 makes an infinity of what is too large, 9 does not. */
+#define PLANISH_ROUNDED(format, name, type, parameters, copies, expression) \
+  PLANISH_INLINE type planishk_##name##_##format(PLANISH_UNWRAP parameters, int mode) { \
     volatile type PLANISH_UNWRAP copies; \
-    int before = planishk_set_rounding(mode); \
+    fenv_t whole; \
+    int odd = mode > 8, flags = 0; \
+    if (odd) feholdexcept(&whole); \
+    int before = planishk_set_rounding(odd ? 3 : mode); \
     volatile type found = (expression); \
+    if (odd) flags = fetestexcept(FE_INEXACT | FE_OVERFLOW); \
     fesetround(before); \
-    return found; \
+    if (odd) fesetenv(&whole); \
+    if (mode == 10 && (flags & FE_OVERFLOW)) return found < 0 ? -(type)__builtin_inf() : (type)__builtin_inf(); \
+    return flags ? planishk_##format(planishk_bits_##format(found) | 1) : found; \
   }
 #define PLANISH_UNWRAP(...) __VA_ARGS__
 #define PLANISH_ROUNDED_ALL(format, type, letter) \
-  PLANISH_ROUNDED(fadd_##format, type, (type x, type y), (a = x, b = y), a + b) \
-  PLANISH_ROUNDED(fsub_##format, type, (type x, type y), (a = x, b = y), a - b) \
-  PLANISH_ROUNDED(fmul_##format, type, (type x, type y), (a = x, b = y), a * b) \
-  PLANISH_ROUNDED(fdiv_##format, type, (type x, type y), (a = x, b = y), a / b) \
-  PLANISH_ROUNDED(fsqrt_##format, type, (type x), (a = x), __builtin_sqrt##letter(a)) \
-  PLANISH_ROUNDED(fma_##format, type, (type x, type y, type z), (a = x, b = y, c = z), __builtin_fma##letter(a, b, c))
+  PLANISH_ROUNDED(format, fadd, type, (type x, type y), (a = x, b = y), a + b) \
+  PLANISH_ROUNDED(format, fsub, type, (type x, type y), (a = x, b = y), a - b) \
+  PLANISH_ROUNDED(format, fmul, type, (type x, type y), (a = x, b = y), a * b) \
+  PLANISH_ROUNDED(format, fdiv, type, (type x, type y), (a = x, b = y), a / b) \
+  PLANISH_ROUNDED(format, fsqrt, type, (type x), (a = x), __builtin_sqrt##letter(a)) \
+  PLANISH_ROUNDED(format, fma, type, (type x, type y, type z), (a = x, b = y, c = z), __builtin_fma##letter(a, b, c))
 PLANISH_ROUNDED_ALL(f32, float, f)
 PLANISH_ROUNDED_ALL(f64, double, )
 #endif

@@ -146,7 +146,10 @@ def _suffix(definition: Definition) -> str:
     floats = (definition.result is not None and bool(definition.result.element)) or any(
         x.op in FLOAT_OPERATORS for put, _ in puts for x in walk([put.value]) if x is put.value
     )
-    letter = "f" if floats and widths <= {16, 32, 64} else "i"
+    element = definition.result.element if definition.result else ""
+    letter = element.rstrip("0123456789") if element else "f" if floats and widths <= {16, 32, 64} else "i"
+    if not widths <= {16, 32, 64}:
+        letter = "i"
     if len(widths) == 1:
         (width,) = widths
         lanes = 0
@@ -172,6 +175,6 @@ def _lanes_of(operand: Operand, definition: Definition) -> list[str]:
         for x in walk((put.value,)):
             if x.op == "bits" and x.attr[0] == operand.name and int(x.attr[1]) > 1:
                 width, signed = int(x.attr[1]), bool(x.attr[2])
-                whole = operand.element and width in (16, 32, 64)
-                found.append(f"{'f' if whole else 's' if signed else 'u'}{width}")
+                kind = operand.element.rstrip("0123456789") if width in (16, 32, 64) else ""
+                found.append(f"{kind or ('s' if signed else 'u')}{width}")
     return list(dict.fromkeys(found))[:1]

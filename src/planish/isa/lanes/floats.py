@@ -1,7 +1,8 @@
 """Arithmetic on the bits of floats, rounded as IEEE 754 says, in any of the four ways and any of the formats.
 
 A value is taken apart into a whole number and a power of two, so that sums, products and what is between them are exact
-until the one rounding at the end. Ways of rounding: 0 to nearest (ties to even), 1 down, 2 up, 3 to zero, 4 as 0.
+until the one rounding at the end. Ways of rounding: 0 to nearest (ties to even), 1 down, 2 up, 3 to zero, 4 as 0, 8 to
+nearest (ties away from zero), 9 to odd, 10 to odd, but to infinity what is too large.
 
 >>> hex(fma("f32", 0x3F800001, 0x3F800001, 0xBF800002, 0))
 '0x28800000'
@@ -93,7 +94,7 @@ def put_together(form: Format, value: int, power: int, mode: int, zero: int = 0,
         half = 1 << (drop - 1)
         up = {
             1: negative and rest > 0, 2: not negative and rest > 0, 3: False, 8: rest >= half,
-            9: rest > 0 and kept & 1 == 0,
+            9: rest > 0 and kept & 1 == 0, 10: rest > 0 and kept & 1 == 0,
         }.get(mode, rest > half or (rest == half and kept & 1 == 1))  # fmt: skip
         size, power = kept + up, power + drop
     if size == 0:

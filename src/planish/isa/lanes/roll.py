@@ -22,7 +22,7 @@ from planish.isa.lanes import build
 from planish.isa.lanes.definition import Loop, Put, Statement
 from planish.isa.lanes.node import Node, const, node, rebuild, var
 
-_MOST_NUMBERS = 400
+_MOST_NUMBERS = 1000
 _LOOPS = "ijlmnop"
 _SUMS = "qrstuvwxyz"
 

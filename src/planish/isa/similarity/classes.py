@@ -86,7 +86,7 @@ def find_classes(entries: Iterable[Entry]) -> tuple[Class, ...]:
     used: Counter[str] = Counter()
     classes = []
     for shape, members in ordered:
-        name = name_of([x.entry.definition for x in members])
+        name = name_of([x.entry for x in members])
         used[name] += 1
         name = name if used[name] == 1 else f"{name}_{used[name]}"
         classes.append(Class(name, shape, tuple(members), _parameters([x.shaped.numbers for x in members])))

@@ -28,7 +28,7 @@ DEPTH = 2
 
 _LANES, _SUMS = "ijlmnop", "qrstuvwxyz"
 
-_LARGEST = 3000
+_LARGEST = 4000
 """Terms, written out, from which on a definition is compared as it stands."""
 
 Shape = tuple[object, ...]
