@@ -35,7 +35,7 @@ from planish.isa.exports.operations import find_operations
 from planish.isa.exports.smt import write_smt
 from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.finding import find_entries
-from planish.isa.similarity.classes import Class, of_known_lengths
+from planish.isa.similarity.classes import Class, find_classes, of_known_lengths
 from planish.isa.similarity.shipped import shipped_classes
 from planish.isa.specification import newest
 from planish.report.catalogue import classes_table, explain_class, export_json, export_markdown
@@ -43,12 +43,15 @@ from planish.report.instructions import collections_table, entries_table, explai
 from planish.report.tables import make_console
 from planish.run.instructions.costs import read_costs
 from planish.run.instructions.learn import learn
+from planish.run.instructions.shapes import find_shapes
 from planish.run.instructions.vendors import VENDORS, Vendor
+from planish.run.workers import Workers
 from planish.target.load import load_target
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True)
 
 Isa = Annotated[str | None, typer.Option("--isa", metavar="NAME", help="Of one architecture only.")]
+Cluster = Annotated[str, typer.Option(metavar="ADDRESS", help="Use a Dask cluster, as tcp://host:8786.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")]
 
 
@@ -131,10 +134,12 @@ def find(
 def list_classes(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A class, or a part of its name.")] = None,
     isa: Isa = None,
+    cluster: Cluster = "",
+    quiet: Quiet = False,
 ) -> int:
     """List the operations that instructions of all architectures are, or show one of them with its members."""
     wanted = {x.isa for x in _loaded(isa)}
-    everything = shipped_classes()
+    everything = _find_classes(Workers(cluster), quiet)
     classes = [x for x in everything if wanted & set(x.isas())]  # with the names that they have among all
     found = next((x for x in classes if x.name == name), None)
     if found is not None:
@@ -147,6 +152,18 @@ def list_classes(
         raise PlanishError(Diagnostic("E0659", f"there is no class {name}", help=advice))
     make_console(sys.stdout).print(classes_table(chosen))
     return OK
+
+
+def _find_classes(workers: Workers, quiet: bool) -> tuple[Class, ...]:
+    entries = [x for collection in _loaded(None) for x in collection]
+    with show_progress(sum(x.status == "verified" for x in entries), quiet) as progress:
+        progress.start("comparing")
+
+        def tell(count: int) -> None:
+            progress.tell("")
+            progress.bar.advance(progress.task, count)
+
+        return find_classes(entries, lambda verified: find_shapes(verified, workers, Cache(), tell))
 
 
 @app.command("export")
@@ -230,6 +247,7 @@ def learn_instructions(
     sve: Annotated[bool, typer.Option("--sve", help="Our own definitions of SVE.")] = False,
     output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the collections go.")] = "lib",
     root: Annotated[str, typer.Option(metavar="DIR", help="Below which Debian's packages are looked for.")] = "/",
+    cluster: Cluster = "",
     quiet: Quiet = False,
 ) -> int:
     """Read the vendors' specifications, run every instruction that can be run here, and write the collections.
@@ -247,14 +265,14 @@ def learn_instructions(
             raise PlanishError(Diagnostic("E0656", "no vendor's specification is on this machine", help=advice))
         chosen += [(vendor, "") for vendor in VENDORS if not vendor.places]
     check_outputs([], Path(output), force=True)
-    learnt = [_learn(vendor, path, quiet) for vendor, path in chosen]
+    learnt = [_learn(vendor, path, Workers(cluster), quiet) for vendor, path in chosen]
     write_files(Path(output), {file_name(x.isa): x.packed() for x in learnt})
     if not quiet:
         make_console(sys.stdout).print(collections_table(learnt))
     return OK
 
 
-def _learn(vendor: Vendor, path: str, quiet: bool) -> Collection:
+def _learn(vendor: Vendor, path: str, workers: Workers, quiet: bool) -> Collection:
     total = len(vendor.opener(path).identities)
     with show_progress(2 * total, quiet) as progress:
         progress.start(vendor.isa)
@@ -263,7 +281,7 @@ def _learn(vendor: Vendor, path: str, quiet: bool) -> Collection:
             progress.tell(message)
             progress.bar.advance(progress.task, count)
 
-        return learn(vendor.isa, vendor.opener, path, vendor.machines(), vendor.lacking, Cache(), tell)
+        return learn(vendor.isa, vendor.opener, path, vendor.machines(), vendor.lacking, Cache(), tell, workers)
 
 
 def _loaded(isa: str | None) -> list[Collection]:

@@ -74,6 +74,19 @@ def test_the_command_writes_the_collection(tmp_path: Path, monkeypatch: pytest.M
     assert len(Collection.unpacked((tmp_path / "lib" / "x86.json.gz").read_bytes())) == 1
 
 
+@pytest.mark.skipif(missing(("SSE2",), x86_flags()) is not None or not x86_machines(), reason="no x86 with a compiler")
+def test_a_cluster_learns_the_same(
+    tmp_path: Path, cluster_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plus = LANES.format("+")
+    path = _listing(tmp_path, _mm_add_epi8=plus, _mm_sub_epi8=plus, _mm_xor_si128="dst := unheard")
+    for options in (["--cluster", cluster_address], []):
+        folder = tmp_path / f"lib{len(options)}"
+        monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        assert main(["isa", "learn", "--x86", path, "-q", "-o", str(folder), *options]) == 0
+    assert (tmp_path / "lib0/x86.json.gz").read_bytes() == (tmp_path / "lib2/x86.json.gz").read_bytes()
+
+
 def test_a_file_whose_first_instructions_all_come_to_nothing_is_put_down(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

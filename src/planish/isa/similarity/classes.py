@@ -16,7 +16,7 @@ arguments are permuted, arguments that are not needed go).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -75,13 +75,20 @@ def of_known_lengths(classes: Iterable[Class]) -> list[Class]:
     return [x for x in found if x.members]
 
 
-def find_classes(entries: Iterable[Entry]) -> tuple[Class, ...]:
-    """The classes of all verified entries, those with most members first; their names are the same every time."""
+def shape_all(entries: Iterable[Entry]) -> list[Shaped]:
+    """The shapes of definitions, one after another."""
+    return [shaped(x.definition) for x in entries]
+
+
+def find_classes(
+    entries: Iterable[Entry], find_shapes: Callable[[Sequence[Entry]], Sequence[Shaped]] = shape_all
+) -> tuple[Class, ...]:
+    """The classes of all verified entries, those with most members first; their names are the same every time.
+    `find_shapes` finds the shapes of their definitions, in their order."""
+    verified = [x for x in entries if x.status == "verified"]
     found: dict[Shape, list[Member]] = {}
-    for entry in entries:
-        if entry.status == "verified":
-            made = shaped(entry.definition)
-            found.setdefault(made.shape, []).append(Member(entry, made))
+    for entry, made in zip(verified, find_shapes(verified), strict=True):
+        found.setdefault(made.shape, []).append(Member(entry, made))
     ordered = sorted(found.items(), key=lambda x: (-len(x[1]), min(y.entry.name for y in x[1])))
     used: Counter[str] = Counter()
     classes = []

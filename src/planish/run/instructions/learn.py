@@ -9,13 +9,8 @@ changed file costs as much as what has changed in it.
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import TypeVar
 
 from planish.core.cache import Cache, key
@@ -25,8 +20,10 @@ from planish.isa.entry import Entry, Signature
 from planish.isa.lanes.scalable import at_length
 from planish.isa.specification import Opener, Specification
 from planish.run.instructions.compile import Machine
-from planish.run.instructions.limits import Patience, start_reader, start_worker
+from planish.run.instructions.limits import Patience, start_reader
+from planish.run.instructions.stamp import stamp_of
 from planish.run.instructions.verify import NOT_EVALUATED, Verdict, verify
+from planish.run.workers import CORES, Workers, leave_interrupts
 
 ROWS = 256
 """How many inputs each instruction is tried with, for each value of its immediates."""
@@ -35,7 +32,8 @@ _READ_BATCH, _TRIED_BATCH = 60, 60
 _PASSING = ("it cannot be read: TimeoutError", "it cannot be read: MemoryError")
 """What another run may not find again."""
 
-_NOT_READERS = ("lib", "sets", "exports", "similarity", "spelling", "costs", "__pycache__")
+_READERS = "planish.isa", "planish.run.instructions"
+_NOT_READERS = ("lib", "sets", "exports", "similarity", "spelling", "costs")
 """Folders whose change does not change what is read or tried."""
 
 _PATIENCE = Patience(seconds=4.0, enough=1.5)
@@ -46,28 +44,27 @@ Tell = Callable[[str, int], None]
 
 
 _A = TypeVar("_A")
-_B = TypeVar("_B")
 
 
 def learn(
     isa: str, opener: Opener, path: str, machines: Sequence[Machine], lacking: Callable[[Entry], str | None],
-    store: Cache, tell: Tell,
+    store: Cache, tell: Tell, workers: Workers = CORES,
 ) -> Collection:
     """The collection of all instructions of the specification at a path; `lacking` says what an entry needs that is not
     here. PlanishError where there is no specification, E0661 where nothing of it can be read in reasonable time."""
-    entries = _read_all(isa, opener, path, store, tell)
+    entries = _read_all(isa, opener, path, store, tell, workers)
     known = [_without(x, lacking(x)) if x.status == "unproven" else x for x in entries]
-    return Collection.of(isa, opener(path).source, _try_all(known, machines, store, tell))
+    return Collection.of(isa, opener(path).source, _try_all(known, machines, store, tell, workers))
 
 
 def _without(entry: Entry, feature: str | None) -> Entry:
     return entry.judged("unproven", f"not executed here: {feature}") if feature else entry
 
 
-def _read_all(isa: str, opener: Opener, path: str, store: Cache, tell: Tell) -> list[Entry]:
+def _read_all(isa: str, opener: Opener, path: str, store: Cache, tell: Tell, workers: Workers) -> list[Entry]:
     found: list[Entry] = []
     addresses = {
-        name: key("instruction", _reader_stamp(), name, identity)
+        name: key("instruction", stamp_of(*_READERS, without=_NOT_READERS), name, identity)
         for name, identity in opener(path).identities.items()
     }
     left = []
@@ -79,7 +76,7 @@ def _read_all(isa: str, opener: Opener, path: str, store: Cache, tell: Tell) -> 
             found.append(Entry.parsed(json.loads(kept)))
     tell("reading", len(found))
     batches = [(isa, opener, path, part) for part in _parts(left, _READ_BATCH)]
-    for entries in _in_parallel(_read_batch, batches, start_reader):
+    for entries in workers.run(_read_batch, batches, start_reader):
         if not entries:
             message = f"{path} has {len(addresses)} instructions, and none of the first ones can be read"
             advice = "is it a file of another version or form? `planish isa learn --help` says which ones are read"
@@ -92,7 +89,9 @@ def _read_all(isa: str, opener: Opener, path: str, store: Cache, tell: Tell) -> 
     return found
 
 
-def _try_all(entries: Sequence[Entry], machines: Sequence[Machine], store: Cache, tell: Tell) -> list[Entry]:
+def _try_all(
+    entries: Sequence[Entry], machines: Sequence[Machine], store: Cache, tell: Tell, workers: Workers
+) -> list[Entry]:
     """The entries with what came of running them: verified where one machine's results are those of the definition, for
     each length of registers that machines have."""
     tried = list(entries)
@@ -100,7 +99,7 @@ def _try_all(entries: Sequence[Entry], machines: Sequence[Machine], store: Cache
     for length in (*others, last):
         scaled = [replace(x, text=at_length(x.text, length)) for x in tried]
         alike = [x for x in machines if x.length == length]
-        judged = _try(scaled, alike, store, tell if length == last else _silently(tell))
+        judged = _try(scaled, alike, store, tell if length == last else _silently(tell), workers)
         tried = [
             x if y.status == "verified" and length != last else replace(y, text=x.text)
             for x, y in zip(tried, judged, strict=True)
@@ -108,12 +107,14 @@ def _try_all(entries: Sequence[Entry], machines: Sequence[Machine], store: Cache
     return tried
 
 
-def _try(entries: Sequence[Entry], machines: Sequence[Machine], store: Cache, tell: Tell) -> list[Entry]:
+def _try(
+    entries: Sequence[Entry], machines: Sequence[Machine], store: Cache, tell: Tell, workers: Workers
+) -> list[Entry]:
     judged: dict[str, Entry] = {}
     left = [x for x in entries if x.status == "unproven" and not x.reason]
     last: dict[str, Verdict] = {}
     for place, machine in enumerate(machines):
-        verdicts = _try_on(machine, left, store, tell if place == 0 else _silently(tell))
+        verdicts = _try_on(machine, left, store, tell if place == 0 else _silently(tell), workers)
         for entry in left:
             verdict = verdicts[entry.name]
             if verdict.kind == "verified":
@@ -161,7 +162,9 @@ def _sample(verdict: Verdict, machine: Machine | None, before: str) -> str:
     return ", ".join([*parts, *([f"with {machine.name}, {before}"] if machine else [])])
 
 
-def _try_on(machine: Machine, entries: Sequence[Entry], store: Cache, tell: Tell) -> dict[str, Verdict]:
+def _try_on(
+    machine: Machine, entries: Sequence[Entry], store: Cache, tell: Tell, workers: Workers
+) -> dict[str, Verdict]:
     found: dict[str, Verdict] = {}
     left: list[Entry] = []
     for entry in entries:
@@ -173,7 +176,7 @@ def _try_on(machine: Machine, entries: Sequence[Entry], store: Cache, tell: Tell
     tell(f"trying with {machine.name}", len(found))
     by_name = {x.name: x for x in left}
     batches = [(part, machine) for part in _parts(left, _TRIED_BATCH)]
-    for verdicts in _in_parallel(_try_batch, batches, start_worker):
+    for verdicts in workers.run(_try_batch, batches, leave_interrupts):
         for verdict in verdicts:
             found[verdict.name] = verdict
             if verdict.kind != NOT_EVALUATED:
@@ -187,19 +190,6 @@ def _try_batch(work: tuple[Sequence[Entry], Machine]) -> list[Verdict]:
     return list(verify(entries, machine, ROWS).values())
 
 
-def _in_parallel(function: Callable[[_A], _B], work: Sequence[_A], start: Callable[[], None]) -> Iterator[_B]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not work:
-        return
-    with ProcessPoolExecutor(min(cores, len(work)), initializer=start) as pool:
-        running = [pool.submit(function, x) for x in work]
-        try:
-            for done in as_completed(running):
-                yield done.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
 def _parts(items: Sequence[_A], size: int) -> list[Sequence[_A]]:
     # Each part has some of all over the list, so that parts take about as long.
     count = -(-len(items) // size)
@@ -208,20 +198,6 @@ def _parts(items: Sequence[_A], size: int) -> list[Sequence[_A]]:
 
 def _trial_address(entry: Entry, machine: Machine) -> str:
     values = sorted((name, tuple(x)) for name, x in entry.values.items())
-    return key("trial", _reader_stamp(), ROWS, machine.name, machine.compiler, machine.command, machine.processor,
+    stamp = stamp_of(*_READERS, without=_NOT_READERS)
+    return key("trial", stamp, ROWS, machine.name, machine.compiler, machine.command, machine.processor,
                entry.name, entry.text, entry.signature.result, entry.signature.parameters, values)  # fmt: skip
-
-
-@cache
-def _reader_stamp() -> str:
-    """What readers and trials are as programs: what they found is found anew where one of them has changed."""
-    parts = (files("planish.isa"), files("planish.run.instructions"))
-    return key(*(x for part in parts for x in _texts(part)))
-
-
-def _texts(folder: Traversable) -> Iterator[str]:
-    for x in sorted(folder.iterdir(), key=lambda x: x.name):
-        if x.is_dir() and x.name not in _NOT_READERS:
-            yield from _texts(x)
-        elif x.name.endswith((".py", ".toml")):
-            yield x.read_text("utf-8")

@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
 
+from planish.run.workers import leave_interrupts
+
 _MEMORY = 1 << 30
 _LEAST = 0.01
 _AGAIN = 0.05
@@ -79,14 +81,9 @@ def _ring(number: int, frame: FrameType | None) -> None:
     raise TimeoutError("it takes too long")
 
 
-def start_worker() -> None:
-    """Leaves interrupts to the process that waits for this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def start_reader() -> None:
-    """As `start_worker`, with a bound for memory: a GiB more than there is now."""
-    start_worker()
+    """Leaves interrupts to the process that waits, and has a bound for memory: a GiB more than there is now."""
+    leave_interrupts()
     used = _used_bytes()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if used:
