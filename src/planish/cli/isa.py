@@ -39,13 +39,20 @@ from planish.isa.similarity.classes import Class, find_classes, of_known_lengths
 from planish.isa.similarity.shipped import shipped_classes
 from planish.isa.specification import newest
 from planish.report.catalogue import classes_table, explain_class, export_json, export_markdown
-from planish.report.instructions import collections_table, entries_table, explain_costs, explain_entry
+from planish.report.instructions import (
+    answers_table,
+    collections_table,
+    entries_table,
+    explain_costs,
+    explain_entry,
+)  # fmt: skip
 from planish.report.tables import make_console
 from planish.run.instructions.costs import read_costs
 from planish.run.instructions.learn import learn
 from planish.run.instructions.shapes import find_shapes
 from planish.run.instructions.vendors import VENDORS, Vendor
 from planish.run.workers import Workers
+from planish.schedule.asked import find_for_statement, is_statement
 from planish.target.load import load_target
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True)
@@ -117,10 +124,21 @@ def show(
 @app.command()
 @guarded
 def find(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="`i32 += u8*s8 by 4`, `i8 = avg(u8, u8)`, or words.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="`i32 += u8*s8 by 4`, `i8 = avg(u8, u8)`, C, or words.")],
     isa: Isa = None,
 ) -> int:
-    """Find the instructions that compute something, or whose names hold some words."""
+    """Find the instructions that compute something, that do what a statement in C says, or whose names hold words.
+
+    A statement follows the declarations of its variables: `uint8_t d, a, b; d = (a + b + 1) >> 1;`. With `int8_t
+    a[4]` each lane has four of them: `for (int q = 0; q < 4; q++) d += a[q] * b[q];`.
+    """
+    if is_statement(query):
+        answers = find_for_statement(query, isa)
+        if answers:
+            make_console(sys.stdout).print(answers_table(answers))
+        else:
+            print("no instructions are known to do this for whole registers")
+        return OK
     chosen = [x for entries in _loaded(isa) for x in find_entries(query, entries)]
     if not chosen:
         print("no instruction does this by itself")

@@ -31,6 +31,7 @@ from planish.isa.lanes.definition import Loop, Statement
 from planish.isa.lanes.scalable import USUAL
 from planish.isa.lanes.text import print_heading, print_put
 from planish.isa.outline import outlines
+from planish.schedule.asked import Answer
 
 _KINDS = ("integer", "float", "masked", "memory")
 _STATUSES = ("unproven", "excluded", "refused")
@@ -72,6 +73,17 @@ def _summary(entry: Entry) -> str:
     text = str(ways[0]) if len(ways) == 1 else f"{len(ways)} kinds of lanes"
     text = text if len(text) <= 80 else text[:77] + "…"
     return f"{text} ({entry.reason})" if entry.reason and entry.status != "verified" else text
+
+
+def answers_table(answers: Iterable[Answer]) -> Table:
+    """What does a statement in C, for each kind of registers."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("registers", "C", "needs"):
+        table.add_column(name, overflow="fold")
+    for x in answers:
+        told = " /* rounded once */" if x.fused else ""
+        table.add_row(x.registers, escape(x.text + told), escape(" ".join(x.needs)))
+    return table
 
 
 def explain_entry(entry: Entry, source: str) -> str:

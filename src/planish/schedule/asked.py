@@ -1,0 +1,184 @@
+"""Instructions that do what a statement in C says for each lane of their registers.
+
+>>> answers = find_for_statement("uint8_t d, a, b; d = (a + b + 1) >> 1;", "arm")
+>>> [(x.registers, x.text, x.needs) for x in answers]
+[('neon', 'd = vrhaddq_u8(a, b);', ('v7',))]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.span import Source, Span
+from planish.frontend.c.reader import read_c
+from planish.ir.expr import Const
+from planish.ir.nest import Kernel
+from planish.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, INDEX, U8, U16, U32, U64, Type
+from planish.isa.collection import load_collection
+from planish.isa.instruction import MemoryKind
+from planish.isa.spelling.speech import Speech
+from planish.isa.spelling.spelling import Finder
+from planish.isa.spelling.vocabulary import Vocabulary
+from planish.isa.x86.features import EXTENSIONS
+
+_DECLARED = re.compile(
+    r"\s*((?:(?:unsigned|signed|char|short|int|long|float|double|_Float16|__bf16|u?int(?:8|16|32|64)_t)\b\s*)+)"
+    r"([A-Za-z_][\w\s,\[\]]*);"
+)
+_NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\[\s*(\d+)\s*\])?\s*")
+_WORD = re.compile(r"\b([A-Za-z_]\w*)\b(\s*\[)?")
+_LANE = "planish_lane"
+_MOST_BITS = 2048
+_MOST_GROUP = 16
+_WHOLES = (I8, U8, I16, U16, I32, U32, I64, U64)
+
+
+def _whole(name: str, floats: Mapping[Type, str], bits: int, registers: int, kind: str) -> MemoryKind:
+    return MemoryKind(name, bits, registers, {**dict.fromkeys(_WHOLES, kind), **floats})
+
+
+def _neon() -> MemoryKind:
+    signs = {"i": "int", "u": "uint", "f": "float", "b": "bfloat"}
+    types = (*_WHOLES, F16, BF16, F32, F64)
+    return MemoryKind("neon", 128, 32, {x: f"{signs[str(x)[0]]}{x.bits}x{128 // x.bits}_t" for x in types})
+
+
+_REGISTERS: Mapping[str, tuple[MemoryKind, ...]] = {
+    "x86": (_whole("zmm", {F32: "__m512", F64: "__m512d"}, 512, 32, "__m512i"),
+            _whole("ymm", {F32: "__m256", F64: "__m256d"}, 256, 16, "__m256i"),
+            _whole("xmm", {F32: "__m128", F64: "__m128d"}, 128, 16, "__m128i")),
+    "arm": (_neon(),),
+    "hvx": (_whole("hvx", {}, 1024, 32, "HVX_Vector"),),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The C for registers of a kind, and the features that its instructions need; `fused` where a product and a sum are
+    rounded once."""
+
+    isa: str
+    registers: str
+    text: str
+    needs: tuple[str, ...]
+    fused: bool = False
+
+
+def is_statement(query: str) -> bool:
+    """Whether a query is a statement in C behind declarations."""
+    return _DECLARED.match(query) is not None
+
+
+def find_for_statement(query: str, isa: str | None = None) -> list[Answer]:
+    """What does a statement for all lanes of registers: of one architecture, or of all. The statement assigns to a
+    variable, or adds to it; the variables are declared before it. `a[4]` are four neighbours of each lane of the
+    result. PlanishError E0658 where it cannot be read, and those of C."""
+    asked = _Statement.read(query)
+    found = []
+    for name, kinds in _REGISTERS.items():
+        if isa in (None, name):
+            vocabulary = Vocabulary(name, _features(name))
+            found += [x for kind in kinds for x in _answers(asked, vocabulary, kind)]
+    return found
+
+
+def _features(isa: str) -> tuple[str, ...]:
+    """All that instructions need, those that most processors have first."""
+    collection = load_collection(isa)
+    needed = {y for name in collection.records for x in collection.entry(name).features for y in x.split("/")}
+    known = [*EXTENSIONS, "v7", "A32", "A64"]
+    return tuple(sorted(needed, key=lambda x: (known.index(x) if x in known else len(known), x)))
+
+
+def _answers(asked: _Statement, vocabulary: Vocabulary, kind: MemoryKind) -> Iterator[Answer]:
+    definition = asked.definition(kind)
+    if definition is None:
+        return
+    finder, collection = Finder(Speech(vocabulary, kind)), load_collection(vocabulary.isa)
+    exact, fused = (finder.find(definition, fused=x) for x in (False, True))
+    for text in dict.fromkeys(x for x in (exact, fused) if x is not None):
+        called = (x for x in re.findall(r"\b(\w+)\(", text) if x in collection.records)
+        needs = tuple(dict.fromkeys(y for x in called for y in collection.entry(x).features))
+        yield Answer(vocabulary.isa, kind.name, re.sub(r"\{(\w+)\}", r"\1", text), needs, text != exact)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """`variables`: their types in C, and how many neighbours each lane has of them."""
+
+    source: Source
+    variables: Mapping[str, tuple[str, int]]
+    body: str
+
+    @classmethod
+    def read(cls, query: str) -> _Statement:
+        source = Source("query", query)
+        variables: dict[str, tuple[str, int]] = {}
+        at = 0
+        while found := _DECLARED.match(query, at):
+            for part in found[2].split(","):
+                name = _NAME.fullmatch(part)
+                count = int(name[2] or 1) if name else 0
+                if name is None or not 1 <= count <= _MOST_GROUP or name[1] == _LANE or name[1] in variables:
+                    place = source.point(1, found.start(2) + 1, len(found[2]))
+                    raise _refusal(source, place, f"declare names once, as `a`, or as `a[4]` with 1 to {_MOST_GROUP}")
+                variables[name[1]] = found[1].strip(), count
+            at = found.end()
+        body = query[at:].strip()
+        if not variables or not body:
+            raise _refusal(source, source.point(1, at + 1), "write `TYPE d, a, b; d = EXPRESSION;`")
+        return cls(source, variables, body if body.endswith((";", "}")) else body + ";")
+
+    def definition(self, kind: MemoryKind) -> Kernel | None:
+        """The statement for registers of a kind; None where its operands are no whole ones."""
+        kernel = self.kernel(_MOST_BITS)
+        written = self.written(kernel)
+        lanes = kind.lanes(written) if written in kind.types else 0
+        if not lanes:
+            return None
+        made = self.kernel(lanes)
+        arrays = []
+        for x in made.arrays:
+            count = lanes * self.variables[x.name][1]
+            if x.type not in kind.types or count != kind.lanes(x.type):
+                return None
+            arrays.append(replace(x, shape=(Const(count, INDEX),), memory=kind.name, distinct=False))
+        return replace(made, arrays=tuple(arrays))
+
+    def written(self, kernel: Kernel) -> Type:
+        """The type of what is assigned to."""
+        first = _WORD.search(self.body)
+        return next((x.type for x in kernel.arrays if first and x.name == first[1]), kernel.arrays[0].type)
+
+    def kernel(self, lanes: int) -> Kernel:
+        """The statement in a loop over so many lanes."""
+        parameters = ", ".join(
+            f"{kind} {name}[restrict {lanes * count}]" for name, (kind, count) in self.variables.items()
+        )
+        body = _WORD.sub(self.element, self.body)
+        loop = f"for (int {_LANE} = 0; {_LANE} < {lanes}; {_LANE}++) {{ {body} }}"
+        text = f"#include <stdint.h>\nvoid asked({parameters})\n{{ {loop} }}\n"
+        try:
+            regions = [x for function in read_c(Source("query.c", text)).functions for x in function.regions]
+        except PlanishError as error:
+            raise _refusal(self.source, self.source.point(1), f"it is no C: {error.diagnostic.message}") from error
+        if len(regions) != 1:
+            advice = "one assignment to a variable, without calls or conditions of its own"
+            raise _refusal(self.source, self.source.point(1), advice)
+        return regions[0].kernel
+
+    def element(self, found: re.Match[str]) -> str:
+        """An element of a variable: the lane's own, or one of its neighbours."""
+        if found[1] not in self.variables:
+            return found[0]
+        count = self.variables[found[1]][1]
+        if found[2]:
+            return f"{found[1]}[{count} * {_LANE} + "
+        return f"{found[1]}[{_LANE}]"
+
+
+def _refusal(source: Source, place: Span, advice: str) -> PlanishError:
+    return PlanishError(Diagnostic("E0658", "this query cannot be read", place, advice), source)
