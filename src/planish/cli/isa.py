@@ -124,7 +124,7 @@ def show(
 @app.command()
 @guarded
 def find(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="`i32 += u8*s8 by 4`, `i8 = avg(u8, u8)`, C, or words.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="`i32 += u8*s8 by 4`, a statement in C, or words.")],
     isa: Isa = None,
 ) -> int:
     """Find the instructions that compute something, that do what a statement in C says, or whose names hold words.

@@ -19,8 +19,9 @@ from planish.ir.nest import Kernel
 from planish.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, INDEX, U8, U16, U32, U64, Type
 from planish.isa.collection import load_collection
 from planish.isa.instruction import MemoryKind
-from planish.isa.spelling.speech import Speech
-from planish.isa.spelling.spelling import Finder
+from planish.isa.spelling.covering import cover
+from planish.isa.spelling.lanes import Unspelt
+from planish.isa.spelling.speech import Manner, Speech
 from planish.isa.spelling.vocabulary import Vocabulary
 from planish.isa.x86.features import EXTENSIONS
 
@@ -97,12 +98,19 @@ def _answers(asked: _Statement, vocabulary: Vocabulary, kind: MemoryKind) -> Ite
     definition = asked.definition(kind)
     if definition is None:
         return
-    finder, collection = Finder(Speech(vocabulary, kind)), load_collection(vocabulary.isa)
-    exact, fused = (finder.find(definition, fused=x) for x in (False, True))
+    speech, collection = Speech(vocabulary, kind), load_collection(vocabulary.isa)
+    exact, fused = (_covered(definition, speech, Manner(x)) for x in (False, True))
     for text in dict.fromkeys(x for x in (exact, fused) if x is not None):
         called = (x for x in re.findall(r"\b(\w+)\(", text) if x in collection.records)
         needs = tuple(dict.fromkeys(y for x in called for y in collection.entry(x).features))
         yield Answer(vocabulary.isa, kind.name, re.sub(r"\{(\w+)\}", r"\1", text), needs, text != exact)
+
+
+def _covered(definition: Kernel, speech: Speech, manner: Manner) -> str | None:
+    try:
+        return cover(definition, speech, manner)
+    except Unspelt:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

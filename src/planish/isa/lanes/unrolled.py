@@ -111,6 +111,11 @@ def ordered(x: Node) -> Node:
     return rebuild(x, lambda y, args: node(y.op, _ordered(y.op, args), y.attr))
 
 
+_FOLDED: Mapping[str, Callable[[Node, Node], Node]] = {
+    "lt": build.less, "le": build.at_most, "eq": build.equal, "shl": build.shift_left, "shr": build.shift_right,
+}  # fmt: skip
+"""What may be known where loops and immediates are."""
+
 _Put = tuple[str, Node, int, Node, Node]
 
 
@@ -152,6 +157,8 @@ def specialise(x: Node, counters: Mapping[tuple[str, int], int]) -> Node:
                 return build.wrap(visit(y.args[0]), int(y.attr[0]), bool(y.attr[1]))
             case "select":
                 return build.select(*map(visit, y.args))
+            case op if op in _FOLDED:
+                return _FOLDED[op](*map(visit, y.args))
             case _:
                 return node(y.op, tuple(map(visit, y.args)), y.attr)
 

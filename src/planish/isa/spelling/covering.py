@@ -13,13 +13,13 @@ results of others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
 
-from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var
+from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.nest import Array, Kernel
-from planish.ir.types import I32, INDEX, Type
+from planish.ir.types import F32, I32, INDEX, Type
 from planish.isa.lanes import build
 from planish.isa.lanes.node import const
 from planish.isa.lanes.unrolled import Place, Unrolled, bytes_of
@@ -138,12 +138,23 @@ class _Cover:
         if not self.is_whole(wanted):
             return None
         registers = [x for x in operands if x.kind in self.speech.registers.types.values()]
-        for count in (0, 1, 2):
-            for more in combinations_with_replacement(registers, count):
-                spelt = self.speech.vocabulary.find(wanted, result, [*operands, *more], loose=self.manner.is_loose)
-                if spelt is not None:
-                    return self.said(spelt)
+        for by in ((), *self.shifts(nest.value)):
+            for count in (0, 1, 2):
+                for more in combinations_with_replacement(registers, count):
+                    given = [*operands, *by, *more]
+                    spelt = self.speech.vocabulary.find(wanted, result, given, loose=self.manner.is_loose)
+                    if spelt is not None:
+                        return self.said(spelt)
         return None
+
+    def shifts(self, x: Expr) -> Iterator[tuple[Given, ...]]:
+        """The one number by which a value is shifted, as what instructions call an immediate."""
+        found = {int(y.right.value) for y in _binaries(x) if y.op in ("shl", "shr") and isinstance(y.right, Const)}
+        if len(found) == 1:
+            (value,) = found
+            self.texts["%by"] = str(value)
+            for kind in ("int", "uint32_t"):
+                yield (Given("%by", kind, immediate=True, value=value),)
 
     def said(self, spelt: Spelt) -> str:
         self.reads_memory |= any(x.kind == POINTER for x in spelt.operands)
@@ -180,7 +191,8 @@ class _Cover:
         return self.arrays[name].memory == self.speech.registers.name
 
     def in_registers(self, nest: Nest) -> Nest:
-        """The nest with what is in memory, and scalars, in registers."""
+        """The nest with what is in memory, scalars and numbers in registers."""
+        kinds = self.speech.registers.types
 
         def change(x: Expr) -> Expr:
             match x:
@@ -193,12 +205,24 @@ class _Cover:
                 case _:
                     return x
 
+        known: dict[Expr, Expr] = {}
+
         def visit(x: Expr) -> Expr:
             match x:
                 case Load() | Var():
-                    return change(x)
+                    known[x] = known.get(x) or change(x)
+                    return known[x]
+                case Const(type=kind) if kind in kinds and self.speech.registers.lanes(kind) == nest.lanes:
+                    known[x] = known.get(x) or self.constant(nest, x)
+                    return known[x]
+                case Binary(op="shl" | "shr", left=left, right=Const()):
+                    return replace(x, left=visit(left))
                 case Binary(left=left, right=right):
                     return replace(x, left=visit(left), right=visit(right))
+                case Compare(left=left, right=right) if type_of(left) != INDEX:
+                    return replace(x, left=visit(left), right=visit(right))
+                case Select(condition=Compare(left=left) as condition, then=a, otherwise=b) if type_of(left) != INDEX:
+                    return Select(visit(condition), visit(a), visit(b))
                 case Call(arguments=arguments):
                     return replace(x, arguments=tuple(map(visit, arguments)))
                 case Cast(operand=inner) | Unary(operand=inner):
@@ -208,6 +232,14 @@ class _Cover:
 
         start = visit(nest.start) if nest.start is not None else None
         return replace(nest, value=visit(nest.value), start=start)
+
+    def constant(self, nest: Nest, x: Const) -> Expr:
+        """A number in all lanes of a register."""
+        name = f"%number{len(self.texts)}"
+        self.texts[name] = repr(x.value) + ("f" if x.type == F32 else "")
+        lane = Var(nest.lane, INDEX)
+        spread = replace(nest, index=lane, value=Var(name, x.type), inner=(), terms=(), start=None, size="")
+        return self.made(self.cover_alone(spread, x.type), x.type, lane)
 
     def cover_alone(self, nest: Nest, type: Type) -> str:
         found = self.found(nest, type)
@@ -257,7 +289,7 @@ class _Cover:
             total = self.made(self.cover_alone(zero, type), type, lane)
             return self.found(replace(nest, value=Binary("add", nest.start, total), terms=(), start=None), type)
         parts = _parts(nest.value)
-        if not parts:
+        if not parts or any(type_of(x) != type_of(nest.value) for x in parts):
             return None
 
         def part(x: Expr) -> Expr:
@@ -302,6 +334,24 @@ def _first_lanes(nest: Nest) -> Expr:
     return Compare("lt", Var(nest.lane, INDEX), Var(nest.size, INDEX))
 
 
+def _binaries(x: Expr) -> Iterator[Binary]:
+    match x:
+        case Binary(left=left, right=right):
+            yield x
+            yield from _binaries(left)
+            yield from _binaries(right)
+        case Cast(operand=inner) | Unary(operand=inner):
+            yield from _binaries(inner)
+        case Select(then=a, otherwise=b):
+            yield from _binaries(a)
+            yield from _binaries(b)
+        case Call(arguments=arguments):
+            for y in arguments:
+                yield from _binaries(y)
+        case _:
+            return
+
+
 def _is_masked(x: Expr) -> bool:
     return isinstance(x, Select)
 
@@ -312,10 +362,14 @@ def _variables(x: Expr) -> list[Var]:
 
 def _parts(x: Expr) -> tuple[Expr, ...]:
     match x:
+        case Binary(op="shl" | "shr", left=left, right=Const()):
+            return (left,)
         case Binary(left=left, right=right):
             return left, right
         case Call(function="fma", arguments=arguments):
             return arguments
+        case Select(condition=Compare(left=left, right=right), then=a, otherwise=b) if type_of(left) != INDEX:
+            return left, right, a, b
         case _:
             return ()
 
@@ -323,7 +377,9 @@ def _parts(x: Expr) -> tuple[Expr, ...]:
 def _with_parts(x: Expr, parts: list[Expr]) -> Expr:
     match x:
         case Binary():
-            return replace(x, left=parts[0], right=parts[1])
+            return replace(x, left=parts[0], right=parts[1] if parts[1:] else x.right)
+        case Select(condition=Compare() as condition):
+            return Select(replace(condition, left=parts[0], right=parts[1]), *parts[2:])
         case Call():
             return replace(x, arguments=tuple(parts))
         case _:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.nest import Array, Assign, For, Kernel, Reduce, Stmt
 from planish.ir.printer import print_expr
-from planish.ir.types import Type
+from planish.ir.types import INDEX, Type
 from planish.isa.lanes import build
 from planish.isa.lanes.node import Node, const, node
 
@@ -185,8 +185,16 @@ class Reader:
                 lane == self.nest.lane and size == self.nest.masked
             ):
                 return build.select(self.present(counters), self.value(a, counters), self.value(b, counters))
-            case Select(condition=Compare(op="lt" | "le" | "gt" | "ge" as op, left=a, right=b)):
+            case Select(condition=Compare(op="lt" | "le" | "gt" | "ge" as op, left=a, right=b)) if (
+                not type_of(a).is_float and (x.then, x.otherwise) in ((a, b), (b, a))
+            ):
                 return self.extremum(op in ("lt", "le"), (a, b), (x.then, x.otherwise), counters)
+            case Select(condition=Compare() as condition, then=a, otherwise=b):
+                chosen = self.value(a, counters), self.value(b, counters)
+                return build.select(self.condition(condition, counters), *chosen)
+            case Unary(op="bitnot", operand=inner):
+                ones = const((1 << type_of(inner).bits) - 1)
+                return _cut(build.exclude(self.value(inner, counters), ones), type_of(inner))
             case Unary(op="neg", operand=inner) if type_of(inner).is_float:
                 return build.exclude(self.value(inner, counters), const(1 << (type_of(inner).bits - 1)))
             case Unary(op="neg", operand=inner):
@@ -210,14 +218,30 @@ class Reader:
             case _:
                 raise Unspelt(print_expr(x))
 
+    def condition(self, x: Compare, counters: Mapping[str, int]) -> Node:
+        """A comparison; one with what is no number does not hold, but for "ne"."""
+        a, b = self.value(x.left, counters), self.value(x.right, counters)
+        kind = type_of(x.left)
+        if x.op in ("gt", "ge"):
+            a, b = b, a
+        found = _compared({"gt": "lt", "ge": "le", "ne": "eq"}.get(x.op, x.op), a, b, kind)
+        return build.negation(found) if x.op == "ne" else found
+
     def extremum(
         self, below: bool, compared: tuple[Expr, Expr], chosen: tuple[Expr, Expr], counters: Mapping[str, int]
     ) -> Node:
         """The lesser or the greater of two whole numbers, as C has it: `a < b ? a : b`."""
-        if type_of(compared[0]).is_float or chosen not in (compared, compared[::-1]):
-            raise Unspelt(f"a choice between {print_expr(chosen[0])} and {print_expr(chosen[1])}")
         op = "min" if below == (chosen == compared) else "max"
         return _computed(op, [self.value(x, counters) for x in compared], type_of(compared[0]))
+
+
+def _compared(op: str, a: Node, b: Node, kind: Type) -> Node:
+    """Whether "lt", "le" or "eq" holds."""
+    if not kind.is_float:
+        return {"lt": build.less, "le": build.at_most, "eq": build.equal}[op](a, b)
+    if str(kind) not in _FORMATS:
+        raise Unspelt(f"a comparison of {kind}")
+    return node(f"f{op}", (a, b), (_FORMATS[str(kind)],))
 
 
 def _bits_of(value: float, kind: Type) -> int:
@@ -239,6 +263,7 @@ def _narrowed(x: Node, kind: Type) -> Node:
     """A value cut to a type, or the nearest one that it has, if that is what its bounds make of it."""
     signed = kind.kind == "int"
     low, high = (-(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1) if signed else (0, (1 << kind.bits) - 1)
+    x = _reached(x, kind.bits)
     inner, least, most = x, x.low, x.high
     bounds: dict[str, int | None] = {"min": None, "max": None}
     while inner.op in bounds and bounds[inner.op] is None and inner.args[1].op == "const":
@@ -248,6 +273,15 @@ def _narrowed(x: Node, kind: Type) -> Node:
     if inner is not x and enough and (least, most) == (max(low, inner.low), min(high, inner.high)):
         return build.saturate(inner, kind.bits, signed)
     return _cut(x, kind)
+
+
+def _reached(x: Node, bits: int) -> Node:
+    """A shifted number without a cut above all bits that are kept of it."""
+    if x.op == "shr" and x.args[0].op == "wrap" and x.args[1].op == "const":
+        inner, by = x.args[0].args[0], x.args[1]
+        if by.low + bits <= int(x.args[0].attr[0]):
+            return build.shift_right(inner, by)
+    return x
 
 
 def _computed(op: str, args: list[Node], kind: Type) -> Node:
@@ -289,7 +323,10 @@ def leaves_of(x: Expr) -> Iterator[Expr]:
                 yield from leaves_of(y)
         case Cast(operand=inner) | Unary(operand=inner):
             yield from leaves_of(inner)
-        case Select(then=a, otherwise=b):
+        case Select(condition=condition, then=a, otherwise=b):
+            if isinstance(condition, Compare) and type_of(condition.left) != INDEX:
+                yield from leaves_of(condition.left)
+                yield from leaves_of(condition.right)
             yield from leaves_of(a)
             yield from leaves_of(b)
         case _:

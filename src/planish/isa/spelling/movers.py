@@ -123,8 +123,13 @@ def find_movers(vocabulary: Vocabulary) -> tuple[Mover, ...]:
 @cache
 def find_controlled(vocabulary: Vocabulary) -> tuple[Entry, ...]:
     """The instructions that move the bytes of one operand as another one says."""
-    found = [(needs, x) for needs, x in _candidates(vocabulary) if control_of(x.text) and len(_data_of(x)) == 2]
+    found = [(needs, x) for needs, x in _candidates(vocabulary) if control_of(x.text) and _has_two_vectors(x)]
     return tuple(x for _, x in sorted(found, key=lambda x: (x[0], len(x[1].name))))
+
+
+def _has_two_vectors(entry: Entry) -> bool:
+    """Whether those are all of its operands."""
+    return len(_data_of(entry)) == len(entry.signature.parameters) == 2
 
 
 def numbers_of(take: Sequence[int]) -> tuple[int, ...]:

@@ -33,13 +33,14 @@ POINTER = "*"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An operand: its name in what is wanted, its type in C (`*` for memory), whether it has to be a constant, and
-    what memory holds there, in C."""
+    """An operand: its name in what is wanted, its type in C (`*` for memory), whether it has to be a constant, what
+    memory holds there, in C, and the value of a constant that what is wanted has already been made with."""
 
     name: str
     kind: str
     immediate: bool = False
     element: str = ""
+    value: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,17 +161,38 @@ def _arguments(
     entry: Entry, wanted: Unrolled, operands: Sequence[Given], loose: bool
 ) -> tuple[Given, ...] | None:
     """The operands in the order of an instruction's parameters, where it leaves what is wanted."""
-    own = _unrolled(entry.text, loose)
+    names = [name for _, name in entry.signature.parameters]
+    values = [x.value for x in operands if x.value is not None]
+    given = [name for name in names if values and entry.definition.operand(name).role == "immediate"]
+    if len(given) != len(values) or any(x not in entry.values.get(given[0], values) for x in values):
+        return None
+    own = _unrolled(_with_value(entry.text, given[0], values[0]) if given else entry.text, loose)
     if own is None or len(own.places) != len(wanted.places):
         return None
     if _marks(own) != _marks(wanted):
         return None
-    names = [name for _, name in entry.signature.parameters]
+    head = Unrolled(own.places[:1])  # most differ there
     for order in _orders(entry, operands):
-        made = own.renamed(dict(zip(names, (x.name for x in order), strict=True)))
-        if (made.changed(loosen) if loose else made) == wanted:
+        called = dict(zip(names, (x.name for x in order), strict=True))
+        if all(_said(x, called, loose) == y for x, y in ((head, Unrolled(wanted.places[:1])), (own, wanted))):
             return order
     return None
+
+
+def _said(own: Unrolled, names: Mapping[str, str], loose: bool) -> Unrolled:
+    made = own.renamed(names)
+    return made.changed(loosen) if loose else made
+
+
+def _with_value(text: str, name: str, value: int) -> str:
+    """A definition for one value of an immediate, wherever that is read at a known place."""
+
+    def number(found: re.Match[str]) -> str:
+        width = int(found[2])
+        bits = value >> width * int(found[3]) & ((1 << width) - 1)
+        return str(bits - (1 << width) if found[1] == "s" and bits >> (width - 1) else bits)
+
+    return re.sub(rf"\b{name}\.([us])(\d+)\[(\d+)\]", number, text)
 
 
 def _marks(x: Unrolled) -> tuple[tuple[str, str], ...]:
