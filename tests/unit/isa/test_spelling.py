@@ -48,6 +48,13 @@ def _found(kind: str, lanes: int, memory: str, statement: str) -> str:
         ("f32", 8, "ymm", "d[l] = a[l] - b[l] * d[l]", "{r0} = _mm256_fnmadd_ps({r2}, {r0}, {r1});"),
         ("f32", 8, "ymm", "d[l] = sqrt(a[l])", "{r0} = _mm256_sqrt_ps({r1});"),
         ("f32", 4, "neon", "d[l] += a[l] * x", "{r0} = vfmaq_n_f32({r0}, {r1}, {x0});"),
+        ("i16", 16, "ymm", "d[l] = a[l] >> 3:i16", "{r0} = _mm256_srai_epi16({r1}, 3);"),
+        ("u32", 4, "neon", "d[l] = a[l] << 7:u32", "{r0} = vshlq_n_u32({r1}, 7);"),
+        ("f32", 16, "zmm", "d[l] = select(a[l] > b[l], a[l], b[l])", "{r0} = _mm512_max_ps({r1}, {r2});"),
+        ("f32", 16, "zmm", "d[l] = select(a[l] < 0.0:f32, 0.0:f32, a[l])",
+         "{r0} = _mm512_max_ps(_mm512_set1_ps({x0}), {r1});"),
+        ("i32", 8, "ymm", "d[l] = (a[l] + 7:i32) >> 3:i32",
+         "{r0} = _mm256_srai_epi32(_mm256_add_epi32({r1}, _mm256_set1_epi32(7)), 3);"),
         ("u8", 64, "zmm", "d[l] = A[3, l]", "{r0} = _mm512_loadu_epi32({m1}); planish_keep({r0});"),
     ],
 )  # fmt: skip
