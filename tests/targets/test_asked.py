@@ -25,11 +25,15 @@ KNOWN = [
     ("float d, a; d = a < 0 ? 0 : a;", {"xmm": "_mm_max_ps"}), ("double d, a; d = sqrt(a);", {"neon": "vsqrtq_f64"}),
     ("short d, a; d = a >> 3;", {"zmm": "_mm512_srai_epi16", "neon": "vshrq_n_s16"}),
     ("unsigned d, a; d = a << 5;", {"ymm": "_mm256_slli_epi32", "neon": "vshlq_n_u32"}),
+    ("int d, a, b; d = a & b;", {"xmm": "_mm_and_si128", "neon": "vandq_s32", "hvx": "V6_vand"}),
+    ("long d, a, b; d = a & ~b;", {"ymm": "_mm256_andnot_si256", "neon": "vbicq_s64"}),
+    ("uint16_t d, a; d = ~a;", {"neon": "vmvnq_u16", "hvx": "V6_vnot"}),
     ("int d, a; d = (a + 7) >> 3;", {"xmm": "_mm_srai_epi32"}),
     ("float d, a, b; d += a * b;", {"ymm": "_mm256_fmadd_ps"}),
 ]  # fmt: skip
 TYPES = ("int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "float", "double")
-FORMS = ("a + b", "a - b", "a * b", "a < b ? a : b", "b < a ? a : b", "a & b", "a | b", "a ^ b", "a >> 3", "a << 2",
+FORMS = ("a + b", "a - b", "a * b", "a < b ? a : b", "b < a ? a : b", "a & b", "a | b", "a ^ b", "a & ~b", "~a",
+         "a >> 3", "a << 2",
          "(a + b) >> 1", "(a + b + 1) >> 1", "a == b ? c : a", "a < b ? c : d", "d + a * b", "a * 3 + b", "a - b * c",
          "a <= 9 ? 9 : a", "(a > b ? a - b : b - a)", "(a * b) >> 8", "a / b")  # fmt: skip
 FLOATS = ("a + b", "a - b", "a * b", "a / b", "a < b ? a : b", "a > b ? a : b", "b <= a ? a : b", "a == b ? c : a",

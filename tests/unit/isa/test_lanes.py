@@ -158,6 +158,10 @@ def test_ways_of_rounding_and_integers() -> None:
     third = [floats.divide("f32", 0x3F800000, 0x40400000, mode) for mode in range(5)]
     assert third == [0x3EAAAAAB, 0x3EAAAAAA, 0x3EAAAAAB, 0x3EAAAAAA, 0x3EAAAAAB]
     assert floats.to_integer("f32", 0x40200000, 32, True, 0) == 2  # 2.5, to even
+    assert [floats.add("f32", 0x3F800000, x, 9) for x in (0, 1, 0x80000001)] == [0x3F800000, 0x3F800001, 0x3F7FFFFF]
+    assert [floats.multiply("f32", 0x7F7FFFFF, 0xC0000000, x) for x in (0, 9, 10)] == [
+        0xFF800000, 0xFF7FFFFF, 0xFF800000
+    ]  # fmt: skip
     assert floats.to_integer("f32", 0x7FC00000, 32, True, 0) == -(1 << 31)
     assert floats.from_integer("f32", (1 << 24) + 1, 2) == 0x4B800001
     assert floats.convert("f16", "f32", 0x3F800000, 0) == 0x3C00

@@ -95,7 +95,21 @@ def bytes_of(
     """The bytes, or other units, of a value that is put somewhere."""
     cut = build.wrap(value, width)
     for at in range(width // unit):
-        yield Place(target, first + at, build.piece(cut, at * unit, unit), when)
+        yield Place(target, first + at, _piece(cut, at * unit, unit), when)
+
+
+def _piece(x: Node, offset: int, width: int) -> Node:
+    """Some bits of a value; what is done bit by bit is done to them."""
+    match x.op:
+        case "and" | "or" | "xor":
+            join = {"and": build.conjoin, "or": build.disjoin, "xor": build.exclude}[x.op]
+            return join(*(_piece(y, offset, width) for y in x.args))
+        case "invert":
+            return build.exclude(_piece(x.args[0], offset, width), const((1 << width) - 1))
+        case "wrap" if x.args[0].op in ("and", "or", "xor", "invert") and offset + width <= int(x.attr[0]):
+            return _piece(x.args[0], offset, width)
+        case _:
+            return build.piece(x, offset, width)
 
 
 def puts_of(definition: Definition) -> tuple[Put, ...]:
