@@ -104,6 +104,8 @@ def shift_right(x: Node, by: Node) -> Node:
     if x.low >= 0 and x.high.bit_length() <= by.low:
         return ZERO
     if x.op == "bits" and by.op == "const" and 0 < by.low < _width(x):
+        if x.attr[2] and by.low == _width(x) - 1:  # 0 or -1
+            return negate(bits(str(x.attr[0]), add(x.args[0], by), 1))
         return bits(str(x.attr[0]), add(x.args[0], by), _width(x) - by.low, bool(x.attr[2]))
     if x.op == "shr":
         return shift_right(x.args[0], add(x.args[1], by))
@@ -282,6 +284,8 @@ def wrap(x: Node, width: int, signed: bool = False) -> Node:
     """The low bits of a value, as a number of that width; none are nothing."""
     if width == 0:
         return ZERO
+    if width == 1 and signed:
+        return negate(wrap(x, 1))
     low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
     if low <= x.low and x.high <= high:
         return x
