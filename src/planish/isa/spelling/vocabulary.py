@@ -166,7 +166,7 @@ def _arguments(
     given = [name for name in names if values and entry.definition.operand(name).role == "immediate"]
     if len(given) != len(values) or any(x not in entry.values.get(given[0], values) for x in values):
         return None
-    own = _unrolled(_with_value(entry.text, given[0], values[0]) if given else entry.text, loose)
+    own = _unrolled(with_value(entry.text, given[0], values[0]) if given else entry.text, loose)
     if own is None or len(own.places) != len(wanted.places):
         return None
     if _marks(own) != _marks(wanted):
@@ -184,7 +184,7 @@ def _said(own: Unrolled, names: Mapping[str, str], loose: bool) -> Unrolled:
     return made.changed(loosen) if loose else made
 
 
-def _with_value(text: str, name: str, value: int) -> str:
+def with_value(text: str, name: str, value: int) -> str:
     """A definition for one value of an immediate, wherever that is read at a known place."""
 
     def number(found: re.Match[str]) -> str:
