@@ -88,6 +88,18 @@ def test_a_part_of_a_register_is_not_taken_for_all_of_it(statement: str) -> None
     assert told.value.diagnostic.code == "E0632"
 
 
+def test_what_is_read_under_a_condition_is_not_read_without_it() -> None:
+    head = f"kernel f(A: f32[64]) {{ {_REGISTERS.format('f32', 16, 'zmm')}"
+    for value, found in (("select(a[l] > b[l], a[l], A[l])", False), ("select(a[l] > A[l], a[l], A[l])", True)):
+        program = Program.of(parse_kernel(f"{head} for l in 0 .. 16 {{ d[l] = {value} }} }}"))
+        if found:
+            made = program.apply(Replace("l"))
+            assert "_mm512_max_ps" in made.catalogue.instruction(made.loop("l").facts.instruction).template
+        else:
+            with pytest.raises(PlanishError, match="none of those"):
+                program.apply(Replace("l"))
+
+
 def test_one_operand_may_be_two_of_an_instruction() -> None:
     assert _found("f32", 16, "zmm", "d[l] = a[l] * a[l]") == "{r0} = _mm512_mul_ps({r1}, {r1});"
     assert _found("f32", 16, "zmm", "d[l] += a[l] * a[l]") == "{r0} = _mm512_fmadd_ps({r1}, {r1}, {r0});"

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
+from math import isfinite
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.nest import Array, Kernel
@@ -62,6 +63,10 @@ class _Cover:
         for x in leaves_of(nest.value):
             if isinstance(x, Load) and (len(x.index) != 1 or (x.array == nest.target and x.index[0] != nest.index)):
                 raise Unspelt(f"`{x.array}` at another place than that which is written")
+        always = set(_read_always(nest.value))
+        for x in leaves_of(nest.value):  # a register is there in any case
+            if isinstance(x, Load) and not nest.chosen and x not in always and not self.is_register(x.array):
+                raise Unspelt(f"`{x.array}` is read only where a condition holds")
         if self.manner.fused:
             nest = replace(nest, value=fuse(nest.value))
         if nest.masked:
@@ -235,6 +240,8 @@ class _Cover:
 
     def constant(self, nest: Nest, x: Const) -> Expr:
         """A number in all lanes of a register."""
+        if not isfinite(x.value):
+            raise Unspelt(f"{x.value} has no text in C")
         name = f"%number{len(self.texts)}"
         self.texts[name] = repr(x.value) + ("f" if x.type == F32 else "")
         lane = Var(nest.lane, INDEX)
@@ -332,6 +339,24 @@ def in_order(places: Iterable[Place]) -> Unrolled:
 
 def _first_lanes(nest: Nest) -> Expr:
     return Compare("lt", Var(nest.lane, INDEX), Var(nest.size, INDEX))
+
+
+def _read_always(x: Expr) -> Iterator[Expr]:
+    """What is read whatever conditions within a value are."""
+    match x:
+        case Select(condition=Compare(left=left, right=right)):
+            yield from _read_always(left)
+            yield from _read_always(right)
+        case Binary(left=left, right=right):
+            yield from _read_always(left)
+            yield from _read_always(right)
+        case Cast(operand=inner) | Unary(operand=inner):
+            yield from _read_always(inner)
+        case Call(arguments=arguments):
+            for y in arguments:
+                yield from _read_always(y)
+        case _:
+            yield x
 
 
 def _binaries(x: Expr) -> Iterator[Binary]:
