@@ -29,14 +29,11 @@ ROWS = 256
 """How many inputs each instruction is tried with, for each value of its immediates."""
 
 _READ_BATCH, _TRIED_BATCH = 60, 60
-_PASSING = ("it cannot be read: TimeoutError", "it cannot be read: MemoryError")
-"""What another run may not find again."""
-
 _READERS = "planish.isa", "planish.run.instructions"
 _NOT_READERS = ("lib", "sets", "exports", "similarity", "spelling", "costs")
 """Folders whose change does not change what is read or tried."""
 
-_PATIENCE = Patience(seconds=4.0, enough=1.5)
+_PATIENCE = Patience(seconds=3.5, enough=1.0)
 """How long it may take to read an instruction; each process that reads has its own."""
 
 Tell = Callable[[str, int], None]
@@ -82,7 +79,7 @@ def _read_all(isa: str, opener: Opener, path: str, store: Cache, tell: Tell, wor
             advice = "is it a file of another version or form? `planish isa learn --help` says which ones are read"
             raise PlanishError(Diagnostic("E0661", message, help=advice))
         for entry in entries:
-            if not entry.reason.startswith(_PASSING):
+            if entry.status != "refused":  # that is found again soon, or may not be
                 store.put(addresses[entry.name], json.dumps(entry.plain()).encode())
         found += entries
         tell("reading", len(entries))
