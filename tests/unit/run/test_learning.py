@@ -97,6 +97,14 @@ def test_a_file_whose_first_instructions_all_come_to_nothing_is_put_down(
     assert not (tmp_path / "lib").exists()
 
 
+def test_one_endless_instruction_does_not_keep_others_from_being_read(tmp_path: Path) -> None:
+    endless = "FOR j := 0 to 59999\ni := j*j*j\ndst[127:0] := a + i*b\nENDFOR"
+    path = _listing(tmp_path, _mm_endless=endless, _mm_add_epi8=LANES.format("+"), _mm_sub_epi8=LANES.format("-"))
+    collection = learn("x86", open_listing, path, (), lambda _: None, Cache(tmp_path / "store"), lambda *_: None)
+    found = {x.name: x.status for x in collection}
+    assert found == {"_mm_add_epi8": "unproven", "_mm_endless": "refused", "_mm_sub_epi8": "unproven"}
+
+
 def test_where_no_specification_is_the_packages_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["isa", "learn", "--root", str(tmp_path)]) == 1
     told = capsys.readouterr().err

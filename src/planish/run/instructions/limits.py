@@ -20,7 +20,8 @@ from typing import TypeVar
 from planish.run.workers import leave_interrupts
 
 _MEMORY = 1 << 30
-_LEAST = 0.01
+_LEAST = 0.02
+_SEVERAL = 8
 _AGAIN = 0.05
 """When the clock rings again where what it raised was not heard, in seconds: callbacks of the collector drop it."""
 _T = TypeVar("_T")
@@ -45,7 +46,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 class Patience:
     """Seconds for a piece of work, less what work that came to nothing has used, and always a few. `enough`: so many
-    seconds without any result are too many.
+    seconds of several pieces without any result are too many.
 
     >>> patience = Patience(seconds=4, enough=2)
     >>> patience.wait_for(lambda: 3, is_nothing=lambda x: x == 0), patience.wasted == 0
@@ -55,12 +56,13 @@ class Patience:
     def __init__(self, seconds: float, enough: float) -> None:
         self.seconds, self.enough = seconds, enough
         self.wasted = 0.0
+        self.in_vain = 0
         self.came_to_something = False
 
     @property
     def is_over(self) -> bool:
         """Whether enough has been used for nothing."""
-        return self.wasted >= self.enough and not self.came_to_something
+        return self.wasted >= self.enough and self.in_vain >= _SEVERAL and not self.came_to_something
 
     def wait_for(self, work: Callable[[], _T], is_nothing: Callable[[_T], bool]) -> _T:
         """What comes of the work; TimeoutError where it uses too much of the processor's time."""
@@ -74,6 +76,7 @@ class Patience:
             return found
         finally:
             if nothing:
+                self.in_vain += 1
                 self.wasted += time.process_time() - started
 
 
