@@ -8,8 +8,10 @@ from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.isa.arm.entries import entry_of
 from planish.isa.arm.grammar import parse_operation
+from planish.isa.arm.moves import renamed_moves
 from planish.isa.arm.page import Intrinsic, read_page
 from planish.isa.arm.translate import translate
+from planish.isa.collection import load_collection
 from planish.isa.lanes.text import print_definition
 
 ADD = """bits(datasize) operand1 = V[n];
@@ -62,6 +64,33 @@ def _entry(instruction: str, operation: str, result: str, prepared: str, **param
 )  # fmt: skip
 def test_operations_become_nests(entry: Intrinsic, text: str) -> None:
     assert print_definition(translate(entry)) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "kind", "made"),
+    [
+        ("vld1_lane_u16", "uint16x4_t", "uint16_t const *", {"vld1_lane_bf16": "bfloat16_t const *"}),
+        ("vst3q_u16", "void", "uint16x8x3_t", {"vst3q_bf16": "bfloat16x8x3_t"}),
+        ("vset_lane_u16", "uint16x4_t", "uint16_t", {"vset_lane_bf16": "bfloat16_t", "vset_lane_f16": "float16_t"}),
+        ("vreinterpret_u16_u32", "uint16x4_t", "uint32x2_t", {"vreinterpret_bf16_u32": "uint32x2_t"}),
+        ("vreinterpret_u16_s16", "uint16x4_t", "int16x4_t",
+         {"vreinterpret_bf16_s16": "int16x4_t", "vreinterpret_u16_bf16": "bfloat16x4_t"}),
+        ("vadd_u16", "uint16x4_t", "uint16x4_t", {}),
+        ("vreinterpret_s8_s16", "int8x8_t", "int16x4_t", {}),
+    ],
+)  # fmt: skip
+def test_moves_of_other_elements_are_named_after_whole_numbers(
+    name: str, result: str, kind: str, made: dict[str, str]
+) -> None:
+    given = Intrinsic(name, result, ((kind, "a"),), "", "", "", "", "A64", 1)
+    assert {x.name: x.parameters[0][0] for x in renamed_moves([given])} == made
+
+
+def test_nothing_of_neon_is_left_out() -> None:
+    shipped = load_collection("arm")
+    assert {x.status for x in shipped} == {"verified"}
+    names = {x.name for x in shipped}
+    assert {"vld4q_lane_bf16", "vreinterpretq_f64_bf16", "vset_lane_f16", "vsha256hq_u32", "vrsqrte_u32"} <= names
 
 
 def test_several_instructions_fill_a_structure() -> None:

@@ -92,6 +92,15 @@ def test_terms_become_sums() -> None:
     assert total.args[1].attr[1] == 4
 
 
+def test_terms_become_sums_of_sums() -> None:
+    places = [(y, x) for y in range(4) for x in (0, 1)]
+    products = [build.multiply(_lane("a", 8 * (4 * y + x)), _lane("b", 8 * (64 * y + x))) for y, x in places]
+    total = roll_sums(build.add(build.bits("c", const(0), 32, True), *products))
+    assert [x.op for x in total.args] == ["bits", "sum"]
+    outer = total.args[1]
+    assert (outer.attr[1], outer.args[0].op, outer.args[0].attr[1]) == (4, "sum", 2)
+
+
 _OPERATORS = ["add", "mul", "and", "or", "xor", "shl", "wrap", "sat", "select"]
 
 

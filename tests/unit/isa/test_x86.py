@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
+from planish.isa.collection import load_collection
+from planish.isa.lanes.evaluate import evaluate
 from planish.isa.lanes.text import print_definition
 from planish.isa.registers import Unreadable
 from planish.isa.x86.data import Intrinsic, Parameter, read_listing
@@ -52,6 +55,36 @@ FOR j := 0 to 3
 ENDFOR"""
     text = print_definition(translate(_entry(operation, "UI32"), overrides=()))
     assert "dst.u32[i] = a.u32[b.u2[i]]" in text
+
+
+def test_tiles_are_rows_that_are_changed_in_place() -> None:
+    tiles = tuple(Parameter("__tile", x, "") for x in ("dst", "a"))
+    operation = """FOR m := 0 TO dst.rows - 1
+	tmp := dst.row[m]
+	FOR n := 0 TO (dst.colsb / 4) - 1
+		tmp.dword[n] := tmp.dword[n] + a.row[n].dword[m]
+	ENDFOR
+	dst.row[m] := tmp
+ENDFOR"""
+    entry = Intrinsic("_tile_x", "AMX", ("AMXINT8",), "", Parameter("void", "", ""), tiles, operation, 1)
+    assert print_definition(translate(entry, overrides=())) == (
+        "(dst: 8192, a: 8192) -> out: 8192 { for j < 16 { for i < 16 "
+        "{ out.u32[16*j + i] = u32(dst.u32[16*j + i] + a.u32[j + 16*i]) } } }"
+    )
+
+
+def test_products_of_tiles_are_products_of_matrices() -> None:
+    entry = next(x for x in load_collection("x86") if x.name == "_tile_dpbusd")
+    assert (entry.status, "AMX" in entry.reason) == ("unproven", True)
+    chance = np.random.default_rng(1)
+    total = chance.integers(-(2**31), 2**31, (16, 16)).astype(np.int32)
+    a, b = chance.integers(0, 256, (16, 64)).astype(np.uint8), chance.integers(-128, 128, (16, 64)).astype(np.int8)
+    given = {name: x.reshape(1, -1).view(np.uint8) for name, x in (("dst", total), ("a", a), ("b", b))}
+    found = evaluate(entry.definition, given).result.view(np.int32).reshape(16, 16)
+    # Four rows of the second factor lie beside each other in one of the tile's.
+    factor = b.reshape(16, 16, 4).swapaxes(1, 2).reshape(64, 16)
+    product = a.astype(np.int64) @ factor.astype(np.int64)
+    assert np.array_equal(found, (total + product).astype(np.int32))
 
 
 def test_products_of_fused_instructions_are_rounded_once() -> None:

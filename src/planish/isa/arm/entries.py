@@ -23,7 +23,7 @@ def entry_of(given: Intrinsic, source: Source | None) -> Entry:
     """An intrinsic as an entry: refused with a reason, or not proven as yet."""
     signature = Signature(given.result, given.parameters)
     mnemonic = given.instruction.split()[0].lower() if given.instruction else ""
-    features = ("v7",) if given.architectures.startswith("v7") else ("A64",)
+    features = ("v7",) if given.architectures.startswith("v7") else ("A64", *given.architectures.split()[1:])
     values = {name: found for name, found in ranges(given).items() if any(name == x for _, x in given.parameters)}
     entry = Entry(given.name, "arm", signature, "", features, mnemonic, "", values, "refused")
     return with_definition(entry, _NAME, lambda: translate(given, source))

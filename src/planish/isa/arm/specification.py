@@ -13,6 +13,7 @@ from planish.isa.arm.additions import additions
 from planish.isa.arm.bfloat16 import bfloat16_entries
 from planish.isa.arm.entries import entry_of
 from planish.isa.arm.float16 import float16_entries
+from planish.isa.arm.moves import renamed_moves
 from planish.isa.arm.page import Intrinsic, read_page
 from planish.isa.entry import Entry
 from planish.isa.specification import Specification
@@ -26,7 +27,7 @@ def open_page(path: str) -> Specification:
     """The specification in a file, with definitions of our own for what it does not have."""
     source = read_input(path, "Arm's page of intrinsics (HTML)").source
     page = read_page(source)
-    named = {x.name: x for x in page.intrinsics}
+    named = {x.name: x for x in (*page.intrinsics, *renamed_moves(page.intrinsics))}
     own = {name: x for name, x in added().items() if name not in named}
     identities = {name: f"{x.signature} {x.text}" for name, x in own.items()}
     identities |= {name: _identity(x) for name, x in named.items()}

@@ -52,21 +52,28 @@ PLANISH_WRITE(64)
 
 /* Some bits, at most 64, from any place; what lies beyond `room` bits is zero, where there is such a bound. */
 PLANISH_INLINE uint64_t planishk_get(const void *from, long long room, long long offset, int width) {
+  const int skipped = (int)(offset & 7), last = skipped + width;
   uint64_t found = 0;
-  for (int at = 0; at < width; at++) {
-    long long place = offset + at;
-    if (room && (place < 0 || place >= room)) continue;
-    found |= (uint64_t)(((const unsigned char *)from)[place >> 3] >> (place & 7) & 1) << at;
+  for (int at = 0; at < last; at += 8) {
+    const long long place = (offset >> 3) + (at >> 3), left = room ? room - 8 * place : 8;
+    if (room && (place < 0 || left <= 0)) continue;
+    const uint64_t byte = ((const unsigned char *)from)[place] & (left < 8 ? (1u << left) - 1 : 255u);
+    found |= at < skipped ? byte >> (skipped - at) : byte << (at - skipped);
   }
-  return found;
+  return width < 64 ? found & (((uint64_t)1 << width) - 1) : found;
 }
 
 PLANISH_INLINE void planishk_put(void *to, long long room, long long offset, int width, uint64_t value) {
-  for (int at = 0; at < width; at++) {
-    long long place = offset + at;
-    if (room && (place < 0 || place >= room)) continue;
-    unsigned char *byte = (unsigned char *)to + (place >> 3);
-    *byte = (unsigned char)((*byte & ~(1u << (place & 7))) | ((unsigned)(value >> at & 1) << (place & 7)));
+  const int skipped = (int)(offset & 7), last = skipped + width;
+  for (int at = 0; at < last; at += 8) {
+    const long long place = (offset >> 3) + (at >> 3), left = room ? room - 8 * place : 8;
+    if (room && (place < 0 || left <= 0)) continue;
+    const int low = at < skipped ? skipped - at : 0, end = last - at < 8 ? last - at : 8;
+    const int high = left < end ? (int)left : end;
+    const unsigned mask = ((1u << high) - 1) & ~((1u << low) - 1);
+    const unsigned bits = (unsigned)(at < skipped ? value << (skipped - at) : value >> (at - skipped)) & mask;
+    unsigned char *byte = (unsigned char *)to + place;
+    *byte = (unsigned char)((*byte & ~mask) | bits);
   }
 }
 

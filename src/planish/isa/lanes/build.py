@@ -36,7 +36,8 @@ def add(*terms: Node) -> Node:
             if id(base) not in factors:
                 bases.append(base)
             factors[id(base)] = factors.get(id(base), 0) + factor
-    parts = [multiply(base, const(factors[id(base)])) for base in bases if factors[id(base)]]
+    counted = [(base, factors[id(base)]) for base in bases]
+    parts = [base if times == 1 else multiply(base, const(times)) for base, times in counted if times]
     if constant or not parts:
         parts.append(const(constant))
     return parts[0] if len(parts) == 1 else node("add", tuple(parts))

@@ -47,6 +47,9 @@ _LIMIT = 1 << _MOST_BITS
 
 _KNOWN: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()
 
+_NUMBERS: dict[int, Node] = {}
+"""Numbers that are asked for all the time: places of bits in registers."""
+
 
 def node(op: str, args: tuple[Node, ...] = (), attr: Attribute = ()) -> Node:
     """The node of an operator; KeyError for an unknown one, OverflowError where its values have no sensible bound. See
@@ -64,7 +67,12 @@ def node(op: str, args: tuple[Node, ...] = (), attr: Attribute = ()) -> Node:
 
 def const(value: int) -> Node:
     """A number."""
-    return node("const", (), (value,))
+    found = _NUMBERS.get(value)
+    if found is None:
+        found = node("const", (), (value,))
+        if 0 <= value <= _MOST_BITS:
+            _NUMBERS[value] = found
+    return found
 
 
 def var(name: str, count: int) -> Node:

@@ -16,13 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from planish.isa.lanes import build
 from planish.isa.lanes.definition import Loop, Put, Statement
 from planish.isa.lanes.node import Node, const, node, rebuild, var
 
 _MOST_NUMBERS = 1000
+_FEWEST_NESTED = 8
+"""Fewer terms are rows of rows by chance."""
+
 _LOOPS = "ijlmnop"
 _SUMS = "qrstuvwxyz"
 
@@ -219,17 +222,16 @@ def roll_sums(root: Node) -> Node:
     def change(old: Node, args: tuple[Node, ...]) -> Node:
         made = _again(old, args)
         depth = max((depths.get(id(x), 0) for x in args), default=0)
-        if made.op == "add" and len(made.args) >= 2 and depth < len(_SUMS):
-            rolled = _summed(made, depth)
-            if rolled is not made:
-                made, depth = rolled, depth + 1
+        if made.op == "add" and len(made.args) >= 2:
+            made, depth = _summed(made, depth)
         depths[id(made)] = depth
         return made
 
     return rebuild(root, change)
 
 
-def _summed(total: Node, depth: int) -> Node:
+def _summed(total: Node, depth: int) -> tuple[Node, int]:
+    """A sum of which terms may be rolled, and how deep the counters in it go."""
     shapes = _Shapes()
     groups: dict[Shape, list[tuple[Node, tuple[int, ...]]]] = {}
     for term in total.args:
@@ -239,14 +241,38 @@ def _summed(total: Node, depth: int) -> Node:
         groups.setdefault(found[0], []).append((term, found[1]))
     for found_terms in groups.values():
         terms = sorted(found_terms, key=lambda x: x[1])  # the order of a sum does not matter
-        (first, start), count = terms[0], len(terms)
-        if count < 2:
+        levels = _levels([own for _, own in terms])
+        if not levels or depth + len(levels) > len(_SUMS):
             continue
-        step = tuple(b - a for a, b in zip(start, terms[1][1], strict=True))
-        if all(x == a + n * d for n, (_, own) in enumerate(terms) for x, a, d in zip(own, start, step, strict=True)):
-            counter = var(_SUMS[depth], count)
-            numbers = iter([_step(const(a), d, counter) for a, d in zip(start, step, strict=True)])
-            inner = node("sum", (with_numbers(first, numbers),), (_SUMS[depth], count))
-            taken = {id(x) for x, _ in terms}
-            return build.add(*(x for x in total.args if id(x) not in taken), inner)
-    return total
+        first, start = terms[0]
+        names = _SUMS[depth : depth + len(levels)]
+        counters = [var(name, count) for name, (count, _) in zip(names, levels, strict=True)]
+        numbers: list[Node] = [const(x) for x in start]
+        for counter, (_, step) in zip(counters, levels, strict=True):
+            numbers = [_step(x, d, counter) for x, d in zip(numbers, step, strict=True)]
+        inner = with_numbers(first, iter(numbers))
+        for name, (count, _) in zip(names, levels, strict=True):
+            inner = node("sum", (inner,), (name, count))
+        taken = {id(x) for x, _ in terms}
+        return build.add(*(x for x in total.args if id(x) not in taken), inner), depth + len(levels)
+    return total, depth
+
+
+def _levels(rows: Sequence[tuple[int, ...]]) -> list[tuple[int, tuple[int, ...]]]:
+    """How many times rows of numbers grow by which steps, the innermost first; nothing where they do not.
+
+    >>> _levels([(0,), (1,), (8,), (9,), (16,), (17,), (24,), (25,)])
+    [(2, (1,)), (4, (8,))]
+    """
+    if len(rows) < 2:
+        return []
+    steps = [tuple(b - a for a, b in zip(one, other, strict=True)) for one, other in pairwise(rows)]
+    run = next((n for n, x in enumerate(steps, 1) if x != steps[0]), len(rows))
+    if run == len(rows):
+        return [(run, steps[0])]
+    if run < 2 or len(rows) < _FEWEST_NESTED or len(rows) % run:
+        return []
+    if any(steps[at : at + run - 1] != steps[: run - 1] for at in range(0, len(rows), run)):
+        return []
+    outer = _levels(rows[::run])
+    return [(run, steps[0]), *outer] if outer else []

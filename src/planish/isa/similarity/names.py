@@ -145,7 +145,9 @@ def _is_rounded_as_told(x: Node) -> bool:
 def _mask_of(x: Node) -> str:
     if x.op != "select" or x.args[0].op != "bits" or x.args[0].attr[1] != 1:
         return ""
-    return "zeroed" if x.args[2].op == "const" and x.args[2].low == 0 else "merged"
+    if x.args[2].op == "const":
+        return "zeroed" if x.args[2].low == 0 else ""
+    return "merged"
 
 
 def _several(values: list[str], alone: bool) -> str:

@@ -33,7 +33,6 @@ _OTHER = {
     "SVML": "a function of a library, not an instruction",
     "SVML/KNC": "a function of a library, not an instruction",
     "KNC": "of the first Xeon Phi, which no compiler here knows",
-    "AMX": "its operands are tiles with a shape that is set elsewhere",
 }
 """Parts of the listing that are left out, and why."""
 

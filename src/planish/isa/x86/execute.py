@@ -19,24 +19,16 @@ from typing import assert_never
 
 from planish.isa.lanes import build
 from planish.isa.lanes.node import Node, const
-from planish.isa.registers import (
-    Address,
-    Choice,
-    Element,
-    RealNumber,
-    Register,
-    Symbol,
-    Unreadable,
-    Value,
-    cut,
-)
+from planish.isa.registers import Address, Choice, Element, RealNumber, Register, Symbol, Unreadable, Value, cut
 from planish.isa.x86 import syntax as s
 from planish.isa.x86.functions import call
 from planish.isa.x86.merge import Held, Scope, as_ladder, merge
 from planish.isa.x86.operators import Operand, Rounding, apply_binary, apply_symbol, apply_unary, as_float
-from planish.isa.x86.places import FIELDS, MOST_BITS, PLAIN, as_element, clear_above, load, read
+from planish.isa.x86.places import FIELDS, MOST_BITS, PLAIN, TILE_SHAPE, as_element, clear_above, load, read
 
 _STEPS = 60_000
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """An operand: its bits (of a pointer: those of an element), and what its elements are."""
@@ -414,6 +406,10 @@ def _value(machine: _Machine, expr: s.Expr, scope: Scope) -> Held:
             if name.startswith("_") or name.upper() in ("NAN", "MAX", "INF"):
                 return Symbol(name)
             raise Unreadable(f"`{name}` is not known")
+        case s.Call():
+            return _call(machine, expr, scope)
+        case s.Binary(op=op, left=left, right=right):
+            return _binary(machine, op, left, right, scope)
         case s.Slice(base=s.Name(text="MEM"), high=high, low=low):
             return load(_value(machine, low, scope), _value(machine, high, scope))
         case s.Slice(base=base, high=high, low=low):
@@ -425,19 +421,17 @@ def _value(machine: _Machine, expr: s.Expr, scope: Scope) -> Held:
             element = FIELDS[name]
             at = build.multiply(_whole(machine, index, scope), const(element.bits))
             found = read(_value(machine, base, scope), at, element.bits)
-            return replace(found, kind=element.kind if element.kind != "int" else found.kind)
+            return found if element.kind == "int" else replace(found, kind=element.kind)
         case s.Index(base=base, index=index):
             return read(_value(machine, base, scope), _whole(machine, index, scope), 1)
         case s.Field(base=base, field=name) if name in FIELDS:
             element = FIELDS[name]
             found = read(_value(machine, base, scope), const(0), element.bits)
-            return replace(found, kind=element.kind if element.kind != "int" else found.kind)
-        case s.Call():
-            return _call(machine, expr, scope)
+            return found if element.kind == "int" else replace(found, kind=element.kind)
+        case s.Field(field=name) if name in TILE_SHAPE:
+            return Value(const(TILE_SHAPE[name]))
         case s.Unary(op=op, operand=inner):
             return apply_unary(op, _operand(_value(machine, inner, scope)))
-        case s.Binary(op=op, left=left, right=right):
-            return _binary(machine, op, left, right, scope)
         case s.Ternary(condition=condition, then=then, otherwise=otherwise):
             known = _truth(machine, condition, scope)
             if known.constant is not None:

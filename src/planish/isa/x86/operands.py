@@ -23,10 +23,13 @@ _ELEMENTS = {
     "": Element(),
 }  # fmt: skip
 
+TILE = "__tile"
+"""A register of AMX: 16 rows of 64 bytes at most, and as many in what is learnt."""
+
 _C_BITS = {
     "char": 8, "unsigned char": 8, "__int8": 8, "short": 16, "unsigned short": 16, "__int16": 16, "int": 32,
     "unsigned int": 32, "unsigned": 32, "__int32": 32, "unsigned __int32": 32, "__int64": 64, "unsigned __int64": 64,
-    "long long": 64, "unsigned long": 64, "size_t": 64, "float": 32, "double": 64, "void": 0,
+    "long long": 64, "unsigned long": 64, "size_t": 64, "float": 32, "double": 64, "void": 0, TILE: 16 * 512,
 }  # fmt: skip
 
 

@@ -20,10 +20,13 @@ PLAIN = Element()
 
 FIELDS = {
     "bit": Element("int", 1), "byte": Element("int", 8), "word": Element("int", 16), "dword": Element("int", 32),
-    "qword": Element("int", 64), "m128": Element("int", 128), "bf16": Element("bf16", 16),
-    "fp16": Element("f16", 16), "fp32": Element("f32", 32), "fp64": Element("f64", 64),
+    "qword": Element("int", 64), "m128": Element("int", 128), "row": Element("int", 512),
+    "bf16": Element("bf16", 16), "fp16": Element("f16", 16), "fp32": Element("f32", 32), "fp64": Element("f64", 64),
 }  # fmt: skip
-"""The fields of a register by the name of their elements."""
+"""The fields of a register by the name of their elements; a tile's are rows."""
+
+TILE_SHAPE = {"rows": 16, "colsb": 64}
+"""The rows of a tile, and the bytes in each, by what operations call them: the most that there may be."""
 
 
 def load(low: Held, high: Held) -> Value:

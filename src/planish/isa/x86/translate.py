@@ -19,14 +19,15 @@ from planish.isa.lanes.definition import Definition, Operand, Put
 from planish.isa.lanes.node import Node, const
 from planish.isa.lanes.roll import roll, roll_sums
 from planish.isa.registers import Unreadable, put_register
-from planish.isa.x86.data import Intrinsic
+from planish.isa.x86.data import Intrinsic, Parameter
 from planish.isa.x86.execute import Outcome, run
 from planish.isa.x86.grammar import parse_operation
-from planish.isa.x86.operands import as_input, as_operand, bits_of, element_of, is_pointer
+from planish.isa.x86.operands import TILE, as_input, as_operand, bits_of, element_of, is_pointer
 from planish.isa.x86.operators import CURRENT, Rounding
 from planish.isa.x86.overrides import Override, correct, shipped_overrides
 
 _FUSED = ("VFM", "VFNM")
+_TILES = ("dst", "tdest")
 
 
 def translate(
@@ -43,19 +44,26 @@ def translate(
         raise Unreadable("the data has no operation for it")
     program = parse_operation(operation, source, entry.line)
     inputs = {x.name: as_input(x) for x in entry.parameters}
-    width = 0 if is_pointer(entry.result) else bits_of(entry.result)
+    left = _left(entry)
+    width = 0 if is_pointer(left) else bits_of(left)
     rounding = Rounding(_mode(entry), entry.instruction.startswith(_FUSED))
     try:
-        outcome = run(program, inputs, entry.result.name or "dst", width, rounding, element_of(entry.result))
+        outcome = run(program, inputs, left.name or "dst", width, rounding, element_of(left))
     except RecursionError as error:
         raise Unreadable("it lies too deep in itself") from error
     operands = tuple(as_operand(x) for x in entry.parameters)
     name = "out" if any(x.name == "dst" for x in operands) else "dst"
-    result = replace(as_operand(entry.result), name=name, role="value") if width else None
+    result = replace(as_operand(left), name=name, role="value") if width else None
     puts = _puts(outcome, result)
     if not puts:
         raise Unreadable("nothing is left by it")
     return Definition(operands, result, roll(puts))
+
+
+def _left(entry: Intrinsic) -> Parameter:
+    # What is done to a tile changes the first one, which the intrinsic does not return.
+    into = next((x for x in entry.parameters if x.type == TILE and x.name in _TILES), None)
+    return entry.result if into is None else into
 
 
 def _mode(entry: Intrinsic) -> Node:

@@ -122,12 +122,13 @@ def _fixed(length: int) -> str:
 
 
 def _x86_machine(compiler: Compiler, flags: frozenset[str]) -> Machine:
-    known = [x for x in options(flags) if _takes(compiler, x)]
+    wanted = options(flags)
+    known = wanted if _takes(compiler, *wanted) else tuple(x for x in wanted if _takes(compiler, x))
     command = (str(compiler.path), "-std=gnu11", *known)
     dialect = Dialect(_X86, HOSTED + _X86_TYPES)
     processor = f"{probe_host().description} {host_features()}"
     return Machine(f"{compiler.kind} {compiler.version}", command, (), dialect, processor=processor)
 
 
-def _takes(compiler: Compiler, option: str) -> bool:
-    return run_process([str(compiler.path), option, "-fsyntax-only", "-xc", "/dev/null"], _LIMITS).code == 0
+def _takes(compiler: Compiler, *options: str) -> bool:
+    return run_process([str(compiler.path), *options, "-fsyntax-only", "-xc", "/dev/null"], _LIMITS).code == 0
