@@ -67,6 +67,9 @@ void *memcpy(void *to, const void *from, size_t size) {
   while (size--) *a++ = *b++;
   return to;
 }
+void *__hexagon_memcpy_likely_aligned_min32bytes_mult8bytes(void *to, const void *from, size_t size) {
+  return memcpy(to, from, size);
+}
 void *memmove(void *to, const void *from, size_t size) {
   volatile unsigned char *a = to;
   const volatile unsigned char *b = from;
