@@ -70,6 +70,20 @@ void *memcpy(void *to, const void *from, size_t size) {
 void *__hexagon_memcpy_likely_aligned_min32bytes_mult8bytes(void *to, const void *from, size_t size) {
   return memcpy(to, from, size);
 }
+unsigned long long __hexagon_udivdi3(unsigned long long a, unsigned long long b) {
+  unsigned long long found = 0, rest = 0;
+  for (int at = 63; at >= 0; at--) {
+    rest = rest << 1 | (a >> at & 1);
+    if (rest >= b) rest -= b, found |= 1ull << at;
+  }
+  return found;
+}
+unsigned __hexagon_udivsi3(unsigned a, unsigned b) { return __hexagon_udivdi3(a, b); }
+long long __hexagon_divdi3(long long a, long long b) {
+  unsigned long long found = __hexagon_udivdi3(a < 0 ? -(unsigned long long)a : a, b < 0 ? -(unsigned long long)b : b);
+  return (a < 0) == (b < 0) ? found : -found;
+}
+int __hexagon_divsi3(int a, int b) { return __hexagon_divdi3(a, b); }
 void *memmove(void *to, const void *from, size_t size) {
   volatile unsigned char *a = to;
   const volatile unsigned char *b = from;
