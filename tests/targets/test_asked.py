@@ -30,12 +30,20 @@ KNOWN = [
     ("uint16_t d, a; d = ~a;", {"neon": "vmvnq_u16", "hvx": "V6_vnot"}),
     ("int d, a; d = (a + 7) >> 3;", {"xmm": "_mm_srai_epi32"}),
     ("float d, a, b; d += a * b;", {"ymm": "_mm256_fmadd_ps"}),
+    ("int8_t d, a; d = a < 0 ? -a : a;", {"zmm": "_mm512_abs_epi8", "neon": "vabsq_s8", "hvx": "V6_vabsb"}),
+    ("int d, a; d = a >= 0 ? a : -a;", {"xmm": "_mm_abs_epi32", "neon": "vabsq_s32"}),
+    ("uint8_t d, a, b; d = a > b ? a - b : b - a;", {"neon": "vabdq_u8", "hvx": "V6_vabsdiffub"}),
+    ("short d, a, b; d = a + b > 32767 ? 32767 : a + b < -32768 ? -32768 : a + b;", {"ymm": "_mm256_adds_epi16"}),
+    ("int8_t d, a, b; d = a - b < -128 ? -128 : a - b > 127 ? 127 : a - b;", {"xmm": "_mm_subs_epi8"}),
+    ("const int8_t a; int8_t d; d = a;", {"xmm": "d = a;"}),
 ]  # fmt: skip
 TYPES = ("int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "float", "double")
 FORMS = ("a + b", "a - b", "a * b", "a < b ? a : b", "b < a ? a : b", "a & b", "a | b", "a ^ b", "a & ~b", "~a",
          "a >> 3", "a << 2",
          "(a + b) >> 1", "(a + b + 1) >> 1", "a == b ? c : a", "a < b ? c : d", "d + a * b", "a * 3 + b", "a - b * c",
-         "a <= 9 ? 9 : a", "(a > b ? a - b : b - a)", "(a * b) >> 8", "a / b")  # fmt: skip
+         "a <= 9 ? 9 : a", "(a > b ? a - b : b - a)", "a < 0 ? -a : a", "a <= b ? b - a : a - b",
+         "a < b ? a - b : b - a", "a > 100 ? 100 : a < -100 ? -100 : a", "a < b ? b : a > 50 ? 50 : a",
+         "(a * b) >> 8", "a / b")  # fmt: skip
 FLOATS = ("a + b", "a - b", "a * b", "a / b", "a < b ? a : b", "a > b ? a : b", "b <= a ? a : b", "a == b ? c : a",
           "a != b ? c : a", "d + a * b", "a * 0.5 + b", "sqrt(a)", "-a", "a < 0 ? 0 : a")  # fmt: skip
 VECTORS = {"zmm": ("__m512i", "__m512", "__m512d"), "ymm": ("__m256i", "__m256", "__m256d"),
@@ -65,6 +73,31 @@ def test_what_is_no_such_statement_is_refused(query: str) -> None:
         assert find_for_statement(query) == []
     except PlanishError as error:
         assert error.diagnostic.code == "E0658"
+
+
+@pytest.mark.parametrize(
+    ("query", "advice"),
+    [
+        ("uint8_t a[4]; int d; for (int q = 0; q < 1000; q++) d += a[q];", "at most 16 steps"),
+        ("uint8_t d, a[4]; d = a[9];", "each lane has 4 of `a`"),
+        ("uint8_t d, a[4]; d = a[-1];", "each lane has 4 of `a`"),
+        ("uint8_t a[4]; int d; for (int q = 0; q < 5; q++) d += a[q];", "each lane has 4 of `a`"),
+        ("uint8_t d, a; d = q;", "declare `q`"),
+        ("uint8_t d; bool a; d = a;", "types are"),
+        ("int128 d, a; d = a + a;", "types are"),
+        ("uint8_t d;", "d = EXPRESSION"),
+    ],
+)
+def test_the_refusal_says_what_to_do(query: str, advice: str) -> None:
+    with pytest.raises(PlanishError) as caught:
+        find_for_statement(query)
+    assert caught.value.diagnostic.code == "E0658"
+    assert advice in (caught.value.diagnostic.help or "")
+
+
+def test_what_neon_needs_is_told() -> None:
+    (answer,) = find_for_statement(KNOWN[2][0], "arm")
+    assert answer.needs == ("A64", "I8MM")
 
 
 def _vector(registers: str, kind: str) -> str:

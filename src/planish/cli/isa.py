@@ -29,9 +29,10 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.collection import Collection, collection_names, file_name, load_collection
 from planish.isa.costs.hexagon import HEXAGON_PLACES, read_hexagon_costs
 from planish.isa.costs.tables import PROCESSORS, costs_file, load_costs
+from planish.isa.entry import Entry
 from planish.isa.exports.header import write_header
 from planish.isa.exports.irdl import write_irdl
-from planish.isa.exports.operations import find_operations
+from planish.isa.exports.operations import choose_operations
 from planish.isa.exports.smt import write_smt
 from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.finding import find_entries
@@ -52,7 +53,7 @@ from planish.run.instructions.learn import learn
 from planish.run.instructions.shapes import find_shapes
 from planish.run.instructions.vendors import VENDORS, Vendor
 from planish.run.workers import Workers
-from planish.schedule.asked import find_for_statement, is_statement
+from planish.schedule.asked import STATEMENT_ISAS, find_for_statement, is_statement
 from planish.target.load import load_target
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True)
@@ -80,6 +81,8 @@ def list_instructions(
     _check_choice("--kind", kind, ("integer", "float", "masked", "memory"))
     _check_choice("--status", status, ("verified", "unproven", "excluded", "refused"))
     loaded = _loaded(isa)
+    if feature is not None:
+        _check_choice("--feature", feature, sorted({word for entries in loaded for x in entries for word in _words(x)}))
     if pattern is None and kind is None and status is None and feature is None:
         make_console(sys.stdout).print(collections_table(loaded))
         return OK
@@ -87,13 +90,18 @@ def list_instructions(
     chosen = [
         x for entries in loaded for x in entries
         if (wanted is None or fnmatchcase(x.name, wanted)) and (status is None or x.status == status)
-        and (feature is None or feature in x.features) and (kind is None or (x.text and kind in x.kinds))
+        and (feature is None or feature in _words(x)) and (kind is None or (x.text and kind in x.kinds))
     ]  # fmt: skip
     if not chosen:
         print("no instruction is so")
         return OK
     make_console(sys.stdout).print(entries_table(chosen))
     return OK
+
+
+def _words(x: Entry) -> list[str]:
+    """The extensions that an instruction needs, or needs one of."""
+    return [word for feature in x.features for word in feature.split("/")]
 
 
 @app.command()
@@ -118,7 +126,7 @@ def show(
     everything = [x for entries in loaded for x in entries.records]
     close = difflib.get_close_matches(name, everything, 3)
     advice = f"did you mean {', '.join(close)}?" if close else "`planish isa list PATTERN` lists names"
-    raise PlanishError(Diagnostic("E0655", f"there is no instruction {name}", help=advice))
+    raise PlanishError(Diagnostic("E0655", f"there is no instruction '{name}'", help=advice))
 
 
 @app.command()
@@ -132,14 +140,16 @@ def find(
     A statement follows the declarations of its variables: `uint8_t d, a, b; d = (a + b + 1) >> 1;`. With `int8_t
     a[4]` each lane has four of them: `for (int q = 0; q < 4; q++) d += a[q] * b[q];`.
     """
+    loaded = _loaded(isa)
     if is_statement(query):
+        _check_choice("--isa, with a statement,", isa, STATEMENT_ISAS)
         answers = find_for_statement(query, isa)
         if answers:
             make_console(sys.stdout).print(answers_table(answers))
         else:
             print("no instructions are known to do this for whole registers")
         return OK
-    chosen = [x for entries in _loaded(isa) for x in find_entries(query, entries)]
+    chosen = [x for entries in loaded for x in find_entries(query, entries)]
     if not chosen:
         print("no instruction does this by itself")
         return OK
@@ -163,11 +173,12 @@ def list_classes(
     if found is not None:
         print(explain_class(found))
         return OK
-    chosen = [x for x in classes if name is None or name in x.name]
+    wanted_name = name if name is None or set("*?[") & set(name) else f"*{name}*"
+    chosen = [x for x in classes if wanted_name is None or fnmatchcase(x.name, wanted_name)]
     if not chosen:
         close = difflib.get_close_matches(name or "", [x.name for x in classes], 3)
         advice = f"did you mean {', '.join(close)}?" if close else "`planish isa classes` lists them"
-        raise PlanishError(Diagnostic("E0659", f"there is no class {name}", help=advice))
+        raise PlanishError(Diagnostic("E0659", f"there is no class '{name}'", help=advice))
     make_console(sys.stdout).print(classes_table(chosen))
     return OK
 
@@ -201,12 +212,18 @@ def export_instructions(
         known = [x.name for x in everything]
         close = [y for x in chosen or () for y in difflib.get_close_matches(x, known, 2)]
         advice = f"did you mean {', '.join(close)}?" if close else "`planish isa classes` lists them"
-        raise PlanishError(Diagnostic("E0659", f"there is no class {' '.join(chosen or ())}", help=advice))
+        asked = ", ".join(f"'{x}'" for x in chosen or ())
+        raise PlanishError(Diagnostic("E0659", f"there is no class {asked}", help=advice))
     kept = [replace(x, members=y) for x in classes if (y := tuple(m for m in x.members if isa in (None, m.entry.isa)))]
     if not (of_known_lengths(kept) if format in _OF_KNOWN_LENGTHS else kept):
         advice = "those whose registers have no known length (sve) are in json, markdown and smt"
+        if not kept:
+            advice = "`planish isa classes NAME` lists the instructions of a class"
         message = f"there are no instructions of {isa or 'these classes'} to write as {format}"
         raise PlanishError(Diagnostic("E0659", message, help=advice))
+    if chosen:
+        names = {(y.entry.isa, y.entry.name) for x in kept for y in x.members}
+        loaded = [replace(x, records={y: z for y, z in x.records.items() if (x.isa, y) in names}) for x in loaded]
     for path in write_files(Path(output), _FORMATS[format](loaded, kept)):
         print(f"wrote {path}")
     return OK
@@ -215,7 +232,7 @@ def export_instructions(
 _FORMATS: dict[str, Callable[[Sequence[Collection], Sequence[Class]], dict[str, str | bytes]]] = {
     "json": export_json,
     "markdown": export_markdown,
-    "header": lambda _, classes: {"planish_operations.h": write_header(find_operations(classes))},
+    "header": lambda _, classes: {"planish_operations.h": write_header(choose_operations(classes, shipped_classes()))},
     "tablegen": lambda _, classes: {"planish.td": write_tablegen(classes)},
     "irdl": lambda _, classes: {"planish.irdl.mlir": write_irdl(classes)},
     "smt": lambda _, classes: {"planish.smt2": write_smt(y.entry for x in classes for y in x.members)},

@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source, Span
 from planish.frontend.c.reader import read_c
-from planish.ir.expr import Const
-from planish.ir.nest import Kernel
+from planish.ir.expr import Const, Expr
+from planish.ir.interval import Interval, range_of
+from planish.ir.nest import Assign, Block, For, Kernel, Reduce, Stmt
+from planish.ir.traverse import blocks_of, expressions, flatten, loads
 from planish.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, INDEX, U8, U16, U32, U64, Type
 from planish.isa.collection import load_collection
 from planish.isa.instruction import MemoryKind
@@ -26,11 +28,13 @@ from planish.isa.spelling.vocabulary import Vocabulary
 from planish.isa.x86.features import EXTENSIONS
 
 _DECLARED = re.compile(
-    r"\s*((?:(?:unsigned|signed|char|short|int|long|float|double|_Float16|__bf16|u?int(?:8|16|32|64)_t)\b\s*)+)"
+    r"\s*((?:(?:unsigned|signed|char|short|int|long|float|double|const|u?int(?:8|16|32|64)_t)\b\s*)+)"
     r"([A-Za-z_][\w\s,\[\]]*);"
 )
+_LIKE = re.compile(r"\s*[A-Za-z_]\w*\s+[A-Za-z_][\w\s,\[\]]*;")
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\[\s*(\d+)\s*\])?\s*")
 _WORD = re.compile(r"\b([A-Za-z_]\w*)\b(\s*\[)?")
+_KNOWN = re.compile(r"for|if|else|return|unsigned|signed|char|short|int|long|float|double|size_t|\w+_t|_\w+")
 _LANE = "planish_lane"
 _MOST_BITS = 2048
 _MOST_GROUP = 16
@@ -56,6 +60,10 @@ _REGISTERS: Mapping[str, tuple[MemoryKind, ...]] = {
 }  # fmt: skip
 
 
+STATEMENT_ISAS = tuple(_REGISTERS)
+"""The architectures whose registers have a known length."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The C for registers of a kind, and the features that its instructions need; `fused` where a product and a sum are
@@ -70,7 +78,7 @@ class Answer:
 
 def is_statement(query: str) -> bool:
     """Whether a query is a statement in C behind declarations."""
-    return _DECLARED.match(query) is not None
+    return _LIKE.match(query) is not None
 
 
 def find_for_statement(query: str, isa: str | None = None) -> list[Answer]:
@@ -78,6 +86,7 @@ def find_for_statement(query: str, isa: str | None = None) -> list[Answer]:
     variable, or adds to it; the variables are declared before it. `a[4]` are four neighbours of each lane of the
     result. PlanishError E0658 where it cannot be read, and those of C."""
     asked = _Statement.read(query)
+    asked.check()
     found = []
     for name, kinds in _REGISTERS.items():
         if isa in (None, name):
@@ -133,12 +142,34 @@ class _Statement:
                 if name is None or not 1 <= count <= _MOST_GROUP or name[1] == _LANE or name[1] in variables:
                     place = source.point(1, found.start(2) + 1, len(found[2]))
                     raise _refusal(source, place, f"declare names once, as `a`, or as `a[4]` with 1 to {_MOST_GROUP}")
-                variables[name[1]] = found[1].strip(), count
+                variables[name[1]] = re.sub(r"\bconst\b", "", found[1]).strip(), count
             at = found.end()
         body = query[at:].strip()
-        if not variables or not body:
+        if _LIKE.match(body) or not variables:
+            advice = "types are int8_t to uint64_t, float and double, and what C calls them besides"
+            raise _refusal(source, source.point(1, len(query) - len(query[at:].lstrip()) + 1), advice)
+        if not body:
             raise _refusal(source, source.point(1, at + 1), "write `TYPE d, a, b; d = EXPRESSION;`")
         return cls(source, variables, body if body.endswith((";", "}")) else body + ";")
+
+    def check(self) -> None:
+        """PlanishError E0658 where it cannot be read, has long loops, or goes beyond the neighbours of a lane."""
+        kernel = self.kernel(_MOST_BITS)
+        sizes = {x.name: _MOST_BITS * self.variables[x.name][1] for x in kernel.arrays}
+        for loop, inner in _loops(kernel.body, {}):
+            low, high = (range_of(x, inner) for x in (loop.lower, loop.upper))
+            if loop.var != _LANE and high[1] - low[0] > _MOST_GROUP:
+                raise self.refusal(f"a loop has at most {_MOST_GROUP} steps, for so many neighbours a lane has at most")
+            known = inner | {loop.var: (low[0], high[1] - 1)}
+            for name, place in _places(loop.body):
+                least, most = range_of(place, known)
+                if name in sizes and not 0 <= least <= most < sizes[name]:
+                    count = self.variables[name][1]
+                    raise self.refusal(f"each lane has {count} of `{name}`: declare `{name}[N]` with N elements")
+
+    def refusal(self, advice: str) -> PlanishError:
+        """Why the statement is refused."""
+        return _refusal(self.source, self.source.point(1, self.source.text.index(self.body.rstrip(";")) + 1), advice)
 
     def definition(self, kind: MemoryKind) -> Kernel | None:
         """The statement for registers of a kind; None where its operands are no whole ones."""
@@ -174,8 +205,10 @@ class _Statement:
         except PlanishError as error:
             raise _refusal(self.source, self.source.point(1), f"it is no C: {error.diagnostic.message}") from error
         if len(regions) != 1:
-            advice = "one assignment to a variable, without calls or conditions of its own"
-            raise _refusal(self.source, self.source.point(1), advice)
+            unknown = sorted({x for x in _names(self.body) if x not in self.variables})
+            if unknown:
+                raise self.refusal(f"declare {', '.join(f'`{x}`' for x in unknown)}: nothing is known of that name")
+            raise self.refusal("one assignment to a variable, without calls or conditions of its own")
         return regions[0].kernel
 
     def element(self, found: re.Match[str]) -> str:
@@ -186,6 +219,32 @@ class _Statement:
         if found[2]:
             return f"{found[1]}[{count} * {_LANE} + "
         return f"{found[1]}[{_LANE}]"
+
+
+def _loops(stmt: Stmt, known: dict[str, Interval]) -> Iterator[tuple[For, dict[str, Interval]]]:
+    """Each loop, with the ranges of the counters around it."""
+    for block in blocks_of(stmt):
+        inner = known
+        if isinstance(stmt, For):
+            yield stmt, known
+            inner = known | {stmt.var: (range_of(stmt.lower, known)[0], range_of(stmt.upper, known)[1] - 1)}
+        for x in block.body:
+            yield from _loops(x, inner)
+
+
+def _places(block: Block) -> Iterator[tuple[str, Expr]]:
+    """The elements that are read or written directly in a block: their array, and the place there."""
+    for stmt in flatten(block.body):
+        if isinstance(stmt, Assign | Reduce):
+            yield stmt.array, stmt.index[0]
+        yield from ((x.array, x.index[0]) for e in expressions(stmt) for x in loads(e))
+
+
+def _names(body: str) -> list[str]:
+    """The names of variables in statements of C, those apart that it declares itself."""
+    own = set(re.findall(r"\b(?:int|long|unsigned|size_t)\s+([A-Za-z_]\w*)", body))
+    words = re.findall(r"\b(?<!\.)([A-Za-z_]\w*)\b(?!\s*\()", body)
+    return [x for x in words if x not in own and not _KNOWN.fullmatch(x)]
 
 
 def _refusal(source: Source, place: Span, advice: str) -> PlanishError:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from planish.isa.exports.header import find_bodies
+from planish.isa.exports.header import find_bodies, signature_of
 from planish.isa.exports.irdl import write_call, write_irdl
-from planish.isa.exports.operations import find_operations
+from planish.isa.exports.operations import choose_operations, find_operations
 from planish.isa.exports.statements import conditions_of, write_statements
 from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.lanes.text import parse_definition
@@ -31,6 +32,20 @@ def test_every_number_of_a_shape_has_a_word(classes: tuple[Class, ...]) -> None:
         if x.shape[0] != "text":
             assert len(label_numbers(x.shape)) == len(x.members[0].shaped.numbers), x.name
             assert len(set(x.labels)) == len(x.parameters), x.name
+
+
+@pytest.mark.parametrize("isa", ["x86", "arm", "hvx"])
+def test_names_are_the_same_whatever_is_chosen(classes: tuple[Class, ...], isa: str) -> None:
+    everything = {x.name: x for x in find_operations(classes)}
+    some = [replace(x, members=tuple(y for y in x.members if y.entry.isa == isa)) for x in classes]
+    chosen = choose_operations(some, classes)
+    assert 300 < len(chosen) < len(everything)
+    for x in chosen:
+        whole = everything[x.name]
+        assert signature_of(x) == signature_of(whole)
+        assert x.definition == whole.definition
+        assert {y.entry.isa for y in x.members} == {isa}
+    assert [x.name for x in choose_operations(classes, classes)] == list(everything)
 
 
 def test_nearly_every_operation_is_plain_c(classes: tuple[Class, ...]) -> None:

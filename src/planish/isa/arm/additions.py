@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from planish.isa.arm.features import features_of
 from planish.isa.entry import Entry, Signature
 from planish.isa.lanes.text import parse_definition, print_definition
 
@@ -27,7 +28,8 @@ def _entry(
 ) -> Entry:
     values = {"lane": tuple(range(lanes))} if lanes else {}
     plain = print_definition(parse_definition(text))
-    return Entry(name, "arm", Signature(result, parameters), plain, ("A64",), mnemonic, "", values)
+    return Entry(name, "arm", Signature(result, parameters), plain, ("A64", *features_of(mnemonic, name)), mnemonic, "",
+                 values)  # fmt: skip
 
 
 def _dots() -> Iterator[Entry]:

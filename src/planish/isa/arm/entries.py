@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from planish.core.span import Source
+from planish.isa.arm.features import features_of
 from planish.isa.arm.page import Intrinsic
 from planish.isa.arm.translate import ranges, translate
 from planish.isa.entry import Entry, Signature
@@ -23,7 +24,8 @@ def entry_of(given: Intrinsic, source: Source | None) -> Entry:
     """An intrinsic as an entry: refused with a reason, or not proven as yet."""
     signature = Signature(given.result, given.parameters)
     mnemonic = given.instruction.split()[0].lower() if given.instruction else ""
-    features = ("v7",) if given.architectures.startswith("v7") else ("A64", *given.architectures.split()[1:])
+    own = ("v7",) if given.architectures.startswith("v7") else ("A64", *given.architectures.split()[1:])
+    features = (*own, *features_of(mnemonic, given.name))
     values = {name: found for name, found in ranges(given).items() if any(name == x for _, x in given.parameters)}
     entry = Entry(given.name, "arm", signature, "", features, mnemonic, "", values, "refused")
     return with_definition(entry, _NAME, lambda: translate(given, source))

@@ -14,17 +14,14 @@ from planish.isa.x86.features import EXTENSIONS
 
 _NEON = "defined(__aarch64__) && defined(__ARM_NEON)"
 _CIPHERS = "(defined(__ARM_FEATURE_{0}) || defined(__ARM_FEATURE_CRYPTO))"
-_MNEMONICS = (
-    (("aes",), _CIPHERS.format("AES")), (("sha1", "sha256"), _CIPHERS.format("SHA2")),
-    (("crc32",), "defined(__ARM_FEATURE_CRC32)"), (("sqrdmlah", "sqrdmlsh"), "defined(__ARM_FEATURE_QRDMX)"),
-    (("usdot", "sudot", "smmla", "ummla", "usmmla"), "defined(__ARM_FEATURE_MATMUL_INT8)"),
-    (("sdot", "udot"), "defined(__ARM_FEATURE_DOTPROD)"),
-)  # fmt: skip
-"""Extensions of Neon, by the beginnings of their instructions."""
-
 _FEATURES = {
     "FP16": "defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)", "BF16": "defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)",
+    "AES": _CIPHERS.format("AES"), "SHA2": _CIPHERS.format("SHA2"), "CRC32": "defined(__ARM_FEATURE_CRC32)",
+    "RDM": "defined(__ARM_FEATURE_QRDMX)", "I8MM": "defined(__ARM_FEATURE_MATMUL_INT8)",
+    "DOTPROD": "defined(__ARM_FEATURE_DOTPROD)",
 }  # fmt: skip
+"""Extensions of Neon."""
+
 _MISCOMPILED = re.compile(r"_mm_maskz_fn?m(add|sub)_(round_)?s[sd]")
 """What Clang (19) makes a product with the wrong operand of, where the last one is in memory."""
 
@@ -62,9 +59,7 @@ def _x86(entry: Entry) -> list[str]:
 
 
 def _arm(entry: Entry) -> list[str]:
-    more = [macro for feature, macro in _FEATURES.items() if feature in entry.features]
-    long = [_CIPHERS.format("AES")] if entry.mnemonic == "pmull" and "p64" in entry.name else []
-    return [_NEON, *more, *long, *(text for starts, text in _MNEMONICS if entry.mnemonic.startswith(starts))]
+    return [_NEON, *(_FEATURES[x] for x in entry.features if x in _FEATURES)]
 
 
 def _hvx(_: Entry) -> list[str]:

@@ -56,14 +56,14 @@ _HEAD = """\
 
 #include <stdint.h>
 {includes}
-#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi" /* these functions are inline: how vectors are passed does not matter */
-#endif
 
 {kit}
 {types}
 """
 _TAIL = """
+#pragma GCC diagnostic pop
 #endif
 """
 

@@ -78,6 +78,17 @@ def find_operations(classes: Iterable[Class]) -> tuple[Operation, ...]:
     return tuple(found)
 
 
+def choose_operations(classes: Iterable[Class], among: Iterable[Class]) -> tuple[Operation, ...]:
+    """The operations of some classes, or of some of their members, by the names that they have among all classes."""
+    wanted = {x.name: {(y.entry.isa, y.entry.name) for y in x.members} for x in classes}
+    found = []
+    for x in find_operations(among):
+        calls = tuple(y for y in x.members if (y.entry.isa, y.entry.name) in wanted.get(x.of, ()))
+        if calls:
+            found.append(replace(x, members=calls))
+    return tuple(found)
+
+
 def _is_offered(entry: Entry) -> bool:
     """Whether other programs may have it: what wants its memory at round addresses, the registers of the x87, or
     registers of any length, is left out."""

@@ -248,6 +248,8 @@ def absolute(x: Node) -> Node:
     """The value without its sign."""
     if x.low >= 0:
         return x
+    if x.op == "mul" and x.args[1].op == "const" and x.args[1].low == -1:
+        return absolute(x.args[0])
     return negate(x) if x.high <= 0 else node("abs", (x,))
 
 
@@ -268,6 +270,10 @@ def select(condition: Node, then: Node, otherwise: Node) -> Node:
         return condition
     if then is ZERO and otherwise is ONE:
         return negation(condition)
+    if condition.op in ("lt", "le"):
+        difference = subtract(*condition.args)
+        if difference is otherwise and add(then, otherwise) is ZERO:
+            return absolute(otherwise)
     return node("select", (condition, then, otherwise))
 
 

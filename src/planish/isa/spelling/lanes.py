@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
@@ -190,8 +190,7 @@ class Reader:
             ):
                 return self.extremum(op in ("lt", "le"), (a, b), (x.then, x.otherwise), counters)
             case Select(condition=Compare() as condition, then=a, otherwise=b):
-                chosen = self.value(a, counters), self.value(b, counters)
-                return build.select(self.condition(condition, counters), *chosen)
+                return self.choice(condition, self.value(a, counters), self.value(b, counters), counters)
             case Unary(op="bitnot", operand=inner):
                 ones = const((1 << type_of(inner).bits) - 1)
                 return _cut(build.exclude(self.value(inner, counters), ones), type_of(inner))
@@ -218,6 +217,22 @@ class Reader:
             case _:
                 raise Unspelt(print_expr(x))
 
+    def choice(self, condition: Compare, then: Node, otherwise: Node, counters: Mapping[str, int]) -> Node:
+        """One of two values: what C writes for a magnitude, or for the nearest number within bounds, is that."""
+        kind = type_of(condition.left)
+        if not kind.is_float and condition.op in ("lt", "le", "gt", "ge"):
+            below, above = self.value(condition.left, counters), self.value(condition.right, counters)
+            if condition.op in ("gt", "ge"):
+                below, above = above, below
+            up, down = build.subtract(above, below), build.subtract(below, above)
+            if then is _cut(up, kind) and otherwise is _cut(down, kind):
+                return _cut(build.absolute(down), kind)
+            if then is below and _is_bounded(otherwise, "max", above, lambda lower: lower <= below.low):
+                return build.minimum(otherwise, then)
+            if then is above and _is_bounded(otherwise, "min", below, lambda upper: upper >= above.high):
+                return build.maximum(otherwise, then)
+        return build.select(self.condition(condition, counters), then, otherwise)
+
     def condition(self, x: Compare, counters: Mapping[str, int]) -> Node:
         """A comparison; one with what is no number does not hold, but for "ne"."""
         a, b = self.value(x.left, counters), self.value(x.right, counters)
@@ -233,6 +248,11 @@ class Reader:
         """The lesser or the greater of two whole numbers, as C has it: `a < b ? a : b`."""
         op = "min" if below == (chosen == compared) else "max"
         return _computed(op, [self.value(x, counters) for x in compared], type_of(compared[0]))
+
+
+def _is_bounded(x: Node, op: str, inner: Node, beyond: Callable[[int], bool]) -> bool:
+    """Whether a value is another one with a bound on the other side."""
+    return x.op == op and x.args[0] is inner and x.args[1].op == "const" and beyond(x.args[1].low)
 
 
 def _compared(op: str, a: Node, b: Node, kind: Type) -> Node:

@@ -21,7 +21,7 @@ from typing import TypeVar
 from planish.run.workers import leave_interrupts
 
 _MEMORY = 1 << 30
-_LEAST = 0.02
+_LEAST, _MOST = 0.02, 10.0
 _SEVERAL = 8
 _AGAIN = 0.05
 """When the clock rings again where it was not heard, in seconds."""
@@ -46,34 +46,40 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 class Patience:
-    """Seconds for a piece of work, less what work that came to nothing has used, and always a few. `enough`: so many
-    seconds of several pieces without any result are too many.
+    """Seconds for a piece of work, less what work that came to nothing has used, and always a few. Each piece that
+    comes to something makes up for `earned` seconds, so that one slow piece among many good ones has time, and takes
+    none from those after it. `enough`: so many seconds of several pieces without any result are too many.
 
-    >>> patience = Patience(seconds=4, enough=2)
-    >>> patience.wait_for(lambda: 3, is_nothing=lambda x: x == 0), patience.wasted == 0
-    (3, True)
+    >>> patience = Patience(seconds=4, enough=2, earned=0.5)
+    >>> patience.wait_for(lambda: 3, is_nothing=lambda x: x == 0), patience.left
+    (3, 4.5)
     """
 
-    def __init__(self, seconds: float, enough: float) -> None:
-        self.seconds, self.enough = seconds, enough
+    def __init__(self, seconds: float, enough: float, earned: float) -> None:
+        self.seconds, self.enough, self.earned = seconds, enough, earned
         self.wasted = 0.0
         self.in_vain = 0
-        self.came_to_something = False
+        self.useful = 0
+
+    @property
+    def left(self) -> float:
+        """Seconds for the next piece."""
+        return min(_MOST, max(_LEAST, self.seconds + self.earned * self.useful - self.wasted))
 
     @property
     def is_over(self) -> bool:
         """Whether enough has been used for nothing."""
-        return self.wasted >= self.enough and self.in_vain >= _SEVERAL and not self.came_to_something
+        return self.wasted >= self.enough and self.in_vain >= _SEVERAL and not self.useful
 
     def wait_for(self, work: Callable[[], _T], is_nothing: Callable[[_T], bool]) -> _T:
         """What comes of the work; TimeoutError where it uses too much of the processor's time."""
         started = time.process_time()
         nothing = True
         try:
-            with at_most(max(_LEAST, self.seconds - self.wasted)):
+            with at_most(self.left):
                 found = work()
             nothing = is_nothing(found)
-            self.came_to_something |= not nothing
+            self.useful += not nothing
             return found
         finally:
             if nothing:
