@@ -8,6 +8,7 @@ that do a part each, else plain C.
 >>> signature = Signature("int8x16_t", (("int8x16_t", "a"), ("int8x16_t", "b")))
 >>> add = Entry("vaddq_s8", "arm", signature, text, ("v7",), status="verified")
 >>> print(write_header(find_operations(find_classes([add]))).partition("/* add */")[2].partition("#endif")[0].strip())
+/* i8 = i8 + i8: vaddq_s8 */
 PLANISH_INLINE planish_v128 planish_add_i8x16(planish_v128 a, planish_v128 b) {
 #if defined(__aarch64__) && defined(__ARM_NEON)
   return PLANISH_AS(planish_v128, vaddq_s8(PLANISH_AS(int8x16_t, a), PLANISH_AS(int8x16_t, b)));
@@ -34,6 +35,7 @@ from planish.isa.exports.operations import RESULT, Call, Operation
 from planish.isa.exports.parts import Parts, find_parts
 from planish.isa.exports.statements import conditions_of, write_statements
 from planish.isa.lanes.definition import Operand
+from planish.isa.outline import outlines
 
 PREFIX = "planish_"
 
@@ -44,6 +46,7 @@ _PREDICATE = "HVX_VectorPred"
 _VECTORS = (128, 256, 512, 1024, 2048)
 _STRUCTURES = (96, 192, 384)
 _HVX = 1024
+_LONGEST = 80
 
 _HEAD = """\
 /* Operations on vectors that every processor has, and the instructions that do them where it has those.
@@ -88,7 +91,7 @@ def write_header(operations: Sequence[Operation]) -> str:
     parts = []
     for name, group in groupby(operations, key=lambda x: x.of):
         parts.append(f"/* {name} */\n")
-        parts += [_function(x, bodies[x.name]) for x in sorted(group, key=_size)]
+        parts += [_comment(x) + _function(x, bodies[x.name]) for x in sorted(group, key=_size)]
     includes = "\n".join(f"#if {guard}\n#include <{name}>\n#endif" for guard, name in HEADERS)
     kit = files("planish.isa.exports").joinpath("kit.h").read_text("utf-8")
     return _HEAD.format(includes=includes, kit=kit, types=_types()) + "\n" + "\n".join(parts) + _TAIL
@@ -141,6 +144,15 @@ def _kind(operand: Operand, stored: bool = False) -> str:
         return f"planish_v{operand.bits}"
     width = next(x for x in (8, 16, 32, 64) if operand.bits <= x)
     return f"uint{width}_t"
+
+
+def _comment(x: Operation) -> str:
+    """What it does, where that is short, and an instruction of each architecture."""
+    ways = [str(y).replace("*/", "* /") for y in outlines(x.definition)]
+    what = "; ".join(ways)
+    names = {y.entry.isa: y.entry.name for y in reversed(x.members)}
+    called = ", ".join(names[y] for y in sorted(names, reverse=True))
+    return f"/* {what}: {called} */\n" if what and len(what) <= _LONGEST else f"/* {called} */\n"
 
 
 def _function(x: Operation, body: Body) -> str:
