@@ -32,7 +32,7 @@ from planish.isa.costs.tables import PROCESSORS, costs_file, load_costs
 from planish.isa.entry import Entry
 from planish.isa.exports.header import write_header
 from planish.isa.exports.irdl import write_irdl
-from planish.isa.exports.operations import choose_operations
+from planish.isa.exports.operations import Operation, choose_operations, find_operations
 from planish.isa.exports.smt import write_smt
 from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.finding import find_entries
@@ -229,10 +229,14 @@ def export_instructions(
     return OK
 
 
+def _operations() -> tuple[Operation, ...]:
+    return find_operations(shipped_classes())
+
+
 _FORMATS: dict[str, Callable[[Sequence[Collection], Sequence[Class]], dict[str, str | bytes]]] = {
     "json": export_json,
     "markdown": export_markdown,
-    "header": lambda _, classes: {"planish_operations.h": write_header(choose_operations(classes, shipped_classes()))},
+    "header": lambda _, classes: {"planish_operations.h": write_header(choose_operations(_operations(), classes))},
     "tablegen": lambda _, classes: {"planish.td": write_tablegen(classes)},
     "irdl": lambda _, classes: {"planish.irdl.mlir": write_irdl(classes)},
     "smt": lambda _, classes: {"planish.smt2": write_smt(y.entry for x in classes for y in x.members)},

@@ -78,11 +78,11 @@ def find_operations(classes: Iterable[Class]) -> tuple[Operation, ...]:
     return tuple(found)
 
 
-def choose_operations(classes: Iterable[Class], among: Iterable[Class]) -> tuple[Operation, ...]:
-    """The operations of some classes, or of some of their members, by the names that they have among all classes."""
+def choose_operations(among: Iterable[Operation], classes: Iterable[Class]) -> tuple[Operation, ...]:
+    """Those of some classes, or of some of their members, by the names that they have among all."""
     wanted = {x.name: {(y.entry.isa, y.entry.name) for y in x.members} for x in classes}
     found = []
-    for x in find_operations(among):
+    for x in among:
         calls = tuple(y for y in x.members if (y.entry.isa, y.entry.name) in wanted.get(x.of, ()))
         if calls:
             found.append(replace(x, members=calls))
