@@ -22,17 +22,18 @@ from planish.core.names import take_name
 from planish.core.span import Span
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
-from planish.ir.polynomial import add, coefficient_of, constant, extremum, floordiv, mul, place, same, sub
+from planish.ir.polynomial import add, coefficient_of, constant, extremum, floordiv, mul, sub
 from planish.ir.simplify import simplify_block
 from planish.ir.traverse import loads, map_block, used_names, variables
 from planish.poly.expression import conjunction
 from planish.poly.products import join
 from planish.schedule.automatic.lower import place_expr
+from planish.schedule.automatic.states import MOST, are_same, before, unfold
 
 WIDTH = 8
 """The values of a block."""
-MOST = 2
-"""From so many values before it a value may be made."""
+LONG = 64
+"""The iterations for which it is worth while to make powers of factors."""
 LANES = LoopFacts(simd=True)
 
 
@@ -54,16 +55,26 @@ def use_blocks(kernel: Kernel) -> tuple[Kernel, tuple[Remark, ...]]:
 
     def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
         found = find_recurrence(stmt)
-        if found is None or not all(variables(x) <= scalars and not loads(x) for x in found.factors):
+        if found is not None:
+            assert isinstance(stmt, For)
+            return blocked(stmt, found)
+        unfolded = unfold(stmt) if isinstance(stmt, For) else None
+        if unfolded is None:
             return stmt
-        assert isinstance(stmt, For)
-        arrays.setdefault(found.target.array, getattr(stmt.body.body[0], "span", None))
-        writer = _Writer(stmt, found, names)
+        first, rest, last = unfolded
+        found = find_recurrence(rest)
+        return stmt if found is None else (first, *blocked(rest, found), last)
+
+    def blocked(loop: For, found: Recurrence) -> tuple[Stmt, ...]:
+        arrays.setdefault(found.target.array, getattr(loop.body.body[0], "span", None))
+        writer = _Writer(loop, found, names)
+        if not all(variables(x) <= scalars and not loads(x) for x in found.factors):
+            return (writer.where_long(),)
         openings.extend(writer.opening())
         return writer.blocks()
 
     body = map_block(visit, kernel.body)
-    if not openings:
+    if not arrays:
         return kernel, ()
     body = simplify_block(Block((*openings, *body.body)), assumptions=kernel.assumptions)
     message = f"each value waits for those before it: by blocks of {WIDTH}, of which one value is waited for"
@@ -90,8 +101,8 @@ def find_recurrence(stmt: Stmt) -> Recurrence | None:
         value = Binary("add", target, value)
     factors: list[Expr] = []
     for distance in range(1, MOST + 1):
-        earlier = _before(target, var, distance)
-        cell = next((x for x in loads(value) if x.array == target.array and _is_same(x, earlier)), None)
+        earlier = before(target, var, distance)
+        cell = next((x for x in loads(value) if x.array == target.array and are_same(x, earlier)), None)
         found = _linear(value, cell) if cell is not None else (None, value)
         if found is None:
             return None
@@ -101,20 +112,10 @@ def find_recurrence(stmt: Stmt) -> Recurrence | None:
     if factors[-1] == Const(0.0, type):
         factors.pop()
     waits = any(x.array == target.array and not _is_ready(x, target, var) for x in loads(value))
-    moves = any(var in variables(x) for x in factors)
+    moves = any(var in variables(x) or any(y.array == target.array for y in loads(x)) for x in factors)
     # Where only every other value waits for one, these would be joined by products with zero.
     apart = factors[0] == Const(0.0, type)
     return None if apart or waits or moves else Recurrence(target, tuple(factors), value)
-
-
-def _before(target: Load, var: str, distance: int) -> Load:
-    """The target of an earlier iteration."""
-    earlier = {var: sub(index(var), index(distance))}
-    return Load(target.array, tuple(place(x, earlier) for x in target.index), target.type)
-
-
-def _is_same(a: Load, b: Load) -> bool:
-    return all(same(x, y) for x, y in zip(a.index, b.index, strict=True))
 
 
 def _linear(value: Expr, cell: Load) -> tuple[Expr | None, Expr | None] | None:
@@ -200,6 +201,11 @@ class _Writer:
         rows = For(self.lane, index(0), m, 1, Block((below,))), For(self.lane, m, index(WIDTH), 1, Block((above,)))
         return (*out, For(self.first, index(0), index(WIDTH), 1, Block(rows)))
 
+    def where_long(self) -> Stmt:
+        """The loop by blocks where it is long enough for what these need, which is made in front of it."""
+        long = Compare("ge", sub(self.loop.upper, self.loop.lower), index(LONG))
+        return If(long, Block((*self.opening(), *self.blocks())), Block((self.loop,)))
+
     def blocks(self) -> tuple[Stmt, ...]:
         """The loop over whole blocks, and what is left."""
         loop, size = self.loop, index(WIDTH)
@@ -232,7 +238,7 @@ class _Writer:
 
     def earlier(self, distance: int, at: Mapping[str, Expr]) -> Expr:
         """The value so many before the one of an iteration."""
-        return place_expr(_before(self.found.target, self.loop.var, distance), at)
+        return place_expr(before(self.found.target, self.loop.var, distance), at)
 
     def waiting(self, lane: Expr) -> Expr:
         """A value of a block, made from those before it."""
