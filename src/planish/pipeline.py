@@ -37,6 +37,7 @@ from planish.ir.traverse import variables
 from planish.ir.types import INDEX, Floats
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
+from planish.library.filters import filter_versions
 from planish.library.maker import Maker
 from planish.library.segments.versions import segment_versions
 from planish.library.transforms import transform_versions
@@ -232,8 +233,8 @@ def sizes_of(region: Region, options: Options) -> dict[str, int]:
     return {name: options.sizes[text] for name, text in region.names if text in options.sizes}
 
 
-def with_raised(plan: RegionPlan, options: Options, target: Target, tell: Tell = keep_quiet) -> RegionPlan:
-    """The plan with one more version, which calls kernels of the library, where there is one."""
+def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell = keep_quiet) -> RegionPlan:
+    """The plan with versions that call kernels of the library, where there are such."""
     if plan.prepared is None or not plan.candidates:
         return plan
     maker = Maker(Cache(), tell=lambda x: tell(f"{plan.region.function}: making {x}"))
@@ -241,10 +242,11 @@ def with_raised(plan: RegionPlan, options: Options, target: Target, tell: Tell =
     candidate, remarks = raise_version(
         plan.region.kernel, plan.prepared, plan.region.scratch, target, options.fp, maker, options.threads, sizes
     )
-    if candidate is None:
-        return replace(plan, remarks=(*plan.remarks, *remarks))
-    check_kernel(candidate.kernel, f"schedule {candidate.name}")
-    return replace(plan, candidates=(*plan.candidates, candidate), remarks=(*plan.remarks, *remarks))
+    made: tuple[Candidate, ...] = () if candidate is None else (candidate,)
+    made += filter_versions(plan.prepared, target, maker) if options.fp == "reassociate" else ()
+    for x in made:
+        check_kernel(x.kernel, f"schedule {x.name}")
+    return replace(plan, candidates=(*plan.candidates, *made), remarks=(*plan.remarks, *remarks))
 
 
 def build_function(
@@ -285,7 +287,7 @@ def _choose_version(
     plans = tuple(plan_region(r, options, target, most) for r in function.regions)
     if options.measure and options.raising and options.script is None:
         # Such a version is used where it was seen to be faster.
-        plans = tuple(with_raised(x, options, target, tell) for x in plans)
+        plans = tuple(with_kernels(x, options, target, tell) for x in plans)
     remarks = tuple(r for p in plans for r in p.remarks)
     signature = signature_of(function)
     if signature is None or not any(p.candidates for p in plans):

@@ -93,7 +93,7 @@ def test_calls_of_the_library_are_only_tried_where_they_are_wanted(
         asked.append(plan.region.function)
         return plan
 
-    monkeypatch.setattr("planish.pipeline.with_raised", note)
+    monkeypatch.setattr("planish.pipeline.with_kernels", note)
     text = "void scale(int n, double x[n]) { for (int i = 0; i < n; i++) x[i] *= 3; }\n"
     options = Options(raising=raising, budget=0.05)
     build_file(Source("scale.c", text), options)

@@ -1,0 +1,188 @@
+"""A further version of a kernel with filters in it, or correlations: sums of products with a window that slides along a
+line are given to a kernel of the library.
+
+Before: for i { acc[i] = 0;  for p { acc[i] += h[p] * x[i + p] };  y[i] = acc[i] }
+After:  for i { acc[i] = 0 };  acc += h slid along x, by the kernel;  for i { y[i] = acc[i] }
+
+Where the window gets shorter from sum to sum, what all of them have is done so, and loops do the rest.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.printer import print_stmt
+>>> nest = "for i in 0 .. m { for p in 0 .. n - i { r[i] += x[p] * x[p + i] } }"
+>>> kernel, found = name_filters(parse_kernel(f"kernel k(n, m; x: f32[n], r: f32[n]) {{ {nest} }}"))
+>>> print(print_stmt(kernel.body.body[0]))
+for sum in 0 .. m {
+  for window in 0 .. max(0, n - m + 1) {
+    r[sum] += x[window] * x[window + sum]
+  }
+  for rest in max(0, n - m + 1) .. n - sum {
+    r[sum] += x[rest] * x[rest + sum]
+  }
+}
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.core.names import take_name
+from planish.ir.expr import Binary, Expr, Load, index, type_of
+from planish.ir.nest import Block, For, Kernel, Reduce, Stmt
+from planish.ir.polynomial import coefficient_of, extremum, place, same, sub
+from planish.ir.printer import print_expr
+from planish.ir.traverse import map_block, substitute_block, used_names, variables, walk
+from planish.ir.types import F32, F64, Type
+from planish.isa.instruction import Catalogue, Instruction
+from planish.library.maker import Maker
+from planish.library.sliding import choose_shape, make_sliding
+from planish.library.vectors import Vectors, choose_vectors
+from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.schedule.program import Program
+from planish.schedule.steps.control import Specialise
+from planish.schedule.steps.instructions import Replace
+from planish.schedule.steps.loops import Fission, Reverse
+from planish.target.machine import Target
+
+NAME = "sliding"
+"""What the version is called."""
+FEWEST = 8
+"""The steps of a window from which on it is worth while, with as many sums as fill two registers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A loop over sums in which a loop over a window stands, by their names; `count` sums of `steps` products each.
+
+    `turned`: one factor goes backwards where the other one goes forwards; `backwards`: the one that is no window goes
+    backwards, so that the loop over the window has to."""
+
+    sum: str
+    window: str
+    count: Expr
+    steps: Expr
+    type: Type
+    turned: bool
+    backwards: bool
+
+
+def filter_versions(prepared: Prepared, target: Target, maker: Maker) -> tuple[Candidate, ...]:
+    """The version of a kernel whose filters the library makes, in another order; none where there are none, or no
+    instructions for them."""
+    kernel, found = name_filters(prepared.kernel)
+    try:
+        vectors = {x.type: choose_vectors(target, x.type) for x in found}
+    except PlanishError:
+        return ()
+    made: dict[str, Instruction] = {}
+    program = Program.of(kernel)
+    for each in found:
+        # What cannot be taken apart stays as it is.
+        with suppress(PlanishError):
+            program = _give(program, each, vectors[each.type], maker, made)
+    used = {x.facts.instruction for x in walk(program.kernel.body) if isinstance(x, For)} & {*made}
+    if not used:
+        return ()
+    message = "sums of products along a line: steps of the window share what they read"
+    remark = Remark("filter", "done", message, prepared.scop.kernel.span)
+    catalogue = Catalogue().with_instructions([made[x] for x in sorted(used)])
+    return (Candidate(NAME, prepared.scop.schedule, program.kernel, (remark,), 0.0, catalogue),)
+
+
+def name_filters(kernel: Kernel) -> tuple[Kernel, tuple[Filter, ...]]:
+    """The kernel with names of their own for the loops of filters, whose windows are as long for all sums; and these.
+    What some sums have more is added by another loop."""
+    taken = {*used_names(kernel)}
+    found: list[Filter] = []
+
+    def visit(stmt: Stmt) -> Stmt:
+        if not isinstance(stmt, For):
+            return stmt
+        parts = _read(stmt)
+        if parts is None:
+            return stmt
+        inner, turned, backwards = parts
+        sum, window, rest = (take_name(x, taken) for x in ("sum", "window", "rest"))
+        upper = _least(inner.upper, stmt)
+        update = inner.body.body[0]
+        assert isinstance(update, Reduce)
+        type = type_of(update.value)
+        count, steps = sub(stmt.upper, stmt.lower), sub(upper, inner.lower)
+        found.append(Filter(sum, window, count, steps, type, turned, backwards))
+        even = _renamed(replace(inner, upper=upper), window)
+        more = () if same(upper, inner.upper) else (_renamed(replace(inner, lower=upper), rest),)
+        body = (y for x in stmt.body.body for y in ((even, *more) if x is inner else (x,)))
+        return _renamed(replace(stmt, body=Block(tuple(body))), sum)
+
+    return replace(kernel, body=map_block(visit, kernel.body)), tuple(found)
+
+
+def _read(loop: For) -> tuple[For, bool, bool] | None:
+    """The loop over the window in a loop over sums, whether one factor is turned, and whether the one that is no window
+    goes backwards; None where the loop is no filter."""
+    inside = [x for x in loop.body.body if isinstance(x, For)]
+    if loop.step != 1 or len(inside) != 1:
+        return None
+    (inner,) = inside
+    i, p = loop.var, inner.var
+    match inner:
+        case For(step=1, body=Block(body=(Reduce(op="add") as update,))):
+            pass
+        case _:
+            return None
+    match update.value:
+        case Binary(op="mul", left=Load() as a, right=Load() as b) if a.type == b.type and a.type in (F32, F64):
+            pass
+        case _:
+            return None
+    window, other = (a, b) if _step(a.index, i) == 1 else (b, a)
+    near, far = _step(window.index, p), _step(other.index, p)
+    if (_step(update.index, i), _step(window.index, i), _step(other.index, i)) != (1, 1, 0):
+        return None
+    if _step(update.index, p) != 0 or near not in (1, -1) or far not in (1, -1):
+        return None
+    bound = coefficient_of(inner.upper, i)
+    if i in variables(inner.lower) or bound is None or update.array in (a.array, b.array):
+        return None
+    return inner, near != far, far == -1
+
+
+def _step(at: tuple[Expr, ...], var: str) -> int | None:
+    """How an element goes on along its row in a loop, if it goes on in no other way."""
+    moved = [coefficient_of(x, var) for x in at]
+    if not moved or any(x is None or x[0] for x in moved[:-1]):
+        return None
+    return None if moved[-1] is None else moved[-1][0]
+
+
+def _least(upper: Expr, loop: For) -> Expr:
+    """Up to where the windows of all sums go."""
+    bound = coefficient_of(upper, loop.var)
+    assert bound is not None
+    last = loop.lower if bound[0] > 0 else sub(loop.upper, index(1))
+    (inner,) = (x for x in loop.body.body if isinstance(x, For))
+    return upper if not bound[0] else extremum("max", inner.lower, place(upper, {loop.var: last}))
+
+
+def _renamed(loop: For, name: str) -> For:
+    return replace(loop, var=name, body=substitute_block(loop.body, {loop.var: index(name)}))
+
+
+def _give(program: Program, found: Filter, vectors: Vectors, maker: Maker, made: dict[str, Instruction]) -> Program:
+    """Have a filter made by a kernel, where there are enough sums of enough products; PlanishError where it cannot be
+    taken out of its loop, or is not what the kernel does."""
+    place = program.find(found.window)
+    siblings = place.parent().body()
+    number = next(n for n, x in enumerate(siblings) if x.label == place.label)
+    cuts = [siblings[number - 1]] if number else []
+    cuts += [place] if number + 1 < len(siblings) else []
+    for cut in cuts:
+        program = program.apply(Fission(cut))
+    program = program.apply(Reverse(found.window)) if found.backwards else program
+    many = f"{print_expr(found.count)} >= {2 * vectors.lanes} && {print_expr(found.steps)} >= {FEWEST}"
+    program = program.apply(Specialise(program.find(found.window).parent(), many))
+    shape = choose_shape(vectors, found.turned)
+    kernel = made[shape.name] = maker.make(shape.name, make_sliding, shape)
+    program = replace(program, catalogue=program.catalogue.with_instructions([kernel]))
+    return program.apply(Replace(program.find(found.window).parent(), shape.name))
