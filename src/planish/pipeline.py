@@ -39,6 +39,7 @@ from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.filters import filter_versions
 from planish.library.maker import Maker
+from planish.library.mirrors.versions import mirror_versions
 from planish.library.segments.versions import segment_versions
 from planish.library.transforms import transform_versions
 from planish.library.versions import raise_version
@@ -216,8 +217,8 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
             if most is None or len(candidates) < most:
                 candidates += plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
             if most is None and options.measure:
-                # They are for lines that are longer than those of the calls that check all versions.
-                candidates += segment_versions(prepared, target)
+                # They are for more than the calls that check all versions have: long lines, many squares.
+                candidates += segment_versions(prepared, target) + mirror_versions(prepared, target)
     except NotAffineError as error:
         return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))
     except isl.Error as error:

@@ -17,6 +17,7 @@ from examples import FOLDER
 
 from planish.core.cache import Cache
 from planish.core.span import Source
+from planish.emit.replacement import Replacement
 from planish.library.maker import Maker
 from planish.library.versions import raise_version
 from planish.pipeline import Options, compose, make_replacement, read_file
@@ -158,12 +159,16 @@ def make(source: Source, place: Path, include: Path, fp: str = "reassociate") ->
         candidate, remarks = raise_version(region.kernel, prepared, region.scratch, NATIVE, options.fp, Maker(Cache()))
         assert candidate is not None, remarks
         kinds += [x.id for x in candidate.remarks]
-        replacement = make_replacement(region, prepared, candidate, source, options)
-        head, found, tail = replacement.patch.text.partition("} else {")
-        assert found or not replacement.guards
-        counted = replace(replacement.patch, text=f"{head}{found} fallbacks++;{tail}" if found else head)
-        made.append(replace(replacement, patch=counted))
+        made.append(counted(make_replacement(region, prepared, candidate, source, options)))
     return compile_text("int fallbacks;\n" + compose(source.text, made, ""), tuple(kinds), place, include)
+
+
+def counted(replacement: Replacement) -> Replacement:
+    """What counts how often the nest is run as it is written."""
+    head, found, tail = replacement.patch.text.partition("} else {")
+    assert found or not replacement.guards
+    text = f"{head}{found} fallbacks++;{tail}" if found else head
+    return replace(replacement, patch=replace(replacement.patch, text=text))
 
 
 def compile_text(text: str, kinds: tuple[str, ...], place: Path, include: Path) -> DropIn:

@@ -1,0 +1,1 @@
+"""Square matrices that are transposed where they are."""
