@@ -10,9 +10,11 @@ from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_expr, print_kernel
 from planish.ir.types import F32, F64, Type
+from planish.library.mirrors.moves import find_mirror
 from planish.library.mirrors.squares import make_mirror
 from planish.library.mirrors.versions import mirror_versions
 from planish.library.vectors import find_vectors
+from planish.poly.scop import extract_scop
 from planish.schedule.automatic.plan import prepare
 from planish.target.load import load_target
 
@@ -143,3 +145,10 @@ def test_the_kernel_transposes_matrices_of_any_size(name: str, type: Type) -> No
         wanted[:, :n] = a[:, :n].T
         run_kernel(kernel, {"n": n, "lda": lda, "a": a})
         assert (a == wanted).all(), (n, lda)
+
+
+@pytest.mark.parametrize(("extension", "type"), [("avx512", F64), ("avx2", F64), ("avx2", F32), ("neon", F32)])
+def test_squares_are_proven_to_transpose_the_matrix(extension: str, type: Type) -> None:
+    """For every size: each element is followed through the blocks, as it is through a nest of the user's."""
+    found = find_mirror(extract_scop(make_mirror(find_vectors(extension, type))), {"a"})
+    assert found is not None and [print_expr(x) for x in (*found.start, found.order)] == ["0", "0", "n"]
