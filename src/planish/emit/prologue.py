@@ -268,7 +268,8 @@ def emit_prologue(functions: Sequence[str], calls: Sequence[str] = (), headers: 
     if used & {"planish_word", "planish_from_bf16", "planish_to_bf16", *LANE_FUNCTIONS}:
         names.append("string.h")
     names += [name for name in headers if name not in names]
-    parts = ["\n".join(f"#include <{name}>" for name in names) + "\n"]
+    includes = [name if name.startswith('"') else f"<{name}>" for name in names]
+    parts = ["\n".join(f"#include {x}" for x in includes) + "\n"]
     if helpers:
         parts.append("\n".join(helpers) + "\n")
     body = "\n".join(function.rstrip("\n") + "\n" for function in functions)

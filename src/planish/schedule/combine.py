@@ -12,13 +12,16 @@ reorder("it", ("it", "jt", "i_", "j_"))
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.nest import For
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
-from planish.schedule.steps.buffers import StageMem
-from planish.schedule.steps.loops import Split, Tail, Unroll
+from planish.schedule.steps.buffers import LiftAlloc, StageMem
+from planish.schedule.steps.facts import Vectorise
+from planish.schedule.steps.kernels import RenameLoop
+from planish.schedule.steps.loops import Fission, Split, Tail, Unroll
 from planish.schedule.steps.storage import ReorderDims, SplitDim
 
 Schedule = Callable[[Program], Program]
@@ -45,6 +48,28 @@ def unroll_and_jam(program: Program, loop: str, factor: int) -> Program:
     if below:
         program = program.apply(Reorder(inner, (*below, inner)))
     return program.apply(Unroll(inner))
+
+
+def vectorise_reduction(program: Program, loop: str, array: str, name: str, lanes: int) -> Program:
+    """A loop that adds to one element of an array, with so many sums in a buffer that run in lanes and are added up
+    behind it; what does not fill all lanes is added one by one."""
+    inner = f"{loop}l"
+    program = program.apply(Split(loop, lanes, (loop, inner), "cut"), Reorder(loop, (inner, loop)))
+    program = program.apply(StageMem(loop, array, name, accumulate=True), LiftAlloc(f"{name}: _", 1))
+    program = program.apply(Fission(f"{name} = _"), RenameLoop(inner, f"{loop}z"))
+    program = program.apply(Fission(loop), RenameLoop(f"{inner} #2", f"{loop}o"), Reorder(inner, (loop, inner)))
+    return program.apply(Vectorise(f"{loop}z"), Vectorise(inner))
+
+
+def autofission(program: Program, after: str) -> Program:
+    """Loops cut in two behind a statement: as many of those around it, from the innermost on, as is legal."""
+    around = sum(isinstance(x, For) for x in program.path(after)[:-1])
+    ways = (partial(_cut_behind, after=after, loops=count) for count in range(around, 0, -1))
+    return attempt(program, *ways)
+
+
+def _cut_behind(program: Program, after: str, loops: int) -> Program:
+    return program.apply(Fission(after, loops))
 
 
 def pack(

@@ -15,7 +15,7 @@ from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Assign, Reduce
 from planish.ir.parser import parse_kernel
 from planish.schedule import order
-from planish.schedule.combine import attempt, tile, unroll_and_jam
+from planish.schedule.combine import attempt, autofission, tile, unroll_and_jam, vectorise_reduction
 from planish.schedule.program import Program, Step
 from planish.schedule.script import print_script, run_script
 from planish.schedule.steps.bands import Reorder, Skew
@@ -338,6 +338,33 @@ def test_schedules_are_functions() -> None:
     backwards = attempt(program("scan"), lambda x: x.apply(Reverse("i")), lambda x: x.apply(Shift("i", 1)))
     assert [type(step) for step in backwards.steps] == [Shift]
     assert attempt(program("scan"), lambda x: x.apply(Reverse("i"))).steps == ()
+
+
+def test_a_sum_in_lanes() -> None:
+    kernel = parse_kernel("kernel dot(n; x: f32[n], y: f32[n], s: f32[1]) { for i in 0 .. n { s[0] += x[i] * y[i] } }")
+    before = Program.of(kernel)
+    made = vectorise_reduction(before, "i", "s", "t", 4)
+    assert made.show().count(" simd {") == 2
+    for n in (0, 1, 3, 4, 5, 17):
+        values = [{"x": np.arange(n, dtype="f4"), "y": np.full(n, 2, "f4"), "s": np.ones(1, "f4")} for _ in range(2)]
+        run_kernel(kernel, {"n": n, **values[0]})
+        run_kernel(made.kernel, {"n": n, **values[1]})
+        assert values[0]["s"] == values[1]["s"] == 1 + n * (n - 1)
+    with pytest.raises(PlanishError, match="E0610"):
+        vectorise_reduction(Program.of(kernel, "strict"), "i", "s", "t", 4)
+
+
+def test_fission_goes_as_far_as_it_is_legal() -> None:
+    def steps(last: str) -> list[tuple[str, int]]:
+        nest = "A[i, j] = B[j] for p in 0 .. 4 { A[i, j] += D[p] } " + last
+        head = "kernel k(A: f32[4, 4], B: f32[5], C: f32[4], D: f32[4])"
+        kernel = parse_kernel(f"{head} {{ for i in 0 .. 4 {{ for j in 0 .. 4 {{ {nest} }} }} }}")
+        return [(x.after, x.loops) for x in autofission(Program.of(kernel), "A[_] = _").steps if isinstance(x, Fission)]
+
+    assert steps("C[j] = A[i, j]") == [("A[_] = _", 2)]
+    # Rows wait for what the row before has made.
+    assert steps("B[j] = A[i, j]") == [("A[_] = _", 1)]
+    assert steps("B[j + 1] = 1.0:f32").count(("A[_] = _", 2)) == 0
 
 
 def test_kernels() -> None:
