@@ -15,10 +15,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from planish.core.diagnostic import PlanishError
+from planish.ir.expr import Compare, index
 from planish.ir.nest import For
+from planish.ir.polynomial import sub
+from planish.ir.printer import print_expr
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.buffers import LiftAlloc, StageMem
+from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.kernels import RenameLoop
 from planish.schedule.steps.loops import Fission, Split, Tail, Unroll
@@ -52,8 +56,11 @@ def unroll_and_jam(program: Program, loop: str, factor: int) -> Program:
 
 def vectorise_reduction(program: Program, loop: str, array: str, name: str, lanes: int) -> Program:
     """A loop that adds to one element of an array, with so many sums in a buffer that run in lanes and are added up
-    behind it; what does not fill all lanes is added one by one."""
-    inner = f"{loop}l"
+    behind it; what does not fill all lanes is added one by one, as all is where that would be none."""
+    inner, found = f"{loop}l", program.loop(loop)
+    # Where the loop does not run at all, there need be no such element.
+    enough = Compare("ge", sub(found.upper, found.lower), index(lanes))
+    program = program.apply(Specialise(loop, print_expr(enough)))
     program = program.apply(Split(loop, lanes, (loop, inner), "cut"), Reorder(loop, (inner, loop)))
     program = program.apply(StageMem(loop, array, name, accumulate=True), LiftAlloc(f"{name}: _", 1))
     program = program.apply(Fission(f"{name} = _"), RenameLoop(inner, f"{loop}z"))
