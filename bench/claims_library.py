@@ -14,8 +14,9 @@ import raising_race
 from blas_anchors import Anchor, find_fftw, find_onednn
 from claim import Claim, Note, at_least
 from claims_raising import over_best, race_suite
-from convolutions import BYTES, FIRST, convolve_all
+from convolutions import BYTES, FIRST, LAYERS, convolve_all
 from dsp import DSP
+from iree_anchor import ORDERS, Shape, time_iree
 from polybench import POLYBENCH
 from record import Result, geometric_mean, ratios
 from streams import stream_all
@@ -88,11 +89,27 @@ def examine_convolutions(quick: bool) -> Iterator[Claim | Note]:
         kind = BYTES if layer.name.endswith(BYTES) else ""
         if layer.name == FIRST + kind:
             yield at_least(f"library.conv2d{kind.replace(' ', '_')}_over_onednn", layer.ratio, 1.0)
+        if layer.name == FIRST:
+            yield from _over_iree(layer.ours)
         found[kind].append(layer.ratio)
     for kind, ratios_of in found.items():
         if not quick:
             name = f"library.resnet{kind.replace(' ', '_')}_over_onednn"
             yield at_least(name, statistics.geometric_mean(ratios_of), 1.0)
+
+
+def _over_iree(ours: float) -> Iterator[Claim | Note]:
+    """The first layer over IREE's, in the order of dimensions that is the faster one for IREE."""
+    layer = LAYERS[FIRST]
+    shape = Shape(layer.features, layer.channels, layer.side, layer.window, layer.stride)
+    try:
+        times = {order: time_iree(shape, order) for order in ORDERS}
+    except RuntimeError as error:
+        yield Note(f"skipped IREE: {str(error).splitlines()[0]}")
+        return
+    told = ", ".join(f"{x} {shape.flops / y / 1e9:.1f}" for x, y in times.items())
+    yield Note(f"{FIRST} by IREE: {told} Gflop/s; ours {shape.flops / ours / 1e9:.1f}")
+    yield at_least("library.conv2d_over_iree", round(min(times.values()) / ours, 4), 1.0)
 
 
 def examine_transforms(quick: bool) -> Iterator[Claim | Note]:
