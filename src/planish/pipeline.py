@@ -39,6 +39,7 @@ from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.maker import Maker
 from planish.library.segments.versions import segment_versions
+from planish.library.streaming.versions import stream_versions
 from planish.library.transforms import transform_versions
 from planish.library.versions import raise_version
 from planish.poly.affine import NotAffineError
@@ -217,6 +218,8 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
             if most is None and options.measure:
                 # They are for lines that are longer than those of the calls that check all versions.
                 candidates += segment_versions(prepared, target)
+                if options.threads == 1:
+                    candidates += stream_versions(prepared, target, candidates)
     except NotAffineError as error:
         return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))
     except isl.Error as error:

@@ -24,17 +24,16 @@ from planish.emit.context import Context
 from planish.emit.expression import (
     POSTFIX,
     PREFIX,
-    PRODUCT,
     SHIFT,
-    SUM,
     c_type,
     emit_expr,
     emit_place,
     helper_suffix,
-    refuse_bf16,
 )
 from planish.emit.local import declare
-from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, type_of
+from planish.emit.streams import LINE, Names, buffer_of, in_parts, iterations
+from planish.emit.updates import clause, update
+from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.nest import (
     PLAIN_MEMORIES,
     Alloc,
@@ -46,14 +45,15 @@ from planish.ir.nest import (
     Kernel,
     Let,
     Reduce,
-    ReduceOp,
     Stmt,
 )
+from planish.ir.polynomial import extremum, place
 from planish.ir.printer import print_expr
 from planish.ir.traverse import expressions, map_block, used_names, walk, walk_expr
-from planish.ir.types import BOOL, F16, I32, I64, Type
+from planish.ir.types import Type
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
+from planish.library.streaming.rows import find_row
 from planish.poly.matching import Match, match_nest, register_rank
 
 _WIDTH = 100
@@ -71,9 +71,6 @@ _KEYWORDS = frozenset(
         "malloc", "free", "abs", "llabs", "size_t", "ptrdiff_t", "uintptr_t", "i386",
     }
 )  # fmt: skip
-
-_SIGNS: dict[ReduceOp, str] = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
-
 
 def emit_function(
     kernel: Kernel,
@@ -290,6 +287,8 @@ class _Function:
                 self.lines.append(f"{indent}}}")
             case For() if stmt.facts.instruction:
                 self.instruction(stmt, context, indent)
+            case For() if stmt.facts.stream:
+                self.stream(stmt, context, indent)
             case For():
                 self.loop(stmt, context, indent)
             case If():
@@ -299,7 +298,7 @@ class _Function:
             case Assign(array=array, index=index, value=value):
                 self.lines.append(f"{indent}{emit_place(array, index, context)} = {emit_expr(value, context)};")
             case Reduce():
-                self.lines.append(f"{indent}{_update(stmt, context)};")
+                self.lines.append(f"{indent}{update(stmt, context)};")
             case Alloc(array=array):
                 return self.local(array, context, indent)
             case Let(var=var, value=value):
@@ -372,6 +371,34 @@ class _Function:
         self.loop(replace(loop, facts=replace(loop.facts, instruction="")), context, indent + "  ")
         self.lines.append(f"{indent}}}")
 
+    def stream(self, loop: For, context: Context, indent: str) -> None:
+        """A loop that stores past the caches: by parts, from where the first line of a cache begins."""
+        row, lanes = find_row(loop), self.catalogue.instruction(loop.facts.stream).lanes
+        if row is None or lanes is None or LINE % (row.count * self.arrays[row.array].type.size):
+            self.loop(loop, context, indent)
+            return
+        array = self.arrays[row.array]
+        stems = *(f"{loop.var}_{x}" for x in ("ahead", "rest", "part")), "made", "lane"
+        names = Names(*map(self.named, stems))
+        times, size = iterations(loop), row.count * array.type.size
+        first = emit_place(row.array, tuple(place(x, {loop.var: loop.lower}) for x in row.first), context)
+        self.lines.append(f"{indent}if ({emit_expr(Compare('lt', loop.lower, loop.upper), context)}) {{")
+        until = f"planish_until_line(&{first}, {size}, {emit_expr(times, context)})"
+        self.lines.append(f"{indent}  const ptrdiff_t {self.spelt[names.ahead]} = {until};")
+        inner = context.with_value(names.ahead, extremum("max", index(0), times))
+        self.arrays[names.made] = buffer_of(row, array, names)
+        self.read.add(names.made)
+        self.block(Block(in_parts(loop, row, array, lanes, names)), inner, indent + "  ")
+        self.lines.append(f"{indent}}}")
+
+    def named(self, stem: str) -> str:
+        """A name for something new, which is spelt as it is in C."""
+        while stem in self.spelt or stem in self.taken:
+            stem += "_"
+        self.spelt[stem] = stem
+        self.taken.add(stem)
+        return stem
+
     def operands(self, found: Match, context: Context, level: int) -> dict[str, str]:
         """The operands of an instruction as C: values, registers, addresses."""
         out = {name: emit_expr(x, context, level) for name, x in (*found.sizes.items(), *found.scalars.items())}
@@ -411,7 +438,7 @@ class _Function:
                     held.append(f"const {c_type(type)} {(first := self.fresh(f'{cell}_first'))} = {cell};")
                     after.insert(0, f"{cell} = planish_{op}{helper_suffix(type)}({cell}, {first});")
             reductions = [
-                f" reduction({_clause(op, self.element(name, loop))}:{inner.names.get(name, name)})"
+                f" reduction({clause(op, self.element(name, loop))}:{inner.names.get(name, name)})"
                 for op, name in facts.reductions
             ]
         if "simd" in words and self.own_functions:
@@ -470,28 +497,3 @@ def _signature(head: str, parameters: list[str]) -> list[str]:
             row = "   "
         row += piece
     return [*lines, row]
-
-
-def _clause(op: ReduceOp, type: Type) -> str:
-    """OpenMP's name of a reduction."""
-    return {"and": "&&", "or": "||"}.get(op, _SIGNS[op]) if type == BOOL else _SIGNS[op]
-
-
-def _update(stmt: Reduce, context: Context) -> str:
-    """`place op= value`, spelt so that it wraps around at the width of the place."""
-    type = type_of(stmt.value)
-    refuse_bf16(type)
-    place = emit_place(stmt.array, stmt.index, context)
-    if stmt.op in ("min", "max"):
-        return f"{place} = planish_{stmt.op}{helper_suffix(type)}({emit_expr(stmt.value, context)}, {place})"
-    if type in (I32, I64) and stmt.op in ("add", "mul"):
-        return f"{place} = planish_wrap_{stmt.op}_{type}({place}, {emit_expr(stmt.value, context)})"
-    sign = _SIGNS[stmt.op]
-    if type == BOOL and stmt.op != "xor":
-        return f"{place} = {place} {sign}{sign} {emit_expr(stmt.value, context, SHIFT)}"
-    if type.kind == "uint" and type.bits == 16 and stmt.op == "mul":
-        return f"{place} = (uint16_t)((uint32_t){place} * {emit_expr(stmt.value, context, PREFIX)})"
-    if type == F16 or (type.is_int and type.bits < 32):
-        level = PRODUCT + 1 if stmt.op == "mul" else SUM + 1 if stmt.op == "add" else PREFIX
-        return f"{place} = ({c_type(type)})({place} {sign} {emit_expr(stmt.value, context, level)})"
-    return f"{place} {sign}= {emit_expr(stmt.value, context)}"

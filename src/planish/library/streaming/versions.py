@@ -1,0 +1,150 @@
+"""Further versions of a kernel: what it writes and does not read again is written past the caches, where that is more
+than the nearest ones hold.
+
+Memory need not be read before it is written so, and what is in the caches stays there.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.printer import print_stmt
+>>> from planish.schedule.automatic.plan import plan, prepare
+>>> from planish.target.load import load_target
+>>> text = "kernel k(n; A: f64[n] distinct, B: f64[n] distinct) { for i in 0 .. n { B[i] = A[i] + 1.0 } }"
+>>> prepared, target = prepare(parse_kernel(text)), load_target("x86-avx512")
+>>> (made,) = stream_versions(prepared, target, plan(prepared, target, reassociate=True))
+>>> print(print_stmt(made.kernel.body.body[0]), end="")
+if 8 * n >= 1048576 {
+  for i in 0 .. n simd past avx512_stream_f64 {
+    B[i] = A[i] + 1.0:f64
+  }
+} else {
+  for i in 0 .. n simd {
+    B[i] = A[i] + 1.0:f64
+  }
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.expr import Compare, Expr, index
+from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.polynomial import add, mul
+from planish.ir.traverse import expressions, loads, variables, walk
+from planish.ir.types import F32, Type
+from planish.isa.shipped import extension
+from planish.library.streaming.rows import Row, find_row
+from planish.library.vectors import choose_vectors
+from planish.poly.extents import byte_extent
+from planish.poly.scop import Scop
+from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.target.machine import Target
+
+LINE = 64
+"""The bytes of a line of the cache; elements of an iteration have to be a part of one."""
+MOST = 2
+"""So many versions are made of the first ones that there are."""
+
+
+def stream_versions(prepared: Prepared, target: Target, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The versions of some candidates; none where nothing of them is written so, or the target cannot."""
+    out: list[Candidate] = []
+    for candidate in candidates:
+        if len(out) < MOST and (made := stream(prepared.scop, candidate, target)) is not None:
+            if all(x.kernel.body != made.kernel.body for x in out):
+                out.append(made)
+    return tuple(out)
+
+
+def stream(scop: Scop, candidate: Candidate, target: Target) -> Candidate | None:
+    """A candidate with all loops marked that may store past the caches; None where there are none."""
+    kernel = candidate.kernel
+    marked = _mark(kernel.body, (), _written_only(kernel), target)
+    rows = [find_row(x) for x in walk(marked) if isinstance(x, For) and x.facts.stream]
+    arrays = tuple(dict.fromkeys(x.array for x in rows if x is not None))
+    sizes = [_bytes(scop, kernel.array(x)) for x in arrays]
+    known = [x for x in sizes if x is not None]
+    if not known or len(known) < len(sizes):
+        return None
+    room = target.cache(2).share
+    large = Compare("ge", known[0], index(room))
+    allocated = [x for x in kernel.body.body if isinstance(x, Alloc)]
+    body, plain = (Block(tuple(x for x in y.body if not isinstance(x, Alloc))) for y in (marked, kernel.body))
+    whole = Block((*allocated, If(large, body, plain)))
+    message = f"{', '.join(arrays)}: written past the caches from {room // 1024} KB on"
+    remark = Remark("stream", "done", message, scop.kernel.span)
+    made = replace(kernel, body=whole)
+    return replace(candidate, name=f"{candidate.name}, streamed", kernel=made, remarks=(*candidate.remarks, remark))
+
+
+def _bytes(scop: Scop, array: Array) -> Expr | None:
+    """The bytes of an array that a kernel reaches."""
+    first = byte_extent(scop, array)
+    if first is None or None in array.shape[1:]:
+        return None
+    out = mul(add(first, index(1)), index(array.type.size))
+    for extent in array.shape[1:]:
+        assert extent is not None
+        out = mul(out, extent)
+    return out
+
+
+def _mark(block: Block, around: tuple[For, ...], arrays: Mapping[str, Array], target: Target) -> Block:
+    """A block with its loops marked that write rows of some arrays; `around`: the loops around it."""
+    out: list[Stmt] = []
+    for stmt in block.body:
+        match stmt:
+            case For() if stmt.facts.simd:
+                out.append(_marked(stmt, around, arrays, target))
+            case For():
+                out.append(replace(stmt, body=_mark(stmt.body, (*around, stmt), arrays, target)))
+            case If():
+                then, otherwise = (_mark(x, around, arrays, target) for x in (stmt.then, stmt.otherwise))
+                out.append(replace(stmt, then=then, otherwise=otherwise))
+            case Block():
+                out.append(_mark(stmt, around, arrays, target))
+            case _:
+                out.append(stmt)
+    return Block(tuple(out))
+
+
+def _marked(loop: For, around: tuple[For, ...], arrays: Mapping[str, Array], target: Target) -> For:
+    """A loop in lanes, marked where what it writes is a row that each loop around moves."""
+    row, facts = find_row(loop), loop.facts
+    if row is None or row.array not in arrays or facts.reductions or facts.parallel or facts.instruction:
+        return loop
+    type = arrays[row.array].type
+    name = _instruction(target, type)
+    if name is None or LINE % (row.count * type.size) or not _moves(row, loop, around):
+        return loop
+    return replace(loop, facts=replace(facts, stream=name))
+
+
+def _instruction(target: Target, type: Type) -> str | None:
+    """The instruction that stores elements of a type past the caches."""
+    try:
+        vectors = choose_vectors(target, F32)
+    except PlanishError:
+        return None
+    name = vectors.name("stream", type)
+    return name if name in extension(vectors.extension).instructions else None
+
+
+def _written_only(kernel: Kernel) -> Mapping[str, Array]:
+    """The arrays of a kernel of which it reads nothing, and which it does not update."""
+    read = {x.array for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e)}
+    read |= {x.array for x in walk(kernel.body) if isinstance(x, Reduce)}
+    return {x.name: x for x in kernel.arrays if x.name not in read and x.shape}
+
+
+def _moves(row: Row, loop: For, around: tuple[For, ...]) -> bool:
+    """Whether each loop around moves the row: else elements would be written several times. A loop over tiles moves
+    what the loop over a tile does."""
+    moved = {v for at in row.first for v in variables(at)}
+    moved |= {v for x in (loop.lower, loop.upper) for v in variables(x)}
+    for outer in reversed(around):
+        if outer.var not in moved or outer.facts.parallel:
+            return False
+        moved |= {v for x in (outer.lower, outer.upper) for v in variables(x)}
+    return True
