@@ -31,7 +31,7 @@ from planish.emit.expression import (
     helper_suffix,
 )
 from planish.emit.local import declare
-from planish.emit.streams import LINE, Names, buffer_of, in_parts, iterations
+from planish.emit.streams import LINE, buffer_of, in_parts, iterations, promise_whole, take_names
 from planish.emit.updates import clause, update
 from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.nest import (
@@ -190,6 +190,7 @@ class _Function:
     arrays: dict[str, Array] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     finishes: dict[str, None] = field(default_factory=dict)
+    whole: set[str] = field(default_factory=set)
 
     def reserve(self, reserved: frozenset[str]) -> None:
         """Choose the spelling of every name, and note what is read and written."""
@@ -355,6 +356,8 @@ class _Function:
         called = instruction.implementation
         if called is None:
             operands = self.operands(found, context, POSTFIX)
+            if loop.var in self.whole:
+                self.lines.append(f"{indent}{promise_whole(instruction, operands)}")
             self.lines.append(f"{indent}{instruction.spell(operands)}")
             if instruction.finish:
                 self.finishes[instruction.finish] = None
@@ -377,17 +380,15 @@ class _Function:
         if row is None or lanes is None or LINE % (row.count * self.arrays[row.array].type.size):
             self.loop(loop, context, indent)
             return
-        array = self.arrays[row.array]
-        stems = *(f"{loop.var}_{x}" for x in ("ahead", "rest", "part")), "made", "lane"
-        names = Names(*map(self.named, stems))
-        times, size = iterations(loop), row.count * array.type.size
+        array, names, times = self.arrays[row.array], take_names(loop, self.named), iterations(loop)
         first = emit_place(row.array, tuple(place(x, {loop.var: loop.lower}) for x in row.first), context)
         self.lines.append(f"{indent}if ({emit_expr(Compare('lt', loop.lower, loop.upper), context)}) {{")
-        until = f"planish_until_line(&{first}, {size}, {emit_expr(times, context)})"
+        until = f"planish_until_line(&{first}, {row.count * array.type.size}, {emit_expr(times, context)})"
         self.lines.append(f"{indent}  const ptrdiff_t {self.spelt[names.ahead]} = {until};")
         inner = context.with_value(names.ahead, extremum("max", index(0), times))
         self.arrays[names.made] = buffer_of(row, array, names)
         self.read.add(names.made)
+        self.whole.add(names.lane)
         self.block(Block(in_parts(loop, row, array, lanes, names)), inner, indent + "  ")
         self.lines.append(f"{indent}}}")
 

@@ -32,12 +32,14 @@ for j in rest .. n simd {
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from planish.ir.expr import Expr, Load, index
+from planish.ir.expr import Expr, Load, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, LoopFacts, Stmt
 from planish.ir.polynomial import add, floordiv, mul, place, sub
-from planish.ir.traverse import map_block, substitute_block
+from planish.ir.traverse import map_block, substitute_block, walk
+from planish.isa.instruction import Instruction
 from planish.library.streaming.rows import Row
 
 LINE = 64
@@ -56,6 +58,18 @@ class Names:
     part: str
     made: str
     lane: str
+
+
+def take_names(loop: For, take: Callable[[str], str]) -> Names:
+    """Names like that of the loop's variable, as they are to be had."""
+    return Names(*map(take, (*(f"{loop.var}_{x}" for x in ("ahead", "rest", "part")), "made", "lane")))
+
+
+def promise_whole(instruction: Instruction, operands: Mapping[str, str]) -> str:
+    """What tells a compiler that an instruction stores to where a whole register begins."""
+    written = next(x for x in walk(instruction.definition.body) if isinstance(x, Assign))
+    width = (instruction.lanes or 1) * type_of(written.value).size
+    return f"planish_promise((uintptr_t){operands[written.array]} % {width} == 0);"
 
 
 def iterations(loop: For) -> Expr:

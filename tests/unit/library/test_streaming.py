@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from planish.ir.nest import For, If, Kernel
+from planish.ir.interpreter import run_kernel
+from planish.ir.nest import Alloc, Block, For, If, Kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_kernel
 from planish.ir.traverse import walk
+from planish.library.streaming.extrema import from_first
+from planish.library.streaming.fetching import fetch_rows
+from planish.library.streaming.finals import keep_apart
 from planish.library.streaming.rows import find_row
 from planish.library.streaming.versions import stream_versions
 from planish.schedule.automatic.plan import Candidate, plan, prepare
@@ -20,6 +27,12 @@ def versions_of(body: str, target: str = "x86-avx512") -> tuple[Candidate, ...]:
     kernel = parse_kernel(f"kernel k(n; s: f32; {ARRAYS}) {{ {body} }}")
     prepared, machine = prepare(kernel), load_target(target)
     return stream_versions(prepared, machine, plan(prepared, machine, reassociate=True))
+
+
+def always(kernel: Kernel) -> Kernel:
+    """The kernel without the question how large the array is."""
+    body = [y for x in kernel.body.body for y in (x.then.body if isinstance(x, If) else (x,))]
+    return replace(kernel, body=Block(tuple(body)))
 
 
 def marks(kernel: Kernel) -> list[str]:
@@ -83,3 +96,97 @@ def test_a_row_needs_assignments_alone() -> None:
     assert row("let j = i c[j] = s") is None
     assert row("c[n - i] = s") is None
     assert row("c[0] = s") is None
+
+
+SOFTMAX = """
+kernel softmax(m, n; x: f32[m, n] distinct, y: f32[m, n] distinct) {
+  for i in 0 .. m {
+    alloc most: f32[] register
+    alloc sum: f32[] register
+    most[] = x[i, 0]
+    for j in 1 .. n { most[] max= x[i, j] }
+    sum[] = 0.0:f32
+    for j in 0 .. n { y[i, j] = exp(x[i, j] - most[]) sum[] += y[i, j] }
+    for j in 0 .. n { y[i, j] = y[i, j] / sum[] }
+  }
+}
+"""
+
+
+def test_rows_are_kept_until_they_are_final() -> None:
+    kernel = parse_kernel(SOFTMAX)
+    prepared, machine = prepare(kernel), load_target("x86-avx512")
+    made = stream_versions(prepared, machine, plan(prepared, machine, reassociate=True), reassociate=True)
+    assert [x.name for x in made] == ["original, kept, streamed"]
+    (first,) = (x.array for x in made[0].kernel.body.body if isinstance(x, Alloc) and x.array.shape)
+    assert (first.name, len(first.shape)) == ("y_first", 1)
+    assert "as avx512_prefetch_f32" in print_kernel(made[0].kernel)
+    rng = np.random.default_rng(1)
+    for m, n in ((1, 1), (3, 7), (5, 40), (2, 300)):
+        x = rng.uniform(-1, 1, (m, n)).astype(np.float32)
+        results = []
+        for version in (kernel, always(made[0].kernel)):
+            y = np.zeros_like(x)
+            run_kernel(version, {"m": m, "n": n, "x": x, "y": y})
+            results.append(y)
+        assert np.allclose(*results, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        ("for i in 0 .. n { c[i] = s } for i in 0 .. n { c[i] = c[i] * s }", True),
+        ("for i in 0 .. n { c[i] = s } for i in 0 .. n { c[i] *= s }", False),  # an update is no assignment
+        ("for i in 0 .. n { c[i] = c[i] * s } for i in 0 .. n { c[i] = c[i] + s }", False),  # it reads what was there
+        ("for i in 0 .. n { c[i] = s } for i in 1 .. n { c[i] = c[i] * s }", False),  # one stays as it is
+        ("for i in 0 .. n { c[i] = s } for i in 1 .. n { c[i] = c[i - 1] * s }", False),  # what is final is read
+        ("for i in 0 .. n { c[i] = s d[i] = f64(c[i]) } for i in 0 .. n { c[i] = 2.0:f32 }", True),
+        ("for i in 0 .. n { c[0] = s d[i] = f64(c[0]) c[0] = 1.0:f32 }", False),  # the first is stored again after it
+    ],
+)
+def test_what_is_replaced(body: str, kept: bool) -> None:
+    kernel = parse_kernel(f"kernel k(n; s: f32; {ARRAYS}) {{ {body} }}")
+    made = keep_apart(prepare(kernel))
+    assert (made is not None and any(x.name == "c_first" for x in made.scop.locals)) == kept
+    if made is not None:
+        results = []
+        for version in (kernel, made.kernel):
+            values = {"c": np.arange(5, dtype=np.float32), "d": np.arange(5.0), "e": np.zeros(5, np.uint8)}
+            values |= {x: np.ones((5, 5), np.float32) for x in "AB"}
+            run_kernel(version, {"n": 5, "s": 3.0, **values})
+            results.append({x: y.tobytes() for x, y in values.items()})
+        assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    ("body", "extended"),
+    [
+        ("s[] = x[0] for i in 1 .. n { s[] max= x[i] }", True),
+        ("s[] = x[2] t[] = x[1] for i in 3 .. n { s[] min= x[i] }", True),
+        ("s[] = x[0] for i in 2 .. n { s[] max= x[i] }", False),
+        ("s[] = x[0] for i in 1 .. n { s[] += x[i] }", False),
+        ("s[] = 0.0 for i in 1 .. n { s[] max= x[i] }", False),
+        ("s[] = x[0] s[] = t[] for i in 1 .. n { s[] max= x[i] }", False),
+        ("s[] = x[0] x[0] = 1.0 for i in 1 .. n { s[] max= x[i] }", False),
+        ("s[] = x[0] for i in 0 .. 2 { s[] += 1.0 } for i in 1 .. n { s[] max= x[i] }", False),
+        ("s[] = x[0] for i in 1 .. n { s[] max= x[i] * x[i] }", False),
+    ],
+)
+def test_extrema_begin_with_the_first_value(body: str, extended: bool) -> None:
+    kernel = parse_kernel(f"kernel k(n; x: f64[n], s: f64[], t: f64[]) {{ {body} }}")
+    assert (from_first(kernel) != kernel) == extended
+
+
+def test_only_rows_that_are_read_twice_are_fetched() -> None:
+    def fetched(loops: str) -> bool:
+        text = f"kernel k(n; s: f32; {ARRAYS}) {{ for i in 0 .. n {{ {loops} }} }}"
+        body = parse_kernel(text).body
+        return fetch_rows(body, {"A": "avx512_prefetch_f32"}, {"i", "j"}) != body
+
+    once, again = "for j in 0 .. n simd { c[j] = A[i, j] }", "for j in 0 .. n simd { B[i, j] = A[i, j] }"
+    assert fetched(f"{once} {again}")
+    assert not fetched(once)
+    assert not fetched(f"{once} for j in 0 .. n {{ B[i, j] = A[i, j] }}")
+    assert not fetched(f"{once} for j in 0 .. i simd {{ B[i, j] = A[i, j] }}")
+    assert not fetched(f"{once} for j in 0 .. n simd {{ B[i, j] = A[j, i] }}")
+    assert not fetched("for j in 0 .. n simd { c[j] = A[0, j] } for j in 0 .. n simd { B[i, j] = A[0, j] }")

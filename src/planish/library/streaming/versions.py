@@ -29,16 +29,19 @@ from dataclasses import replace
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.expr import Compare, Expr, index
-from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.invariants import move_bounds
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, mul
-from planish.ir.traverse import expressions, loads, variables, walk
-from planish.ir.types import F32, Type
+from planish.ir.traverse import expressions, loads, used_names, variables, walk
+from planish.ir.types import F32
 from planish.isa.shipped import extension
+from planish.library.streaming.fetching import fetch_rows
+from planish.library.streaming.finals import keep_apart
 from planish.library.streaming.rows import Row, find_row
-from planish.library.vectors import choose_vectors
+from planish.library.vectors import Vectors, choose_vectors
 from planish.poly.extents import byte_extent
 from planish.poly.scop import Scop
-from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.schedule.automatic.plan import Candidate, Prepared, plan
 from planish.target.machine import Target
 
 LINE = 64
@@ -47,26 +50,63 @@ MOST = 2
 """So many versions are made of the first ones that there are."""
 
 
-def stream_versions(prepared: Prepared, target: Target, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The versions of some candidates; none where nothing of them is written so, or the target cannot."""
+def stream_versions(
+    prepared: Prepared, target: Target, candidates: Sequence[Candidate], *, reassociate: bool = False
+) -> tuple[Candidate, ...]:
+    """The versions of some candidates, and of others in which values are kept apart until they are final; none where
+    nothing of them is written so, or the target cannot."""
+    vectors = _vectors(target)
+    if vectors is None or not vectors.has("stream"):
+        return ()
+    out = _first(prepared.scop, candidates, target, vectors)
+    apart = keep_apart(prepared)
+    if apart is not None:
+        firsts = {x.name: len(x.shape) for x in apart.scop.locals if x not in prepared.scop.locals}
+        made = plan(apart, target, reassociate=reassociate)
+        kept = [replace(x, name=f"{x.name}, kept") for x in made if _are_rows(x.kernel, firsts)]
+        out += _first(apart.scop, kept, target, vectors)
+    return out
+
+
+def _vectors(target: Target) -> Vectors | None:
+    """The vectors of a target, if it has any."""
+    try:
+        return choose_vectors(target, F32)
+    except PlanishError:
+        return None
+
+
+def _first(
+    scop: Scop, candidates: Sequence[Candidate], target: Target, vectors: Vectors
+) -> tuple[Candidate, ...]:
+    """The versions of the first candidates that have one, each once."""
     out: list[Candidate] = []
     for candidate in candidates:
-        if len(out) < MOST and (made := stream(prepared.scop, candidate, target)) is not None:
-            if all(x.kernel.body != made.kernel.body for x in out):
-                out.append(made)
+        made = stream(scop, candidate, target, vectors) if len(out) < MOST else None
+        if made is not None and all(x.kernel.body != made.kernel.body for x in out):
+            out.append(made)
     return tuple(out)
 
 
-def stream(scop: Scop, candidate: Candidate, target: Target) -> Candidate | None:
-    """A candidate with all loops marked that may store past the caches; None where there are none."""
+def _are_rows(kernel: Kernel, firsts: Mapping[str, int]) -> bool:
+    """Whether what is kept apart has fewer dimensions than where it was: else it is as much memory once more."""
+    ranks = {x.array.name: len(x.array.shape) for x in kernel.body.body if isinstance(x, Alloc)}
+    return all(ranks.get(name, 0) < rank for name, rank in firsts.items())
+
+
+def stream(scop: Scop, candidate: Candidate, target: Target, vectors: Vectors) -> Candidate | None:
+    """A candidate with all loops marked that may store past the caches, and rows fetched ahead; None where there are
+    none."""
     kernel = candidate.kernel
-    marked = _mark(kernel.body, (), _written_only(kernel), target)
+    marked = _mark(kernel.body, (), _written_only(kernel), vectors)
     rows = [find_row(x) for x in walk(marked) if isinstance(x, For) and x.facts.stream]
     arrays = tuple(dict.fromkeys(x.array for x in rows if x is not None))
     sizes = [_bytes(scop, kernel.array(x)) for x in arrays]
     known = [x for x in sizes if x is not None]
     if not known or len(known) < len(sizes):
         return None
+    taken = {*used_names(kernel)}
+    marked = move_bounds(fetch_rows(marked, _fetched(kernel, vectors), taken), frozenset(taken))
     room = target.cache(2).share
     large = Compare("ge", known[0], index(room))
     allocated = [x for x in kernel.body.body if isinstance(x, Alloc)]
@@ -76,6 +116,17 @@ def stream(scop: Scop, candidate: Candidate, target: Target) -> Candidate | None
     remark = Remark("stream", "done", message, scop.kernel.span)
     made = replace(kernel, body=whole)
     return replace(candidate, name=f"{candidate.name}, streamed", kernel=made, remarks=(*candidate.remarks, remark))
+
+
+def _fetched(kernel: Kernel, vectors: Vectors) -> dict[str, str]:
+    """The instructions that fetch lines of the arrays to which nothing is stored."""
+    stored = {x.array for x in walk(kernel.body) if isinstance(x, Assign | Reduce)}
+    known, out = extension(vectors.extension).instructions, {}
+    for array in kernel.arrays:
+        name = vectors.name("prefetch", array.type)
+        if array.name not in stored and name in known and known[name].lanes == LINE // array.type.size:
+            out[array.name] = name
+    return out
 
 
 def _bytes(scop: Scop, array: Array) -> Expr | None:
@@ -90,45 +141,35 @@ def _bytes(scop: Scop, array: Array) -> Expr | None:
     return out
 
 
-def _mark(block: Block, around: tuple[For, ...], arrays: Mapping[str, Array], target: Target) -> Block:
+def _mark(block: Block, around: tuple[For, ...], arrays: Mapping[str, Array], vectors: Vectors) -> Block:
     """A block with its loops marked that write rows of some arrays; `around`: the loops around it."""
     out: list[Stmt] = []
     for stmt in block.body:
         match stmt:
             case For() if stmt.facts.simd:
-                out.append(_marked(stmt, around, arrays, target))
+                out.append(_marked(stmt, around, arrays, vectors))
             case For():
-                out.append(replace(stmt, body=_mark(stmt.body, (*around, stmt), arrays, target)))
+                out.append(replace(stmt, body=_mark(stmt.body, (*around, stmt), arrays, vectors)))
             case If():
-                then, otherwise = (_mark(x, around, arrays, target) for x in (stmt.then, stmt.otherwise))
+                then, otherwise = (_mark(x, around, arrays, vectors) for x in (stmt.then, stmt.otherwise))
                 out.append(replace(stmt, then=then, otherwise=otherwise))
             case Block():
-                out.append(_mark(stmt, around, arrays, target))
+                out.append(_mark(stmt, around, arrays, vectors))
             case _:
                 out.append(stmt)
     return Block(tuple(out))
 
 
-def _marked(loop: For, around: tuple[For, ...], arrays: Mapping[str, Array], target: Target) -> For:
+def _marked(loop: For, around: tuple[For, ...], arrays: Mapping[str, Array], vectors: Vectors) -> For:
     """A loop in lanes, marked where what it writes is a row that each loop around moves."""
     row, facts = find_row(loop), loop.facts
     if row is None or row.array not in arrays or facts.reductions or facts.parallel or facts.instruction:
         return loop
-    type = arrays[row.array].type
-    name = _instruction(target, type)
-    if name is None or LINE % (row.count * type.size) or not _moves(row, loop, around):
+    type, known = arrays[row.array].type, extension(vectors.extension).instructions
+    name = vectors.name("stream", type)
+    if name not in known or LINE % (row.count * type.size) or not _moves(row, loop, around):
         return loop
     return replace(loop, facts=replace(facts, stream=name))
-
-
-def _instruction(target: Target, type: Type) -> str | None:
-    """The instruction that stores elements of a type past the caches."""
-    try:
-        vectors = choose_vectors(target, F32)
-    except PlanishError:
-        return None
-    name = vectors.name("stream", type)
-    return name if name in extension(vectors.extension).instructions else None
 
 
 def _written_only(kernel: Kernel) -> Mapping[str, Array]:
