@@ -219,7 +219,9 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
                 # They are for lines that are longer than those of the calls that check all versions.
                 candidates += segment_versions(prepared, target)
                 if options.threads == 1:
-                    candidates += stream_versions(prepared, target, candidates, reassociate=reassociate)
+                    candidates += stream_versions(
+                        prepared, target, candidates, reassociate=reassociate, sizes=sizes_of(region, options)
+                    )
     except NotAffineError as error:
         return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))
     except isl.Error as error:

@@ -13,13 +13,13 @@ parts of some lines, which are made beside and then stored, and what is left.
 for j in 0 .. ahead simd {
   A[j] = 1.0:f64
 }
-let rest = ahead + 128 * ((n - ahead) // 128)
-for part in ahead .. rest step 128 {
-  alloc made: f64[128] stack
-  for j in 0 .. 128 simd {
+let rest = ahead + 64 * ((n - ahead) // 64)
+for part in ahead .. rest step 64 {
+  alloc made: f64[64] stack
+  for j in 0 .. 64 simd {
     made[j] = 1.0:f64
   }
-  for j in 0 .. 128 step 8 {
+  for j in 0 .. 64 step 8 {
     for lane in 0 .. 8 as s {
       A[part + j + lane] = made[j + lane]
     }
@@ -44,7 +44,7 @@ from planish.library.streaming.rows import Row
 
 LINE = 64
 """The bytes of a line of the cache."""
-PART = 1024
+PART = 512
 """The bytes of a part: few enough to be stored while the next ones are made."""
 
 

@@ -12,14 +12,14 @@ for i in 0 .. m {
   for j in 0 .. n simd {
     s[j] = A[i, j]
   }
-  for j_part in 0 .. n step 256 {
+  for j_part in 0 .. n step 128 {
     alloc fetched: f32[] nowhere
-    for line in j_part .. min(n - 15, j_part + 256) step 16 {
+    for line in j_part .. min(n - 15, j_part + 128) step 16 {
       for l in 0 .. 16 as avx512_prefetch_f32 {
         fetched[] = A[min(i + 1, m - 1), line + l]
       }
     }
-    for j in j_part .. min(n, j_part + 256) simd {
+    for j in j_part .. min(n, j_part + 128) simd {
       B[i, j] = A[i, j] * s[j]
     }
   }
@@ -37,7 +37,7 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Stm
 from planish.ir.polynomial import add, coefficient_of, extremum, place, same, sub
 from planish.ir.traverse import expressions, loads, variables, walk
 
-PART = 1024
+PART = 512
 """The bytes of a part."""
 LINE = 64
 """The bytes of a line of the cache."""

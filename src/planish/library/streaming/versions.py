@@ -25,15 +25,16 @@ if 8 * n >= 1048576 {
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import PlanishError, Remark
-from planish.ir.expr import Compare, Expr, index
+from planish.ir.expr import Compare, Const, Expr, index
 from planish.ir.invariants import move_bounds
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, mul
-from planish.ir.traverse import expressions, loads, used_names, variables, walk
-from planish.ir.types import F32
+from planish.ir.simplify import simplify, simplify_block
+from planish.ir.traverse import expressions, loads, substitute, used_names, variables, walk
+from planish.ir.types import BOOL, F32
 from planish.isa.shipped import extension
 from planish.library.streaming.fetching import fetch_rows
 from planish.library.streaming.finals import keep_apart
@@ -50,21 +51,32 @@ MOST = 2
 """So many versions are made of the first ones that there are."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where versions are to run, and with which sizes, as far as they are known."""
+
+    target: Target
+    vectors: Vectors
+    sizes: Mapping[str, Expr]
+
+
 def stream_versions(
-    prepared: Prepared, target: Target, candidates: Sequence[Candidate], *, reassociate: bool = False
-) -> tuple[Candidate, ...]:
+    prepared: Prepared, target: Target, candidates: Sequence[Candidate], *, reassociate: bool = False,
+    sizes: Mapping[str, int] | None = None,
+) -> tuple[Candidate, ...]:  # fmt: skip
     """The versions of some candidates, and of others in which values are kept apart until they are final; none where
-    nothing of them is written so, or the target cannot."""
+    nothing of them is written so, is too little with the sizes that are known, or the target cannot."""
     vectors = _vectors(target)
     if vectors is None or not vectors.has("stream"):
         return ()
-    out = _first(prepared.scop, candidates, target, vectors)
+    place = _Place(target, vectors, {x: index(y) for x, y in (sizes or {}).items()})
+    out = _first(prepared.scop, candidates, place)
     apart = keep_apart(prepared)
     if apart is not None:
         firsts = {x.name: len(x.shape) for x in apart.scop.locals if x not in prepared.scop.locals}
         made = plan(apart, target, reassociate=reassociate)
         kept = [replace(x, name=f"{x.name}, kept") for x in made if _are_rows(x.kernel, firsts)]
-        out += _first(apart.scop, kept, target, vectors)
+        out += _first(apart.scop, kept, place)
     return out
 
 
@@ -76,13 +88,11 @@ def _vectors(target: Target) -> Vectors | None:
         return None
 
 
-def _first(
-    scop: Scop, candidates: Sequence[Candidate], target: Target, vectors: Vectors
-) -> tuple[Candidate, ...]:
+def _first(scop: Scop, candidates: Sequence[Candidate], place: _Place) -> tuple[Candidate, ...]:
     """The versions of the first candidates that have one, each once."""
     out: list[Candidate] = []
     for candidate in candidates:
-        made = stream(scop, candidate, target, vectors) if len(out) < MOST else None
+        made = stream(scop, candidate, place) if len(out) < MOST else None
         if made is not None and all(x.kernel.body != made.kernel.body for x in out):
             out.append(made)
     return tuple(out)
@@ -94,10 +104,10 @@ def _are_rows(kernel: Kernel, firsts: Mapping[str, int]) -> bool:
     return all(ranks.get(name, 0) < rank for name, rank in firsts.items())
 
 
-def stream(scop: Scop, candidate: Candidate, target: Target, vectors: Vectors) -> Candidate | None:
+def stream(scop: Scop, candidate: Candidate, place: _Place) -> Candidate | None:
     """A candidate with all loops marked that may store past the caches, and rows fetched ahead; None where there are
     none."""
-    kernel = candidate.kernel
+    kernel, vectors = candidate.kernel, place.vectors
     marked = _mark(kernel.body, (), _written_only(kernel), vectors)
     rows = [find_row(x) for x in walk(marked) if isinstance(x, For) and x.facts.stream]
     arrays = tuple(dict.fromkeys(x.array for x in rows if x is not None))
@@ -105,13 +115,15 @@ def stream(scop: Scop, candidate: Candidate, target: Target, vectors: Vectors) -
     known = [x for x in sizes if x is not None]
     if not known or len(known) < len(sizes):
         return None
+    room = place.target.cache(2).share
+    large = simplify(Compare("ge", known[0], index(room)))
+    if simplify(substitute(large, place.sizes)) == Const(False, BOOL):
+        return None
     taken = {*used_names(kernel)}
     marked = move_bounds(fetch_rows(marked, _fetched(kernel, vectors), taken), frozenset(taken))
-    room = target.cache(2).share
-    large = Compare("ge", known[0], index(room))
     allocated = [x for x in kernel.body.body if isinstance(x, Alloc)]
     body, plain = (Block(tuple(x for x in y.body if not isinstance(x, Alloc))) for y in (marked, kernel.body))
-    whole = Block((*allocated, If(large, body, plain)))
+    whole = simplify_block(Block((*allocated, If(large, body, plain))), assumptions=kernel.assumptions)
     message = f"{', '.join(arrays)}: written past the caches from {room // 1024} KB on"
     remark = Remark("stream", "done", message, scop.kernel.span)
     made = replace(kernel, body=whole)
