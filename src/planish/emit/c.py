@@ -20,7 +20,7 @@ from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.calls import callees, check_lanes
-from planish.emit.context import Context
+from planish.emit.context import HUGE, Context, size_ranges
 from planish.emit.expression import (
     POSTFIX,
     PREFIX,
@@ -57,9 +57,6 @@ from planish.library.streaming.rows import find_row
 from planish.poly.matching import Match, match_nest, register_rank
 
 _WIDTH = 100
-
-_HUGE = 1 << 40
-"""No size is larger: arithmetic on iterators then stays within 64 bits, and its sign can be told."""
 
 _KEYWORDS = frozenset(
     {
@@ -228,7 +225,7 @@ class _Function:
         """The whole function."""
         kernel = self.kernel
         cells = frozenset(x.name for x in kernel.arrays if not x.shape)
-        context = Context(self.spelt, cells, _size_ranges(kernel), dict.fromkeys(kernel.sizes, (-_HUGE, _HUGE)))
+        context = Context(self.spelt, cells, size_ranges(kernel), dict.fromkeys(kernel.sizes, (-HUGE, HUGE)))
         parameters = [f"ptrdiff_t {self.spelt[x]}" for x in kernel.sizes]
         parameters += [f"{c_type(x.type)} {self.spelt[x.name]}" for x in kernel.scalars]
         parameters += [self.parameter(x, context) for x in kernel.arrays]
@@ -314,7 +311,12 @@ class _Function:
     def condition(self, stmt: If, context: Context, indent: str, word: str) -> None:
         """`if`, with `else if` for a lone one in the other branch."""
         self.lines.append(f"{indent}{word} ({emit_expr(stmt.condition, context)}) {{")
+        before = dict(self.finishes)
         self.block(stmt.then, context, indent + "  ")
+        if indent == "  ":
+            # Calls that do not come here have nothing to finish.
+            self.lines += [f"{indent}  {x}" for x in self.finishes if x not in before]
+            self.finishes = before
         match stmt.otherwise.body:
             case ():
                 self.lines.append(f"{indent}}}")
@@ -466,18 +468,6 @@ class _Function:
             if isinstance(stmt, Alloc) and stmt.array.name == name:
                 return stmt.array.type
         return self.kernel.array(name).type
-
-
-def _size_ranges(kernel: Kernel) -> dict[str, tuple[int, int]]:
-    """Where the sizes lie: what the assumptions say directly (`n >= 1` and the like), and that memory is finite."""
-    out = dict.fromkeys(kernel.sizes, (-_HUGE, _HUGE))
-    for assumption in kernel.assumptions:
-        match assumption:
-            case Compare(op="ge" | "gt" as op, left=Var(name=name), right=Const(value=value)) if name in out:
-                out[name] = (max(int(value) + (op == "gt"), out[name][0]), _HUGE)
-            case _:
-                pass
-    return out
 
 
 def _extents(shape: tuple[Expr | None, ...], context: Context) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from planish.emit.c import emit_function
 from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Alloc, Block, For, If, Kernel
 from planish.ir.parser import parse_kernel
@@ -190,3 +191,24 @@ def test_only_rows_that_are_read_twice_are_fetched() -> None:
     assert not fetched(f"{once} for j in 0 .. i simd {{ B[i, j] = A[i, j] }}")
     assert not fetched(f"{once} for j in 0 .. n simd {{ B[i, j] = A[j, i] }}")
     assert not fetched("for j in 0 .. n simd { c[j] = A[0, j] } for j in 0 .. n simd { B[i, j] = A[0, j] }")
+
+
+def test_what_is_known_to_be_small_has_no_version() -> None:
+    machine = load_target("x86-avx512")
+
+    def made(arrays: str, **sizes: int) -> bool:
+        prepared = prepare(parse_kernel(f"kernel k(n; {arrays}) {{ for i in 0 .. n {{ B[i] = A[i] * 2.0 }} }}"))
+        return bool(stream_versions(prepared, machine, plan(prepared, machine, reassociate=True), sizes=sizes))
+
+    assert made("A: f64[n], B: f64[n]")
+    assert made("A: f64[n], B: f64[n]", n=1 << 20)
+    assert not made("A: f64[n], B: f64[n]", n=1000)
+    assert made("A: f64[?], B: f64[?]")
+    assert not made("A: f64[?], B: f64[?]", n=1000)
+
+
+def test_only_calls_that_store_past_the_caches_wait_for_it() -> None:
+    made = versions_of("for i in 0 .. n { c[i] = s }")[0].kernel
+    text = emit_function(made, "f")
+    assert text.count("_mm_sfence();") == 1 and text.index("_mm_sfence();") < text.index("} else {")
+    assert emit_function(always(made), "f").rstrip().endswith("_mm_sfence();\n}")
