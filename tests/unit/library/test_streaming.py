@@ -72,6 +72,7 @@ def test_what_is_only_written_is_streamed(body: str) -> None:
         "for i in 0 .. n { for j in 0 .. n { c[j] = A[i, j] } }",  # each is written many times
         "for i in 0 .. n { B[i, 0] = s }",  # a column
         "for i in 0 .. n { e[i] = 1:u8 }",  # no instruction for the type
+        "for i in 0 .. n { for j in 0 .. n { A[0, 0] += B[i, j] } c[i] = s }",  # most of the time goes elsewhere
         "for i in 0 .. n { for j in 0 .. n { B[0, 0] += A[i, j] } }",
     ],
 )

@@ -24,7 +24,7 @@ if 8 * n >= 1048576 {
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import PlanishError, Remark
@@ -43,6 +43,7 @@ from planish.library.vectors import Vectors, choose_vectors
 from planish.poly.extents import byte_extent
 from planish.poly.scop import Scop
 from planish.schedule.automatic.plan import Candidate, Prepared, plan
+from planish.schedule.automatic.strategies import STRATEGIES
 from planish.target.machine import Target
 
 LINE = 64
@@ -74,7 +75,9 @@ def stream_versions(
     apart = keep_apart(prepared)
     if apart is not None:
         firsts = {x.name: len(x.shape) for x in apart.scop.locals if x not in prepared.scop.locals}
-        made = plan(apart, target, reassociate=reassociate)
+        # Rows can only be kept where they are gone through one by one, as they were written.
+        written = [x for x in STRATEGIES if x.name == "original"]
+        made = plan(apart, target, reassociate=reassociate, strategies=written)
         kept = [replace(x, name=f"{x.name}, kept") for x in made if _are_rows(x.kernel, firsts)]
         out += _first(apart.scop, kept, place)
     return out
@@ -113,7 +116,7 @@ def stream(scop: Scop, candidate: Candidate, place: _Place) -> Candidate | None:
     arrays = tuple(dict.fromkeys(x.array for x in rows if x is not None))
     sizes = [_bytes(scop, kernel.array(x)) for x in arrays]
     known = [x for x in sizes if x is not None]
-    if not known or len(known) < len(sizes):
+    if not known or len(known) < len(sizes) or not _is_much(scop, arrays):
         return None
     room = place.target.cache(2).share
     large = simplify(Compare("ge", known[0], index(room)))
@@ -128,6 +131,12 @@ def stream(scop: Scop, candidate: Candidate, place: _Place) -> Candidate | None:
     remark = Remark("stream", "done", message, scop.kernel.span)
     made = replace(kernel, body=whole)
     return replace(candidate, name=f"{candidate.name}, streamed", kernel=made, remarks=(*candidate.remarks, remark))
+
+
+def _is_much(scop: Scop, arrays: Collection[str]) -> bool:
+    """Whether some arrays are written as often as anything is done: else computing takes longer than writing."""
+    deepest = max(len(x.iterators) for x in scop.statements)
+    return any(len(x.iterators) == deepest for x in scop.statements if x.write.array in arrays)
 
 
 def _fetched(kernel: Kernel, vectors: Vectors) -> dict[str, str]:
