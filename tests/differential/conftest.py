@@ -6,4 +6,5 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "raising"), str(HERE.parent / "unit" / "frontend_c")]
+UNIT = HERE.parent / "unit"
+sys.path[:0] = [str(x) for x in (HERE, HERE.parent / "raising", UNIT / "frontend_c", UNIT / "emit")]

@@ -20,21 +20,20 @@ from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.calls import callees, check_lanes
-from planish.emit.context import Context
+from planish.emit.context import HUGE, Context, size_ranges
 from planish.emit.expression import (
     POSTFIX,
     PREFIX,
-    PRODUCT,
     SHIFT,
-    SUM,
     c_type,
     emit_expr,
     emit_place,
     helper_suffix,
-    refuse_bf16,
 )
 from planish.emit.local import declare
-from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, type_of
+from planish.emit.streams import LINE, buffer_of, in_parts, iterations, promise_whole, take_names
+from planish.emit.updates import clause, update
+from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.nest import (
     PLAIN_MEMORIES,
     Alloc,
@@ -46,20 +45,18 @@ from planish.ir.nest import (
     Kernel,
     Let,
     Reduce,
-    ReduceOp,
     Stmt,
 )
+from planish.ir.polynomial import extremum, place
 from planish.ir.printer import print_expr
 from planish.ir.traverse import expressions, map_block, used_names, walk, walk_expr
-from planish.ir.types import BOOL, F16, I32, I64, Type
+from planish.ir.types import Type
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
+from planish.library.streaming.rows import find_row
 from planish.poly.matching import Match, match_nest, register_rank
 
 _WIDTH = 100
-
-_HUGE = 1 << 40
-"""No size is larger: arithmetic on iterators then stays within 64 bits, and its sign can be told."""
 
 _KEYWORDS = frozenset(
     {
@@ -71,9 +68,6 @@ _KEYWORDS = frozenset(
         "malloc", "free", "abs", "llabs", "size_t", "ptrdiff_t", "uintptr_t", "i386",
     }
 )  # fmt: skip
-
-_SIGNS: dict[ReduceOp, str] = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
-
 
 def emit_function(
     kernel: Kernel,
@@ -193,6 +187,7 @@ class _Function:
     arrays: dict[str, Array] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     finishes: dict[str, None] = field(default_factory=dict)
+    whole: set[str] = field(default_factory=set)
 
     def reserve(self, reserved: frozenset[str]) -> None:
         """Choose the spelling of every name, and note what is read and written."""
@@ -230,7 +225,7 @@ class _Function:
         """The whole function."""
         kernel = self.kernel
         cells = frozenset(x.name for x in kernel.arrays if not x.shape)
-        context = Context(self.spelt, cells, _size_ranges(kernel), dict.fromkeys(kernel.sizes, (-_HUGE, _HUGE)))
+        context = Context(self.spelt, cells, size_ranges(kernel), dict.fromkeys(kernel.sizes, (-HUGE, HUGE)))
         parameters = [f"ptrdiff_t {self.spelt[x]}" for x in kernel.sizes]
         parameters += [f"{c_type(x.type)} {self.spelt[x.name]}" for x in kernel.scalars]
         parameters += [self.parameter(x, context) for x in kernel.arrays]
@@ -290,6 +285,8 @@ class _Function:
                 self.lines.append(f"{indent}}}")
             case For() if stmt.facts.instruction:
                 self.instruction(stmt, context, indent)
+            case For() if stmt.facts.stream:
+                self.stream(stmt, context, indent)
             case For():
                 self.loop(stmt, context, indent)
             case If():
@@ -299,7 +296,7 @@ class _Function:
             case Assign(array=array, index=index, value=value):
                 self.lines.append(f"{indent}{emit_place(array, index, context)} = {emit_expr(value, context)};")
             case Reduce():
-                self.lines.append(f"{indent}{_update(stmt, context)};")
+                self.lines.append(f"{indent}{update(stmt, context)};")
             case Alloc(array=array):
                 return self.local(array, context, indent)
             case Let(var=var, value=value):
@@ -314,7 +311,12 @@ class _Function:
     def condition(self, stmt: If, context: Context, indent: str, word: str) -> None:
         """`if`, with `else if` for a lone one in the other branch."""
         self.lines.append(f"{indent}{word} ({emit_expr(stmt.condition, context)}) {{")
+        before = dict(self.finishes)
         self.block(stmt.then, context, indent + "  ")
+        if indent == "  ":
+            # Calls that do not come here have nothing to finish.
+            self.lines += [f"{indent}  {x}" for x in self.finishes if x not in before]
+            self.finishes = before
         match stmt.otherwise.body:
             case ():
                 self.lines.append(f"{indent}}}")
@@ -356,6 +358,8 @@ class _Function:
         called = instruction.implementation
         if called is None:
             operands = self.operands(found, context, POSTFIX)
+            if loop.var in self.whole:
+                self.lines.append(f"{indent}{promise_whole(instruction, operands)}")
             self.lines.append(f"{indent}{instruction.spell(operands)}")
             if instruction.finish:
                 self.finishes[instruction.finish] = None
@@ -371,6 +375,32 @@ class _Function:
         self.lines.append(f"{indent}if ({call} != 0) {{")
         self.loop(replace(loop, facts=replace(loop.facts, instruction="")), context, indent + "  ")
         self.lines.append(f"{indent}}}")
+
+    def stream(self, loop: For, context: Context, indent: str) -> None:
+        """A loop that stores past the caches: by parts, from where the first line of a cache begins."""
+        row, lanes = find_row(loop), self.catalogue.instruction(loop.facts.stream).lanes
+        if row is None or lanes is None or LINE % (row.count * self.arrays[row.array].type.size):
+            self.loop(loop, context, indent)
+            return
+        array, names, times = self.arrays[row.array], take_names(loop, self.named), iterations(loop)
+        first = emit_place(row.array, tuple(place(x, {loop.var: loop.lower}) for x in row.first), context)
+        self.lines.append(f"{indent}if ({emit_expr(Compare('lt', loop.lower, loop.upper), context)}) {{")
+        until = f"planish_until_line(&{first}, {row.count * array.type.size}, {emit_expr(times, context)})"
+        self.lines.append(f"{indent}  const ptrdiff_t {self.spelt[names.ahead]} = {until};")
+        inner = context.with_value(names.ahead, extremum("max", index(0), times))
+        self.arrays[names.made] = buffer_of(row, array, names)
+        self.read.add(names.made)
+        self.whole.add(names.lane)
+        self.block(Block(in_parts(loop, row, array, lanes, names)), inner, indent + "  ")
+        self.lines.append(f"{indent}}}")
+
+    def named(self, stem: str) -> str:
+        """A name for something new, which is spelt as it is in C."""
+        while stem in self.spelt or stem in self.taken:
+            stem += "_"
+        self.spelt[stem] = stem
+        self.taken.add(stem)
+        return stem
 
     def operands(self, found: Match, context: Context, level: int) -> dict[str, str]:
         """The operands of an instruction as C: values, registers, addresses."""
@@ -411,7 +441,7 @@ class _Function:
                     held.append(f"const {c_type(type)} {(first := self.fresh(f'{cell}_first'))} = {cell};")
                     after.insert(0, f"{cell} = planish_{op}{helper_suffix(type)}({cell}, {first});")
             reductions = [
-                f" reduction({_clause(op, self.element(name, loop))}:{inner.names.get(name, name)})"
+                f" reduction({clause(op, self.element(name, loop))}:{inner.names.get(name, name)})"
                 for op, name in facts.reductions
             ]
         if "simd" in words and self.own_functions:
@@ -440,18 +470,6 @@ class _Function:
         return self.kernel.array(name).type
 
 
-def _size_ranges(kernel: Kernel) -> dict[str, tuple[int, int]]:
-    """Where the sizes lie: what the assumptions say directly (`n >= 1` and the like), and that memory is finite."""
-    out = dict.fromkeys(kernel.sizes, (-_HUGE, _HUGE))
-    for assumption in kernel.assumptions:
-        match assumption:
-            case Compare(op="ge" | "gt" as op, left=Var(name=name), right=Const(value=value)) if name in out:
-                out[name] = (max(int(value) + (op == "gt"), out[name][0]), _HUGE)
-            case _:
-                pass
-    return out
-
-
 def _extents(shape: tuple[Expr | None, ...], context: Context) -> str:
     return "".join(f"[{emit_expr(x, context)}]" for x in shape if x is not None)
 
@@ -470,28 +488,3 @@ def _signature(head: str, parameters: list[str]) -> list[str]:
             row = "   "
         row += piece
     return [*lines, row]
-
-
-def _clause(op: ReduceOp, type: Type) -> str:
-    """OpenMP's name of a reduction."""
-    return {"and": "&&", "or": "||"}.get(op, _SIGNS[op]) if type == BOOL else _SIGNS[op]
-
-
-def _update(stmt: Reduce, context: Context) -> str:
-    """`place op= value`, spelt so that it wraps around at the width of the place."""
-    type = type_of(stmt.value)
-    refuse_bf16(type)
-    place = emit_place(stmt.array, stmt.index, context)
-    if stmt.op in ("min", "max"):
-        return f"{place} = planish_{stmt.op}{helper_suffix(type)}({emit_expr(stmt.value, context)}, {place})"
-    if type in (I32, I64) and stmt.op in ("add", "mul"):
-        return f"{place} = planish_wrap_{stmt.op}_{type}({place}, {emit_expr(stmt.value, context)})"
-    sign = _SIGNS[stmt.op]
-    if type == BOOL and stmt.op != "xor":
-        return f"{place} = {place} {sign}{sign} {emit_expr(stmt.value, context, SHIFT)}"
-    if type.kind == "uint" and type.bits == 16 and stmt.op == "mul":
-        return f"{place} = (uint16_t)((uint32_t){place} * {emit_expr(stmt.value, context, PREFIX)})"
-    if type == F16 or (type.is_int and type.bits < 32):
-        level = PRODUCT + 1 if stmt.op == "mul" else SUM + 1 if stmt.op == "add" else PREFIX
-        return f"{place} = ({c_type(type)})({place} {sign} {emit_expr(stmt.value, context, level)})"
-    return f"{place} {sign}= {emit_expr(stmt.value, context)}"

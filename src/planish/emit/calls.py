@@ -23,8 +23,9 @@ def headers_of(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[str,
     """The headers that the instructions of a kernel need."""
     known = catalogue or shipped()
     called = [x.implementation for x in callees((kernel,), known) if x.implementation is not None]
-    loops = [x for body in (kernel, *called) for x in walk(body.body) if isinstance(x, For) and x.facts.instruction]
-    return tuple(sorted({known.instruction(x.facts.instruction).header for x in loops} - {""}))
+    loops = [x.facts for body in (kernel, *called) for x in walk(body.body) if isinstance(x, For)]
+    used = {x for facts in loops for x in (facts.instruction, facts.stream)} - {""}
+    return tuple(sorted({known.instruction(x).header for x in used} - {""}))
 
 
 def callees(kernels: Iterable[Kernel], catalogue: Catalogue | None = None) -> tuple[Instruction, ...]:

@@ -14,9 +14,12 @@ from dataclasses import dataclass, field, replace
 from math import gcd
 
 from planish.ir.congruence import Residue, Residues, residue, residue_of
-from planish.ir.expr import Expr
+from planish.ir.expr import Compare, Const, Expr, Var
 from planish.ir.interval import Interval, range_of
-from planish.ir.nest import For
+from planish.ir.nest import For, Kernel
+
+HUGE = 1 << 40
+"""No size is larger: arithmetic on iterators then stays within 64 bits, and its sign can be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +63,15 @@ class Context:
             seen={**self.seen, name: seen},
             residues={**self.residues, name: modulo},
         )
+
+
+def size_ranges(kernel: Kernel) -> dict[str, tuple[int, int]]:
+    """Where the sizes lie: what the assumptions say directly (`n >= 1` and the like), and that memory is finite."""
+    out = dict.fromkeys(kernel.sizes, (-HUGE, HUGE))
+    for assumption in kernel.assumptions:
+        match assumption:
+            case Compare(op="ge" | "gt" as op, left=Var(name=name), right=Const(value=value)) if name in out:
+                out[name] = (max(int(value) + (op == "gt"), out[name][0]), HUGE)
+            case _:
+                pass
+    return out

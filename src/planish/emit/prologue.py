@@ -176,6 +176,15 @@ _FITS_WIDE = """\
 /* Whether a size is at least what is asked for. */
 static inline int planish_fits_wide(ptrdiff_t size, ptrdiff_t least) { return size >= least; }"""
 
+_UNTIL_LINE = """\
+/* How many pieces of so many bytes lie before the next line of the cache, at most `most`; `most` where no piece begins
+ * with one. */
+static inline ptrdiff_t planish_until_line(const void *first, size_t piece, ptrdiff_t most)
+{
+  const size_t bytes = (64 - (uintptr_t)first % 64) % 64;
+  return bytes % piece != 0 || (ptrdiff_t)(bytes / piece) > most ? most : (ptrdiff_t)(bytes / piece);
+}"""
+
 _DISJOINT = """\
 /* Whether two ranges of bytes have none in common. */
 static inline int planish_disjoint(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes)
@@ -208,6 +217,7 @@ def _helpers() -> dict[str, str]:
         "planish_fits": _FITS,
         "planish_fits_wide": _FITS_WIDE,
         "planish_disjoint": _DISJOINT,
+        "planish_until_line": _UNTIL_LINE,
         **LANE_FUNCTIONS,
     }
     for type in ALL_TYPES:

@@ -36,7 +36,8 @@ class LoopFacts:
     scalars (op, name) that lanes accumulate apart. `unroll`: copies of the body wanted (0: as the compiler likes).
     `coincident`: the schedule says that no dependence goes from one iteration to another. `isolated`: the loop runs
     over the part of the points that a schedule sets apart. `instruction`: the one that does all of the loop, whose
-    definition it equals.
+    definition it equals. `stream`: the one that may store what the loop makes past the caches, where that lies in one
+    row and nothing of it is read again.
     """
 
     parallel: bool = False
@@ -46,6 +47,7 @@ class LoopFacts:
     coincident: bool = False
     isolated: bool = field(default=False, compare=False)
     instruction: str = ""
+    stream: str = ""
 
 
 @dataclass(frozen=True, slots=True)

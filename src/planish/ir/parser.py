@@ -266,11 +266,12 @@ class _Parser:
         unroll = self.integer() if self.takes("unroll") else 0
         coincident, isolated = self.takes("coincident"), self.takes("isolated")
         instruction = self.name("an instruction") if self.takes("as") else ""
+        stream = self.name("an instruction") if self.takes("past") else ""
         outer = self.scope
         self.scope = outer.with_value(var, INDEX)
         body = self.block()
         self.scope = outer
-        facts = LoopFacts(parallel, simd, tuple(reductions), unroll, coincident, isolated, instruction)
+        facts = LoopFacts(parallel, simd, tuple(reductions), unroll, coincident, isolated, instruction, stream)
         return For(var, lower, upper, step, body, facts, self.since(start))
 
     def condition(self, start: Token) -> If:

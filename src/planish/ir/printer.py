@@ -211,4 +211,5 @@ def _facts(facts: LoopFacts) -> list[str]:
     if facts.unroll:
         words.append(f"unroll {facts.unroll}")
     words += ["coincident"] * facts.coincident + ["isolated"] * facts.isolated
-    return words + ([f"as {quoted(facts.instruction)}"] if facts.instruction else [])
+    words += [f"as {quoted(facts.instruction)}"] if facts.instruction else []
+    return words + ([f"past {quoted(facts.stream)}"] if facts.stream else [])

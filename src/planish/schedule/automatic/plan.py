@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
@@ -84,8 +84,9 @@ def prepare(kernel: Kernel) -> Prepared:
 
 
 def plan(
-    prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1, most: int | None = None
-) -> tuple[Candidate, ...]:
+    prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1, most: int | None = None,
+    strategies: Sequence[Strategy] = STRATEGIES,
+) -> tuple[Candidate, ...]:  # fmt: skip
     """Versions of the kernel, the most promising first, duplicates left out; at most `most` of them."""
     out: list[Candidate] = []
     drafts: dict[str, Draft] = {}
@@ -94,7 +95,7 @@ def plan(
     movable = movable_updates(prepared.scop, prepared.dependences, reassociate)
     kept = prepared.dependences.order.subtract(movable)
     room = room_for_sweeps(target)
-    for strategy in STRATEGIES:
+    for strategy in strategies:
         schedule = compute_schedule(prepared.scop, prepared.dependences, kept, strategy, room)
         if schedule is not None and str(schedule) not in drafts:
             drafts[str(schedule)] = draft_version(prepared, target, strategy, schedule, movable, threads)

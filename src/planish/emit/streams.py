@@ -1,0 +1,124 @@
+"""A loop that stores past the caches, as the loops that are written for it: up to where a line of the cache begins, by
+parts of some lines, which are made beside and then stored, and what is left.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.printer import print_stmt
+>>> from planish.ir.types import F64
+>>> from planish.library.streaming.rows import find_row
+>>> loop = parse_kernel("kernel k(n; A: f64[n]) { for j in 0 .. n simd past s { A[j] = 1.0 } }").body.body[0]
+>>> row = find_row(loop)
+>>> names = Names("ahead", "rest", "part", "made", "lane")
+>>> for stmt in in_parts(loop, row, Array("A", F64, (index("n"),)), 8, names):
+...     print(print_stmt(stmt).rstrip())
+for j in 0 .. ahead simd {
+  A[j] = 1.0:f64
+}
+let rest = ahead + 64 * ((n - ahead) // 64)
+for part in ahead .. rest step 64 {
+  alloc made: f64[64] stack
+  for j in 0 .. 64 simd {
+    made[j] = 1.0:f64
+  }
+  for j in 0 .. 64 step 8 {
+    for lane in 0 .. 8 as s {
+      A[part + j + lane] = made[j + lane]
+    }
+  }
+}
+for j in rest .. n simd {
+  A[j] = 1.0:f64
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from planish.ir.expr import Expr, Load, index, type_of
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, LoopFacts, Stmt
+from planish.ir.polynomial import add, floordiv, mul, place, sub
+from planish.ir.traverse import map_block, substitute_block, walk
+from planish.isa.instruction import Instruction
+from planish.library.streaming.rows import Row
+
+LINE = 64
+"""The bytes of a line of the cache."""
+PART = 512
+"""The bytes of a part: few enough to be stored while the next ones are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What is named besides: the iterations before the first line, where the last part ends, the first iteration of a
+    part, its elements, a lane."""
+
+    ahead: str
+    rest: str
+    part: str
+    made: str
+    lane: str
+
+
+def take_names(loop: For, take: Callable[[str], str]) -> Names:
+    """Names like that of the loop's variable, as they are to be had."""
+    return Names(*map(take, (*(f"{loop.var}_{x}" for x in ("ahead", "rest", "part")), "made", "lane")))
+
+
+def promise_whole(instruction: Instruction, operands: Mapping[str, str]) -> str:
+    """What tells a compiler that an instruction stores to where a whole register begins."""
+    written = next(x for x in walk(instruction.definition.body) if isinstance(x, Assign))
+    width = (instruction.lanes or 1) * type_of(written.value).size
+    return f"planish_promise((uintptr_t){operands[written.array]} % {width} == 0);"
+
+
+def iterations(loop: For) -> Expr:
+    """How often a loop runs that runs at all."""
+    return floordiv(add(sub(loop.upper, loop.lower), index(loop.step - 1)), index(loop.step))
+
+
+def buffer_of(row: Row, array: Array, names: Names) -> Array:
+    """Where a part is made."""
+    times = PART // (row.count * array.type.size)
+    return Array(names.made, array.type, (index(times * row.count),), memory="stack")
+
+
+def in_parts(loop: For, row: Row, array: Array, lanes: int, names: Names) -> tuple[Stmt, ...]:
+    """The loops; `lanes`: of the instruction that stores."""
+    plain = replace(loop, facts=replace(loop.facts, stream=""))
+    times = PART // (row.count * array.type.size)
+    middle = add(loop.lower, mul(index(names.ahead), index(loop.step)))
+    whole = mul(floordiv(iterations(replace(loop, lower=middle)), index(times)), index(times * loop.step))
+    buffer = buffer_of(row, array, names)
+    body = (Alloc(buffer), _make(plain, row, times, names), _store(loop, row, buffer, lanes, names))
+    return (
+        replace(plain, upper=middle),
+        Let(names.rest, add(middle, whole)),
+        For(names.part, middle, index(names.rest), times * loop.step, Block(body)),
+        replace(plain, lower=index(names.rest)),
+    )
+
+
+def _make(loop: For, row: Row, times: int, names: Names) -> For:
+    """What makes a part beside."""
+    at = add(index(names.part), mul(index(loop.var), index(loop.step)))
+    first = place(row.first[-1], {loop.var: index(names.part)})
+
+    def beside(stmt: Stmt) -> Stmt:
+        if not isinstance(stmt, Assign) or stmt.array != row.array:
+            return stmt
+        return replace(stmt, array=names.made, index=(sub(stmt.index[-1], first),))
+
+    body = map_block(beside, substitute_block(loop.body, {loop.var: at}))
+    return For(loop.var, index(0), index(times), 1, body, loop.facts)
+
+
+def _store(loop: For, row: Row, buffer: Array, lanes: int, names: Names) -> For:
+    """What stores it, so many lanes at a time."""
+    first = place(row.first[-1], {loop.var: index(names.part)})
+    element = add(index(loop.var), index(names.lane))
+    store = Assign(row.array, (*row.first[:-1], add(first, element)), Load(names.made, (element,), buffer.type))
+    facts = LoopFacts(instruction=loop.facts.stream)
+    lane = For(names.lane, index(0), index(lanes), 1, Block((store,)), facts)
+    assert buffer.shape[0] is not None
+    return For(loop.var, index(0), buffer.shape[0], lanes, Block((lane,)))

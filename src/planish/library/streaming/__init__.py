@@ -1,0 +1,1 @@
+"""Results that are written past the caches: rows of memory that nothing reads again."""

@@ -1,0 +1,103 @@
+"""What is written past the caches, compiled and run beside the loops as they are: from none to several parts of a row,
+wherever it begins, in memory behind which none may be touched."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import platform
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from compiled import compile_text
+
+from planish.emit.c import emit_function
+from planish.emit.calls import headers_of
+from planish.emit.prologue import emit_prologue
+from planish.ir.nest import Block, If, Kernel
+from planish.ir.parser import parse_kernel
+from planish.library.streaming.versions import stream_versions
+from planish.schedule.automatic.plan import plan, prepare
+from planish.target.load import load_target
+
+PAGE = mmap.PAGESIZE
+TARGETS = {"x86-avx2": "avx2", "x86-avx512": "avx512f"}
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="stores past the caches are those of x86")
+
+KERNELS = {
+    "scale": "kernel k(n; A: f32[n] distinct, B: f32[n] distinct) { for i in 0 .. n { B[i] = A[i] * 3.0:f32 } }",
+    "double": "kernel k(n; A: f64[n] distinct, B: f64[n] distinct) { for i in 0 .. n { B[i] = A[i] + 1.0 } }",
+    "pairs": (
+        "kernel k(n; A: f32[n] distinct, B: f32[n] distinct) { for i in 0 .. n // 2 {"
+        " B[2 * i] = A[2 * i] - A[2 * i + 1] B[2 * i + 1] = A[2 * i] * A[2 * i + 1] } }"
+    ),
+    "inside": "kernel k(n; A: f64[n] distinct, B: f64[n] distinct) { for i in 1 .. n - 1 { B[i] = A[i - 1] + A[i] } }",
+}
+
+
+def flags() -> str:
+    text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    return next((x for x in text.splitlines() if x.startswith("flags")), "")
+
+
+def always(kernel: Kernel) -> Kernel:
+    """The kernel without the question how large the array is."""
+    body = [y for x in kernel.body.body for y in (x.then.body if isinstance(x, If) else (x,))]
+    return replace(kernel, body=Block(tuple(body)))
+
+
+@pytest.fixture
+def guarded() -> Iterator[Any]:
+    """Makes arrays that end where no memory may be touched."""
+    held: list[Any] = []
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def make(values: np.ndarray[Any, Any], after: int) -> np.ndarray[Any, Any]:
+        pages = -(-(values.nbytes + after + 1) // PAGE)
+        memory = mmap.mmap(-1, (pages + 2) * PAGE)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        for at in (start, start + (pages + 1) * PAGE):
+            assert libc.mprotect(ctypes.c_void_p(at), PAGE, 0) == 0
+        held.append(memory)
+        begin = (pages + 1) * PAGE - after - values.nbytes
+        whole = np.frombuffer(memory, np.uint8, values.nbytes, begin).view(values.dtype)
+        whole[...] = values
+        return whole
+
+    yield make
+    for memory in held:
+        start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        libc.mprotect(ctypes.c_void_p(start), len(memory), mmap.PROT_READ | mmap.PROT_WRITE)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("target", TARGETS)
+def test_streamed_rows_are_the_same(name: str, target: str, tmp_path: Path, guarded: Any) -> None:
+    if TARGETS[target] not in flags():
+        pytest.skip(f"this machine has no {target}")
+    machine, prepared = load_target(target), prepare(parse_kernel(KERNELS[name]))
+    candidates = plan(prepared, machine, reassociate=True)
+    (made,) = stream_versions(prepared, machine, candidates[:1])
+    kernels = {"plain": candidates[0].kernel, "streamed": always(made.kernel)}
+    texts = [emit_function(x, y, noalias=True) for y, x in kernels.items()]
+    assert "planish_until_line" in texts[1] and "_mm_sfence();" in texts[1]
+    exports = "".join(f"void *get_{x}(void) {{ return (void *){x}; }}\n" for x in kernels)
+    text = emit_prologue(texts, headers=headers_of(kernels["streamed"])) + exports
+    library = compile_text(text, tmp_path, flags=(*machine.flags_for("gcc"), "-O2", "-fopenmp-simd", "-Wno-psabi"))
+    type = prepared.kernel.arrays[0].type
+    for n in (0, 1, 2, 3, 15, 17, 64, 255, 257, 300, 513, 1031):
+        for after in (0, type.size, 3 * type.size, 36, 48):
+            values = np.random.default_rng(n).uniform(1, 99, n).astype(type.numpy)
+            results = []
+            for function in kernels:
+                getter = getattr(library, f"get_{function}")
+                getter.restype = ctypes.c_void_p
+                call = ctypes.CFUNCTYPE(None, ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_void_p)(getter())
+                source, result = guarded(values, 0), guarded(np.full_like(values, 7), after)
+                call(n, source.ctypes.data, result.ctypes.data)
+                results.append(result.tobytes())
+            assert results[0] == results[1], (n, after)
