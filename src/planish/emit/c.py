@@ -415,7 +415,7 @@ class _Function:
         """`for` with its pragmas; cells that lanes or threads reduce are held in variables meanwhile."""
         facts = loop.facts
         ordered = self.strict and any(self.element(name, loop).is_float for _, name in facts.reductions)
-        words = ["parallel for"] if facts.parallel and self.threads and not ordered else []
+        words = [_on_threads(loop, self.catalogue)] if facts.parallel and self.threads and not ordered else []
         words += ["simd"] if facts.simd and not ordered else []
         lower, upper = emit_expr(loop.lower, context, SHIFT), emit_expr(loop.upper, context, SHIFT)
         var = self.spelt[loop.var]
@@ -468,6 +468,13 @@ class _Function:
             if isinstance(stmt, Alloc) and stmt.array.name == name:
                 return stmt.array.type
         return self.kernel.array(name).type
+
+
+def _on_threads(loop: For, catalogue: Catalogue) -> str:
+    """OpenMP's words: where iterations call kernels, they are large, and may be unlike each other."""
+    called = (x.facts.instruction for x in walk(loop.body) if isinstance(x, For) and x.facts.instruction)
+    large = any(catalogue.instruction(x).implementation is not None for x in called)
+    return f"parallel for{' schedule(dynamic)' * large}"
 
 
 def _extents(shape: tuple[Expr | None, ...], context: Context) -> str:

@@ -36,7 +36,8 @@ from planish.library.maker import Maker
 from planish.library.narrow import as_it_is, with_copies, with_types
 from planish.library.paths import WIDTH, cut_paths, is_paths
 from planish.library.products import Matrices, NoMatricesError, find_matrices, turn
-from planish.library.triangles import Triangle, choose_width, find_triangle, split
+from planish.library.shares import on_threads
+from planish.library.triangles import Split, Triangle, choose_width, find_triangle, is_at_most, split
 from planish.library.vectors import choose_vectors
 from planish.library.work import Work, begun, describe, find_work, loops_for, make_kernel, numbers_of
 from planish.poly.affine import NotAffineError
@@ -59,6 +60,9 @@ _DEPTH = 64
 """The rows and columns of blocks on the diagonal of what is solved or factorised."""
 _FEW = 1 << 15
 """So many instances of statements are left to one thread: to wake the others would take longer."""
+
+_SHARES = 4
+"""Fewer blocks are not shared out among threads: these share what is done for each of them."""
 
 
 class NotLoweredError(Exception):
@@ -238,12 +242,37 @@ class _Lowering:
         width = choose_width(self.target, triangle.type)
         name, var = self.fresh("diagonal", place), self.fresh("first", place)
         cut = split(triangle, var, name, width)
-        self.heap.append(cut.block)
         self.arrays[name] = cut.block
         operation = triangle.step.operation.name
         message = f"`{operation}` is computed by blocks of {width}, of which those on the diagonal are whole"
         self.remarks.append(Remark("raise-triangle", "done", message, triangle.step.span))
+        few = is_at_most(triangle.extent, _SHARES * width)
+        shared = self.shares(cut, place) if self.threads > 1 and not few else None
+        if shared is not None:
+            return [shared]
+        self.heap.append(cut.block)
         return self.steps(cut.steps, place)
+
+    def shares(self, cut: Split, place: _Place) -> For | None:
+        """The blocks of a triangle on threads, which take the next one when they are done with one; None where these
+        would meet."""
+        before = tuple(self.heap), tuple(self.remarks), tuple(self.conditions)
+        (repeat,), threads = cut.steps, self.threads
+        self.threads = 1
+        loop = For(repeat.var, repeat.lower, repeat.upper, repeat.by, Block(tuple(self.repeated(repeat, place))))
+        self.threads = threads
+        own = [cut.block, *self.heap[len(before[0]) :]]
+        names = {*arrays_in(loop)} - {x.name for x in own}
+        arrays = tuple(replace(self.arrays[x], memory="dram") for x in sorted(names))
+        known = (*place.known, *self.conditions)
+        around = Kernel("shares", place.sizes, self.raised.kernel.scalars, arrays, Block(()), known)
+        # One name for each block of memory is what is told apart.
+        alone = len({self.base(x) for x in names}) == len(names)
+        shared = on_threads(loop, own, around) if alone else None
+        self.heap = [*before[0]]
+        if shared is None:
+            self.remarks, self.conditions = [*before[1]], [*before[2]]
+        return shared
 
     def factor(self, step: Apply, place: _Place) -> list[Stmt]:
         """The statements that solve, multiply by a triangle or factorise by blocks."""

@@ -1,0 +1,56 @@
+"""Triangles of products whose blocks threads take one after the other, beside numpy."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import numpy as np
+from test_raised_versions import NATIVE
+from test_raised_versions import pytestmark as pytestmark
+
+from planish.core.cache import Cache
+from planish.core.span import Source
+from planish.library.maker import Maker
+from planish.library.versions import raise_version
+from planish.pipeline import Options, compose, make_replacement, read_file
+from planish.run.toolchain import choose_compiler
+from planish.schedule.automatic.plan import prepare
+
+TEXT = """\
+void both(int n, int k, double C[n][n], double A[n][k], double B[n][k])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++)
+            for (int p = 0; p < k; p++)
+                C[i][j] += A[i][p] * B[j][p] + B[i][p] * A[j][p];
+}
+"""
+
+
+def make(text: str, folder: Path) -> tuple[str, ctypes.CDLL]:
+    options = Options(threads=2)
+    file = read_file(Source("nest.c", text), options)
+    (region,) = file.functions[0].regions
+    prepared = prepare(region.kernel)
+    made, remarks = raise_version(region.kernel, prepared, region.scratch, NATIVE, "reassociate", Maker(Cache()), 2)
+    assert made is not None, remarks
+    whole = compose(text, [make_replacement(region, prepared, made, file.source, options)], "")
+    (folder / "nest.c").write_text(whole)
+    flags = [*NATIVE.flags_for(choose_compiler("gcc").kind), "-O2", "-fopenmp", "-shared", "-fPIC", "-w"]
+    subprocess.run(["gcc", *flags, "nest.c", "-o", "nest.so"], cwd=folder, check=True)
+    return whole, ctypes.CDLL(str(folder / "nest.so"))
+
+
+def test_blocks_of_a_triangle_are_shared_out(tmp_path: Path) -> None:
+    text, library = make(TEXT, tmp_path)
+    assert "#pragma omp parallel for schedule(dynamic)" in text
+    loop = text[text.index("parallel for schedule(dynamic)") :]
+    assert "double diagonal[" in loop[: loop.index("planish_dgemm")]
+    for n, k in ((1, 1), (5, 3), (95, 20), (97, 7), (400, 33), (517, 64), (0, 4), (4, 0)):
+        random = np.random.default_rng(n + k)
+        c, a, b = (random.standard_normal(x) for x in ((n, n), (n, k), (n, k)))
+        wanted = c + np.tril(a @ b.T + b @ a.T)
+        library.both(n, k, *(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
+        assert np.abs(c - wanted).max(initial=0.0) <= 1e-12
