@@ -33,7 +33,7 @@ _READERS = "planish.isa", "planish.run.instructions"
 _NOT_READERS = ("lib", "sets", "exports", "similarity", "spelling", "costs")
 """Folders whose change does not change what is read or tried."""
 
-_PATIENCE = Patience(seconds=2.5, enough=1.0, earned=0.02)
+_PATIENCE = Patience(seconds=2.0, enough=1.0, earned=0.02)
 """How long it may take to read an instruction; each process that reads has its own."""
 
 Tell = Callable[[str, int], None]
