@@ -38,6 +38,7 @@ from planish.ir.types import INDEX, Floats
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.filters import filter_versions
+from planish.library.lookahead.versions import lookahead_versions
 from planish.library.maker import Maker
 from planish.library.mirrors.versions import mirror_versions
 from planish.library.segments.versions import segment_versions
@@ -219,6 +220,7 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
             if most is None and options.measure:
                 # They are for more than the calls that check all versions have: long lines, many squares.
                 candidates += segment_versions(prepared, target) + mirror_versions(prepared, target)
+                candidates += lookahead_versions(prepared, target) if reassociate else ()
     except NotAffineError as error:
         return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))
     except isl.Error as error:

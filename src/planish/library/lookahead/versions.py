@@ -1,0 +1,54 @@
+"""The version of a kernel whose loops that adapt look ahead: adaptive filters, and models of lines that learn row by row.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.schedule.automatic.plan import prepare
+>>> from planish.target.load import load_target
+>>> sum, move = "for k in 0 .. m { y[i] += w[k] * x[i, k] }", "for k in 0 .. m { w[k] += y[i] * x[i, k] }"
+>>> arrays = "w: f32[m], x: f32[n, m], y: f32[n]"
+>>> kernel = parse_kernel("kernel k(n, m; %s) { for i in 0 .. n { %s %s } }" % (arrays, sum, move))
+>>> [x.remarks[0].message for x in lookahead_versions(prepare(kernel), load_target("x86-avx2"))]
+['w: each update waits for a sum over all before it: by blocks of 4 iterations, whose sums are made together']
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.nest import Stmt
+from planish.ir.traverse import map_block, used_names, walk
+from planish.library.lookahead.adaptive import find_adaptive
+from planish.library.lookahead.blocks import Blocks
+from planish.library.vectors import choose_vectors
+from planish.schedule.automatic.plan import Candidate, Prepared, as_written
+from planish.target.machine import Target
+
+NAME = "look-ahead"
+"""What the version is called."""
+
+
+def lookahead_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
+    """The version of a kernel whose loops that adapt are done by blocks, with sums in another order; none where there
+    are none, or no instructions for them."""
+    if not any(find_adaptive(x) for x in walk(prepared.kernel.body)):
+        return ()
+    kernel = as_written(prepared)
+    taken = {*used_names(kernel)}
+    remarks: list[Remark] = []
+
+    def visit(stmt: Stmt) -> Stmt:
+        found = find_adaptive(stmt)
+        if found is None:
+            return stmt
+        try:
+            vectors = choose_vectors(target, found.type)
+        except PlanishError:
+            return stmt
+        blocks = Blocks(found, vectors, taken)
+        what = f"by blocks of {blocks.size} iterations, whose sums are made together"
+        message = f"{found.weight.array}: each update waits for a sum over all before it: {what}"
+        remarks.append(Remark("look-ahead", "done", message, found.loop.span or prepared.scop.kernel.span))
+        return blocks.loops()
+
+    made = replace(kernel, body=map_block(visit, kernel.body))
+    return (Candidate(NAME, prepared.scop.schedule, made, tuple(remarks), 0.0),) if remarks else ()
