@@ -29,7 +29,7 @@ Update = Assign | Reduce
 @dataclass(frozen=True, slots=True)
 class Adaptive:
     """A `loop` whose iterations do what stands `before`, add the sum over `inner` of weight times seen to `sum` (or
-    subtract it where `negative`), do what is `between`, add step times moved to each weight, and do what stands `after`.
+    subtract it where `negative`), do what is `between`, add step times moved to each weight, and do what is `after`.
 
     `weight`, `seen` and `moved` are elements at the place that the variable of `inner` says; `step` is the same at all
     of them. The weights are touched nowhere else in the loop, and nothing in it stores what is seen or moved."""

@@ -58,8 +58,8 @@ class Blocks:
         self.size, self.count = (size := choose_size(vectors, found.alike)), _sums(size)
         self.registers, self.taken = Registers(vectors, taken), taken
         self.first, self.place = take_name("first", taken), take_name("place", taken)
-        self.steps = [take_name("step", taken) for _ in range(size)]
-        self.kept = Array(take_name("steps", taken), found.type, (index(size),), True, "stack")
+        self.steps = [take_name("move", taken) for _ in range(size)]
+        self.kept = Array(take_name("moves", taken), found.type, (index(size),), True, "stack")
         self.totals = Array(take_name("totals", taken), found.type, (index(self.count),), True, "stack")
         self.whole = take_name("whole", taken)
 

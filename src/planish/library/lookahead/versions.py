@@ -1,4 +1,4 @@
-"""The version of a kernel whose loops that adapt look ahead: adaptive filters, and models of lines that learn row by row.
+"""The version of a kernel whose loops that adapt look ahead: adaptive filters, and linear models that learn row by row.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.schedule.automatic.plan import prepare
