@@ -1,4 +1,4 @@
-"""Adaptive filters that look ahead, compiled, with what lies around their arrays, beside the loops as they are written."""
+"""Adaptive filters that look ahead, compiled, with what lies around their arrays, beside the loops as written."""
 
 from __future__ import annotations
 
