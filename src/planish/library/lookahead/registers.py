@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, index
-from planish.ir.nest import Alloc, Array, Assign, Block, For, LoopFacts, Reduce, Stmt
+from planish.ir.nest import Array, Assign, Block, For, LoopFacts, Reduce, Stmt
 from planish.ir.polynomial import add, place
 from planish.library.vectors import Vectors
 
@@ -71,10 +71,8 @@ class Registers:
 
     def add_up(self, sums: Array, totals: Array, count: int) -> list[Stmt]:
         """The lanes of some registers added to as many elements."""
-        if not self.vectors.has("scaled_sum_to"):
-            return self._by_halves(sums, totals, count)
+        together = AT_ONCE if self.vectors.has("sums_to") else 1
         out: list[Stmt] = []
-        together = AT_ONCE if self.vectors.has("scaled_sums_to") else 1
         for first in range(0, count, together):
             numbers = range(first, min(first + together, count))
             groups = [numbers] if len(numbers) == together else [range(n, n + 1) for n in numbers]
@@ -82,28 +80,8 @@ class Registers:
         return out
 
     def _sum(self, sums: Array, totals: Array, numbers: range) -> Stmt:
-        one = Const(1.0, sums.type)
-        adds = tuple(
-            Reduce(totals.name, (index(n),), "add", Binary("mul", one, self.at(sums, n))) for n in numbers
-        )
-        name = "scaled_sums_to" if len(numbers) > 1 else "scaled_sum_to"
-        return self._over(Block(adds), name)
-
-    def _by_halves(self, sums: Array, totals: Array, count: int) -> list[Stmt]:
-        """The same without an instruction for it: lanes are stored, and added in pairs."""
-        lanes = self.vectors.lanes
-        copy = Array(take_name("copy", self.taken), sums.type, (index(count), index(lanes)), True, "stack")
-        out: list[Stmt] = [Alloc(copy)]
-        for n in range(count):
-            target = Load(copy.name, (index(n), index(self.lane)), copy.type)
-            out.append(self._each(Assign(copy.name, target.index, self.at(sums, n)), "store"))
-        for n in range(count):
-            parts: list[Expr] = [Load(copy.name, (index(n), index(x)), copy.type) for x in range(lanes)]
-            while len(parts) > 1:
-                half = len(parts) // 2
-                parts = [Binary("add", x, y) for x, y in zip(parts[:half], parts[half:], strict=True)]
-            out.append(Reduce(totals.name, (index(n),), "add", parts[0]))
-        return out
+        adds = tuple(Reduce(totals.name, (index(n),), "add", self.at(sums, n)) for n in numbers)
+        return self._over(Block(adds), "sums_to" if len(numbers) > 1 else "sum_to")
 
     def _put(self, array: Array, number: int, value: Expr) -> Assign:
         return Assign(array.name, self.at(array, number).index, value)

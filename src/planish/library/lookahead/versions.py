@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.nest import Stmt
+from planish.ir.simplify import simplify_block
 from planish.ir.traverse import map_block, used_names, walk
 from planish.library.lookahead.adaptive import find_adaptive
 from planish.library.lookahead.blocks import Blocks
@@ -50,5 +51,6 @@ def lookahead_versions(prepared: Prepared, target: Target) -> tuple[Candidate, .
         remarks.append(Remark("look-ahead", "done", message, found.loop.span or prepared.scop.kernel.span))
         return blocks.loops()
 
-    made = replace(kernel, body=map_block(visit, kernel.body))
+    body = simplify_block(map_block(visit, kernel.body), assumptions=kernel.assumptions)
+    made = replace(kernel, body=body)
     return (Candidate(NAME, prepared.scop.schedule, made, tuple(remarks), 0.0),) if remarks else ()
