@@ -41,6 +41,18 @@ void learn(int n, int taps, TYPE mu, const TYPE *x, const TYPE *d, TYPE *w, TYPE
             w[k] = w[k] + 2 * mu * e[i] * x[i * taps + k];
     }
 }
+void past(int n, int taps, TYPE mu, const TYPE *x, const TYPE *d, TYPE *w, TYPE *y, TYPE *e)
+{
+    for (int i = 0; i < n; i++) {
+        TYPE sum = 0;
+        for (int k = 0; k < taps; k++)
+            sum += w[k] * x[i + taps - 1 - k];
+        y[i] = sum;
+        e[i] = d[i] - sum;
+        for (int k = 0; k < taps; k++)
+            w[k] += mu * e[i] * x[i + taps - 1 - k];
+    }
+}
 """
 TYPES = {"float": ("float32", 1e-5), "double": ("float64", 1e-13)}
 SIZES = ((0, 0), (0, 7), (7, 0), (1, 1), (5, 16), (6, 1), (13, 3), (32, 31), (33, 33), (64, 64), (50, 100))
@@ -70,13 +82,13 @@ def fill(type: str, count: int, seed: int) -> tuple[Vector, Vector]:
     return out, whole
 
 
-@pytest.mark.parametrize("name", ["lms", "learn"])
+@pytest.mark.parametrize("name", ["lms", "learn", "past"])
 def test_filters_look_ahead(name: str, built: tuple[str, DropIn, DropIn]) -> None:
     type, plain, made = built
     assert f"planish_{name}" in made.text
     near = TYPES[type][1]
     for n, taps in SIZES:
-        counts = (n + taps if name == "lms" else n * taps, n, taps, n, n)
+        counts = (n * taps if name == "learn" else n + taps, n, taps, n, n)
         results = []
         for library in (plain, made):
             arrays = [fill(type, count, seed) for seed, count in enumerate(counts)]

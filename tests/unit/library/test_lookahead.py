@@ -11,7 +11,7 @@ from planish.ir.interpreter import run_kernel
 from planish.ir.nest import For, Kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.traverse import walk
-from planish.library.lookahead.adaptive import find_adaptive
+from planish.library.lookahead.turning import turn_loop
 from planish.library.lookahead.versions import lookahead_versions
 from planish.schedule.automatic.plan import prepare
 from planish.target.load import load_target
@@ -56,6 +56,21 @@ FOUND = {
         "for r in 0 .. 2 { for i in 0 .. n { for k in 0 .. m { q[r, i] += v[r, k] * x[i + k] }"
         " for k in 0 .. m { v[r, k] += mu * q[r, i] * x[i + k] } } }"
     ),
+    "samples turned": nest(
+        "for k in 0 .. m { y[i] += w[k] * x[i + m - k] }", ERROR, "for k in 0 .. m { w[k] += mu * e[i] * x[i + m - k] }"
+    ),
+    "both turned": nest(
+        "for k in 1 .. m { y[i] += w[m - k] * x[i + m - k] }",
+        ERROR,
+        "for p in 1 .. m { w[m - p] += mu * e[i] * x[i + m - p] }",
+    ),
+    "weights turned": nest(
+        "for p in 1 .. m { y[i] += w[m - p] * x[i + p] }", ERROR, "for k in 1 .. m { w[m - k] += mu * e[i] * x[i + k] }"
+    ),
+    "the past, for each signal": (
+        "for r in 0 .. 2 { for i in 0 .. n { for k in 0 .. m { q[r, i] += v[r, k] * x[i + m - k] }"
+        " for k in 0 .. m { v[r, k] += mu * q[r, i] * x[i + m - k] } } }"
+    ),
     "a part of the samples": f"for i in 2 .. n - 1 {{ {SUM} {ERROR} {MOVE} }}",
 }
 LEFT = {
@@ -85,13 +100,23 @@ LEFT = {
     "every other weight": nest(
         "for k in 0 .. m { y[i] += g[2 * k] * x[i + k] }", ERROR, "for k in 0 .. m { g[2 * k] += e[i] * x[i + k] }"
     ),
-    "samples turned": nest(
-        "for k in 0 .. m { y[i] += w[k] * x[i + m - k] }", ERROR, "for k in 0 .. m { w[k] += e[i] * x[i + m - k] }"
-    ),
     "a product": nest("for k in 0 .. m { y[i] *= w[k] * x[i + k] }", ERROR, MOVE),
     "into the weights": nest("for k in 0 .. m { w[m] += w[k] * x[i + k] }", ERROR, MOVE),
     "sums into many": nest("for k in 0 .. m { q[0, k] += w[k] * x[i + k] }", ERROR, MOVE),
     "backwards in time": nest(MOVE, ERROR, "for k in 0 .. m { y[i] += w[0] * x[i + k] }"),
+    "one of them turned": nest(
+        "for k in 0 .. m { y[i] += w[k] * x[i + m - k] }", ERROR, "for k in 0 .. m { w[k] += mu * e[i] * x[i + k] }"
+    ),
+    "turned about another place": nest(
+        "for k in 1 .. m { y[i] += w[m - k] * x[i + k] }",
+        ERROR,
+        "for k in 1 .. m { w[m - k + 1] += mu * e[i] * x[i + k] }",
+    ),
+    "turned weights that are read elsewhere": nest(
+        "for k in 0 .. m { y[i] += w[k] * x[i + m - k] }",
+        "e[i] = d[i] - w[0]",
+        "for k in 0 .. m { w[k] += mu * e[i] * x[i + m - k] }",
+    ),
     "whole numbers": nest("for k in 0 .. m { a[i] += b[k] * h[i + k] }", "for k in 0 .. m { b[k] += a[i] * h[i + k] }"),
 }
 
@@ -141,7 +166,7 @@ def test_whole_numbers_are_the_same(name: str, target: str) -> None:
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_other_numbers_are_nearly_the_same(kind: str, target: str) -> None:
-    for name in ("filter", "moves along others", "rows"):
+    for name in ("filter", "moves along others", "rows", "samples turned"):
         kernel = kernel_of(FOUND[name], kind)
         (made,) = versions_of(kernel, target)
         for n, m in ((25, 16), (20, 35)):
@@ -178,7 +203,7 @@ def test_sums_that_are_too_large_are_not_used() -> None:
 @pytest.mark.parametrize("name", LEFT)
 def test_what_only_looks_like_one_is_left(name: str) -> None:
     kernel = kernel_of(LEFT[name])
-    assert not any(find_adaptive(x) for x in walk(kernel.body))
+    assert not any(turn_loop(x, set(), frozenset(kernel.sizes)) for x in walk(kernel.body))
     assert not versions_of(kernel)
 
 

@@ -62,14 +62,11 @@ def find_adaptive(stmt: Stmt) -> Adaptive | None:
     if not isinstance(stmt, For) or stmt.step != 1 or stmt.facts.instruction:
         return None
     body = flatten(stmt.body.body)
+    pair = loops_in(stmt)
+    if pair is None or any(not isinstance(x, For | Assign | Reduce) for x in body):
+        return None
+    (inner, add), (other, move) = pair
     places = [n for n, x in enumerate(body) if isinstance(x, For)]
-    simple = [x for x in body if isinstance(x, Assign | Reduce)]
-    if len(places) != 2 or len(simple) != len(body) - 2:
-        return None
-    first, second = (_single(body[n]) for n in places)
-    if first is None or second is None:
-        return None
-    (inner, add), (other, move) = first, second
     if not _have_one_range(inner, other, stmt.var):
         return None
     sum, seen = _read_sum(add, inner.var, move.array), _read_update(_renamed(move, other.var, inner.var), inner.var)
@@ -78,6 +75,16 @@ def find_adaptive(stmt: Stmt) -> Adaptive | None:
     cut = [tuple(x for x in part if isinstance(x, Assign | Reduce)) for part in _cut(body, *places)]
     found = Adaptive(stmt, inner, cut[0], *sum, cut[1], *seen[1:], cut[2])
     return found if are_same(found.weight, seen[0]) and _is_apart(found) else None
+
+
+def loops_in(loop: For) -> tuple[tuple[For, Update], tuple[For, Update]] | None:
+    """The two loops in a loop, each with the one statement in it; None where there are others."""
+    inside = [_single(x) for x in flatten(loop.body.body) if isinstance(x, For)]
+    match inside:
+        case [(For(), _) as first, (For(), _) as second]:
+            return first, second
+        case _:
+            return None
 
 
 def _single(stmt: Stmt) -> tuple[For, Update] | None:
@@ -174,10 +181,14 @@ def _read_update(update: Update, var: str) -> tuple[Load, Expr, Load] | None:
 
 def _is_row(load: Load, var: str) -> bool:
     """Whether neighbours in a loop are neighbours in memory."""
+    return pace(load, var) == 1 and not any(loads(x) for x in load.index)
+
+
+def pace(load: Load, var: str) -> int | None:
+    """By how many elements of its row a load goes on in a loop; None where it goes on in another way."""
     moved = [coefficient_of(x, var) for x in load.index]
-    if not moved or any(x is None for x in moved) or any(loads(x) for x in load.index):
-        return False
-    return [x[0] for x in moved if x is not None] == [0] * (len(moved) - 1) + [1]
+    known = [x[0] for x in moved if x is not None]
+    return known[-1] if known and len(known) == len(moved) and not any(known[:-1]) else None
 
 
 def _is_apart(found: Adaptive) -> bool:

@@ -15,11 +15,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planish.core.diagnostic import PlanishError, Remark
-from planish.ir.nest import Stmt
+from planish.ir.nest import Alloc, Array, Block, Stmt
 from planish.ir.simplify import simplify_block
 from planish.ir.traverse import map_block, used_names, walk
-from planish.library.lookahead.adaptive import find_adaptive
 from planish.library.lookahead.blocks import Blocks
+from planish.library.lookahead.turning import turn_loop
 from planish.library.vectors import choose_vectors
 from planish.schedule.automatic.plan import Candidate, Prepared, as_written
 from planish.target.machine import Target
@@ -31,26 +31,31 @@ NAME = "look-ahead"
 def lookahead_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
     """The version of a kernel whose loops that adapt are done by blocks, with sums in another order; none where there
     are none, or no instructions for them."""
-    if not any(find_adaptive(x) for x in walk(prepared.kernel.body)):
+    sizes = frozenset(prepared.kernel.sizes)
+    if not any(turn_loop(x, set(), sizes) for x in walk(prepared.kernel.body)):
         return ()
     kernel = as_written(prepared)
     taken = {*used_names(kernel)}
     remarks: list[Remark] = []
+    arrays: list[Array] = []
 
     def visit(stmt: Stmt) -> Stmt:
-        found = find_adaptive(stmt)
-        if found is None:
+        turned = turn_loop(stmt, taken, sizes)
+        if turned is None:
             return stmt
+        found = turned.found
         try:
             vectors = choose_vectors(target, found.type)
         except PlanishError:
             return stmt
         blocks = Blocks(found, vectors, taken)
         what = f"by blocks of {blocks.size} iterations, whose sums are made together"
-        message = f"{found.weight.array}: each update waits for a sum over all before it: {what}"
+        message = f"{turned.weights}: each update waits for a sum over all before it: {what}"
         remarks.append(Remark("look-ahead", "done", message, found.loop.span or prepared.scop.kernel.span))
-        return blocks.loops()
+        arrays.extend([turned.array] if turned.array is not None else [])
+        return turned.around(blocks.loops())
 
-    body = simplify_block(map_block(visit, kernel.body), assumptions=kernel.assumptions)
+    body = map_block(visit, kernel.body)
+    body = simplify_block(Block((*map(Alloc, arrays), *body.body)), assumptions=kernel.assumptions)
     made = replace(kernel, body=body)
     return (Candidate(NAME, prepared.scop.schedule, made, tuple(remarks), 0.0),) if remarks else ()
