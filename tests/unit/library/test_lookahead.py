@@ -155,12 +155,14 @@ def run(kernel: Kernel, n: int, m: int, mu: float, values: dict[str, np.ndarray]
 @pytest.mark.parametrize("target", TARGETS)
 def test_whole_numbers_are_the_same(name: str, target: str) -> None:
     kernel = kernel_of(FOUND[name])
-    (made,) = versions_of(kernel, target)
-    check_kernel(made, "look-ahead")
-    for n, m in ((0, 3), (1, 1), (13, 0), (6, 1), (13, 4), (9, 5), (4, 9)):
-        values = values_of(n, m, "f64", exact=True)
-        before, after = run(kernel, n, m, 1.0, values), run(made, n, m, 1.0, values)
-        assert all(np.array_equal(before[x], after[x]) for x in before), (n, m)
+    versions = versions_of(kernel, target)
+    assert len(versions) == (1 if target == "x86-avx2" else 2)
+    for made in versions:
+        check_kernel(made, "look-ahead")
+        for n, m in ((0, 3), (1, 1), (13, 0), (6, 1), (13, 4), (9, 5), (4, 9)):
+            values = values_of(n, m, "f64", exact=True)
+            before, after = run(kernel, n, m, 1.0, values), run(made, n, m, 1.0, values)
+            assert all(np.array_equal(before[x], after[x]) for x in before), (n, m)
 
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
@@ -168,7 +170,7 @@ def test_whole_numbers_are_the_same(name: str, target: str) -> None:
 def test_other_numbers_are_nearly_the_same(kind: str, target: str) -> None:
     for name in ("filter", "moves along others", "rows", "samples turned"):
         kernel = kernel_of(FOUND[name], kind)
-        (made,) = versions_of(kernel, target)
+        made, *_ = versions_of(kernel, target)
         for n, m in ((25, 16), (20, 35)):
             values = values_of(n, m, kind, exact=False)
             before, after = run(kernel, n, m, 0.01, values), run(made, n, m, 0.01, values)
@@ -180,7 +182,7 @@ def test_other_numbers_are_nearly_the_same(kind: str, target: str) -> None:
 @pytest.mark.parametrize("where", [("d", 7), ("d", 12), ("x", 11), ("x", 13), ("w", 2)])
 def test_what_is_no_number_stays_where_it_is(bad: float, where: tuple[str, int]) -> None:
     kernel = kernel_of(FOUND["filter"])
-    (made,) = versions_of(kernel)
+    made, *_ = versions_of(kernel)
     n, m = 15, 5
     values = values_of(n, m, "f64", exact=True)
     values[where[0]][where[1]] = bad
@@ -192,7 +194,7 @@ def test_what_is_no_number_stays_where_it_is(bad: float, where: tuple[str, int])
 def test_sums_that_are_too_large_are_not_used() -> None:
     """Products of samples may be too large where those with small steps are not."""
     kernel = kernel_of(FOUND["filter"])
-    (made,) = versions_of(kernel)
+    made, *_ = versions_of(kernel)
     values = {x: y * 0 for x, y in values_of(8, 3, "f64", exact=True).items()}
     values["x"][:] = 1e200
     values["d"][:] = 1.0
@@ -209,7 +211,7 @@ def test_what_only_looks_like_one_is_left(name: str) -> None:
 
 def test_one_kernel_may_hold_both() -> None:
     kernel = kernel_of(FOUND["filter"] + LEFT["another range"])
-    (made,) = versions_of(kernel)
+    made, *_ = versions_of(kernel)
     kept = [x for x in walk(made.body) if isinstance(x, For) and x.facts.instruction]
     assert kept
     values = values_of(13, 4, "f64", exact=True)

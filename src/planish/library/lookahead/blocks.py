@@ -40,9 +40,9 @@ MOST = 8
 """Sums of more iterations than that are too many in any case."""
 
 
-def choose_size(vectors: Vectors, alike: bool) -> int:
+def choose_size(vectors: Vectors, alike: bool, most: int = MOST) -> int:
     """The iterations of a block: as many as registers have room for, with their sums and what these are made of."""
-    fitting = (x for x in range(2, MOST + 1) if _sums(x) + x + (1 if alike else 2) <= vectors.registers)
+    fitting = (x for x in range(2, most + 1) if _sums(x) + x + (1 if alike else 2) <= vectors.registers)
     return max(fitting, default=2)
 
 
@@ -51,11 +51,11 @@ def _sums(size: int) -> int:
 
 
 class Blocks:
-    """A loop that adapts on its way to blocks; names that are made are `taken` then."""
+    """A loop that adapts on its way to blocks of at most so many iterations; names that are made are `taken` then."""
 
-    def __init__(self, found: Adaptive, vectors: Vectors, taken: set[str]) -> None:
+    def __init__(self, found: Adaptive, vectors: Vectors, taken: set[str], most: int = MOST) -> None:
         self.found, self.vectors = found, vectors
-        self.size, self.count = (size := choose_size(vectors, found.alike)), _sums(size)
+        self.size, self.count = (size := choose_size(vectors, found.alike, most)), _sums(size)
         self.registers, self.taken = Registers(vectors, taken), taken
         self.first, self.place = take_name("first", taken), take_name("place", taken)
         self.steps = [take_name("move", taken) for _ in range(size)]
