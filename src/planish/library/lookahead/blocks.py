@@ -6,10 +6,9 @@ After:  for blocks of i { P[b] = sum over k of w[k] x[i + b, k];  G[a, b] = sum 
           for b { e[b] = d[i + b] - (P[b] + sum over a < b of mu e[a] G[a, b]) }
           for k { w[k] += sum over a of mu e[a] x[i + a, k] } }
 
-(Delayed updates: Long, Ling and Proakis, "The LMS algorithm with delayed coefficient adaptation", IEEE Transactions on
-Acoustics, Speech, and Signal Processing 37(9), 1989, with the correction that makes them exact.) What is infinite or
-no number stays where it is: a block with sums that are not finite is done one by one, and so is what is left of one
-from the first step on that is not.
+(Benesty and Duhamel, "A fast exact least mean square adaptive algorithm", IEEE Transactions on Signal Processing
+40(12), 1992.) What is infinite or no number stays where it is: a block with sums that are not finite is done one by
+one, and so is what is left of one from the first step on that is not.
 
 >>> from planish.ir.types import F32
 >>> from planish.library.vectors import find_vectors
