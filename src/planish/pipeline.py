@@ -38,10 +38,8 @@ from planish.ir.types import INDEX, Floats
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.filters import filter_versions
+from planish.library.further import further_versions
 from planish.library.maker import Maker
-from planish.library.mirrors.versions import mirror_versions
-from planish.library.segments.versions import segment_versions
-from planish.library.streaming.versions import stream_versions
 from planish.library.transforms import transform_versions
 from planish.library.versions import raise_version
 from planish.poly.affine import NotAffineError
@@ -218,12 +216,7 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
             if most is None or len(candidates) < most:
                 candidates += plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
             if most is None and options.measure:
-                # They are for more than the calls that check all versions have: long lines, many squares, large arrays.
-                candidates += segment_versions(prepared, target) + mirror_versions(prepared, target)
-                if options.threads == 1:
-                    candidates += stream_versions(
-                        prepared, target, candidates, reassociate=reassociate, sizes=sizes_of(region, options)
-                    )
+                candidates += further_versions(prepared, target, candidates, reassociate, options.threads, sizes)
     except NotAffineError as error:
         return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))
     except isl.Error as error:

@@ -31,9 +31,12 @@ the least normal number for denormals.
 """
 
 
-SUMS_OF_LANES = {"avx512_scaled_sum_to_f32", "avx512_scaled_sums_to_f32", "avx512_scaled_sums_apart_f32"}
-"""Instructions that sum 16 lanes in an order of their own, and multiply the sum: `near` allows two units in the last
-place for each of them; numbers so large that sums overflow on the way are left out."""
+SUMS_OF_LANES = {
+    "avx512_scaled_sum_to_f32", "avx512_scaled_sums_to_f32", "avx512_scaled_sums_apart_f32",
+    *(f"{x}_{y}_to_{z}" for x in ("avx512", "avx2", "neon") for y in ("sum", "sums") for z in ("f32", "f64")),
+}  # fmt: skip
+"""Instructions that sum up to 16 lanes in an order of their own, and may multiply the sum: `near` allows two units in
+the last place for each of them; numbers so large that sums overflow on the way are left out."""
 LARGEST_SUMMED = 2.0**60
 
 

@@ -245,6 +245,9 @@ WRONG = {
     "{a0}, {a1}, {a3}, {a2}}[i]);",
     "avx512_scaled_sums_apart_f32": "*({s0}) += {x} * _mm512_reduce_add_ps({a0}); *({s1}) += {x} * "
     "_mm512_reduce_add_ps({a1}); *({s2}) += {x} * _mm512_reduce_add_ps({a2}); *({s3}) += _mm512_reduce_add_ps({a3});",
+    "avx512_sum_to_f64": "*({s}) += _mm512_reduce_add_pd(_mm512_maskz_mov_pd(0x7f, {a}));",
+    "avx512_sums_to_f64": "for (int i = 0; i < 4; i++) ({s})[i] += _mm512_reduce_add_pd((__m512d[]){"
+    "{a0}, {a2}, {a1}, {a3}}[i]);",
     "avx512_accumulate_f64": "{d} = _mm512_add_pd({d}, {d}); (void){a};",
     "avx512_weave_i16": "_mm512_storeu_si512((void *){d}, _mm512_or_si512(_mm512_cvtepi16_epi32(_mm256_loadu_si256(("
     "const __m256i *)(const void *){s0})), _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)"

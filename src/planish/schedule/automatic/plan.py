@@ -83,6 +83,13 @@ def prepare(kernel: Kernel) -> Prepared:
     return Prepared(private, cut, dependences if cut is scop else find_dependences(cut))
 
 
+def as_written(prepared: Prepared) -> Kernel:
+    """The kernel in its own order, with local arrays as small as they may be in it."""
+    scop = prepared.scop
+    dropped = _contractions(scop, prepared.dependences.flow, scop.schedule, _Kept())
+    return lower(scop, scop.schedule, scop.locals, dropped)
+
+
 def plan(
     prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1, most: int | None = None,
     strategies: Sequence[Strategy] = STRATEGIES,

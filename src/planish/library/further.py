@@ -1,0 +1,36 @@
+"""Further versions of a kernel, for more than the calls have that check all versions: long lines, many squares, large
+arrays. So they are made where versions are timed.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.schedule.automatic.plan import plan, prepare
+>>> from planish.target.load import load_target
+>>> text = "kernel k(n; A: f64[n] distinct, B: f64[n] distinct) { for i in 0 .. n { B[i] = A[i] + 1.0 } }"
+>>> prepared, target = prepare(parse_kernel(text)), load_target("x86-avx512")
+>>> made = further_versions(prepared, target, plan(prepared, target, reassociate=True), True)
+>>> [x.name for x in made]
+['fused, streamed']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from planish.library.lookahead.versions import lookahead_versions
+from planish.library.mirrors.versions import mirror_versions
+from planish.library.segments.versions import segment_versions
+from planish.library.streaming.versions import stream_versions
+from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.target.machine import Target
+
+
+def further_versions(
+    prepared: Prepared, target: Target, known: Sequence[Candidate], reassociate: bool, threads: int = 1,
+    sizes: Mapping[str, int] | None = None,
+) -> tuple[Candidate, ...]:  # fmt: skip
+    """All of them that a kernel has besides those that are `known`; `reassociate`: sums may be made in another order;
+    `sizes`: those that calls are likely to have."""
+    out = segment_versions(prepared, target) + mirror_versions(prepared, target)
+    if threads == 1:
+        # One thread by itself keeps memory busy.
+        out += stream_versions(prepared, target, (*known, *out), reassociate=reassociate, sizes=sizes)
+    return out + (lookahead_versions(prepared, target) if reassociate else ())
