@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from html import escape
 from math import log2
 
+from svg import colour, document, line, text
+
 WIDTH, HEIGHT = 1080, 750
 LEFT, RIGHT = 70, 20
-COLOURS = ("#2f6db3", "#e0913a", "#8c8c8c", "#4a9a5b", "#a0529a")
-"""Of the series, which differ in lightness as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +37,14 @@ def draw_figure(
     most = 1.08 * max([peak, *(x for values in bars.values() for x in values.values())])
     upper, lower = Panel(90, 380, most), Panel(480, 690, most)
     parts = [
-        _text(LEFT, 28, title, size=17),
-        _text(LEFT, 48, "GFLOPS of one call on data in the first cache, each beside the peak at that moment", size=12),
+        text(LEFT, 28, title, size=17),
+        text(LEFT, 48, "GFLOPS of one call on data in the first cache, each beside the peak at that moment", size=12),
         *_axis(upper, peak), *_bars(upper, bars), *_legend(list(next(iter(bars.values()), {})), 68),
         *_axis(lower, peak), *_lines(lower, lines), *_legend(list(lines), 458),
-        _text(WIDTH / 2, 428, "rows x columns of C", anchor="middle"),
-        _text(WIDTH / 2, 730, "k, the products that are summed for each element", anchor="middle"),
+        text(WIDTH / 2, 428, "rows x columns of C", anchor="middle"),
+        text(WIDTH / 2, 730, "k, the products that are summed for each element", anchor="middle"),
     ]  # fmt: skip
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">'
-    return "\n".join([head, f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>', *parts, "</svg>\n"])
+    return document(WIDTH, HEIGHT, parts)
 
 
 def _axis(panel: Panel, peak: float) -> Iterator[str]:
@@ -53,10 +52,10 @@ def _axis(panel: Panel, peak: float) -> Iterator[str]:
     step = next(x for x in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000) if panel.most / x <= 7)
     for number in range(int(panel.most / step) + 1):
         y = panel.y(number * step)
-        yield _line(LEFT, y, WIDTH - RIGHT, y, "#dddddd")
-        yield _text(LEFT - 8, y + 4, str(number * step), anchor="end")
-    yield _line(LEFT, panel.y(peak), WIDTH - RIGHT, panel.y(peak), "#c0392b", "6 4")
-    yield _text(WIDTH - RIGHT, panel.y(peak) - 5, f"peak {peak:.0f}", anchor="end", fill="#c0392b")
+        yield line(LEFT, y, WIDTH - RIGHT, y, "#dddddd")
+        yield text(LEFT - 8, y + 4, str(number * step), anchor="end")
+    yield line(LEFT, panel.y(peak), WIDTH - RIGHT, panel.y(peak), "#c0392b", "6 4")
+    yield text(WIDTH - RIGHT, panel.y(peak) - 5, f"peak {peak:.0f}", anchor="end", fill="#c0392b")
 
 
 def _bars(panel: Panel, bars: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
@@ -69,9 +68,9 @@ def _bars(panel: Panel, bars: Mapping[str, Mapping[str, float]]) -> Iterator[str
             told = f"<title>{escape(f'{tile}, {kind}: {gflops:.1f} GFLOPS')}</title>"
             yield (
                 f'<rect class="bar" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{panel.bottom - y:.1f}"'
-                f' fill="{_colour(number)}">{told}</rect>'
+                f' fill="{colour(number)}">{told}</rect>'
             )
-        yield _text(LEFT + (place + 0.5) * group, panel.bottom + 18, tile, anchor="middle", size=11)
+        yield text(LEFT + (place + 0.5) * group, panel.bottom + 18, tile, anchor="middle", size=11)
 
 
 def _lines(panel: Panel, lines: Mapping[str, Mapping[int, float]]) -> Iterator[str]:
@@ -85,33 +84,19 @@ def _lines(panel: Panel, lines: Mapping[str, Mapping[int, float]]) -> Iterator[s
         return LEFT + 40 + (WIDTH - LEFT - RIGHT - 100) * log2(depth / depths[0]) / span
 
     for depth in depths:
-        yield _text(x(depth), panel.bottom + 18, str(depth), anchor="middle", size=11)
+        yield text(x(depth), panel.bottom + 18, str(depth), anchor="middle", size=11)
     for number, values in enumerate(lines.values()):
         points = [(x(depth), panel.y(gflops)) for depth, gflops in sorted(values.items())]
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-        yield f'<polyline points="{path}" fill="none" stroke="{_colour(number)}" stroke-width="2"/>'
+        yield f'<polyline points="{path}" fill="none" stroke="{colour(number)}" stroke-width="2"/>'
         for (a, b), (depth, gflops) in zip(points, sorted(values.items()), strict=True):
             told = f"<title>k = {depth}: {gflops:.1f} GFLOPS</title>"
-            yield f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3.5" fill="{_colour(number)}">{told}</circle>'
+            yield f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3.5" fill="{colour(number)}">{told}</circle>'
 
 
 def _legend(names: Sequence[str], y: float) -> Iterator[str]:
     x: float = LEFT
     for number, name in enumerate(names):
-        yield f'<rect x="{x:.0f}" y="{y - 9}" width="11" height="11" fill="{_colour(number)}"/>'
-        yield _text(x + 16, y + 1, name)
+        yield f'<rect x="{x:.0f}" y="{y - 9}" width="11" height="11" fill="{colour(number)}"/>'
+        yield text(x + 16, y + 1, name)
         x += 34 + 7 * len(name)
-
-
-def _colour(number: int) -> str:
-    return COLOURS[number % len(COLOURS)]
-
-
-def _line(x: float, y: float, to_x: float, to_y: float, stroke: str, dashes: str = "none") -> str:
-    place = f'x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}"'
-    return f'<line {place} stroke="{stroke}" stroke-dasharray="{dashes}"/>'
-
-
-def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 12, fill: str = "#222222") -> str:
-    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="{fill}"'
-    return f"<text {place}>{escape(text)}</text>"
