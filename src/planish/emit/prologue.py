@@ -55,24 +55,29 @@ static planish_apart void *planish_borrow(size_t bytes)
   int slot = -1;
   bytes += bytes == 0; /* No memory at all is not what is asked for. */
   for (int i = 0; i < 32; i++) {
-    if (!planish_kept[i].lent && (planish_kept[i].bytes >= bytes || slot < 0 || planish_kept[slot].bytes < bytes)) {
+    if (planish_kept[i].lent) {
+      continue;
+    }
+    if (planish_kept[i].bytes >= bytes) { /* Mostly the first one: small products are over in a microsecond. */
+      planish_kept[i].lent = 1;
+      return planish_kept[i].block;
+    }
+    if (slot < 0 || planish_kept[slot].bytes < planish_kept[i].bytes) {
       slot = i;
     }
   }
   if (slot < 0 || bytes > (size_t)64 << 20) {
     return planish_allocate(bytes); /* Not kept: the rest of the program may need as much. */
   }
-  if (planish_kept[slot].bytes < bytes) {
-    free(planish_kept[slot].block);
-    const size_t whole = (bytes + page - 1) / page * page;
-    planish_kept[slot].block = aligned_alloc(page, whole);
-    planish_kept[slot].bytes = planish_kept[slot].block == NULL ? 0 : whole;
+  free(planish_kept[slot].block);
+  const size_t whole = (bytes + page - 1) / page * page;
+  planish_kept[slot].block = aligned_alloc(page, whole);
+  planish_kept[slot].bytes = planish_kept[slot].block == NULL ? 0 : whole;
 #ifdef MADV_HUGEPAGE
-    if (planish_kept[slot].block != NULL) {
-      madvise(planish_kept[slot].block, whole, MADV_HUGEPAGE); /* Only a wish: large pages are found in less time. */
-    }
-#endif
+  if (planish_kept[slot].block != NULL) {
+    madvise(planish_kept[slot].block, whole, MADV_HUGEPAGE); /* Only a wish: large pages are found in less time. */
   }
+#endif
   planish_kept[slot].lent = planish_kept[slot].block != NULL;
   return planish_kept[slot].block;
 }"""
