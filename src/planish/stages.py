@@ -47,7 +47,8 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 - c: the drop-in with the most promising version of each nest, before it is checked and timed.
 """
 
-_HEAD = re.compile(r"^#: (?P<stage>read|prepare|schedule|nest) (?P<region>\w+ \d+)(?: (?P<version>[\w-]+))?$")
+_NAME = r"[\w-]+(?:, [\w-]+)*"
+_HEAD = re.compile(rf"^#: (?P<stage>read|prepare|schedule|nest) (?P<region>\w+ \d+)(?: (?P<version>{_NAME}))?$")
 _C_HEAD = "/*: c: neither checked nor timed */\n"
 
 

@@ -2,7 +2,8 @@
 arrays. So they are made where versions are timed.
 
 >>> from planish.ir.parser import parse_kernel
->>> from planish.schedule.automatic.plan import plan, prepare
+>>> from planish.schedule.automatic.cells import cell_versions
+from planish.schedule.automatic.plan import plan, prepare
 >>> from planish.target.load import load_target
 >>> text = "kernel k(n; A: f64[n] distinct, B: f64[n] distinct) { for i in 0 .. n { B[i] = A[i] + 1.0 } }"
 >>> prepared, target = prepare(parse_kernel(text)), load_target("x86-avx512")
@@ -19,6 +20,7 @@ from planish.library.lookahead.versions import lookahead_versions
 from planish.library.mirrors.versions import mirror_versions
 from planish.library.segments.versions import segment_versions
 from planish.library.streaming.versions import stream_versions
+from planish.schedule.automatic.cells import cell_versions
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.target.machine import Target
 
@@ -30,6 +32,7 @@ def further_versions(
     """All of them that a kernel has besides those that are `known`; `reassociate`: sums may be made in another order;
     `sizes`: those that calls are likely to have."""
     out = segment_versions(prepared, target) + mirror_versions(prepared, target)
+    out += cell_versions(prepared, target, reassociate=reassociate, threads=threads)
     if threads == 1:
         # One thread by itself keeps memory busy.
         out += stream_versions(prepared, target, (*known, *out), reassociate=reassociate, sizes=sizes)

@@ -214,7 +214,8 @@ def _layouts(array: Array, kernel: Kernel) -> tuple[Strides, ...]:
     """The ways to split the subscripts of an array, the usual one first; none where they need not be split.
 
     The strides are the products of sizes that stand in the subscripts, or the whole factors of the iterators: these
-    differ where rows are n - 2 long. Raises NotAffineError where there are strides but no way.
+    differ where rows are n - 2 long; or several times these, where that is how all of it moves: pairs of numbers lie in
+    rows of 2 n. Raises NotAffineError where there are strides but no way.
     """
     linear = list(dict.fromkeys(x for (x,) in subscripts(array.name, kernel.body)))
     products, factors = strides_of(linear, iterators(kernel))
@@ -222,7 +223,8 @@ def _layouts(array: Array, kernel: Kernel) -> tuple[Strides, ...]:
         return ()
     out: list[Strides] = []
     refused: NotAffineError | None = None
-    for strides in dict.fromkeys(tuple(sorted(x, key=_by_degree)) for x in (products, factors)):
+    multiples = frozenset(mul(index(_common_number(linear, x)), x) for x in factors)
+    for strides in dict.fromkeys(tuple(sorted(x, key=_by_degree)) for x in (products, factors, multiples)):
         try:
             _shaped(array, strides)
             for x in linear:
@@ -234,6 +236,12 @@ def _layouts(array: Array, kernel: Kernel) -> tuple[Strides, ...]:
     if not out and refused is not None:
         raise refused
     return tuple(out)
+
+
+def _common_number(linear: Iterable[Expr], stride: Expr) -> int:
+    """The number by which all multiples of a stride in linear subscripts can be divided."""
+    multiples = (divided(x, stride)[0] for x in linear)
+    return gcd(*(c for x in multiples for c in polynomial(x).values())) or 1
 
 
 def _numbered(array: Array, kernel: Kernel, known: Mapping[str, Strides]) -> Strides:

@@ -35,8 +35,9 @@ CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
 CHECK_INSTANCES = 12_000_000
 FIXED_INSTANCES = 480_000_000
 """The most for sizes that the user gave, and for functions without any: there is nothing to choose."""
-LOOSE_SIZES = (1, 2, 4, 16, 64, 256, 6, 34, 130)
-"""Values of integers from which a function computes a region's sizes; powers of two first, which some ask for."""
+LOOSE_SIZES = (1, 4, 16, 64, 256, 2, 6, 34, 130)
+"""Values of integers from which a function computes a region's sizes; powers of four first, then of two, which some ask
+for: after a call that does not end, no other one is made."""
 LOOSE_RANGE = (1, 7)
 """The bounds of integers of which nothing is known."""
 CLOCK_SIZES = (4_000_000, 1_000_000, 200_000, 50_000, 20_000, 8192, 4096, 3000, 2000, 1500, 1000, 700, 500, 350, 250,

@@ -519,3 +519,23 @@ void f(int n, int *a) { memset(a, 0, 8); for (int i = 0; i < n; i++) a[i] += i; 
 
 /// float_literal_in_double regions=1
 void f(int n, double *d) { for (int i = 0; i < n; i++) d[i] = 0.4f * d[i] - 1.1f; }
+
+/// by_a_size regions=1
+void f(int n, int m, int *a) { for (int i = 1; i < n; i += m) a[i] += i; }
+
+/// by_a_size_and_last regions=1
+int f(int n, int m, int *a) { int i; for (i = 0; i <= n; i += m - 2) { a[i] += 1; a[i + 1] = i; } return i; }
+
+/// down_by_a_size regions=1
+int f(int n, int m, int *a) { int i; for (i = 9 * n + 30; i > 7; i -= m) a[i] += i; return i; }
+
+/// by_twice_the_rows regions=1
+void f(int n, int m, int *a) {
+  int i, j; for (j = 0; j < m; j++) for (i = j; i < n * m; i += 2 * m) { a[i] += 1; a[i + m] -= a[i] * j; } }
+
+/// by_what_was_set regions=1
+void f(int n, int m, int *a) {
+  int half = n / 2, step = m - half % 2; for (int i = 0; i < n; i += step) { int *p = a + i; *p = half; } }
+
+/// by_nothing regions=1 least=0
+void f(int n, int m, int *a) { for (int i = 0; i < n; i += m + n) a[i] = i; }

@@ -58,6 +58,13 @@ def test_three_strides_need_no_condition_where_rows_are_full() -> None:
     assert (found, shape, assumed) == ([["h", "i", "j"]], [None, "m", "n"], [])
 
 
+def test_pairs_lie_in_rows_of_twice_the_size() -> None:
+    text = "for t in 0 .. m { for k in 0 .. h { A[2 * n * t + 2 * h + 2 * k + 1] = A[2 * n * t + 2 * k] } }"
+    found, shape, assumed = rows(f"kernel k(m, n, h; A: f64[?]) {{ {text} }}")
+    assert (found, shape) == ([["t", "2 * k + 2 * h + 1"], ["t", "2 * k"]], [None, "2 * n"])
+    assert "2 * h <= n" in assumed[0]
+
+
 def test_reversed_rows_and_columns() -> None:
     found, shape, _ = rows(REVERSED)
     assert shape == [None, "lda"]

@@ -1,18 +1,15 @@
 """From translated statements to a kernel: its parameters, its local cells, and what must be given back.
 
-A cell that is always written before it is read becomes local to the innermost block that holds all its uses:
+A cell that is always written before it is read becomes local to the innermost block that holds all its uses.
 
->>> from planish.ir.expr import Const
->>> from planish.ir.types import F32
->>> body = Block((Assign("t", (), Const(1.0, F32)), Assign("A", (), Load("t", (), F32))))
->>> type(sink("t", F32, body).body[0]).__name__
-'Alloc'
+>>> Finished(Kernel("empty"), (), (), ("x",)).registers
+('x',)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pycparser import c_ast
 
@@ -21,8 +18,9 @@ from planish.frontend.c.scope import Symbol, is_integer, is_pointer, walk_tree, 
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
 from planish.frontend.c.subscripts import index_of
 from planish.frontend.c.unit import Update
+from planish.ir.cells import exposed, sink
 from planish.ir.expr import Cast, Expr, Load, Var, index
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Scalar, Stmt
+from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Scalar
 from planish.ir.polynomial import mul, same, sub
 from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk, walk_expr
 from planish.ir.types import INDEX, Type
@@ -67,10 +65,12 @@ def finish(
     loose = [*cx.assumptions, *(u.value for u in updates), *(x for a in arrays for x in a.shape if x is not None)]
     sizes, scalars = _values(body, loose, cx)
     body = _scalars_in(body, {s.name: s.type for s in scalars})
-    kernel = Kernel(name, tuple(s.key for s in sizes), scalars, tuple(arrays), body, tuple(cx.assumptions))
+    counted = _quotients(body, loose, cx)
+    known = (*(s.key for s in sizes), *counted)
+    kernel = Kernel(name, known, scalars, tuple(arrays), body, tuple(cx.assumptions))
     by_key = {s.key: s for s in cx.used}
     parameters = [*kernel.sizes, *(s.name for s in scalars), *(a.name for a in arrays)]
-    names = tuple((key, _argument(by_key[key], cx)) for key in parameters)
+    names = tuple((key, counted.get(key) or _argument(by_key[key], cx)) for key in parameters)
     registers = tuple(by_key[a.name].name for a in arrays if by_key[a.name].register and not a.shape)
     return Finished(kernel, names, updates, registers)
 
@@ -190,6 +190,14 @@ def _values(body: Block, loose: Iterable[Expr], cx: Translation) -> tuple[list[S
     return sizes, tuple(Scalar(s.key, cx.element(s)) for s in scalars)
 
 
+def _quotients(body: Block, loose: Iterable[Expr], cx: Translation) -> dict[str, str]:
+    """The sizes that are quotients of others, and how C computes them."""
+    within = (e for s in walk(body) for e in expressions(s))
+    used = {x.name for e in (*loose, *within) for x in walk_expr(e) if isinstance(x, Var)}
+    variables = {s.key: s.name for s in cx.used}
+    return {name: quotient.spell(variables) for name, quotient in cx.quotients.items() if name in used}
+
+
 def _scalars_in(body: Block, types: dict[str, Type]) -> Block:
     """Read the variables that are no sizes as numbers of their own type."""
 
@@ -215,71 +223,3 @@ def _argument(symbol: Symbol, cx: Translation) -> str:
             inner, depth = inner.element, depth + 1
         return f"&{symbol.name}{'[0]' * depth}"
     return symbol.name
-
-
-def _reads(expr: Expr, name: str) -> bool:
-    return any(isinstance(x, Load) and x.array == name for x in walk_expr(expr))
-
-
-def exposed(block: Block, name: str) -> bool:
-    """Whether a cell may be read in the block before the block has written it."""
-    return _exposed(block.body, name, False)[0]
-
-
-def _exposed(stmts: Iterable[Stmt], name: str, written: bool) -> tuple[bool, bool]:
-    """(may be read unwritten, is written afterwards)."""
-    for stmt in stmts:
-        match stmt:
-            case Assign():
-                if not written and any(_reads(e, name) for e in expressions(stmt)):
-                    return True, False
-                written = written or stmt.array == name
-            case Reduce():
-                if not written and (stmt.array == name or any(_reads(e, name) for e in expressions(stmt))):
-                    return True, False
-            case For():
-                if not written and (any(_reads(e, name) for e in expressions(stmt))):
-                    return True, False
-                if _exposed(stmt.body.body, name, written)[0]:
-                    return True, False
-            case If():
-                if not written and _reads(stmt.condition, name):
-                    return True, False
-                a, b = _exposed(stmt.then.body, name, written), _exposed(stmt.otherwise.body, name, written)
-                if a[0] or b[0]:
-                    return True, False
-                written = a[1] and b[1]
-            case Block():
-                bad, written = _exposed(stmt.body, name, written)
-                if bad:
-                    return True, False
-            case Alloc() | Let():
-                if not written and any(_reads(e, name) for e in expressions(stmt)):
-                    return True, False
-    return False, written
-
-
-def _mentions(stmt: Stmt, name: str) -> bool:
-    for part in walk(stmt):
-        if isinstance(part, (Assign, Reduce)) and part.array == name:
-            return True
-        if any(_reads(e, name) for e in expressions(part)):
-            return True
-    return False
-
-
-def sink(name: str, type: Type, block: Block) -> Block:
-    """Declare a cell in the innermost block that holds all its uses and always writes it first."""
-    users = [n for n, stmt in enumerate(block.body) if _mentions(stmt, name)]
-    if len(users) == 1:
-        n = users[0]
-        stmt = block.body[n]
-        match stmt:
-            case For(body=inner) if not any(_reads(e, name) for e in expressions(stmt)) and not exposed(inner, name):
-                fresh: Stmt = replace(stmt, body=sink(name, type, inner))
-                return Block((*block.body[:n], fresh, *block.body[n + 1 :]))
-            case _:
-                pass
-    first = users[0] if users else 0
-    alloc = Alloc(Array(name, type, (), True, "register"))
-    return Block((*block.body[:first], alloc, *block.body[first:]))

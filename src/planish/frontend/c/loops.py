@@ -18,6 +18,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import common
 from planish.frontend.c.folding import loops_of
+from planish.frontend.c.quotients import Quotient
 from planish.frontend.c.scope import Bound, Symbol, fold, is_integer, is_pointer, walk_tree, written
 from planish.frontend.c.state import Address, Again, Enclosing, Known, Lost, NotIndex, Refused, Translation, Value
 from planish.frontend.c.subscripts import address_of, distance, fitted, index_of, is_address
@@ -26,6 +27,7 @@ from planish.ir.nest import Block, For, Stmt
 from planish.ir.polynomial import (
     add,
     affine_over,
+    build,
     coefficient_of,
     constant,
     extremum,
@@ -34,6 +36,7 @@ from planish.ir.polynomial import (
     names,
     neg,
     place,
+    polynomial,
     show,
     sub,
 )
@@ -256,6 +259,48 @@ def trip_count(op: CompareOp, start: Expr, change: int) -> Expr | None:
     return floordiv(sub(index(change - 1), start), index(change))
 
 
+def _steps(op: CompareOp, start: Expr, change: Expr, stem: str, cx: Translation) -> Expr | None:
+    """How often `start + change * k op 0` holds in a row, where `change` is made of sizes; None: not known."""
+    match op:
+        case "lt":
+            return count_steps(neg(start), change, stem, cx)
+        case "le":
+            return count_steps(sub(index(1), start), change, stem, cx)
+        case "gt":
+            return count_steps(start, neg(change), stem, cx)
+        case "ge":
+            return count_steps(add(start, index(1)), neg(change), stem, cx)
+        case "ne" | "eq":
+            return None
+
+
+def count_steps(distance: Expr, step: Expr, stem: str, cx: Translation) -> Expr | None:
+    """How often a counter that advances by `step`, which is made of sizes, lies before an end that is `distance` away
+    at first (not more than 0: never); None where that is not known.
+
+    Where the distance is less in later iterations of outer loops, by less than a step, the largest one has to be a
+    whole number of steps: then all take as many.
+    """
+    around = {it.name for it in cx.iterators}
+    if not _is_of_sizes(step, around) or not cx.never_negative(sub(step, index(1))):
+        return None
+    terms = polynomial(distance)
+    fixed = build({m: c for m, c in terms.items() if _is_of_sizes(build({m: c}), around)})
+    passed = sub(fixed, distance)
+    moves = constant(passed) != 0
+    if moves and not (cx.never_negative(passed) and cx.never_negative(sub(sub(step, index(1)), passed))):
+        return None
+    count = Var(cx.name_quotient(f"{stem}_steps", Quotient(fixed, step, whole=moves)), INDEX)
+    return count if not moves or cx.assume(count) else None
+
+
+def _is_of_sizes(expr: Expr, around: set[str]) -> bool:
+    """Whether an expression is a sum of products of sizes."""
+    used = names(expr)
+    plain = all(isinstance(x, Var) for m in polynomial(expr) for x in m)
+    return plain and not used & around and not any("@" in x for x in used)
+
+
 def _trips(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation) -> Expr:
     """The number of iterations (negative: none)."""
     out: Expr | None = None
@@ -272,12 +317,17 @@ def _trips(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation) -> Expr:
             change = add(change, mul(index(found[0]), advance.amount))
         if names(start) & {a.unknown for a in walk.advances} or _strange(start, walk, cx):
             raise Refused("scop-bound", "the condition of the loop holds a value that the loop changes", parts.cond)
-        step = constant(cx.settle(change))
-        if step is None:
-            raise Refused("scop-bound", f"the step {show(change)} of the loop is not a constant", parts.cond)
+        change = cx.settle(change)
+        step = constant(change)
         if step == 0:
             raise Refused("scop-bound", "the condition of the loop does not change in a regular way", parts.cond)
-        count = trip_count(test.op, start, step)
+        if step is None:
+            count = _steps(test.op, start, change, walk.advances[0].symbol.key, cx)
+        else:
+            count = trip_count(test.op, start, step)
+        if count is None and step is None:
+            message = f"the step {show(change)} of the loop is not a constant, and how often it runs is not known"
+            raise Refused("scop-bound", message, parts.cond)
         if count is None:
             raise Refused("scop-bound", "the number of iterations of the loop is not known", parts.cond)
         if test.op == "ne" and not cx.dry and not cx.assume(count):

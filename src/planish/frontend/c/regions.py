@@ -122,6 +122,10 @@ def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
             _refuse(run[first], refusal, s)
             at += first + 1
             continue
+        if stop and at + stop < len(nodes) and _has_loop(nodes[at + stop]):
+            # What the statements before it set may be what it cannot be read with: it may be a size as well.
+            at += stop
+            continue
         if at + stop < len(nodes):
             if refusal is not None:
                 _refuse(nodes[at + stop], refusal, s)

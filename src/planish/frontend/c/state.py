@@ -14,6 +14,7 @@ from pycparser import c_ast
 
 from planish.core.span import Span
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of
+from planish.frontend.c.quotients import Quotient
 from planish.frontend.c.scope import Bound, Symbol, is_integer
 from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Reduce, Stmt
@@ -124,6 +125,7 @@ class Translation:
     divisions: dict[tuple[str, Expr], set[str]] = field(default_factory=dict)
     outer: list[list[Stmt]] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
+    quotients: dict[str, Quotient] = field(default_factory=dict)
     dry: int = 0
     counter: int = 0
 
@@ -168,13 +170,21 @@ class Translation:
     def fresh(self, stem: str) -> str:
         """A name that no C variable has."""
         taken = {s.key for s in self.bound.symbols} | set(self.bound.file.symbols) | {s.key for s in self.used}
-        taken |= {it.name for it in self.iterators} | self.named
+        taken |= {it.name for it in self.iterators} | self.named | self.quotients.keys()
         name, n = stem, 1
         while name in taken:
             name, n = f"{stem}_{n + 1}", n + 1
         if not self.dry:
             self.named.add(name)
         return name
+
+    def name_quotient(self, stem: str, quotient: Quotient) -> str:
+        """The size that is a quotient: the one that is it already, or a new one."""
+        known = next((name for name, x in self.quotients.items() if x == quotient), None)
+        if known is None:
+            known = self.fresh(stem)
+            self.quotients[known] = quotient
+        return known
 
     def is_cell(self, symbol: Symbol) -> bool:
         """Whether a scalar variable lives in memory (an array of rank 0) rather than in the symbolic state."""

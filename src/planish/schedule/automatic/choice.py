@@ -124,6 +124,8 @@ def _access_cost(kind: StrideKind, width: int) -> float:
             return 1.0 / width
         case "reverse":
             return 1.5 / width
+        case "near":
+            return min(1.0, 3.0 / width)
         case "far":
             return 1.2
         case _:

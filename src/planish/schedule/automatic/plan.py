@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
@@ -49,14 +49,15 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """A version before the costly work: a legal schedule, its innermost bands with what is to be done, the cost; and
-    the pairs of instances that keep their order."""
+    """A version before the costly work: a legal schedule, its innermost bands with what is to be done, the cost; the
+    pairs of instances that keep their order, and the local arrays that keep their dimensions."""
 
     strategy: Strategy
     schedule: isl.Schedule
     bands: tuple[tuple[Path, Band, Choice], ...]
     cost: float
     kept: isl.UnionMap
+    whole: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,9 +93,10 @@ def as_written(prepared: Prepared) -> Kernel:
 
 def plan(
     prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1, most: int | None = None,
-    strategies: Sequence[Strategy] = STRATEGIES,
+    strategies: Sequence[Strategy] = STRATEGIES, cells: Collection[str] = (),
 ) -> tuple[Candidate, ...]:  # fmt: skip
-    """Versions of the kernel, the most promising first, duplicates left out; at most `most` of them."""
+    """Versions of the kernel, the most promising first, duplicates left out; at most `most` of them. `cells`: local
+    arrays that will be registers, which are no matter where loops are ordered."""
     out: list[Candidate] = []
     drafts: dict[str, Draft] = {}
     if not prepared.scop.statements:
@@ -105,7 +107,7 @@ def plan(
     for strategy in strategies:
         schedule = compute_schedule(prepared.scop, prepared.dependences, kept, strategy, room)
         if schedule is not None and str(schedule) not in drafts:
-            drafts[str(schedule)] = draft_version(prepared, target, strategy, schedule, movable, threads)
+            drafts[str(schedule)] = draft_version(prepared, target, strategy, schedule, movable, threads, cells)
     for draft in sorted(drafts.values(), key=lambda d: d.cost):
         if most is not None and len(out) >= most:
             break
@@ -117,19 +119,23 @@ def plan(
 
 def draft_version(
     prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, movable: isl.UnionMap,
-    threads: int = 1,
+    threads: int = 1, cells: Collection[str] = (),
 ) -> Draft:  # fmt: skip
     """How every innermost band of a legal schedule is to be shaped for the target, and what that costs. `movable`: the
-    pairs of updates that may change places."""
+    pairs of updates that may change places. `cells`: as for `plan`."""
     scop, order = prepared.scop, prepared.dependences.order
     arrays = {a.name: a for a in (*scop.kernel.arrays, *scop.locals)}
     bands = []
     for path in leaf_bands(schedule):
         band = read_band(find_node(schedule, path), scop, order, movable)
+        band = replace(band, motions=tuple(x for x in band.motions if x.access.array not in cells))
         chosen = choose(band, target, arrays)
+        if cells:
+            # Many values at a time fill the registers by themselves.
+            chosen = replace(chosen, jam=())
         bands.append((path, band, share_out(chosen) if threads > 1 else chosen))
     cost = sum(_weighted(choice, band, scop) for _, band, choice in bands)
-    return Draft(strategy, schedule, tuple(bands), cost, order.subtract(movable))
+    return Draft(strategy, schedule, tuple(bands), cost, order.subtract(movable), frozenset(cells))
 
 
 def shape_schedule(
@@ -151,7 +157,7 @@ def shape_schedule(
         schedule = mark_threads(schedule, dependences.order)
         dropped: dict[str, frozenset[int]] = {}
     else:
-        dropped = _contractions(scop, dependences.flow, schedule, kept)
+        dropped = _contractions(scop, dependences.flow, schedule, kept, draft.whole)
     kernel = lower(scop, schedule, scop.locals, dropped)
     if reassociate:
         kernel, blocked = use_blocks(collect_terms(kernel))
@@ -219,14 +225,15 @@ class _Kept:
 
 
 def _contractions(
-    scop: Scop, flow: isl.UnionMap, schedule: isl.Schedule, kept: _Kept
+    scop: Scop, flow: isl.UnionMap, schedule: isl.Schedule, kept: _Kept, whole: Collection[str] = ()
 ) -> dict[str, frozenset[int]]:
-    """Dimensions that each local array may lose, found one by one from the outermost."""
+    """Dimensions that each local array may lose, but for some that stay `whole`, found one by one from the
+    outermost."""
     times = schedule_map(schedule)
     out: dict[str, frozenset[int]] = {}
     try:
         with budget(scop.context.get_ctx(), CONTRACTION_LIMIT):
-            for array in scop.locals:
+            for array in (x for x in scop.locals if x.name not in whole):
                 out[array.name] = frozenset()
                 for dimension in range(len(array.shape)):
                     if dimension not in kept.dimensions.get(array.name, set()) and _is_added(array, dimension):

@@ -14,7 +14,10 @@ import islpy as isl
 
 from planish.poly.listing import list_pieces
 
-StrideKind = Literal["none", "unit", "reverse", "far"]
+StrideKind = Literal["none", "unit", "reverse", "near", "far"]
+
+NEAR = 4
+"""What goes on by so many elements at most shares its vectors with what lies between: parts of complex numbers do."""
 
 
 def steps_of(access: isl.Map, times: isl.Map) -> tuple[tuple[int, ...], ...] | None:
@@ -45,9 +48,12 @@ def step_of(access: isl.Map, times: isl.Map, dimension: int) -> tuple[int, ...] 
 
 
 def stride_kind(step: tuple[int, ...]) -> StrideKind:
-    """`none`: the element stays; `unit`: the next in memory; `reverse`: the one before; `far`: anything else."""
+    """`none`: the element stays; `unit`: the next in memory; `reverse`: the one before; `near`: a few elements on;
+    `far`: anything else."""
     if not any(step):
         return "none"
-    if any(step[:-1]) or abs(step[-1]) != 1:
+    if any(step[:-1]) or abs(step[-1]) > NEAR:
         return "far"
+    if abs(step[-1]) > 1:
+        return "near"
     return "unit" if step[-1] == 1 else "reverse"
