@@ -2,8 +2,7 @@
 arrays. So they are made where versions are timed.
 
 >>> from planish.ir.parser import parse_kernel
->>> from planish.schedule.automatic.cells import cell_versions
-from planish.schedule.automatic.plan import plan, prepare
+>>> from planish.schedule.automatic.plan import plan, prepare
 >>> from planish.target.load import load_target
 >>> text = "kernel k(n; A: f64[n] distinct, B: f64[n] distinct) { for i in 0 .. n { B[i] = A[i] + 1.0 } }"
 >>> prepared, target = prepare(parse_kernel(text)), load_target("x86-avx512")
@@ -21,6 +20,7 @@ from planish.library.mirrors.versions import mirror_versions
 from planish.library.segments.versions import segment_versions
 from planish.library.streaming.versions import stream_versions
 from planish.schedule.automatic.cells import cell_versions
+from planish.schedule.automatic.given import given_versions
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.target.machine import Target
 
@@ -33,6 +33,7 @@ def further_versions(
     `sizes`: those that calls are likely to have."""
     out = segment_versions(prepared, target) + mirror_versions(prepared, target)
     out += cell_versions(prepared, target, reassociate=reassociate, threads=threads)
+    out += given_versions(prepared, target, known, sizes or {}, reassociate=reassociate, threads=threads)
     if threads == 1:
         # One thread by itself keeps memory busy.
         out += stream_versions(prepared, target, (*known, *out), reassociate=reassociate, sizes=sizes)
