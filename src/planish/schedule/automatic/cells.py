@@ -48,28 +48,34 @@ def cell_versions(
 ) -> tuple[Candidate, ...]:
     """The versions of a kernel with its cells in registers; none where it has no such ones in loops that may change
     places."""
-    written = [x for x in STRATEGIES if x.name in KEPT]
     kernel = forward(prepared.kernel)
-    cells, out = find_cells(kernel), list[Candidate]()
-    if not cells:
+    if not find_cells(kernel):
         return ()
-    for words, made in (("cells", kernel), ("cells, tables", copy_tables(kernel))):
-        if words == "cells" or made is not kernel:
-            scop = extract_scop(made)
-            apart = Prepared(made, scop, find_dependences(scop))
-            planned = plan(apart, target, reassociate=reassociate, threads=threads, strategies=written, cells=cells)
-            out += [x for y in planned if (x := _in_registers(y, cells, words)) is not None]
-    return tuple(out)
+    out = plan_with_cells(kernel, target, reassociate=reassociate, threads=threads)
+    copied = copy_tables(kernel)
+    if copied is not kernel:
+        made = plan_with_cells(copied, target, reassociate=reassociate, threads=threads)
+        out += tuple(replace(x, name=f"{x.name}, tables") for x in made)
+    return out
 
 
-def _in_registers(made: Candidate, cells: frozenset[str], words: str) -> Candidate | None:
+def plan_with_cells(kernel: Kernel, target: Target, *, reassociate: bool, threads: int) -> tuple[Candidate, ...]:
+    """The versions of a kernel that leave its statements in common loops, with its cells, if any, in registers."""
+    cells, scop = find_cells(kernel), extract_scop(kernel)
+    apart = Prepared(kernel, scop, find_dependences(scop))
+    written = [x for x in STRATEGIES if x.name in KEPT]
+    planned = plan(apart, target, reassociate=reassociate, threads=threads, strategies=written, cells=cells)
+    return tuple(y for x in planned if (y := _in_registers(x, cells)) is not None)
+
+
+def _in_registers(made: Candidate, cells: frozenset[str]) -> Candidate | None:
     """A version with its cells in registers; None where some iteration does not have them for itself."""
     kernel = with_cells(made.kernel, cells)
     if kernel is None:
         return None
     message = f"{', '.join(sorted(cells))}: used in the iteration that makes them only"
-    remark = Remark("cells", "done", message, kernel.span)
-    return replace(made, name=f"{made.name}, {words}", kernel=kernel, remarks=(*made.remarks, remark))
+    remarks = (Remark("cells", "done", message, kernel.span),) if cells else ()
+    return replace(made, name=f"{made.name}, cells", kernel=kernel, remarks=(*made.remarks, *remarks))
 
 
 def forward(kernel: Kernel) -> Kernel:

@@ -28,11 +28,9 @@ from planish.ir.nest import Alloc, Block, For, If, Kernel, Stmt
 from planish.ir.polynomial import constant
 from planish.ir.simplify import simplify_block
 from planish.ir.traverse import map_block, substitute_block, used_names, variables, walk
-from planish.poly.dependence import find_dependences
 from planish.poly.expression import conjunction
 from planish.poly.privatise import rename_arrays
-from planish.poly.scop import extract_scop
-from planish.schedule.automatic.cells import cell_versions
+from planish.schedule.automatic.cells import forward, plan_with_cells
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.target.machine import Target
 
@@ -55,13 +53,12 @@ def given_versions(
         return ()
     chosen = {x: index(n) for x, n in small.items()}
     body = map_block(_written_out, substitute_block(kernel.body, chosen))
-    if not any(isinstance(x, For) for x in walk(body)):
+    left = [x for x in walk(body) if isinstance(x, For)]
+    if not left or any(constant(x.lower) is not None and constant(x.upper) is not None for x in left):
         return ()
     holds = conjunction(Compare("eq", index(x), n) for x, n in chosen.items())
     fixed = replace(kernel, body=body, assumptions=(*kernel.assumptions, holds))
-    scop = extract_scop(fixed)
-    apart = Prepared(fixed, scop, find_dependences(scop))
-    made = cell_versions(apart, target, reassociate=reassociate, threads=threads)
+    made = plan_with_cells(forward(fixed), target, reassociate=reassociate, threads=threads)
     words = ", ".join(f"{x} = {n}" for x, n in small.items())
     remark = Remark("given", "done", f"for {words}: loops are written out; other sizes take other loops", kernel.span)
     out = ((x, _either(kernel, holds, x.kernel.body, known[0].kernel.body)) for x in made)

@@ -93,10 +93,10 @@ def as_written(prepared: Prepared) -> Kernel:
 
 def plan(
     prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1, most: int | None = None,
-    strategies: Sequence[Strategy] = STRATEGIES, cells: Collection[str] = (),
+    strategies: Sequence[Strategy] = STRATEGIES, cells: Collection[str] | None = None,
 ) -> tuple[Candidate, ...]:  # fmt: skip
     """Versions of the kernel, the most promising first, duplicates left out; at most `most` of them. `cells`: local
-    arrays that will be registers, which are no matter where loops are ordered."""
+    arrays that will be registers, which are no matter where loops are ordered; nothing else is then."""
     out: list[Candidate] = []
     drafts: dict[str, Draft] = {}
     if not prepared.scop.statements:
@@ -119,7 +119,7 @@ def plan(
 
 def draft_version(
     prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, movable: isl.UnionMap,
-    threads: int = 1, cells: Collection[str] = (),
+    threads: int = 1, cells: Collection[str] | None = None,
 ) -> Draft:  # fmt: skip
     """How every innermost band of a legal schedule is to be shaped for the target, and what that costs. `movable`: the
     pairs of updates that may change places. `cells`: as for `plan`."""
@@ -128,14 +128,14 @@ def draft_version(
     bands = []
     for path in leaf_bands(schedule):
         band = read_band(find_node(schedule, path), scop, order, movable)
-        band = replace(band, motions=tuple(x for x in band.motions if x.access.array not in cells))
+        band = replace(band, motions=tuple(x for x in band.motions if x.access.array not in (cells or ())))
         chosen = choose(band, target, arrays)
-        if cells:
+        if cells is not None:
             # Many values at a time fill the registers by themselves.
             chosen = replace(chosen, jam=())
         bands.append((path, band, share_out(chosen) if threads > 1 else chosen))
     cost = sum(_weighted(choice, band, scop) for _, band, choice in bands)
-    return Draft(strategy, schedule, tuple(bands), cost, order.subtract(movable), frozenset(cells))
+    return Draft(strategy, schedule, tuple(bands), cost, order.subtract(movable), frozenset(cells or ()))
 
 
 def shape_schedule(
