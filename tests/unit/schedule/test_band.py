@@ -54,7 +54,8 @@ def test_dominant_statements_are_the_deepest() -> None:
 
 @pytest.mark.parametrize(
     ("step", "kind"),
-    [((0, 0), "none"), ((0, 1), "unit"), ((0, -1), "reverse"), ((1, 0), "far"), ((0, 2), "far"), ((1, 1), "far"),
+    [((0, 0), "none"), ((0, 1), "unit"), ((0, -1), "reverse"), ((1, 0), "far"), ((0, 2), "near"), ((1, 1), "far"),
+     ((1, 2), "far"), ((0, 5), "far"),
      ((), "none")],
 )
 def test_strides_have_kinds(step: tuple[int, ...], kind: str) -> None:

@@ -1,7 +1,7 @@
 """Legal orders to choose from: the original one, and isl's scheduler under several fusion strategies.
 
 >>> [s.name for s in STRATEGIES]
-['fused', 'apart', 'distributed', 'blocks', 'eager', 'wavefront', 'original']
+['fused', 'apart', 'distributed', 'blocks', 'eager', 'diagonals', 'wavefront', 'original']
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from planish.poly.budget import budget
 from planish.poly.dependence import Dependences
 from planish.poly.scop import Scop
 from planish.schedule.automatic.blocks import block_passes
+from planish.schedule.automatic.diagonals import block_diagonals
 from planish.schedule.automatic.restructure import distribute, exchange, merge_bands
 from planish.schedule.automatic.wavefront import follow_sweeps
 
@@ -28,10 +29,11 @@ OPERATION_LIMIT, SECONDS = 5_000_000, 4.0
 class Strategy:
     """How statements are put into common loops: `fused` maximally, `apart` by component, `distributed` as
     written but with every loop cut where it may be, `blocks` as that, but with the nests that go through one array
-    doing so together, `eager` as written but with what is used put before what it is used for, `wavefront` with
-    sweeps that follow each other closely, `original` as written."""
+    doing so together, `eager` as written but with what is used put before what it is used for, `diagonals` as
+    `eager`, in square blocks of a matrix that is filled from itself, `wavefront` with sweeps that follow each other
+    closely, `original` as written."""
 
-    name: Literal["fused", "apart", "distributed", "blocks", "eager", "wavefront", "original"]
+    name: Literal["fused", "apart", "distributed", "blocks", "eager", "diagonals", "wavefront", "original"]
     describe: str
 
 
@@ -41,6 +43,7 @@ STRATEGIES = (
     Strategy("distributed", "the loops as they were written, one nest for each statement where that is legal"),
     Strategy("blocks", "nests that go through one array take some of its rows each, before the next rows"),
     Strategy("eager", "what is there is used at once for all that needs it"),
+    Strategy("diagonals", "square blocks of what is filled from itself, those of a diagonal in any order"),
     Strategy("wavefront", "sweeps that are repeated follow each other a few rows behind"),
     Strategy("original", "the loops as they were written"),
 )
@@ -58,6 +61,10 @@ def compute_schedule(
     if strategy.name == "eager":
         exchanged = exchange(scop.schedule, order)
         return None if exchanged is None else merge_bands(exchanged, order)
+    if strategy.name == "diagonals":
+        begun = exchange(scop.schedule, order) or scop.schedule
+        squares = block_diagonals(scop, order, merge_bands(begun, order))
+        return None if squares is None else merge_bands(squares, order)
     if strategy.name == "wavefront":
         followed = follow_sweeps(scop, order, room)
         return None if followed is None else merge_bands(followed, order)
