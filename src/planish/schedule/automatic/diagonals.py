@@ -50,9 +50,9 @@ def block_diagonals(
             if not apart.is_empty():
                 return None
             blocked = band.band_member_set_coincident(1, 1).get_schedule()
-            apart_first = _separate(scop, blocked, size)
-            legal = apart_first is not None and find_violation(schedule_map(apart_first), order) is None
-            return apart_first if legal else blocked
+            separated = (_separate(scop, blocked, size, begun) for begun in (False, True))
+            legal = (x for x in separated if x is not None and find_violation(schedule_map(x), order) is None)
+            return next(legal, blocked)
     return None
 
 
@@ -63,22 +63,30 @@ def _insert(schedule: isl.Schedule, diagonal: isl.UnionPwAff, block: isl.UnionPw
     return schedule.get_root().get_child(0).insert_partial_schedule(partial).get_schedule()
 
 
-def _separate(scop: Scop, schedule: isl.Schedule, size: int) -> isl.Schedule | None:
-    """The schedule where a block begins with what is made of other blocks alone; None where nothing is."""
+def _separate(scop: Scop, schedule: isl.Schedule, size: int, begun: bool) -> isl.Schedule | None:
+    """The schedule where a block begins with what is made of other blocks alone, or where it is `begun` by the
+    statements in fewer loops, goes on so; None where nothing is made so."""
     deepest = max(len(x.iterators) for x in scop.statements)
     parts = {x.name: _from_others(x, size) for x in scop.statements if len(x.iterators) == deepest}
     parts = {name: part for name, part in parts.items() if not part.is_empty()}
     if len(parts) != 1:
         return None
     ((name, part),) = parts.items()
-    first, node = isl.UnionSet.from_set(part), schedule.get_root().get_child(0).get_child(0)
-    filters = isl.UnionSetList.alloc(node.get_ctx(), 2).add(first).add(node.get_domain().subtract(first))
-    node = node.insert_sequence(filters).get_child(0).get_child(0).cut()
+    node = schedule.get_root().get_child(0).get_child(0)
+    begin = isl.UnionSet.empty(node.get_domain().get_space())
+    for statement in scop.statements:
+        if begun and len(statement.iterators) < deepest:
+            begin = begin.union(isl.UnionSet.from_set(statement.domain))
+    own = isl.UnionSet.from_set(part)
+    phases = [x for x in (begin, own, node.get_domain().subtract(begin).subtract(own)) if not x.is_empty()]
+    filters = isl.UnionSetList.alloc(node.get_ctx(), len(phases))
+    for phase in phases:
+        filters = filters.add(phase)
+    node = node.insert_sequence(filters).get_child(0 if begin.is_empty() else 1).get_child(0).cut()
     space = isl.LocalSpace.from_space(part.get_space())
     for d in reversed(range(len(scop.statement(name).iterators))):
         value = isl.PwAff.from_aff(isl.Aff.var_on_domain(space, isl.dim_type.set, d)).intersect_domain(part)
-        own = isl.MultiUnionPwAff.from_union_pw_aff(isl.UnionPwAff.from_pw_aff(value))
-        node = node.insert_partial_schedule(own)
+        node = node.insert_partial_schedule(isl.MultiUnionPwAff.from_union_pw_aff(isl.UnionPwAff.from_pw_aff(value)))
     return node.get_schedule()
 
 
