@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
@@ -86,7 +86,7 @@ def prepare(kernel: Kernel) -> Prepared:
 def as_written(prepared: Prepared) -> Kernel:
     """The kernel in its own order, with local arrays as small as they may be in it."""
     scop = prepared.scop
-    dropped = _contractions(scop, prepared.dependences.flow, scop.schedule, _Kept())
+    dropped = _contractions(scop, prepared.dependences.flow, scop.schedule, {})
     return lower(scop, scop.schedule, scop.locals, dropped)
 
 
@@ -137,7 +137,7 @@ def shape_schedule(
 ) -> Candidate | None:
     """The version with every innermost band shaped as drafted; None where that breaks a dependence. `reassociate`: sums
     of floats may be made in another order."""
-    scop, dependences = prepared.scop, prepared.dependences
+    scop = prepared.scop
     strategy, schedule = draft.strategy, draft.schedule
     remarks: list[Remark] = [Remark(f"schedule-{strategy.name}", "done", strategy.describe, scop.kernel.span)]
     kept = _Kept()
@@ -147,16 +147,22 @@ def shape_schedule(
         remarks.append(_describe(band, made))
     if find_violation(schedule_map(schedule), draft.kept) is not None:
         return None
-    if threads > 1:
-        schedule = mark_threads(schedule, dependences.order)
-        dropped: dict[str, frozenset[int]] = {}
-    else:
-        dropped = _contractions(scop, dependences.flow, schedule, kept)
-    kernel = lower(scop, schedule, scop.locals, dropped)
+    kernel = lower_schedule(prepared, schedule, kept.dimensions, threads)
     if reassociate:
         kernel, blocked = use_blocks(collect_terms(kernel))
         remarks += blocked
     return Candidate(strategy.name, schedule, kernel, tuple(remarks), draft.cost)
+
+
+def lower_schedule(
+    prepared: Prepared, schedule: isl.Schedule, kept: Mapping[str, Collection[int]], threads: int = 1
+) -> Kernel:
+    """The kernel that runs a legal schedule, with local arrays as small as they may be in it but for dimensions that
+    are `kept`; or on some threads, with local arrays as they are."""
+    scop, dependences = prepared.scop, prepared.dependences
+    if threads > 1:
+        return lower(scop, mark_threads(schedule, dependences.order), scop.locals)
+    return lower(scop, schedule, scop.locals, _contractions(scop, dependences.flow, schedule, kept))
 
 
 def _shape(
@@ -219,7 +225,7 @@ class _Kept:
 
 
 def _contractions(
-    scop: Scop, flow: isl.UnionMap, schedule: isl.Schedule, kept: _Kept
+    scop: Scop, flow: isl.UnionMap, schedule: isl.Schedule, kept: Mapping[str, Collection[int]]
 ) -> dict[str, frozenset[int]]:
     """Dimensions that each local array may lose, found one by one from the outermost."""
     times = schedule_map(schedule)
@@ -229,7 +235,7 @@ def _contractions(
             for array in scop.locals:
                 out[array.name] = frozenset()
                 for dimension in range(len(array.shape)):
-                    if dimension not in kept.dimensions.get(array.name, set()) and _is_added(array, dimension):
+                    if dimension not in kept.get(array.name, ()) and _is_added(array, dimension):
                         wider = out[array.name] | {dimension}
                         if contract(scop, flow, times, array, wider):
                             out[array.name] = wider
