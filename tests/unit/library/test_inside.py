@@ -59,6 +59,10 @@ STRAIGHT = {
         "for i in 1 .. 6 { for u in 0 .. 5 { for k in 0 .. 4 { y[b, i, u] += y[b, i - 1, u] * d[k, u] } } }"
     ),
 }
+MEETING = {
+    "what is read may have been stored": "for k in 0 .. 3 { w[u + 4 * b] += x[b, 0, u] * c[k] } y[b, 0, u] = w[u + 4]",
+    "what is stored may be so twice": "w[u + 4] = c[u] for k in 0 .. 3 { w[u + 4 * b] += c[k] } y[b, 0, u] = w[u + 4]",
+}
 LEFT = {
     "no loop around": "for u in 0 .. 5 { for k in 0 .. 4 { y[0, 0, u] += x[0, 0, k] * d[k, u] } }",
     "lanes that wait": blocks(
@@ -108,6 +112,16 @@ def test_nothing_differs(name: str, kind: str) -> None:
             check_kernel(version.kernel, "inside")
             after = run(version.kernel, n, kind)
             assert all(np.array_equal(before[x], after[x]) for x in before), (version.name, n)
+
+
+@pytest.mark.parametrize("name", MEETING)
+def test_cells_that_may_be_one_have_no_names(name: str) -> None:
+    """In the second block, two spellings are of one cell."""
+    kernel, made = versions_of(blocks("for u in 0 .. 4 { " + MEETING[name] + " }"))
+    assert made
+    for version in made:
+        before, after = run(kernel, 3, "f64"), run(version.kernel, 3, "f64")
+        assert all(np.array_equal(before[x], after[x]) for x in before)
 
 
 @pytest.mark.parametrize("name", LEFT)
