@@ -164,6 +164,14 @@ def test_tables_are_read_only_where_loops_run() -> None:
     assert not tables
 
 
+@pytest.mark.parametrize(("name", "shared"), [("a table of rows", True), ("rows, then columns", False)])
+def test_threads_share_the_loop_around(name: str, shared: bool) -> None:
+    """Blocks that go through one array in turn are all done by one of them."""
+    made, *_ = inside_versions(prepare(kernel_of(TURNED[name])), load_target("x86-avx512"), threads=2)
+    parallel = [x.var for x in walk(made.kernel.body) if isinstance(x, For) and x.facts.parallel]
+    assert parallel == (["b"] if shared else [])
+
+
 @pytest.mark.parametrize("target", ["x86-avx2", "aarch64-neon"])
 def test_other_machines(target: str) -> None:
     kernel, made = versions_of(TURNED["rows, then columns"], "f32", target)

@@ -20,7 +20,8 @@ from planish.ir.nest import Alloc, Assign, Kernel, Reduce, Stmt
 from planish.ir.traverse import expressions, loads, map_block, walk
 from planish.library.inside.tables import turn_tables
 from planish.schedule.automatic.inside import Nest, shape_nests
-from planish.schedule.automatic.plan import Candidate, Prepared, lower_schedule, prepare
+from planish.schedule.automatic.plan import Candidate, Prepared, analyse, lower_schedule
+from planish.schedule.automatic.threads import mark_outermost
 from planish.target.machine import Target
 
 NAME = "inside"
@@ -31,7 +32,8 @@ FEW = 2
 
 def inside_versions(prepared: Prepared, target: Target, threads: int = 1) -> tuple[Candidate, ...]:
     """The versions of a kernel with its small nests shaped: with the tables turned round, if there are any; with many
-    rows in registers, and with few. None where there are no such nests. NotAffineError as of `prepare`."""
+    rows in registers, and with few. None where there are no such nests. NotAffineError as of
+    `analyse`."""
     if not any(target.lanes(x.type) > 1 for x in prepared.scop.kernel.arrays):
         return ()
     kernel, tables = turn_tables(prepared.kernel)
@@ -39,7 +41,7 @@ def inside_versions(prepared: Prepared, target: Target, threads: int = 1) -> tup
     message = f"{names}: read across rows again and again, and turned round before"
     turned = (Remark("table-turned", "done", message, prepared.scop.kernel.span),) if tables else ()
     made: list[Candidate] = []
-    known = prepare(kernel) if tables else prepared
+    known = analyse(kernel) if tables else prepared
     for name, rows in ((NAME, target.vector_registers // 2), (f"{NAME} by {FEW}", FEW)):
         candidate = _shaped(known, name, target, rows, threads)
         if candidate is not None and all(x.kernel != candidate.kernel for x in made):
@@ -56,8 +58,11 @@ def _shaped(prepared: Prepared, name: str, target: Target, rows: int, threads: i
     kept: dict[str, frozenset[int]] = {}
     for array, dimensions in (x for nest in nests for x in nest.kept):
         kept[array] = kept.get(array, frozenset()) | dimensions
-    kernel = drop_unread(lower_schedule(prepared, schedule, kept, threads))
-    return Candidate(name, schedule, kernel, tuple(map(_describe, nests)), 0.0)
+    names = {x.name for nest in nests for x in nest.statements}
+    marked = mark_outermost(schedule, prepared.dependences.order, names) if threads > 1 else None
+    # Nests are too small for several threads to share one.
+    lowered = lower_schedule(prepared, marked or schedule, kept, threads if marked else 1)
+    return Candidate(name, schedule, drop_unread(lowered), tuple(map(_describe, nests)), 0.0)
 
 
 def _describe(nest: Nest) -> Remark:

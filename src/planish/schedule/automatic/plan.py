@@ -76,7 +76,11 @@ class Candidate:
 
 def prepare(kernel: Kernel) -> Prepared:
     """Delinearised and privatised; raises NotAffineError where the kernel is not a static control part."""
-    private = tidy(kernel)
+    return analyse(tidy(kernel))
+
+
+def analyse(private: Kernel) -> Prepared:
+    """What is tidy, with its scop and dependences; NotAffineError as of `extract_scop`."""
     scop = extract_scop(private)
     dependences = find_dependences(scop)
     cut = split_statements(scop, dependences.order)
@@ -147,6 +151,8 @@ def shape_schedule(
         remarks.append(_describe(band, made))
     if find_violation(schedule_map(schedule), draft.kept) is not None:
         return None
+    if threads > 1:
+        schedule = mark_threads(schedule, prepared.dependences.order)
     kernel = lower_schedule(prepared, schedule, kept.dimensions, threads)
     if reassociate:
         kernel, blocked = use_blocks(collect_terms(kernel))
@@ -158,11 +164,10 @@ def lower_schedule(
     prepared: Prepared, schedule: isl.Schedule, kept: Mapping[str, Collection[int]], threads: int = 1
 ) -> Kernel:
     """The kernel that runs a legal schedule, with local arrays as small as they may be in it but for dimensions that
-    are `kept`; or on some threads, with local arrays as they are."""
-    scop, dependences = prepared.scop, prepared.dependences
-    if threads > 1:
-        return lower(scop, mark_threads(schedule, dependences.order), scop.locals)
-    return lower(scop, schedule, scop.locals, _contractions(scop, dependences.flow, schedule, kept))
+    are `kept`; where several threads run it, local arrays are as they are."""
+    scop, flow = prepared.scop, prepared.dependences.flow
+    dropped = _contractions(scop, flow, schedule, kept) if threads == 1 else {}
+    return lower(scop, schedule, scop.locals, dropped)
 
 
 def _shape(
