@@ -13,7 +13,7 @@ arrays. So they are made where versions are timed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from planish.library.inside.versions import inside_versions
 from planish.library.lookahead.versions import lookahead_versions
@@ -26,12 +26,12 @@ from planish.target.machine import Target
 
 def further_versions(
     prepared: Prepared, target: Target, known: Sequence[Candidate], reassociate: bool, threads: int = 1,
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int] | None = None, scratch: Collection[str] = (),
 ) -> tuple[Candidate, ...]:  # fmt: skip
     """All of them that a kernel has besides those that are `known`; `reassociate`: sums may be made in another order;
-    `sizes`: those that calls are likely to have."""
+    `sizes`: those that calls are likely to have; `scratch`: arrays of which nothing is read behind the kernel."""
     out = segment_versions(prepared, target) + mirror_versions(prepared, target)
-    out += inside_versions(prepared, target, threads)
+    out += inside_versions(prepared, target, threads, scratch)
     if threads == 1:
         # One thread by itself keeps memory busy.
         out += stream_versions(prepared, target, (*known, *out), reassociate=reassociate, sizes=sizes)

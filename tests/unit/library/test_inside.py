@@ -3,6 +3,8 @@ lanes, or is not small, is left."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from planish.ir.interpreter import run_kernel
 from planish.ir.nest import For, If, Kernel, Let
 from planish.ir.parser import parse_kernel
 from planish.ir.traverse import variables, walk
+from planish.library.inside.layouts import turn_layout
 from planish.library.inside.tables import turn_tables
 from planish.library.inside.versions import inside_versions
 from planish.schedule.automatic.plan import Candidate, prepare
@@ -59,6 +62,23 @@ STRAIGHT = {
         "for i in 1 .. 6 { for u in 0 .. 5 { for k in 0 .. 4 { y[b, i, u] += y[b, i - 1, u] * d[k, u] } } }"
     ),
 }
+ACROSS = blocks(
+    sums("p[6 * u + i]", "x[b, i, k] * d[u, k]"),
+    sums("y[b, u, i]", "p[6 * i + k] * d[u, k]", "for i in 0 .. 5 { for u in 0 .. 6 {", 6),
+)
+LAYOUTS = {
+    "rows of a length": ACROSS,
+    "two dimensions": blocks(
+        sums("t[u, i]", "x[b, i, k] * d[u, k]"),
+        sums("y[b, u, i]", "t[i, k] * d[u, k]", "for i in 0 .. 5 { for u in 0 .. 6 {", 6),
+    ),
+    "a local array": ACROSS.replace("{", "{ alloc q: f[30] distinct stack", 1).replace("p[", "q["),
+}
+KEPT = {
+    "read before": blocks("y[b, 0, 0] = p[0]") + ACROSS,
+    "rows that overlap": ACROSS.replace("p[6 * i + k]", "p[6 * i + k + 1]").replace("5 {", "4 {"),
+    "all that is made": ACROSS,
+}
 MEETING = {
     "what is read may have been stored": "for k in 0 .. 3 { w[u + 4 * b] += x[b, 0, u] * c[k] } y[b, 0, u] = w[u + 4]",
     "what is stored may be so twice": "w[u + 4] = c[u] for k in 0 .. 3 { w[u + 4 * b] += c[k] } y[b, 0, u] = w[u + 4]",
@@ -79,22 +99,26 @@ LEFT = {
 
 
 def kernel_of(body: str, kind: str = "f64") -> Kernel:
-    arrays = "c: f[40], d: f[n + 6, 6], v: f[n], w: f[99], t: f[6, 6], x: f[n, 6, 6], y: f[n, 6, 6], z: f[2, n, 6, 6]"
+    arrays = "c: f[40], d: f[n + 6, 6], v: f[n], w: f[99], t: f[6, 6], p: f[36]"
+    arrays += ", x: f[n, 6, 6], y: f[n, 6, 6], z: f[2, n, 6, 6]"
     text = f"kernel k(n; {arrays}) {{ {body} }}".replace(":f", f":{kind}").replace(": f[", f": {kind}[")
     if kind.startswith("i"):
         text = text.replace(f"0.0:{kind}", f"0:{kind}").replace(f"2.0:{kind}", f"2:{kind}")
     return parse_kernel(text)
 
 
-def versions_of(body: str, kind: str = "f64", target: str = "x86-avx512") -> tuple[Kernel, tuple[Candidate, ...]]:
+def versions_of(
+    body: str, kind: str = "f64", target: str = "x86-avx512", scratch: Collection[str] = ()
+) -> tuple[Kernel, tuple[Candidate, ...]]:
     kernel = kernel_of(body, kind)
-    return kernel, inside_versions(prepare(kernel), load_target(target))
+    return kernel, inside_versions(prepare(kernel), load_target(target), scratch=scratch)
 
 
 def run(kernel: Kernel, n: int, kind: str) -> dict[str, np.ndarray]:
     random = np.random.default_rng(n)
     shapes: dict[str, int | tuple[int, ...]] = {
-        "c": 40, "d": (n + 6, 6), "v": n, "w": 99, "t": (6, 6), "x": (n, 6, 6), "y": (n, 6, 6), "z": (2, n, 6, 6)
+        "c": 40, "d": (n + 6, 6), "v": n, "w": 99, "t": (6, 6), "p": 36,
+        "x": (n, 6, 6), "y": (n, 6, 6), "z": (2, n, 6, 6),
     }  # fmt: skip
     dtype = {"f32": np.float32, "f64": np.float64, "i32": np.int32}[kind]
     values = {x: (random.uniform(-9.0, 9.0, shape)).astype(dtype) for x, shape in shapes.items()}
@@ -112,6 +136,30 @@ def test_nothing_differs(name: str, kind: str) -> None:
             check_kernel(version.kernel, "inside")
             after = run(version.kernel, n, kind)
             assert all(np.array_equal(before[x], after[x]) for x in before), (version.name, n)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_local_arrays_lie_the_other_way(name: str) -> None:
+    kernel, made = versions_of(LAYOUTS[name], "f32", scratch=("p", "t"))
+    assert made
+    for version in made:
+        assert sum(x.id == "nest-inside" for x in version.remarks) == 2
+        for n in (0, 1, 3):
+            before, after = run(kernel, n, "f32"), run(version.kernel, n, "f32")
+            assert all(np.array_equal(before[x], after[x]) for x in before if x not in ("p", "t"))
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_other_arrays_lie_as_they_do(name: str) -> None:
+    _, made = versions_of(KEPT[name], scratch=() if name == "all that is made" else ("p",))
+    assert not made or all(sum(x.id == "nest-inside" for x in version.remarks) < 2 for version in made)
+
+
+def test_arrays_without_rows_stay() -> None:
+    assert turn_layout(kernel_of(KEPT["rows that overlap"]), "p", ("p",)) is None
+    cell = "{ alloc q: f[] distinct stack q[] = 0.0:f y[b, 0, 0] = q[] }"
+    assert turn_layout(kernel_of("for b in 0 .. n " + cell), "q") is None
+    assert turn_layout(kernel_of(ACROSS), "d", ("d",)) is None
 
 
 @pytest.mark.parametrize("name", MEETING)

@@ -38,6 +38,9 @@ from planish.schedule.automatic.strides import StrideKind, stride_kind
 LARGEST = 4096
 """The elements of a table: it stays in the first cache with what it is used for."""
 
+At = tuple[Expr, ...]
+"""The subscripts of a cell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -89,7 +92,7 @@ class _Turner:
                 made = self.visit(block, (*around, stmt))
                 return replace(stmt, body=made if isinstance(made, Block) else Block((made,)))
             case Reduce(index=at, value=value) if at:
-                final = self.finals.get(stmt.array, at)
+                final = self.finals.get((stmt.array, at), at)
                 lanes = next((x for x in around if _kind(final, x) == "unit"), None)
                 sums = [x for x in around if not any(x.var in variables(y) for y in at)]
                 if lanes is None or not sums:
@@ -134,13 +137,14 @@ class _Turner:
         return array
 
 
-def _finals(kernel: Kernel) -> dict[str, tuple[Expr, ...]]:
-    """Where what is summed in a local array is stored at last, for those of which that is known."""
+def _finals(kernel: Kernel) -> dict[tuple[str, At], At]:
+    """Where what is summed in a cell of a local array is stored at last, for those of which that is known."""
     own = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
-    out: dict[str, tuple[Expr, ...]] = {}
+    out: dict[tuple[str, At], At] = {}
     for stmt in walk(kernel.body):
-        if isinstance(stmt, Assign | Reduce) and stmt.array not in own:
-            out |= {x.array: stmt.index for x in loads(stmt.value) if x.array in own}
+        if isinstance(stmt, Assign | Reduce):
+            used = (x for x in loads(stmt.value) if x.array in own and x.array != stmt.array)
+            out |= {(x.array, x.index): stmt.index for x in used}
     return out
 
 
