@@ -53,6 +53,7 @@ class Range:
 
     @property
     def trips(self) -> int:
+        """How many iterations it has."""
         return self.upper - self.lower
 
 
@@ -130,6 +131,7 @@ def _are_lanes(together: tuple[isl.UnionMap, isl.UnionMap], order: isl.UnionMap)
 
 
 def _nest(plan: _Plan, shared: int, parts: Sequence[_Part], first: int) -> Nest:
+    """What is said of a nest that is shaped."""
     moved = {first + m for m in (plan.lanes, plan.row) if m is not None}
     kept: dict[str, frozenset[int]] = {}
     for part in parts:
@@ -150,6 +152,7 @@ def _inner(plan: _Plan, shared: int, part: _Part) -> list[int]:
 
 
 def _terms(plan: _Plan, shared: int, part: _Part) -> int:
+    """How often each statement of a part stands in a lane for each row."""
     return prod(part.ranges[m].trips for m in _inner(plan, shared, part))
 
 
