@@ -216,7 +216,9 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
             if most is None or len(candidates) < most:
                 candidates += plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
             if most is None and options.measure:
-                candidates += further_versions(prepared, target, candidates, reassociate, options.threads, sizes)
+                candidates += further_versions(
+                    prepared, target, candidates, reassociate, options.threads, sizes, region.scratch
+                )
     except NotAffineError as error:
         return RegionPlan(region, None, (), (Remark("scop-affine", "refused", error.reason, region.span),))
     except isl.Error as error:

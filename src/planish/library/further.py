@@ -13,8 +13,9 @@ arrays. So they are made where versions are timed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from planish.library.inside.versions import inside_versions
 from planish.library.lookahead.versions import lookahead_versions
 from planish.library.mirrors.versions import mirror_versions
 from planish.library.segments.versions import segment_versions
@@ -27,11 +28,12 @@ from planish.target.machine import Target
 
 def further_versions(
     prepared: Prepared, target: Target, known: Sequence[Candidate], reassociate: bool, threads: int = 1,
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int] | None = None, scratch: Collection[str] = (),
 ) -> tuple[Candidate, ...]:  # fmt: skip
     """All of them that a kernel has besides those that are `known`; `reassociate`: sums may be made in another order;
-    `sizes`: those that calls are likely to have."""
+    `sizes`: those that calls are likely to have; `scratch`: arrays of which nothing is read behind the kernel."""
     out = segment_versions(prepared, target) + mirror_versions(prepared, target)
+    out += inside_versions(prepared, target, threads, scratch)
     out += cell_versions(prepared, target, reassociate=reassociate, threads=threads)
     out += given_versions(prepared, target, known, sizes or {}, reassociate=reassociate, threads=threads)
     if threads == 1:

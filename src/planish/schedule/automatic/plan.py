@@ -77,7 +77,11 @@ class Candidate:
 
 def prepare(kernel: Kernel) -> Prepared:
     """Delinearised and privatised; raises NotAffineError where the kernel is not a static control part."""
-    private = tidy(kernel)
+    return analyse(tidy(kernel))
+
+
+def analyse(private: Kernel) -> Prepared:
+    """What is tidy, with its scop and dependences; NotAffineError as of `extract_scop`."""
     scop = extract_scop(private)
     dependences = find_dependences(scop)
     cut = split_statements(scop, dependences.order)
@@ -87,7 +91,7 @@ def prepare(kernel: Kernel) -> Prepared:
 def as_written(prepared: Prepared) -> Kernel:
     """The kernel in its own order, with local arrays as small as they may be in it."""
     scop = prepared.scop
-    dropped = _contractions(scop, prepared.dependences.flow, scop.schedule, _Kept())
+    dropped = _contractions(scop, prepared.dependences.flow, scop.schedule, {})
     return lower(scop, scop.schedule, scop.locals, dropped)
 
 
@@ -143,7 +147,7 @@ def shape_schedule(
 ) -> Candidate | None:
     """The version with every innermost band shaped as drafted; None where that breaks a dependence. `reassociate`: sums
     of floats may be made in another order."""
-    scop, dependences = prepared.scop, prepared.dependences
+    scop = prepared.scop
     strategy, schedule = draft.strategy, draft.schedule
     remarks: list[Remark] = [Remark(f"schedule-{strategy.name}", "done", strategy.describe, scop.kernel.span)]
     kept = _Kept()
@@ -154,15 +158,23 @@ def shape_schedule(
     if find_violation(schedule_map(schedule), draft.kept) is not None:
         return None
     if threads > 1:
-        schedule = mark_threads(schedule, dependences.order)
-        dropped: dict[str, frozenset[int]] = {}
-    else:
-        dropped = _contractions(scop, dependences.flow, schedule, kept, draft.whole)
-    kernel = lower(scop, schedule, scop.locals, dropped)
+        schedule = mark_threads(schedule, prepared.dependences.order)
+    kept.dimensions |= {x.name: {*range(len(x.shape))} for x in scop.locals if x.name in draft.whole}
+    kernel = lower_schedule(prepared, schedule, kept.dimensions, threads)
     if reassociate:
         kernel, blocked = use_blocks(collect_terms(kernel))
         remarks += blocked
     return Candidate(strategy.name, schedule, kernel, tuple(remarks), draft.cost)
+
+
+def lower_schedule(
+    prepared: Prepared, schedule: isl.Schedule, kept: Mapping[str, Collection[int]], threads: int = 1
+) -> Kernel:
+    """The kernel that runs a legal schedule, with local arrays as small as they may be in it but for dimensions that
+    are `kept`; where several threads run it, local arrays are as they are."""
+    scop, flow = prepared.scop, prepared.dependences.flow
+    dropped = _contractions(scop, flow, schedule, kept) if threads == 1 else {}
+    return lower(scop, schedule, scop.locals, dropped)
 
 
 def _shape(
@@ -225,18 +237,17 @@ class _Kept:
 
 
 def _contractions(
-    scop: Scop, flow: isl.UnionMap, schedule: isl.Schedule, kept: _Kept, whole: Collection[str] = ()
+    scop: Scop, flow: isl.UnionMap, schedule: isl.Schedule, kept: Mapping[str, Collection[int]]
 ) -> dict[str, frozenset[int]]:
-    """Dimensions that each local array may lose, but for some that stay `whole`, found one by one from the
-    outermost."""
+    """Dimensions that each local array may lose, but for those that are `kept`, found one by one from the outermost."""
     times = schedule_map(schedule)
     out: dict[str, frozenset[int]] = {}
     try:
         with budget(scop.context.get_ctx(), CONTRACTION_LIMIT):
-            for array in (x for x in scop.locals if x.name not in whole):
+            for array in scop.locals:
                 out[array.name] = frozenset()
                 for dimension in range(len(array.shape)):
-                    if dimension not in kept.dimensions.get(array.name, set()) and _is_added(array, dimension):
+                    if dimension not in kept.get(array.name, ()) and _is_added(array, dimension):
                         wider = out[array.name] | {dimension}
                         if contract(scop, flow, times, array, wider):
                             out[array.name] = wider

@@ -32,6 +32,9 @@ SUMS: tuple[tuple[ReduceOp, str], ...] = (("add", ""),)
 STRIP = LoopFacts(simd=True, unroll=-1)
 """A loop over lanes with strips inside."""
 
+NEST = LoopFacts(simd=True, unroll=-2)
+"""A loop over lanes with a nest inside, all of it written out; accesses of one array may meet in it."""
+
 
 @dataclass(slots=True)
 class _Names:
@@ -57,7 +60,9 @@ def promote(nest: Block, taken: frozenset[str], arrays: Mapping[str, Array]) -> 
         if not isinstance(stmt, For) or not stmt.facts.simd:
             return stmt
         plain = all(isinstance(s, Assign | Reduce) for s in stmt.body.body)
-        if stmt.facts.unroll == STRIP.unroll and plain:
+        if stmt.facts.unroll == NEST.unroll and (not plain or _are_mixed(stmt)):
+            return replace(stmt, facts=LoopFacts(simd=True))
+        if stmt.facts.unroll in (STRIP.unroll, NEST.unroll) and plain:
             return _promote_strip(stmt, names, arrays)
         return _promote_sums(stmt, names, arrays)
 
@@ -106,6 +111,13 @@ def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stm
     for cell in dict.fromkeys(_cell(s) for s in body):
         inside.append(Assign(cell[0], cell[1], values[cell]))
     return _if_runs(loop, (*before, replace(loop, body=Block(tuple(inside)), facts=LoopFacts(simd=True))))
+
+
+def _are_mixed(loop: For) -> bool:
+    """Whether some cell that is stored to may be one that is loaded, but is written differently."""
+    body = [s for s in loop.body.body if isinstance(s, Assign | Reduce)]
+    loaded = {(x.array, x.index) for s in body for x in loads(s.value)}
+    return any(x != y and _may_meet(x, y) for x in map(_cell, body) for y in loaded)
 
 
 def _may_meet(a: Cell, b: Cell) -> bool:

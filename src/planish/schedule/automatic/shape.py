@@ -23,11 +23,12 @@ from planish.poly.scop import Access, Statement
 from planish.poly.trees import Kind, Path, find_paths, has_band, kind_of
 from planish.schedule.automatic.band import Band, Group, same_time
 from planish.schedule.automatic.choice import Choice
-from planish.schedule.automatic.registers import STRIP, SUMS
+from planish.schedule.automatic.registers import NEST, STRIP, SUMS
 
 MARKS = {
     "registers": STRIP,
     "registers, sums": replace(STRIP, reductions=SUMS),
+    "nest": NEST,
     "lanes": LoopFacts(simd=True),
     "lanes, sums": LoopFacts(simd=True, reductions=SUMS),
     "threads": LoopFacts(parallel=True),
@@ -70,10 +71,10 @@ def shape_band(node: isl.ScheduleNode, band: Band, choice: Choice, order: StripO
         others = _insert_lanes(node.get_child(1 - place).get_child(0), values, sorted(jam), choice)
         node = _climb(others, node.get_tree_depth())
         outer = [floor_of(values[m], jam[m]) if m in jam else values[m] for m in inner]
-        node = node.insert_partial_schedule(_join(outer)).band_set_permutable(1)
+        node = node.insert_partial_schedule(join(outer)).band_set_permutable(1)
     tiles = [floor_of(values[m], t) for m, t in enumerate(choice.tiles) if t]
     if tiles:
-        node = node.insert_partial_schedule(_join(tiles)).band_set_permutable(1)
+        node = node.insert_partial_schedule(join(tiles)).band_set_permutable(1)
     return node
 
 
@@ -96,7 +97,7 @@ def _insert_lanes(
     else:
         node = _insert_loop(node, values, choice, choice.groups[0])
     if outer:
-        node = node.insert_partial_schedule(_join([values[m] for m in outer])).band_set_permutable(1)
+        node = node.insert_partial_schedule(join([values[m] for m in outer])).band_set_permutable(1)
     return node
 
 
@@ -113,7 +114,7 @@ def _insert_loop(
 ) -> isl.ScheduleNode:
     """The loop of one group over the lanes' member, above a node."""
     value = values[choice.lanes_member].intersect_domain(node.get_universe_domain())
-    node = node.insert_partial_schedule(_join([value]))
+    node = node.insert_partial_schedule(join([value]))
     match group.lanes:
         case "parallel":
             return node.insert_mark(isl.Id("lanes"))
@@ -129,10 +130,10 @@ def _insert_strip(
     node: isl.ScheduleNode, values: list[isl.UnionPwAff], choice: Choice, sums: bool
 ) -> isl.ScheduleNode:
     """Lanes, with the jammed members unrolled inside; returns the mark above."""
-    node = node.insert_partial_schedule(_join([values[m] for m, _ in choice.jam]))
+    node = node.insert_partial_schedule(join([values[m] for m, _ in choice.jam]))
     for i in range(len(choice.jam)):
         node = node.band_member_set_ast_loop_type(i, isl.ast_loop_type.unroll)
-    node = node.insert_partial_schedule(_join([values[choice.lanes_member]]))
+    node = node.insert_partial_schedule(join([values[choice.lanes_member]]))
     node = node.band_member_set_ast_loop_type(0, isl.ast_loop_type.separate)
     return node.insert_mark(isl.Id("registers, sums" if sums else "registers"))
 
@@ -143,7 +144,8 @@ def floor_of(value: isl.UnionPwAff, size: int) -> isl.UnionPwAff:
     return value.scale_down_val(by).floor().scale_val(by)
 
 
-def _join(values: list[isl.UnionPwAff]) -> isl.MultiUnionPwAff:
+def join(values: list[isl.UnionPwAff]) -> isl.MultiUnionPwAff:
+    """The partial schedule of a band whose members have these values."""
     parts = [isl.MultiUnionPwAff.from_union_pw_aff(v) for v in values]
     return reduce(lambda a, b: a.flat_range_product(b), parts)
 

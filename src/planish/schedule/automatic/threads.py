@@ -9,8 +9,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import islpy as isl
 
+from planish.poly.listing import list_sets
 from planish.poly.trees import Kind, Path, find_node, kind_of
 from planish.schedule.automatic.band import same_time
 
@@ -20,7 +23,26 @@ MOST_OUTER = 1
 
 def mark_threads(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule:
     """The schedule with a mark above the first independent loop on each way down from the root."""
-    for path, member in _independent(schedule.get_root(), (), order):
+    return _marked(schedule, _independent(schedule.get_root(), (), order))
+
+
+def mark_outermost(schedule: isl.Schedule, order: isl.UnionMap, around: Container[str]) -> isl.Schedule | None:
+    """The schedule with a mark above the outermost loops around some statements, as far as their iterations are
+    independent; None where none of them is so."""
+    found = [x for x in _independent(schedule.get_root(), (), order) if not x[1]]
+    nodes = [(x, find_node(schedule, x[0])) for x in found]
+    wanted = [x for x, node in nodes if not node.get_schedule_depth() and _is_around(node, around)]
+    return _marked(schedule, wanted) if wanted else None
+
+
+def _is_around(node: isl.ScheduleNode, names: Container[str]) -> bool:
+    """Whether some statement is below a node."""
+    return any(x.get_tuple_name() in names for x in list_sets(node.get_domain()))
+
+
+def _marked(schedule: isl.Schedule, loops: list[tuple[Path, int]]) -> isl.Schedule:
+    """The schedule with marks above loops: paths of bands with positions of members, the deepest paths first."""
+    for path, member in loops:
         node = find_node(schedule, path)
         if member:
             node = node.band_split(member).get_child(0)
