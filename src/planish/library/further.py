@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from planish.library.cascades.versions import cascade_versions
 from planish.library.lookahead.versions import lookahead_versions
 from planish.library.mirrors.versions import mirror_versions
 from planish.library.segments.versions import segment_versions
@@ -30,6 +31,7 @@ def further_versions(
     """All of them that a kernel has besides those that are `known`; `reassociate`: sums may be made in another order;
     `sizes`: those that calls are likely to have."""
     out = segment_versions(prepared, target) + mirror_versions(prepared, target)
+    out += cascade_versions(prepared, target, reassociate)
     if threads == 1:
         # One thread by itself keeps memory busy.
         out += stream_versions(prepared, target, (*known, *out), reassociate=reassociate, sizes=sizes)
