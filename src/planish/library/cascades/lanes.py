@@ -62,8 +62,8 @@ _Element = tuple[str, tuple[Expr, ...]]
 
 DELAY = 2
 """So many steps after a lane has made something the next one takes it."""
-FEWEST = 4
-"""The stages from which on it is worth while: each step takes as long as that of so many of them one by one."""
+FEWEST = 2
+"""The stages from which on it is worth while: what one by one keep in memory waits for it from sample to sample."""
 
 
 class Lanes:

@@ -19,7 +19,7 @@ from planish.ir.nest import Alloc, Block, For, Kernel, Stmt
 from planish.ir.simplify import simplify_block
 from planish.ir.traverse import map_block, used_names, walk
 from planish.isa.instruction import Catalogue
-from planish.library.cascades.lanes import FEWEST, Lanes
+from planish.library.cascades.lanes import Lanes
 from planish.library.cascades.nests import find_cascade
 from planish.library.vectors import choose_vectors
 from planish.schedule.automatic.plan import Candidate, Prepared, as_written
@@ -50,8 +50,6 @@ def cascade_versions(prepared: Prepared, target: Target, reassociate: bool) -> t
         try:
             lanes = Lanes(found, choose_vectors(target, found.type), taken, reassociate)
         except PlanishError:
-            return stmt
-        if lanes.lanes < FEWEST:
             return stmt
         made = lanes.stmt()
         given.extend(lanes.given)
