@@ -80,6 +80,19 @@ def test_near_misses_are_none(name: str) -> None:
     assert cascade_versions(prepare(NEAR_MISSES[name]), AVX2, True) == ()
 
 
+@pytest.mark.parametrize(("samples", "found"), [("n", 1), ("n - h", 0)])
+def test_channels_with_as_many_samples(samples: str, found: int) -> None:
+    stage = "s[] = c[k] * s[] + z[k] z[k] = s[] * g"
+    loop = f"for t in 0 .. {samples} {{ s[] = x[t] for k in 0 .. m {{ {stage} }} y[t] += s[] }}"
+    head = f"kernel k(n, m; g: f64; {ARRAYS}) assume n >= 0 assume m >= 0"
+    kernel = parse_kernel(f"{head} {{ alloc s: f64[] for h in 0 .. 2 {{ {loop} }} }}")
+    versions = cascade_versions(prepare(kernel), AVX2, False)
+    assert len(versions) == found
+    for version in versions:
+        for made, wanted in zip(run(version.kernel, 13, 5), run(kernel, 13, 5), strict=True):
+            assert (made == wanted).all()
+
+
 def test_sums_are_in_another_order_only_where_they_may_be() -> None:
     kernel = kernel_of("o[] = c[2 * k] * s[] + z[k] z[k] = g * o[] + c[k] * s[] + z[k] s[] = o[]")
     written, free = (cascade_versions(prepare(kernel), AVX2, x)[0].kernel for x in (False, True))

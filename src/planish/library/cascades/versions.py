@@ -17,7 +17,7 @@ from dataclasses import replace
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.nest import Alloc, Block, For, Kernel, Stmt
 from planish.ir.simplify import simplify_block
-from planish.ir.traverse import map_block, used_names, walk
+from planish.ir.traverse import map_block, used_names, variables, walk
 from planish.isa.instruction import Catalogue
 from planish.library.cascades.lanes import Lanes
 from planish.library.cascades.nests import find_cascade
@@ -45,8 +45,8 @@ def cascade_versions(prepared: Prepared, target: Target, reassociate: bool) -> t
 
     def visit(stmt: Stmt) -> Stmt:
         found = find_cascade(kernel, stmt) if isinstance(stmt, For) else None
-        if found is None:
-            return stmt
+        if found is None or not variables(found.samples) | variables(found.stages) <= {*kernel.sizes}:
+            return stmt  # What one group has for the next is declared before all loops.
         try:
             lanes = Lanes(found, choose_vectors(target, found.type), taken, reassociate)
         except PlanishError:
