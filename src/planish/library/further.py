@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from planish.library.cascades.versions import cascade_versions
 from planish.library.inside.versions import inside_versions
 from planish.library.lookahead.versions import lookahead_versions
 from planish.library.mirrors.versions import mirror_versions
@@ -36,6 +37,7 @@ def further_versions(
     out += inside_versions(prepared, target, threads, scratch)
     out += cell_versions(prepared, target, reassociate=reassociate, threads=threads)
     out += given_versions(prepared, target, known, sizes or {}, reassociate=reassociate, threads=threads)
+    out += cascade_versions(prepared, target, reassociate)
     if threads == 1:
         # One thread by itself keeps memory busy.
         out += stream_versions(prepared, target, (*known, *out), reassociate=reassociate, sizes=sizes)

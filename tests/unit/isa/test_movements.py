@@ -99,3 +99,25 @@ def test_only_what_is_tested_is_taken_for_zero(tested: str, flushes: bool) -> No
     text = f"(a: 32, b: 32) -> r: 32 {{ r.u32[0] = select({tested} < 0x800000, a.u32[0] & 0x80000000, a.u32[0]) }}"
     (put,) = parse_definition(text).puts
     assert (loosen(put.value).op == "bits") == flushes
+
+
+@pytest.mark.parametrize(
+    "lane",
+    [
+        # Two numbers, lanes that are not there, a register by itself, one that is written while it is read.
+        "select(l < 1, x, select(l < 2, y, s[l - 2]))",
+        "select(l < 1, x, s[l + 1])",
+        "select(l < 1, x, d[l - 1])",
+        "select(l < x, x, s[l - 1])",
+        "select(l < 1, x, s[l - 1] + x)",
+    ],
+)
+def test_other_slides_are_refused(lane: str) -> None:
+    head = "kernel k(x: f32, y: f32; d: f32[16] @zmm, s: f32[16] @zmm)"
+    assert _spelt(f"{head} {{ for l in 0 .. 16 {{ d[l] = {lane} }} }}", Manner()) is None
+
+
+def test_lanes_slide_by_several() -> None:
+    head = "kernel k(x: f32; d: f32[16] @zmm, s: f32[16] @zmm)"
+    text = _spelt(f"{head} {{ for l in 0 .. 16 {{ d[l] = select(l < 3, x, s[l - 3]) }} }}", Manner())
+    assert text is not None and text.endswith(", 13)); }")

@@ -300,7 +300,13 @@ class _Cover:
             return None
 
         def part(x: Expr) -> Expr:
-            return x if isinstance(x, Load) else self.made(self.cover(replace(nest, value=x), type), type, lane)
+            match x:
+                case Load():
+                    return x
+                case Unary(op="neg", operand=Load()) if isinstance(nest.value, Call):
+                    return x  # Instructions that round once have factors with the other sign.
+                case _:
+                    return self.made(self.cover(replace(nest, value=x), type), type, lane)
 
         return self.found(replace(nest, value=_with_parts(nest.value, [part(x) for x in parts])), type)
 

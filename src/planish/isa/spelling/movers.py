@@ -127,6 +127,45 @@ def find_controlled(vocabulary: Vocabulary) -> tuple[Entry, ...]:
     return tuple(x for _, x in sorted(found, key=lambda x: (x[0], len(x[1].name))))
 
 
+@cache
+def find_shifters(vocabulary: Vocabulary) -> tuple[Mover, ...]:
+    """The instructions that shift two operands, one behind the other, by whole bytes, and leave a part of both; with
+    each value of an immediate."""
+    found: list[tuple[int, Mover]] = []
+    for name, record in load_collection(vocabulary.isa).records.items():
+        entry = Entry.parsed(record)
+        if " >> " not in entry.text or not is_word(name, entry) or "memory" in entry.text:
+            continue
+        needs = vocabulary.needs(entry)
+        if needs is not None and _VECTOR.fullmatch(entry.signature.result) and _data_of(entry) and _shifts(entry.text):
+            found += [(needs, x) for x in _run(entry)]
+    return tuple(x for _, x in sorted(found, key=lambda x: (x[0], len(x[1].entry.name))))
+
+
+def _shifts(text: str) -> bool:
+    """Whether all parts of a result are what is left of a number that two operands make, shifted by whole bytes."""
+    return all(
+        put.when is ONE and not put.width % 8 and not _operands_in(put.offset) and _is_shifted(put.value)
+        for put, _ in nested_puts(parse_definition(text).body)
+    )
+
+
+def _is_shifted(x: Node) -> bool:
+    if x.op != "wrap" or x.args[0].op != "shr":
+        return False
+    both, by = x.args[0].args
+    if both.op != "add" or both.args[0].op != "mul" or by.op != "mul":
+        return False
+    (upper, width), lower = both.args[0].args, both.args[1]
+    return (
+        (upper.op, lower.op) == ("bits", "bits")
+        and not lower.attr[2]
+        and int(lower.attr[1]) % 8 == 0
+        and width.constant == 1 << int(lower.attr[1])
+        and any(y.constant is not None and y.constant % 8 == 0 for y in by.args)
+    )
+
+
 def _has_two_vectors(entry: Entry) -> bool:
     """Whether those are all of its operands."""
     return len(_data_of(entry)) == len(entry.signature.parameters) == 2

@@ -20,6 +20,7 @@ from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, For, Kernel, Reduce, 
 from planish.isa.spelling.covering import cover
 from planish.isa.spelling.lanes import Unspelt
 from planish.isa.spelling.shuffled import shuffle
+from planish.isa.spelling.slides import slide
 from planish.isa.spelling.speech import Manner, Speech
 
 _EXACT = Manner()
@@ -37,6 +38,10 @@ def spell(
         pass
     try:
         return shuffle(kernel, speech, manner)
+    except Unspelt:
+        pass
+    try:
+        return slide(kernel, speech)
     except Unspelt:
         return None
 

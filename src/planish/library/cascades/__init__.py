@@ -1,0 +1,1 @@
+"""Cascades: stages through which each sample goes, a stage in each lane."""

@@ -1,0 +1,96 @@
+"""Cascades with a stage in each lane, compiled, with what lies around their arrays, beside the loops as written."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+from test_lookahead import TYPES, fill
+from test_raised_versions import NATIVE, DropIn, compile_text, counted
+from test_raised_versions import pytestmark as pytestmark
+
+from planish.core.span import Source
+from planish.library.cascades.versions import cascade_versions
+from planish.pipeline import Options, compose, make_replacement, read_file
+from planish.schedule.automatic.plan import prepare
+
+HEAD = "void {}(int n, int m, TYPE *x, TYPE *restrict y, const TYPE *restrict c, TYPE *restrict z)\n"
+BODIES = {
+    "biquads": """\
+    while (n-- > 0) {
+        const TYPE *a = c;
+        TYPE *w = z, s = *x++;
+        for (int k = m; k > 0; k--) {
+            TYPE out = a[0] * s + w[0];
+            w[0] = a[1] * s - a[3] * out + w[1];
+            w[1] = a[2] * s - a[4] * out;
+            s = out;
+            a += 5;
+            w += 2;
+        }
+        *y++ = s;
+    }
+""",
+    "lattice": """\
+    for (int t = 0; t < n; t++) {
+        TYPE f = x[t], g = x[t];
+        for (int k = 0; k < m; k++) {
+            TYPE old = z[k];
+            z[k] = g;
+            g = c[k] * f + old;
+            f = f + c[k] * old;
+        }
+        y[t] = f - x[t];
+    }
+""",
+    "poles": """\
+    for (int t = 0; t < n; t++) {
+        TYPE s = x[t], o = 0;
+        for (int k = 2; k < m; k++) {
+            z[k] += c[k] * (s - z[k]);
+            o = z[k] > 1 ? 1 : z[k];
+            s = o;
+        }
+        x[t] = o;
+    }
+    (void)y;
+""",
+}
+TEXT = "".join(f"{HEAD.format(name)}{{\n{body}}}\n" for name, body in BODIES.items())
+SIZES = [(n, m) for n in (0, 1, 2, 15, 33, 66, 101) for m in (0, 1, 2, 4, 7, 8, 9, 16, 17, 33)]
+
+
+@pytest.fixture(scope="module", params=[("float", True), ("double", False)])
+def built(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, float, DropIn, DropIn]:
+    """The type, how near results have to be, the loops as they are written, and the drop-in with stages in lanes,
+    whatever the clock would say of it."""
+    folder = tmp_path_factory.mktemp("cascades")
+    type, reassociate = request.param
+    text = TEXT.replace("TYPE", type)
+    source, options, made = Source("cascades.c", text), Options(), []
+    for region in (x for f in read_file(source, options).functions for x in f.regions):
+        prepared = prepare(region.kernel)
+        (candidate,) = cascade_versions(prepared, NATIVE, reassociate)
+        made.append(counted(make_replacement(region, prepared, candidate, source, options)))
+    text_of_made = "int fallbacks;\n" + compose(text, made, "")
+    plain = compile_text(text, (), folder / "plain", folder)
+    near = TYPES[type][1] if reassociate else 0.0
+    return type, near, plain, compile_text(text_of_made, (), folder / "made", folder)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_stages_in_lanes(name: str, built: tuple[str, float, DropIn, DropIn]) -> None:
+    type, near, plain, made = built
+    assert f"planish_{name}" in made.text
+    for n, m in SIZES:
+        results = []
+        for library in (plain, made):
+            arrays = [fill(type, count, seed) for seed, count in enumerate((n, n, 5 * m + 1, 2 * m))]
+            arrays[2][0][...] *= 0.4
+            getattr(library.library, name)(n, m, *(ctypes.c_void_p(x.ctypes.data) for x, _ in arrays))
+            results.append([whole for _, whole in arrays])
+        assert all(np.allclose(a, b, near, near) for a, b in zip(*results, strict=True)), (n, m)
+    assert made.fallbacks == 0
