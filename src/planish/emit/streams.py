@@ -7,7 +7,7 @@ parts of some lines, which are made beside and then stored, and what is left.
 >>> from planish.library.streaming.rows import find_row
 >>> loop = parse_kernel("kernel k(n; A: f64[n]) { for j in 0 .. n simd past s { A[j] = 1.0 } }").body.body[0]
 >>> row = find_row(loop)
->>> names = Names("ahead", "rest", "part", "made", "lane")
+>>> names = Names("ahead", "rest", "part", "made", "lane", "word")
 >>> for stmt in in_parts(loop, row, Array("A", F64, (index("n"),)), 8, names):
 ...     print(print_stmt(stmt).rstrip())
 for j in 0 .. ahead simd {
@@ -38,7 +38,7 @@ from dataclasses import dataclass, replace
 from planish.ir.expr import Expr, Load, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, LoopFacts, Stmt
 from planish.ir.polynomial import add, floordiv, mul, place, sub
-from planish.ir.traverse import map_block, substitute_block, walk
+from planish.ir.traverse import map_block, map_expr, substitute_block, walk
 from planish.isa.instruction import Instruction
 from planish.library.streaming.rows import Row
 
@@ -51,18 +51,19 @@ PART = 512
 @dataclass(frozen=True, slots=True)
 class Names:
     """What is named besides: the iterations before the first line, where the last part ends, the first iteration of a
-    part, its elements, a lane."""
+    part, its elements, a lane of what is stored and of what is fetched."""
 
     ahead: str
     rest: str
     part: str
     made: str
     lane: str
+    word: str
 
 
 def take_names(loop: For, take: Callable[[str], str]) -> Names:
     """Names like that of the loop's variable, as they are to be had."""
-    return Names(*map(take, (*(f"{loop.var}_{x}" for x in ("ahead", "rest", "part")), "made", "lane")))
+    return Names(*map(take, (*(f"{loop.var}_{x}" for x in ("ahead", "rest", "part")), "made", "lane", "word")))
 
 
 def promise_whole(instruction: Instruction, operands: Mapping[str, str]) -> str:
@@ -85,18 +86,47 @@ def buffer_of(row: Row, array: Array, names: Names) -> Array:
 
 def in_parts(loop: For, row: Row, array: Array, lanes: int, names: Names) -> tuple[Stmt, ...]:
     """The loops; `lanes`: of the instruction that stores."""
-    plain = replace(loop, facts=replace(loop.facts, stream=""))
+    plain, fetch = _apart(replace(loop, facts=replace(loop.facts, stream="", fetch="")))
     times = PART // (row.count * array.type.size)
     middle = add(loop.lower, mul(index(names.ahead), index(loop.step)))
     whole = mul(floordiv(iterations(replace(loop, lower=middle)), index(times)), index(times * loop.step))
     buffer = buffer_of(row, array, names)
-    body = (Alloc(buffer), _make(plain, row, times, names), _store(loop, row, buffer, lanes, names))
+    fetching = [_fetch(loop, x, times, names) for x in fetch]
+    make, store = _make(plain, row, times, names), _store(loop, row, buffer, lanes, names)
+    body: tuple[Stmt, ...] = (Alloc(buffer), *fetching, make, store)
     return (
         replace(plain, upper=middle),
         Let(names.rest, add(middle, whole)),
         For(names.part, middle, index(names.rest), times * loop.step, Block(body)),
         replace(plain, lower=index(names.rest)),
     )
+
+
+def _apart(loop: For) -> tuple[For, list[Assign]]:
+    """A loop without what it assigns to arrays that are nowhere, and that."""
+    nowhere = {x.array.name for x in walk(loop.body) if isinstance(x, Alloc) and x.array.memory == "nowhere"}
+    fetched = [x for x in walk(loop.body) if isinstance(x, Assign) and x.array in nowhere]
+
+    def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+        gone = stmt in fetched or (isinstance(stmt, Alloc) and stmt.array.name in nowhere)
+        return () if gone else stmt
+
+    return replace(loop, body=map_block(visit, loop.body)), fetched
+
+
+def _fetch(loop: For, fetched: Assign, times: int, names: Names) -> For:
+    """What fetches the lines of a part, at least one of each."""
+    count = LINE // type_of(fetched.value).size
+    element = add(index(loop.var), index(names.word))
+    value = map_expr(lambda x: _placed(x, {loop.var: element}), fetched.value)
+    facts = LoopFacts(instruction=loop.facts.fetch)
+    lanes = For(names.word, index(0), index(count), 1, Block((replace(fetched, value=value),)), facts)
+    end = add(index(names.part), index(times * loop.step))
+    return For(loop.var, index(names.part), end, count, Block((lanes,)))
+
+
+def _placed(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    return replace(expr, index=tuple(place(x, values) for x in expr.index)) if isinstance(expr, Load) else expr
 
 
 def _make(loop: For, row: Row, times: int, names: Names) -> For:
