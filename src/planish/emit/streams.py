@@ -32,10 +32,11 @@ for j in rest .. n simd {
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from planish.ir.expr import Expr, Load, index, type_of
+from planish.emit.blocks import BYTES, REGISTER, find_calls, with_blocks
+from planish.ir.expr import Call, Expr, Load, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, LoopFacts, Stmt
 from planish.ir.polynomial import add, floordiv, mul, place, sub
 from planish.ir.traverse import map_block, map_expr, substitute_block, walk
@@ -51,7 +52,8 @@ PART = 512
 @dataclass(frozen=True, slots=True)
 class Names:
     """What is named besides: the iterations before the first line, where the last part ends, the first iteration of a
-    part, its elements, a lane of what is stored and of what is fetched."""
+    part, its elements, a lane of what is stored and of what is fetched; what functions give that are made
+    for a whole part."""
 
     ahead: str
     rest: str
@@ -59,11 +61,14 @@ class Names:
     made: str
     lane: str
     word: str
+    values: tuple[str, ...] = ()
 
 
-def take_names(loop: For, take: Callable[[str], str]) -> Names:
-    """Names like that of the loop's variable, as they are to be had."""
-    return Names(*map(take, (*(f"{loop.var}_{x}" for x in ("ahead", "rest", "part")), "made", "lane", "word")))
+def take_names(loop: For, take: Callable[[str], str], calls: Sequence[Call] = ()) -> Names:
+    """Names like that of the loop's variable, as they are to be had; `calls`: those that are made for a whole part."""
+    values = tuple(take("value") for _ in calls)
+    ahead, rest, part = (take(f"{loop.var}_{x}") for x in ("ahead", "rest", "part"))
+    return Names(ahead, rest, part, take("made"), take("lane"), take("word"), values)
 
 
 def promise_whole(instruction: Instruction, operands: Mapping[str, str]) -> str:
@@ -78,22 +83,35 @@ def iterations(loop: For) -> Expr:
     return floordiv(add(sub(loop.upper, loop.lower), index(loop.step - 1)), index(loop.step))
 
 
-def buffer_of(row: Row, array: Array, names: Names) -> Array:
+def calls_of(loop: For, row: Row, array: Array, lanes: int) -> tuple[Call, ...]:
+    """What a loop calls that is made for a whole part, where `lanes` are those of the instruction that stores."""
+    large = lanes * array.type.size == REGISTER and loop.step == 1
+    return find_calls(loop, BYTES // (row.count * array.type.size)) if large else ()
+
+
+def _times(row: Row, array: Array, names: Names) -> int:
+    """The iterations of a part."""
+    return (BYTES if names.values else PART) // (row.count * array.type.size)
+
+
+def _buffer(row: Row, array: Array, names: Names) -> Array:
     """Where a part is made."""
-    times = PART // (row.count * array.type.size)
+    times = _times(row, array, names)
     return Array(names.made, array.type, (index(times * row.count),), memory="stack")
 
 
 def in_parts(loop: For, row: Row, array: Array, lanes: int, names: Names) -> tuple[Stmt, ...]:
     """The loops; `lanes`: of the instruction that stores."""
     plain, fetch = _apart(replace(loop, facts=replace(loop.facts, stream="", fetch="")))
-    times = PART // (row.count * array.type.size)
+    times = _times(row, array, names)
     middle = add(loop.lower, mul(index(names.ahead), index(loop.step)))
     whole = mul(floordiv(iterations(replace(loop, lower=middle)), index(times)), index(times * loop.step))
-    buffer = buffer_of(row, array, names)
+    buffer = _buffer(row, array, names)
     fetching = [_fetch(loop, x, times, names) for x in fetch]
-    make, store = _make(plain, row, times, names), _store(loop, row, buffer, lanes, names)
-    body: tuple[Stmt, ...] = (Alloc(buffer), *fetching, make, store)
+    made = _make(plain, row, times, names)
+    make = with_blocks(made, names.values) if names.values else (made,)
+    store = _store(loop, row, buffer, lanes, names)
+    body: tuple[Stmt, ...] = (Alloc(buffer), *fetching, *make, store)
     return (
         replace(plain, upper=middle),
         Let(names.rest, add(middle, whole)),
