@@ -62,4 +62,4 @@ def test_blocks_compute_what_lanes_compute(flags: tuple[str, ...], tmp_path: Pat
         call(function, each, {"x": values, "y": y, "z": values.copy(), "d": np.zeros(64)})
         results.append(y)
     assert BLOCKS["exp", F32].lanes == 64
-    assert np.array_equal(*results, equal_nan=True)
+    assert np.array_equal(results[0], results[1], equal_nan=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from planish.ir.checker import check_kernel
 from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Block, For, If, Kernel, Stmt
 from planish.ir.parser import parse_kernel
@@ -67,6 +68,7 @@ def test_normalised_rows_are_stored_while_the_next_are_made(name: str) -> None:
     rng = np.random.default_rng(1)
     for version in made:
         assert parse_kernel(print_kernel(version.kernel)) == version.kernel
+        check_kernel(version.kernel, version.name)
         for m, n in ((0, 3), (1, 1), (1, 7), (2, 0), (2, 17), (5, 40)):
             if n == 0 and "x[i, 0]" in ROWS[name]:
                 continue  # there is no such element
@@ -82,6 +84,8 @@ def test_normalised_rows_are_stored_while_the_next_are_made(name: str) -> None:
 HEAD = "kernel k(m, n; x: f32[m, n] distinct, y: f32[m, n] distinct, c: f32[m] distinct, b: f32[m, m, n] distinct)"
 FIRST = "for j in 0 .. n simd { t[j] = x[i, j] }"
 LAST = "for j in 0 .. n simd past p { y[i, j] = t[j] }"
+NAMED = "for j in 0 .. n simd { let a = x[i, j] t[j] = a * a }"
+NAMED_LAST = "for j in 0 .. n simd past p { let a = t[j] y[i, j] = a * a }"
 SCALED = "for j in 0 .. n simd past p { y[i, j] = t[j] * c[%s] }"
 
 
@@ -92,6 +96,8 @@ SCALED = "for j in 0 .. n simd past p { y[i, j] = t[j] * c[%s] }"
         (f"for i in 1 .. m - 1 {{ c[i] = x[i, 0] {FIRST} {SCALED % 'i'} }}", True),
         (f"for k in 0 .. m {{ for i in 0 .. m {{ {FIRST} {LAST.replace('y[', 'b[k, ')} }} }}", True),
         (f"for i in 2 .. m {{ {FIRST.replace('x[i,', 'y[i - 2,')} {LAST} }}", True),
+        # Both loops have a name for something, the same one.
+        (f"for i in 0 .. m {{ {NAMED} {NAMED_LAST} }}", True),
         # The row that is not written yet is read.
         (f"for i in 1 .. m {{ {FIRST.replace('x[i,', 'y[i - 1,')} {LAST} }}", False),
         # What the last loop reads is replaced before it runs.
@@ -114,6 +120,8 @@ def test_what_may_run_along(body: str, made: bool) -> None:
     assert (found is not None) == made
     if found is None:
         return
+    check_kernel(found.kernel, "overlap")
+    check_kernel(found.plain, "overlap")
     for m, n in ((0, 2), (1, 3), (2, 1), (5, 4)):
         results = []
         for version in (kernel, found.kernel, found.plain):

@@ -31,10 +31,21 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from planish.ir.expr import Call, Compare, Expr, Load, Var, index
+from planish.core.names import take_name
+from planish.ir.expr import Call, Compare, Expr, Load, Var, index, type_of
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
 from planish.ir.polynomial import add, extremum, mod, place, same, sub
-from planish.ir.traverse import bindings, expressions, loads, map_block, map_expr, map_exprs, walk, walk_expr
+from planish.ir.traverse import (
+    bindings,
+    expressions,
+    loads,
+    map_block,
+    map_expr,
+    map_exprs,
+    used_names,
+    walk,
+    walk_expr,
+)
 from planish.poly.affine import NotAffineError
 from planish.poly.dependence import find_dependences, find_flow, together
 from planish.poly.legality import find_violation
@@ -158,7 +169,7 @@ def _overlapped(kernel: Kernel, rows: _Rows, local: Set[str]) -> Overlapped | No
             return None
     except NotAffineError:
         return None
-    body = _exchanged(doubled.body, exact.outer, _in_three(exact))
+    body = _exchanged(doubled.body, exact.outer, _in_three(exact, {*used_names(kernel)}))
     plain = map_block(_without_marks, doubled.body)
     return Overlapped(replace(doubled, body=body), replace(doubled, body=plain))
 
@@ -240,12 +251,12 @@ def _time(statement: Statement, depth: int, later: int, position: int) -> isl.Ma
     return out.intersect_domain(statement.domain)
 
 
-def _in_three(rows: _Rows) -> tuple[Stmt, ...]:
+def _in_three(rows: _Rows, taken: set[str]) -> tuple[Stmt, ...]:
     """All but the last loop of the first iteration, the iterations after it with that loop of those before them, and
     the last one of the last."""
     outer, last = rows.outer, rows.last
     before, second = Block(outer.body.body[:-1]), add(outer.lower, index(1))
-    main = _exchanged(before, rows.partner, (_along(rows),))
+    main = _exchanged(before, rows.partner, (_along(rows, taken),))
     final = extremum("max", outer.lower, sub(outer.upper, index(1)))
     return (
         replace(outer, upper=extremum("min", second, outer.upper), body=before),
@@ -273,23 +284,29 @@ def _exchanged(block: Block, old: For, new: tuple[Stmt, ...]) -> Block:
     return Block(tuple(out))
 
 
-def _along(rows: _Rows) -> For:
-    """A loop over this row with the last one over the row before."""
+def _along(rows: _Rows, taken: set[str]) -> For:
+    """A loop over this row with the last one over the row before; what that one names has other names here."""
     last, partner = rows.last, rows.partner
-    earlier: dict[str, Expr] = {rows.outer.var: sub(index(rows.outer.var), index(1)), last.var: index(partner.var)}
-    body = map_block(lambda x: _placed(x, earlier), last.body)
-    named = any(isinstance(x, Let | Alloc) for x in walk(last.body))
-    added: tuple[Stmt, ...] = (body,) if named else body.body
+    values: dict[str, Expr] = {rows.outer.var: sub(index(rows.outer.var), index(1)), last.var: index(partner.var)}
+    for stmt in walk(last.body):
+        if isinstance(stmt, Let):
+            values[stmt.var] = Var(take_name(stmt.var, taken), type_of(stmt.value))
+    body = map_block(lambda x: _placed(x, values), last.body)
     facts = replace(partner.facts, stream=last.facts.stream)
-    return replace(partner, body=Block((*partner.body.body, *added)), facts=facts)
+    return replace(partner, body=Block((*partner.body.body, *body.body)), facts=facts)
 
 
 def _placed(stmt: Stmt, values: dict[str, Expr]) -> Stmt:
-    """A statement with other values of iterators, its indices as polynomials."""
-    placed = map_exprs(lambda e: _place_indices(e, values), stmt)
-    if isinstance(placed, Assign):
-        return replace(placed, index=tuple(place(x, {}) for x in placed.index))
-    return placed
+    """A statement with values in the place of what it names, its indices as polynomials."""
+    match map_exprs(lambda e: _place_indices(e, values), stmt):
+        case Assign() as store:
+            return replace(store, index=tuple(place(x, {}) for x in store.index))
+        case Let(var=name) as let:
+            renamed = values[name]
+            assert isinstance(renamed, Var)
+            return replace(let, var=renamed.name)
+        case other:
+            return other
 
 
 def _place_indices(expr: Expr, values: dict[str, Expr]) -> Expr:

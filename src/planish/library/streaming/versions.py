@@ -131,7 +131,7 @@ def stream(scop: Scop, candidate: Candidate, place: _Place, *, along: bool = Fal
     large = simplify(Compare("ge", known[0], index(room)))
     if simplify(substitute(large, place.sizes)) == Const(False, BOOL):
         return None
-    taken = {*used_names(kernel)}
+    taken = {*used_names(kernel), *used_names(replace(kernel, body=marked))}
     marked = move_bounds(fetch_rows(marked, _fetched(kernel, vectors), taken), frozenset(taken))
     allocated = [x for x in kernel.body.body if isinstance(x, Alloc)]
     body, plain = (Block(tuple(x for x in y.body if not isinstance(x, Alloc))) for y in (marked, kernel.body))
