@@ -37,9 +37,9 @@ from dataclasses import dataclass, replace
 
 from planish.emit.blocks import BYTES, REGISTER, find_calls, with_blocks
 from planish.ir.expr import Call, Expr, Load, index, type_of
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, LoopFacts, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, LoopFacts, Reduce, Stmt
 from planish.ir.polynomial import add, floordiv, mul, place, sub
-from planish.ir.traverse import map_block, map_expr, substitute_block, walk
+from planish.ir.traverse import expressions, flatten, map_block, map_expr, substitute_block, variables, walk
 from planish.isa.instruction import Instruction
 from planish.library.streaming.rows import Row
 
@@ -85,8 +85,9 @@ def iterations(loop: For) -> Expr:
 
 def calls_of(loop: For, row: Row, array: Array, lanes: int) -> tuple[Call, ...]:
     """What a loop calls that is made for a whole part, where `lanes` are those of the instruction that stores."""
+    count = BYTES // (row.count * array.type.size)
     large = lanes * array.type.size == REGISTER and loop.step == 1
-    return find_calls(loop, BYTES // (row.count * array.type.size)) if large else ()
+    return tuple(call for x in _split(loop, row) for call in find_calls(x, count)) if large else ()
 
 
 def _times(row: Row, array: Array, names: Names) -> int:
@@ -103,21 +104,47 @@ def _buffer(row: Row, array: Array, names: Names) -> Array:
 def in_parts(loop: For, row: Row, array: Array, lanes: int, names: Names) -> tuple[Stmt, ...]:
     """The loops; `lanes`: of the instruction that stores."""
     plain, fetch = _apart(replace(loop, facts=replace(loop.facts, stream="", fetch="")))
+    *others, own = _split(plain, row)
     times = _times(row, array, names)
     middle = add(loop.lower, mul(index(names.ahead), index(loop.step)))
     whole = mul(floordiv(iterations(replace(loop, lower=middle)), index(times)), index(times * loop.step))
     buffer = _buffer(row, array, names)
     fetching = [_fetch(loop, x, times, names) for x in fetch]
-    made = _make(plain, row, times, names)
-    make = with_blocks(made, names.values) if names.values else (made,)
+    # What goes to other arrays begins where the loop does, so that less of it is left over.
+    shift = mul(index(names.ahead), index(loop.step))
+    makes = [_make(x, row, times, names, shift) for x in others] + [_make(own, row, times, names, index(0))]
+    values = iter(names.values)
+    make = [y for x in makes for y in with_blocks(x, [next(values) for _ in find_calls(x, times) if names.values])]
     store = _store(loop, row, buffer, lanes, names)
     body: tuple[Stmt, ...] = (Alloc(buffer), *fetching, *make, store)
     return (
-        replace(plain, upper=middle),
+        replace(own, upper=middle),
         Let(names.rest, add(middle, whole)),
         For(names.part, middle, index(names.rest), times * loop.step, Block(body)),
-        replace(plain, lower=index(names.rest)),
+        *(replace(x, lower=sub(index(names.rest), shift)) for x in others),
+        replace(own, lower=index(names.rest)),
     )
+
+
+def _split(loop: For, row: Row) -> tuple[For, ...]:
+    """A loop as one that does what it does with other arrays, if it does, and one that makes the row: neither depends
+    on the other."""
+    own = _only(loop, lambda x: isinstance(x, Assign) and x.array == row.array)
+    others = _only(loop, lambda x: not isinstance(x, Assign) or x.array != row.array)
+    if not any(isinstance(x, Assign | Reduce) for x in walk(others.body)):
+        return (loop,)
+    return others, replace(own, facts=replace(own.facts, reductions=()))
+
+
+def _only(loop: For, wanted: Callable[[Stmt], bool]) -> For:
+    """A loop with some of its statements, and the names that these need."""
+    needed: set[str] = set()
+    out: list[Stmt] = []
+    for stmt in reversed(flatten(loop.body.body)):
+        if stmt.var in needed if isinstance(stmt, Let) else wanted(stmt):
+            needed |= {v for e in expressions(stmt) for v in variables(e)}
+            out.append(stmt)
+    return replace(loop, body=Block(tuple(reversed(out))))
 
 
 def _apart(loop: For) -> tuple[For, list[Assign]]:
@@ -147,9 +174,9 @@ def _placed(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     return replace(expr, index=tuple(place(x, values) for x in expr.index)) if isinstance(expr, Load) else expr
 
 
-def _make(loop: For, row: Row, times: int, names: Names) -> For:
-    """What makes a part beside."""
-    at = add(index(names.part), mul(index(loop.var), index(loop.step)))
+def _make(loop: For, row: Row, times: int, names: Names, shift: Expr) -> For:
+    """What makes a part beside, or, of other arrays, what begins earlier."""
+    at = add(sub(index(names.part), shift), mul(index(loop.var), index(loop.step)))
     first = place(row.first[-1], {loop.var: index(names.part)})
 
     def beside(stmt: Stmt) -> Stmt:

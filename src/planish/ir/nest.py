@@ -38,7 +38,8 @@ class LoopFacts:
     over the part of the points that a schedule sets apart. `instruction`: the one that does all of the loop, whose
     definition it equals. `stream`: the one that may store what the loop makes past the caches, where that lies in one
     row and nothing of it is read again; where the loop stores to other arrays as well, this is the one that it assigns
-    to last. `fetch`: the instruction that fetches what such a loop assigns to arrays that are nowhere.
+    to last, and what it does with the others does not depend on it, nor it on that. `fetch`: the instruction that
+    fetches what such a loop assigns to arrays that are nowhere.
     """
 
     parallel: bool = False
