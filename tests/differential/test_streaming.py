@@ -101,3 +101,59 @@ def test_streamed_rows_are_the_same(name: str, target: str, tmp_path: Path, guar
                 call(n, source.ctypes.data, result.ctypes.data)
                 results.append(result.tobytes())
             assert results[0] == results[1], (n, after)
+
+
+SHARES = """
+kernel shares(m, n; x: f32[m, n] distinct, y: f32[m, n] distinct) {
+  for i in 0 .. m {
+    alloc sum: f32[] register
+    sum[] = 0.0:f32
+    for j in 0 .. n { y[i, j] = x[i, j] * x[i, j] sum[] += y[i, j] }
+    for j in 0 .. n { y[i, j] = y[i, j] / sum[] + x[i, j] }
+  }
+}"""
+CENTRED = """
+kernel centred(m, n; x: f32[m, n] distinct, y: f32[m, n] distinct) {
+  for i in 0 .. m {
+    alloc sum: f32[] register
+    sum[] = 0.0:f32
+    for j in 0 .. n { sum[] += x[i, j] }
+    for j in 0 .. n { y[i, j] = x[i, j] - sum[] }
+  }
+}"""
+SOFTMAX = SHARES.replace("x[i, j] * x[i, j]", "exp(x[i, j] - x[i, 0])").replace("sum[] + x[i, j]", "sum[]")
+
+
+@pytest.mark.parametrize("text", [SHARES, CENTRED, SOFTMAX], ids=["shares", "centred", "softmax"])
+def test_rows_that_are_stored_while_the_next_are_made_are_the_same(text: str, tmp_path: Path, guarded: Any) -> None:
+    if "avx512f" not in flags():
+        pytest.skip("this machine has no x86-avx512")
+    machine, prepared = load_target("x86-avx512"), prepare(parse_kernel(text))
+    made = stream_versions(prepared, machine, plan(prepared, machine, reassociate=True), reassociate=True)
+    along = next(x for x in made if "overlapped" in x.name)
+    kernels = {"plain": prepared.kernel, "overlapped": always(along.kernel)}
+    # With the order of sums that the program has, no bit differs; functions are not those of C's library.
+    strict = text is not SOFTMAX
+    texts = [emit_function(x, y, noalias=True, strict=strict, own_functions=not strict) for y, x in kernels.items()]
+    assert ("planish_expf_64" in texts[1]) == (not strict)
+    assert texts[1].count("planish_until_line") == 2
+    exports = "".join(f"void *get_{x}(void) {{ return (void *){x}; }}\n" for x in kernels)
+    text = emit_prologue(texts, headers=headers_of(kernels["overlapped"])) + exports
+    library = compile_text(
+        text, tmp_path, flags=(*machine.flags_for("gcc"), "-O2", "-fopenmp-simd", "-ffp-contract=off")
+    )
+    for m, n in ((0, 9), (1, 0), (1, 1), (2, 17), (3, 256), (4, 301), (5, 129)):
+        for after in (0, 4, 36):
+            values = np.random.default_rng(n).uniform(1, 9, (m, n)).astype(np.float32).ravel()
+            results = []
+            for function in kernels:
+                getter = getattr(library, f"get_{function}")
+                getter.restype = ctypes.c_void_p
+                call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_ssize_t, ctypes.c_ssize_t, *[ctypes.c_void_p] * 2)(
+                    getter()
+                )
+                source, result = guarded(values, 0), guarded(np.full_like(values, 7), after)
+                call(m, n, source.ctypes.data, result.ctypes.data)
+                results.append(result.copy())
+            same = np.array_equal(*results) if strict else np.allclose(*results, rtol=3e-6, atol=0)
+            assert same, (m, n, after)

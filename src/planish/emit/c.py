@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.emit.blocks import BLOCKS
 from planish.emit.calls import callees, check_lanes
 from planish.emit.context import HUGE, Context, size_ranges
 from planish.emit.expression import (
@@ -30,8 +31,8 @@ from planish.emit.expression import (
     emit_place,
     helper_suffix,
 )
-from planish.emit.local import declare
-from planish.emit.streams import LINE, buffer_of, in_parts, iterations, promise_whole, take_names
+from planish.emit.local import declare, without_dead
+from planish.emit.streams import LINE, calls_of, in_parts, iterations, promise_whole, take_names
 from planish.emit.updates import clause, update
 from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.nest import (
@@ -49,7 +50,7 @@ from planish.ir.nest import (
 )
 from planish.ir.polynomial import extremum, place
 from planish.ir.printer import print_expr
-from planish.ir.traverse import expressions, map_block, used_names, walk, walk_expr
+from planish.ir.traverse import expressions, used_names, walk, walk_expr
 from planish.ir.types import Type
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
@@ -100,7 +101,8 @@ def emit_function(
         raise PlanishError(Diagnostic("E0713", message, kernel.span, advice))
     kernel = without_dead(kernel)
     check_lanes(kernel)
-    function = _Function(kernel, name, threads, strict, noalias, catalogue or shipped(), promised, own_functions)
+    known = (catalogue or shipped()).with_instructions(BLOCKS.values())
+    function = _Function(kernel, name, threads, strict, noalias, known, promised, own_functions)
     function.reserve(frozenset(reserved))
     return function.text(comment)
 
@@ -146,26 +148,6 @@ def _is_heap(array: Array) -> bool:
 
 def _release(array: Array, spelt: Mapping[str, str]) -> str:
     return f"planish_{'return' if array.memory == 'scratch' else 'release'}({spelt[array.name]});"
-
-
-def without_dead(kernel: Kernel) -> Kernel:
-    """The kernel without the lets and local arrays that nothing uses: compilers would warn of them."""
-    while True:
-        used: set[str] = set()
-        for stmt in walk(kernel.body):
-            used |= {x.name for e in expressions(stmt) for x in walk_expr(e) if isinstance(x, Var)}
-            used |= {x.array for e in expressions(stmt) for x in walk_expr(e) if isinstance(x, Load)}
-            if isinstance(stmt, Assign | Reduce):
-                used.add(stmt.array)
-
-        def keep(stmt: Stmt, used: set[str] = used) -> Stmt | tuple[Stmt, ...]:
-            name = stmt.var if isinstance(stmt, Let) else stmt.array.name if isinstance(stmt, Alloc) else None
-            return stmt if name is None or name in used else ()
-
-        body = map_block(keep, kernel.body)
-        if body == kernel.body:
-            return kernel
-        kernel = replace(kernel, body=body)
 
 
 @dataclass(slots=True)
@@ -378,20 +360,24 @@ class _Function:
 
     def stream(self, loop: For, context: Context, indent: str) -> None:
         """A loop that stores past the caches: by parts, from where the first line of a cache begins."""
-        row, lanes = find_row(loop), self.catalogue.instruction(loop.facts.stream).lanes
+        row, lanes = find_row(loop, alone=False), self.catalogue.instruction(loop.facts.stream).lanes
         if row is None or lanes is None or LINE % (row.count * self.arrays[row.array].type.size):
             self.loop(loop, context, indent)
             return
-        array, names, times = self.arrays[row.array], take_names(loop, self.named), iterations(loop)
+        array, times = self.arrays[row.array], iterations(loop)
+        calls = calls_of(loop, row, array, lanes) if self.own_functions and not self.strict else ()
+        names = take_names(loop, self.named, calls)
         first = emit_place(row.array, tuple(place(x, {loop.var: loop.lower}) for x in row.first), context)
         self.lines.append(f"{indent}if ({emit_expr(Compare('lt', loop.lower, loop.upper), context)}) {{")
         until = f"planish_until_line(&{first}, {row.count * array.type.size}, {emit_expr(times, context)})"
         self.lines.append(f"{indent}  const ptrdiff_t {self.spelt[names.ahead]} = {until};")
         inner = context.with_value(names.ahead, extremum("max", index(0), times))
-        self.arrays[names.made] = buffer_of(row, array, names)
-        self.read.add(names.made)
         self.whole.add(names.lane)
-        self.block(Block(in_parts(loop, row, array, lanes, names)), inner, indent + "  ")
+        block = Block(in_parts(loop, row, array, lanes, names))
+        made = {x.array.name: x.array for x in walk(block) if isinstance(x, Alloc)}
+        self.arrays |= made
+        self.read |= {*made}
+        self.block(block, inner, indent + "  ")
         self.lines.append(f"{indent}}}")
 
     def named(self, stem: str) -> str:

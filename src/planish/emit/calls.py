@@ -24,7 +24,7 @@ def headers_of(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[str,
     known = catalogue or shipped()
     called = [x.implementation for x in callees((kernel,), known) if x.implementation is not None]
     loops = [x.facts for body in (kernel, *called) for x in walk(body.body) if isinstance(x, For)]
-    used = {x for facts in loops for x in (facts.instruction, facts.stream)} - {""}
+    used = {x for facts in loops for x in (facts.instruction, facts.stream, facts.fetch)} - {""}
     return tuple(sorted({known.instruction(x).header for x in used} - {""}))
 
 

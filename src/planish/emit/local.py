@@ -1,4 +1,4 @@
-"""The declaration of a local array in C: where it is, and what is in it where that is a table.
+"""Local arrays in C: which of them are needed, and their declarations, with what is in them where that is a table.
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.types import F32
@@ -10,9 +10,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planish.emit.expression import c_type, literal
-from planish.ir.expr import Const
-from planish.ir.nest import Array
+from planish.ir.expr import Const, Load, Var
+from planish.ir.nest import Alloc, Array, Assign, Kernel, Let, Reduce, Stmt
+from planish.ir.traverse import expressions, map_block, walk, walk_expr
 
 
 def declare(array: Array, name: str, extents: str) -> str:
@@ -24,3 +27,23 @@ def declare(array: Array, name: str, extents: str) -> str:
     values = ", ".join(literal(Const(x, array.type))[0] for x in array.values)
     # One list for all dimensions: C fills the rows one after the other.
     return f"{aligned}static const {c_type(array.type)} {name}{extents} = {{{values}}};"
+
+
+def without_dead(kernel: Kernel) -> Kernel:
+    """The kernel without the lets and local arrays that nothing uses: compilers would warn of them."""
+    while True:
+        used: set[str] = set()
+        for stmt in walk(kernel.body):
+            used |= {x.name for e in expressions(stmt) for x in walk_expr(e) if isinstance(x, Var)}
+            used |= {x.array for e in expressions(stmt) for x in walk_expr(e) if isinstance(x, Load)}
+            if isinstance(stmt, Assign | Reduce):
+                used.add(stmt.array)
+
+        def keep(stmt: Stmt, used: set[str] = used) -> Stmt | tuple[Stmt, ...]:
+            name = stmt.var if isinstance(stmt, Let) else stmt.array.name if isinstance(stmt, Alloc) else None
+            return stmt if name is None or name in used else ()
+
+        body = map_block(keep, kernel.body)
+        if body == kernel.body:
+            return kernel
+        kernel = replace(kernel, body=body)

@@ -267,11 +267,12 @@ class _Parser:
         coincident, isolated = self.takes("coincident"), self.takes("isolated")
         instruction = self.name("an instruction") if self.takes("as") else ""
         stream = self.name("an instruction") if self.takes("past") else ""
+        fetch = self.name("an instruction") if self.takes("fetching") else ""
         outer = self.scope
         self.scope = outer.with_value(var, INDEX)
         body = self.block()
         self.scope = outer
-        facts = LoopFacts(parallel, simd, tuple(reductions), unroll, coincident, isolated, instruction, stream)
+        facts = LoopFacts(parallel, simd, tuple(reductions), unroll, coincident, isolated, instruction, stream, fetch)
         return For(var, lower, upper, step, body, facts, self.since(start))
 
     def condition(self, start: Token) -> If:

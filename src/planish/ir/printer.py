@@ -212,4 +212,5 @@ def _facts(facts: LoopFacts) -> list[str]:
         words.append(f"unroll {facts.unroll}")
     words += ["coincident"] * facts.coincident + ["isolated"] * facts.isolated
     words += [f"as {quoted(facts.instruction)}"] if facts.instruction else []
-    return words + ([f"past {quoted(facts.stream)}"] if facts.stream else [])
+    words += [f"past {quoted(facts.stream)}"] if facts.stream else []
+    return words + ([f"fetching {quoted(facts.fetch)}"] if facts.fetch else [])

@@ -37,7 +37,7 @@ UPDATES: dict[str, ReduceOp] = {
 
 RESERVED = frozenset(BY_NAME) | frozenset(CALLED) | {
     "kernel", "assume", "for", "in", "step", "parallel", "simd", "reduce", "unroll",
-    "coincident", "isolated", "as", "past", "if", "else", "let", "alloc",
+    "coincident", "isolated", "as", "past", "fetching", "if", "else", "let", "alloc",
     "distinct", "dram", "scratch", "stack", "register", "nowhere", "true", "false", "inf", "nan", "select",
 }  # fmt: skip
 """Words that stand for themselves; a name that is spelt so is written between backquotes."""

@@ -32,10 +32,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from planish.core.names import take_name
-from planish.ir.expr import Load, index
+from planish.ir.expr import Expr, Load, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Stmt
 from planish.ir.polynomial import add, coefficient_of, extremum, place, same, sub
 from planish.ir.traverse import expressions, loads, variables, walk
+from planish.library.streaming.rows import find_row
 
 PART = 512
 """The bytes of a part."""
@@ -64,7 +65,8 @@ def _fetching(stmt: Stmt, instructions: Mapping[str, str], taken: set[str]) -> S
             if found is None:
                 return replace(stmt, body=fetch_rows(stmt.body, instructions, taken))
             loop, load = found
-            made = _by_parts(stmt, loop, load, instructions[load.array], taken)
+            by = _within if loop.facts.stream else _by_parts
+            made = by(stmt, loop, load, instructions[load.array], taken)
             return replace(stmt, body=_exchanged(stmt.body, loop, made))
         case If():
             then, otherwise = (fetch_rows(x, instructions, taken) for x in (stmt.then, stmt.otherwise))
@@ -83,11 +85,19 @@ def _find(outer: For, instructions: Mapping[str, str]) -> tuple[For, Load] | Non
         for load in (y for s in walk(loop.body) for e in expressions(s) for y in loads(e)):
             if load.array in instructions and _is_row(load, loop, outer):
                 found.append((loop, load))
-    last = next((x for x in reversed(found) if not x[0].facts.reductions and not x[0].facts.stream), None)
+    last = next((x for x in reversed(found) if _may_fetch(x[0])), None)
     if last is None or outer.step != 1:
         return None
     others = [x for x, y in found if x is not last[0] and y.array == last[1].array]
     return last if others else None
+
+
+def _may_fetch(loop: For) -> bool:
+    """Whether a loop is one that may fetch meanwhile. One that stores past the caches has parts of its own, and time
+    for it if it does more than that."""
+    if loop.facts.stream:
+        return find_row(loop) is None
+    return not loop.facts.reductions
 
 
 def _loops(block: Block) -> Iterator[For]:
@@ -133,15 +143,26 @@ def _exchanged(block: Block, old: For, new: For) -> Block:
     return Block(tuple(out))
 
 
+def _within(outer: For, loop: For, load: Load, instruction: str, taken: set[str]) -> For:
+    """A loop that stores past the caches, where each of its parts fetches that part of the next row."""
+    fetched = take_name("fetched", taken)
+    value = Load(load.array, (*load.index[:-2], _next_row(outer), load.index[-1]), load.type)
+    fetch = (Alloc(Array(fetched, load.type, (), memory="nowhere")), Assign(fetched, (), value))
+    return replace(loop, body=Block((*fetch, *loop.body.body)), facts=replace(loop.facts, fetch=instruction))
+
+
+def _next_row(outer: For) -> Expr:
+    return extremum("min", add(index(outer.var), index(1)), sub(outer.upper, index(1)))
+
+
 def _by_parts(outer: For, loop: For, load: Load, instruction: str, taken: set[str]) -> For:
     """A loop by parts, before each of which that part of the next row is fetched."""
     names = _Names(*(take_name(x, taken) for x in (f"{loop.var}_part", "fetched", "line", "l")))
     size, line = PART // load.type.size, LINE // load.type.size
     end = add(index(names.part), index(size))
     upper = extremum("min", loop.upper, end)
-    row = extremum("min", add(index(outer.var), index(1)), sub(outer.upper, index(1)))
     element = place(load.index[-1], {loop.var: add(index(names.line), index(names.lane))})
-    fetch = Assign(names.fetched, (), Load(load.array, (*load.index[:-2], row, element), load.type))
+    fetch = Assign(names.fetched, (), Load(load.array, (*load.index[:-2], _next_row(outer), element), load.type))
     lanes = For(names.lane, index(0), index(line), 1, Block((fetch,)), LoopFacts(instruction=instruction))
     whole = extremum("min", sub(loop.upper, index(line - 1)), end)
     body = (

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from planish.ir.expr import Expr, index
-from planish.ir.nest import Assign, Block, For, Let, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, Reduce, Stmt
 from planish.ir.polynomial import add, coefficient_of, constant, same, sub
 from planish.ir.traverse import variables
 
@@ -28,11 +28,15 @@ class Row:
     count: int
 
 
-def find_row(loop: For) -> Row | None:
+def find_row(loop: For, *, alone: bool = True) -> Row | None:
     """The row that a loop writes, each element once; None where it writes something else, or calls for more than
-    assignments."""
+    assignments. Not `alone`: the row of what it assigns to last, whatever it does with other arrays."""
     body = list(_flat(loop.body))
     stores = [x for x in body if isinstance(x, Assign)]
+    if not alone and stores:
+        streamed = stores[-1].array
+        stores = [x for x in stores if x.array == streamed]
+        body = [x for x in body if not _is_of_another(x, streamed)]
     if len(stores) + sum(isinstance(x, Let) for x in body) < len(body) or not stores:
         return None
     first, named = stores[0], {x.var for x in body if isinstance(x, Let)}
@@ -57,6 +61,15 @@ def _flat(block: Block) -> Iterator[Stmt]:
             yield from _flat(stmt)
         else:
             yield stmt
+
+
+def _is_of_another(stmt: Stmt, array: str) -> bool:
+    """Whether a statement makes or changes another array than that one."""
+    match stmt:
+        case Assign(array=name) | Reduce(array=name) | Alloc(array=Array(name=name)):
+            return name != array
+        case _:
+            return False
 
 
 def _is_beside(store: Assign, other: Assign, var: str) -> bool:

@@ -38,6 +38,7 @@ from planish.ir.types import BOOL, F32
 from planish.isa.shipped import extension
 from planish.library.streaming.fetching import fetch_rows
 from planish.library.streaming.finals import keep_apart
+from planish.library.streaming.overlap import overlap
 from planish.library.streaming.rows import Row, find_row
 from planish.library.vectors import Vectors, choose_vectors
 from planish.poly.extents import byte_extent
@@ -92,13 +93,16 @@ def _vectors(target: Target) -> Vectors | None:
 
 
 def _first(scop: Scop, candidates: Sequence[Candidate], place: _Place) -> tuple[Candidate, ...]:
-    """The versions of the first candidates that have one, each once."""
+    """The versions of the first candidates that have one, each once, and after them those of their rows overlapped."""
     out: list[Candidate] = []
+    overlapped: list[Candidate] = []
     for candidate in candidates:
         made = stream(scop, candidate, place) if len(out) < MOST else None
         if made is not None and all(x.kernel.body != made.kernel.body for x in out):
             out.append(made)
-    return tuple(out)
+            along = stream(scop, candidate, place, along=True)
+            overlapped += [along] if along is not None else []
+    return (*out, *overlapped)
 
 
 def _are_rows(kernel: Kernel, firsts: Mapping[str, int]) -> bool:
@@ -107,12 +111,17 @@ def _are_rows(kernel: Kernel, firsts: Mapping[str, int]) -> bool:
     return all(ranks.get(name, 0) < rank for name, rank in firsts.items())
 
 
-def stream(scop: Scop, candidate: Candidate, place: _Place) -> Candidate | None:
-    """A candidate with all loops marked that may store past the caches, and rows fetched ahead; None where there are
-    none."""
+def stream(scop: Scop, candidate: Candidate, place: _Place, *, along: bool = False) -> Candidate | None:
+    """A candidate with all loops marked that may store past the caches, and rows fetched ahead; `along`: with rows that
+    are stored while the next ones are made. None where there are none."""
     kernel, vectors = candidate.kernel, place.vectors
     marked = _mark(kernel.body, (), _written_only(kernel), vectors)
-    rows = [find_row(x) for x in walk(marked) if isinstance(x, For) and x.facts.stream]
+    overlapped = overlap(replace(kernel, body=marked)) if along else None
+    if overlapped is not None:
+        kernel, marked = overlapped.plain, overlapped.kernel.body
+    elif along:
+        return None
+    rows = [find_row(x, alone=False) for x in walk(marked) if isinstance(x, For) and x.facts.stream]
     arrays = tuple(dict.fromkeys(x.array for x in rows if x is not None))
     sizes = [_bytes(scop, kernel.array(x)) for x in arrays]
     known = [x for x in sizes if x is not None]
@@ -122,15 +131,17 @@ def stream(scop: Scop, candidate: Candidate, place: _Place) -> Candidate | None:
     large = simplify(Compare("ge", known[0], index(room)))
     if simplify(substitute(large, place.sizes)) == Const(False, BOOL):
         return None
-    taken = {*used_names(kernel)}
+    taken = {*used_names(kernel), *used_names(replace(kernel, body=marked))}
     marked = move_bounds(fetch_rows(marked, _fetched(kernel, vectors), taken), frozenset(taken))
     allocated = [x for x in kernel.body.body if isinstance(x, Alloc)]
     body, plain = (Block(tuple(x for x in y.body if not isinstance(x, Alloc))) for y in (marked, kernel.body))
     whole = simplify_block(Block((*allocated, If(large, body, plain))), assumptions=kernel.assumptions)
-    message = f"{', '.join(arrays)}: written past the caches from {room // 1024} KB on"
+    meanwhile = ", while the next row is made" if along else ""
+    message = f"{', '.join(arrays)}: written past the caches from {room // 1024} KB on{meanwhile}"
     remark = Remark("stream", "done", message, scop.kernel.span)
     made = replace(kernel, body=whole)
-    return replace(candidate, name=f"{candidate.name}, streamed", kernel=made, remarks=(*candidate.remarks, remark))
+    name = f"{candidate.name}, {'overlapped, ' if along else ''}streamed"
+    return replace(candidate, name=name, kernel=made, remarks=(*candidate.remarks, remark))
 
 
 def _is_much(scop: Scop, arrays: Collection[str]) -> bool:

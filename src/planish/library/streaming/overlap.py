@@ -1,0 +1,322 @@
+"""Rows that are written while the next ones are made: the last loop over a row runs along with a loop over the row
+after it, so that memory and arithmetic are busy at the same time.
+
+Before: for i { for j { t[j] = f(x[i, j]) } … for j { y[i, j] = g(t[j], s) } }
+After:  the first t; for i from 1 { for j { t[i % 2, j] = f(x[i, j]) y[i - 1, j] = g(t[(i - 1) % 2, j], …) } … };
+        the last y
+
+What the last loop reads has two cells for one: of this row, and of the row before.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.printer import print_stmt
+>>> first = "s[] = x[i, 0] for j in 0 .. n simd { t[j] = x[i, j] * x[i, j] }"
+>>> last = "for j in 0 .. n simd past p { y[i, j] = t[j] / s[] }"
+>>> head = "kernel k(m, n; x: f32[m, n] distinct, y: f32[m, n] distinct)"
+>>> allocs = "alloc t: f32[n] distinct alloc s: f32[] register"
+>>> made = overlap(parse_kernel(f"{head} {{ {allocs} for i in 0 .. m {{ {first} {last} }} }}"))
+>>> print(print_stmt(made.kernel.body.body[3]), end="")
+for i in 1 .. m {
+  s[i % 2] = x[i, 0]
+  for j in 0 .. n simd past p {
+    t[i % 2, j] = x[i, j] * x[i, j]
+    y[i - 1, j] = t[(i - 1) % 2, j] / s[(i - 1) % 2]
+  }
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from planish.core.names import take_name
+from planish.ir.expr import Call, Compare, Expr, Load, Var, index, type_of
+from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
+from planish.ir.polynomial import add, extremum, mod, place, same, sub
+from planish.ir.traverse import (
+    bindings,
+    expressions,
+    loads,
+    map_block,
+    map_expr,
+    map_exprs,
+    used_names,
+    walk,
+    walk_expr,
+)
+from planish.poly.affine import NotAffineError
+from planish.poly.dependence import find_dependences, find_flow, together
+from planish.poly.legality import find_violation
+from planish.poly.listing import list_maps
+from planish.poly.scop import Scop, Statement, extract_scop
+
+IN, OUT = isl.dim_type.in_, isl.dim_type.out
+FUNCTION = 16
+"""The operations that a function of C's library is taken for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlapped:
+    """A kernel with rows written while the next ones are made, and the same kernel in its own order, with as much
+    memory."""
+
+    kernel: Kernel
+    plain: Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A loop over rows, the loops around it, the number of the first statement in it; its last loop, and the one that
+    this is to run along with, in the statement of its body at `position`."""
+
+    outer: For
+    depth: int
+    first: int
+    last: For
+    partner: For
+    position: int
+
+
+def overlap(kernel: Kernel) -> Overlapped | None:
+    """The kernel with the rows of one loop overlapped, of which the last loop may store past the caches; None where
+    there is none, or where it is not proven that this may be."""
+    local = {x.array.name for x in kernel.body.body if isinstance(x, Alloc)}
+    for rows in _find(kernel.body, 0, 0):
+        made = _overlapped(kernel, rows, local)
+        if made is not None:
+            return made
+    return None
+
+
+def _find(block: Block, depth: int, first: int) -> Iterator[_Rows]:
+    """The loops whose last statement stores past the caches, with what it may run along with."""
+    for stmt in block.body:
+        match stmt:
+            case For() if not stmt.facts.simd:
+                yield from _of_rows(stmt, depth, first)
+                yield from _find(stmt.body, depth + 1, first)
+            case If():
+                yield from _find(stmt.then, depth, first)
+                yield from _find(stmt.otherwise, depth, first + _count(stmt.then))
+            case Block():
+                yield from _find(stmt, depth, first)
+            case _:
+                pass
+        first += _count(stmt)
+
+
+def _count(stmt: Stmt) -> int:
+    return sum(isinstance(x, Assign | Reduce) for x in walk(stmt))
+
+
+def _of_rows(outer: For, depth: int, first: int) -> Iterator[_Rows]:
+    *others, last = outer.body.body or (Block(()),)
+    if not isinstance(last, For) or not last.facts.stream or outer.step != 1 or outer.facts.parallel:
+        return
+    bounds = (outer.lower, outer.upper, last.lower, last.upper)
+    moved = {x.name for bound in bounds[2:] for x in walk_expr(bound) if isinstance(x, Var)}
+    if any(loads(x) for x in bounds) or outer.var in moved:
+        return
+    found = [(x, i) for i, stmt in enumerate(others) for x in _partners(stmt, last)]
+    found = [(x, i) for x, i in found if sum(y is x for y in walk(outer.body)) == 1]
+    if found:
+        partner, position = max(found, key=lambda x: _work(x[0]))
+        yield _Rows(outer, depth, first, last, partner, position)
+
+
+def _partners(stmt: Stmt, last: For) -> Iterator[For]:
+    """Loops in lanes with the bounds of the last one, which run whenever that has an iteration."""
+    match stmt:
+        case For(facts=LoopFacts(simd=True, instruction="", stream="")) if stmt.step == last.step == 1:
+            if same(stmt.lower, last.lower) and same(stmt.upper, last.upper):
+                yield stmt
+        case Block():
+            for x in stmt.body:
+                yield from _partners(x, last)
+        case If(condition=Compare(op="gt", left=left, right=right)) if same(
+            sub(left, right), sub(last.upper, last.lower)
+        ):
+            yield from _partners(stmt.then, last)
+        case _:
+            pass
+
+
+def _work(loop: For) -> int:
+    """How much a loop computes for each element."""
+    parts = [x for stmt in walk(loop.body) for e in expressions(stmt) for x in walk_expr(e)]
+    return len(parts) + FUNCTION * sum(isinstance(x, Call) for x in parts)
+
+
+def _overlapped(kernel: Kernel, rows: _Rows, local: Set[str]) -> Overlapped | None:
+    """The kernel with one loop's rows overlapped, where that is proven to be right."""
+    outer, last = rows.outer, rows.last
+    inside = {x for stmt in outer.body.body for x in bindings(stmt)}
+    own = {x for stmt in walk(last) for x in bindings(stmt)}
+    if (inside - own) & _used(last):
+        return None
+    names = frozenset(_read(last) & _stored(outer.body) & local)
+    if any(name in names for x in walk(kernel.body) if isinstance(x, For) for _, name in x.facts.reductions):
+        return None
+    try:
+        scop = extract_scop(kernel)
+        if not _are_private(scop, rows, names):
+            return None
+        doubled = _doubled(kernel, rows, names)
+        (exact,) = (x for x in _find(doubled.body, 0, 0) if (x.depth, x.first) == (rows.depth, rows.first))
+        if not _may_overlap(extract_scop(doubled), exact):
+            return None
+    except NotAffineError:
+        return None
+    body = _exchanged(doubled.body, exact.outer, _in_three(exact, {*used_names(kernel)}))
+    plain = map_block(_without_marks, doubled.body)
+    return Overlapped(replace(doubled, body=body), replace(doubled, body=plain))
+
+
+def _used(stmt: Stmt) -> set[str]:
+    """The names that a statement uses."""
+    parts = [x for s in walk(stmt) for e in expressions(s) for x in walk_expr(e)]
+    return {x.name for x in parts if isinstance(x, Var)} | _read(stmt) | _stored(stmt)
+
+
+def _read(stmt: Stmt) -> set[str]:
+    return {x.array for s in walk(stmt) for e in expressions(s) for x in loads(e)}
+
+
+def _stored(stmt: Stmt) -> set[str]:
+    return {x.array for x in walk(stmt) if isinstance(x, Assign | Reduce)}
+
+
+def _are_private(scop: Scop, rows: _Rows, names: Set[str]) -> bool:
+    """Whether what is read of some local arrays was stored in the same iteration: then each iteration may have cells of
+    its own."""
+    within = range(rows.first, rows.first + _count(rows.outer))
+    outside = [x for i, x in enumerate(scop.statements) if i not in within]
+    if any(x.array in names for statement in outside for x in statement.accesses):
+        return False
+    flow, before = find_flow(scop, names)
+    return before.is_empty() and bool(flow.is_subset(together(scop, rows.depth + 1)))
+
+
+def _doubled(kernel: Kernel, rows: _Rows, names: Set[str]) -> Kernel:
+    """The kernel where some local arrays have cells for iterations with even and with odd numbers."""
+    at = mod(index(rows.outer.var), index(2))
+
+    def loaded(x: Expr) -> Expr:
+        return replace(x, index=(at, *x.index)) if isinstance(x, Load) and x.array in names else x
+
+    def visit(stmt: Stmt) -> Stmt:
+        match map_exprs(lambda e: map_expr(loaded, e), stmt):
+            case Assign() | Reduce() as store if store.array in names:
+                return replace(store, index=(at, *store.index))
+            case Alloc(array=array) as alloc if array.name in names:
+                memory = "stack" if array.memory == "register" else array.memory
+                return replace(alloc, array=replace(array, shape=(index(2), *array.shape), memory=memory))
+            case other:
+                return other
+
+    return replace(kernel, body=map_block(visit, kernel.body))
+
+
+def _may_overlap(scop: Scop, rows: _Rows) -> bool:
+    """Whether the last loop over each row may run at any time during the statement that it is to run along with, of the
+    next iteration: whatever depends on it, or it on, is done before that statement or after it."""
+    times, first = isl.UnionMap.empty(scop.context.get_space()), rows.first
+    moved: set[str] = set()
+    for position, stmt in enumerate(rows.outer.body.body):
+        is_last = stmt is rows.last
+        for statement in scop.statements[first : first + _count(stmt)]:
+            at = rows.position if is_last else position
+            times = times.add_map(_time(statement, rows.depth + 1, int(is_last), at))
+            moved |= {statement.name} if is_last else set()
+        first += _count(stmt)
+    order = isl.UnionMap.empty(scop.context.get_space())
+    for pair in list_maps(find_dependences(scop).order):
+        if (pair.get_tuple_name(IN) in moved) != (pair.get_tuple_name(OUT) in moved):
+            order = order.add_map(pair)
+    return find_violation(times, order) is None
+
+
+def _time(statement: Statement, depth: int, later: int, position: int) -> isl.Map:
+    """When an instance runs: the iteration of each of the outermost loops, so much later of the innermost of these; and
+    which statement of its body it is in."""
+    space = isl.LocalSpace.from_space(statement.domain.get_space())
+    affs = [isl.Aff.var_on_domain(space, isl.dim_type.set, i) for i in range(depth)]
+    affs[-1] = affs[-1].add_constant_val(isl.Val(later))
+    affs.append(isl.Aff.zero_on_domain(space).add_constant_val(isl.Val(position)))
+    out = isl.Map.from_aff(affs[0])
+    for aff in affs[1:]:
+        out = out.flat_range_product(isl.Map.from_aff(aff))
+    return out.intersect_domain(statement.domain)
+
+
+def _in_three(rows: _Rows, taken: set[str]) -> tuple[Stmt, ...]:
+    """All but the last loop of the first iteration, the iterations after it with that loop of those before them, and
+    the last one of the last."""
+    outer, last = rows.outer, rows.last
+    before, second = Block(outer.body.body[:-1]), add(outer.lower, index(1))
+    main = _exchanged(before, rows.partner, (_along(rows, taken),))
+    final = extremum("max", outer.lower, sub(outer.upper, index(1)))
+    return (
+        replace(outer, upper=extremum("min", second, outer.upper), body=before),
+        replace(outer, lower=second, body=main, facts=LoopFacts()),
+        replace(outer, lower=final, body=Block((last,))),
+    )
+
+
+def _exchanged(block: Block, old: For, new: tuple[Stmt, ...]) -> Block:
+    """A block with some statements in the place of a loop."""
+    out: list[Stmt] = []
+    for stmt in block.body:
+        match stmt:
+            case For() if stmt is old:
+                out += new
+            case For():
+                out.append(replace(stmt, body=_exchanged(stmt.body, old, new)))
+            case If():
+                then, otherwise = (_exchanged(x, old, new) for x in (stmt.then, stmt.otherwise))
+                out.append(replace(stmt, then=then, otherwise=otherwise))
+            case Block():
+                out.append(_exchanged(stmt, old, new))
+            case _:
+                out.append(stmt)
+    return Block(tuple(out))
+
+
+def _along(rows: _Rows, taken: set[str]) -> For:
+    """A loop over this row with the last one over the row before; what that one names has other names here."""
+    last, partner = rows.last, rows.partner
+    values: dict[str, Expr] = {rows.outer.var: sub(index(rows.outer.var), index(1)), last.var: index(partner.var)}
+    for stmt in walk(last.body):
+        if isinstance(stmt, Let):
+            values[stmt.var] = Var(take_name(stmt.var, taken), type_of(stmt.value))
+    body = map_block(lambda x: _placed(x, values), last.body)
+    facts = replace(partner.facts, stream=last.facts.stream)
+    return replace(partner, body=Block((*partner.body.body, *body.body)), facts=facts)
+
+
+def _placed(stmt: Stmt, values: dict[str, Expr]) -> Stmt:
+    """A statement with values in the place of what it names, its indices as polynomials."""
+    match map_exprs(lambda e: _place_indices(e, values), stmt):
+        case Assign() as store:
+            return replace(store, index=tuple(place(x, {}) for x in store.index))
+        case Let(var=name) as let:
+            renamed = values[name]
+            assert isinstance(renamed, Var)
+            return replace(let, var=renamed.name)
+        case other:
+            return other
+
+
+def _place_indices(expr: Expr, values: dict[str, Expr]) -> Expr:
+    def visit(x: Expr) -> Expr:
+        if isinstance(x, Var):
+            return values.get(x.name, x)
+        return replace(x, index=tuple(place(y, {}) for y in x.index)) if isinstance(x, Load) else x
+
+    return map_expr(visit, expr)
+
+
+def _without_marks(stmt: Stmt) -> Stmt:
+    return replace(stmt, facts=replace(stmt.facts, stream="")) if isinstance(stmt, For) else stmt
