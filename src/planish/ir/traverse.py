@@ -258,6 +258,17 @@ def control_names(nest: Block) -> frozenset[str]:
     return frozenset(used)
 
 
+def with_stmts(block: Block, old: Stmt, new: Sequence[Stmt]) -> Block:
+    """The block with some statements in the place of one of those in it, which is that very one."""
+    out: list[Stmt] = []
+    for stmt in block.body:
+        if stmt is old:
+            out += new
+        else:
+            out.append(with_blocks(stmt, [with_stmts(x, old, new) for x in blocks_of(stmt)]))
+    return Block(tuple(out))
+
+
 def substitute_block(block: Block, values: Mapping[str, Expr]) -> Block:
     """Replace variables by name in all expressions; no name may be bound in the block."""
     return map_block(lambda stmt: map_exprs(lambda x: substitute(x, values), stmt), block)

@@ -35,7 +35,7 @@ from planish.core.names import take_name
 from planish.ir.expr import Expr, Load, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Stmt
 from planish.ir.polynomial import add, coefficient_of, extremum, place, same, sub
-from planish.ir.traverse import expressions, loads, variables, walk
+from planish.ir.traverse import expressions, loads, variables, walk, with_stmts
 from planish.library.streaming.rows import find_row
 
 PART = 512
@@ -67,7 +67,7 @@ def _fetching(stmt: Stmt, instructions: Mapping[str, str], taken: set[str]) -> S
             loop, load = found
             by = _within if loop.facts.stream else _by_parts
             made = by(stmt, loop, load, instructions[load.array], taken)
-            return replace(stmt, body=_exchanged(stmt.body, loop, made))
+            return replace(stmt, body=with_stmts(stmt.body, loop, (made,)))
         case If():
             then, otherwise = (fetch_rows(x, instructions, taken) for x in (stmt.then, stmt.otherwise))
             return replace(stmt, then=then, otherwise=otherwise)
@@ -124,23 +124,6 @@ def _is_row(load: Load, loop: For, outer: For) -> bool:
         return False
     fixed = {v for x in (loop.lower, loop.upper, moved[1], *rest[:-1]) for v in variables(x)}
     return not fixed & {outer.var, loop.var}
-
-
-def _exchanged(block: Block, old: For, new: For) -> Block:
-    """A block with one loop in the place of another one."""
-    out: list[Stmt] = []
-    for stmt in block.body:
-        match stmt:
-            case For():
-                out.append(new if stmt is old else stmt)
-            case If():
-                then, otherwise = _exchanged(stmt.then, old, new), _exchanged(stmt.otherwise, old, new)
-                out.append(replace(stmt, then=then, otherwise=otherwise))
-            case Block():
-                out.append(_exchanged(stmt, old, new))
-            case _:
-                out.append(stmt)
-    return Block(tuple(out))
 
 
 def _within(outer: For, loop: For, load: Load, instruction: str, taken: set[str]) -> For:

@@ -45,6 +45,7 @@ from planish.ir.traverse import (
     used_names,
     walk,
     walk_expr,
+    with_stmts,
 )
 from planish.poly.affine import NotAffineError
 from planish.poly.dependence import find_dependences, find_flow, together
@@ -169,7 +170,7 @@ def _overlapped(kernel: Kernel, rows: _Rows, local: Set[str]) -> Overlapped | No
             return None
     except NotAffineError:
         return None
-    body = _exchanged(doubled.body, exact.outer, _in_three(exact, {*used_names(kernel)}))
+    body = with_stmts(doubled.body, exact.outer, _in_three(exact, {*used_names(kernel)}))
     plain = map_block(_without_marks, doubled.body)
     return Overlapped(replace(doubled, body=body), replace(doubled, body=plain))
 
@@ -256,32 +257,13 @@ def _in_three(rows: _Rows, taken: set[str]) -> tuple[Stmt, ...]:
     the last one of the last."""
     outer, last = rows.outer, rows.last
     before, second = Block(outer.body.body[:-1]), add(outer.lower, index(1))
-    main = _exchanged(before, rows.partner, (_along(rows, taken),))
+    main = with_stmts(before, rows.partner, (_along(rows, taken),))
     final = extremum("max", outer.lower, sub(outer.upper, index(1)))
     return (
         replace(outer, upper=extremum("min", second, outer.upper), body=before),
         replace(outer, lower=second, body=main, facts=LoopFacts()),
         replace(outer, lower=final, body=Block((last,))),
     )
-
-
-def _exchanged(block: Block, old: For, new: tuple[Stmt, ...]) -> Block:
-    """A block with some statements in the place of a loop."""
-    out: list[Stmt] = []
-    for stmt in block.body:
-        match stmt:
-            case For() if stmt is old:
-                out += new
-            case For():
-                out.append(replace(stmt, body=_exchanged(stmt.body, old, new)))
-            case If():
-                then, otherwise = (_exchanged(x, old, new) for x in (stmt.then, stmt.otherwise))
-                out.append(replace(stmt, then=then, otherwise=otherwise))
-            case Block():
-                out.append(_exchanged(stmt, old, new))
-            case _:
-                out.append(stmt)
-    return Block(tuple(out))
 
 
 def _along(rows: _Rows, taken: set[str]) -> For:
