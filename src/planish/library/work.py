@@ -71,7 +71,7 @@ def begun(work: Work) -> list[Stmt]:
     """What is done before."""
     match work:
         case Matrices():
-            return begin(work.product, work.letters, work.type)
+            return [] if work.stores else begin(work.product, work.letters, work.type)
         case Windows():
             return [] if work.product.overwrites else begin(work.product, work.letters, work.type)
         case Transposition():
@@ -93,8 +93,9 @@ def make_kernel(
     name = f"planish_{_PREFIXES.get(work.type, '')}"
     match work:
         case Matrices() if work.numbers.group > 1:
-            name = f"{name}{work.numbers.name}_gemm"
-            return make_compact_groups(name, vectors, choose_few_blocks(vectors, target), maker, threads)
+            name = f"planish_{work.numbers.name}_gemm"
+            blocking = choose_few_blocks(vectors, target)
+            return make_compact_groups(name, vectors, blocking, maker, threads, work.stores)
         case Matrices():
             return make_compact(f"{name}gemm", vectors, target, work.op, maker, threads)
         case Windows():
