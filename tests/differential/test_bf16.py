@@ -32,34 +32,13 @@ void product(int m, int n, int k, float C[restrict m][n], const half A[restrict 
             C[i][j] = sum;
         }
 }
-void transposed(int m, int n, int k, float *restrict C, const half *restrict A, const half *restrict B)
-{
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < n; j++)
-            for (int p = 0; p < k; p++)
-                C[i * n + j] += (float)A[i * k + p] * (float)B[j * k + p];
-}
-void layer(int nf, int nc, int oh, int ow, float O[restrict nf][oh][ow],
-           const half X[restrict nc][2 * oh + 1][2 * ow + 1], const half W[restrict nf][nc][3][3])
-{
-    for (int f = 0; f < nf; f++)
-        for (int y = 0; y < oh; y++)
-            for (int x = 0; x < ow; x++) {
-                float sum = 0;
-                for (int c = 0; c < nc; c++)
-                    for (int r = 0; r < 3; r++)
-                        for (int s = 0; s < 3; s++)
-                            sum += (float)X[c][2 * y + r][2 * x + s] * (float)W[f][c][r][s];
-                O[f][y][x] = sum;
-            }
-}
 void bordered(int nf, int nc, int h, int w, float O[restrict nf][h][w], const half X[restrict nc][h][w],
               const half W[restrict nf][nc][3][3])
 {
     for (int f = 0; f < nf; f++)
         for (int y = 0; y < h; y++)
             for (int x = 0; x < w; x++) {
-                float sum = 0;
+                float sum = O[f][y][x];
                 for (int c = 0; c < nc; c++)
                     for (int r = 0; r < 3; r++)
                         for (int s = 0; s < 3; s++)
@@ -99,31 +78,26 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> DropIn:
     place = tmp_path_factory.mktemp("bf16")
     made = make(Source("halves.c", SOURCE), place / "made", place, compiler=COMPILER)
     # One in each function.
-    assert made.kinds.count("raise-gemm") == 4
-    assert made.text.count("(void *)") >= 8
+    assert made.kinds.count("raise-gemm") == 2
+    assert made.text.count("(void *)A, (void *)B") == 1
     return made
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (3, 5, 4), (7, 65, 13), (13, 200, 131), (6, 33, 2), (0, 4, 4)])
+@pytest.mark.parametrize(
+    ("m", "n", "k"),
+    [(1, 1, 1), (3, 5, 4), (7, 65, 13), (13, 200, 131), (6, 64, 2), (12, 131, 2000), (0, 4, 4), (4, 4, 0)],
+)
 def test_products(made: DropIn, m: int, n: int, k: int) -> None:
     (a, left), (b, right) = fill(m, m, k), fill(n, k, n)
     c = blank(m, n)
     call(made, "product", (m, n, k, c, a, b))
     agree(c, left @ right, k)
-    turned, right = fill(n, n, k)
-    c = blank(m, n)
-    call(made, "transposed", (m, n, k, c, a, turned))
-    agree(c, 1 + left @ right.T, k + 1)
 
 
 @pytest.mark.parametrize(("nf", "nc", "h", "w"), [(1, 1, 1, 1), (5, 3, 4, 7), (64, 2, 9, 33), (7, 30, 5, 5)])
 def test_convolutions(made: DropIn, nf: int, nc: int, h: int, w: int) -> None:
     weights, factors = fill(nf, nf, nc, 3, 3)
-    (x, image), out = fill(nc, nc, 2 * h + 1, 2 * w + 1), blank(nf, h, w)
-    call(made, "layer", (nf, nc, h, w, out, x, weights))
-    seen = np.lib.stride_tricks.sliding_window_view(image, (3, 3), axis=(1, 2))[:, ::2, ::2]
-    agree(out, np.einsum("cyxrs,fcrs->fyx", seen, factors), 9 * nc)
     (x, image), out = fill(nc, nc, h, w), blank(nf, h, w)
     call(made, "bordered", (nf, nc, h, w, out, x, weights))
     seen = np.lib.stride_tricks.sliding_window_view(np.pad(image, ((0, 0), (1, 1), (1, 1))), (3, 3), axis=(1, 2))
-    agree(out, np.einsum("cyxrs,fcrs->fyx", seen, factors), 9 * nc)
+    agree(out, 1 + np.einsum("cyxrs,fcrs->fyx", seen, factors), 9 * nc + 1)

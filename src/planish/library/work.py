@@ -53,7 +53,8 @@ def describe(work: Work) -> str:
     """What it is."""
     match work:
         case Matrices():
-            return f"product of matrices ({work.op})"
+            flushed = ", which takes denormal numbers for zeros" if work.numbers.flushes else ""
+            return f"product of matrices ({work.op}){flushed}"
         case Transposition():
             return "transposition"
         case Windows():

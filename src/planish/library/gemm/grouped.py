@@ -24,6 +24,7 @@ from planish.library.gemm.blocked import (
     share_buffers,
     share_panels,
 )
+from planish.library.gemm.edges import make_storing
 from planish.library.gemm.microkernel import Fetch, Tile
 from planish.library.gemm.operands import spell_number, spell_term
 from planish.library.gemm.sweep import make_sweep, name_sweep
@@ -96,8 +97,9 @@ def make_compact_groups(
     """The kernel that adds a product of any size to C, or stores it (`first`), without an alpha, in one way only, and
     all that it calls, with itself. `threads` share the copies, and do some rows of tiles each, where there is enough
     to do."""
-    largest = [blocking.tile(vectors, "strided", x, fetch="not") for x in ((False, True) if first else (False,))]
-    made = make_tiles(largest, blocking, maker)
+    add, store = (blocking.tile(vectors, "strided", x, fetch="not") for x in (False, True))
+    made = make_tiles([add], blocking, maker)
+    made += make_storing(store, made, maker) if first else []
     tiles = Catalogue().with_instructions(made)
     made += _make_only_way(name, vectors, blocking, tiles, maker, first)
     if threads > 1:
