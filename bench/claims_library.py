@@ -93,7 +93,7 @@ def examine_convolutions(quick: bool) -> Iterator[Claim | Note]:
             yield from _over_iree(layer.ours)
         found[kind].append(layer.ratio)
     for kind, ratios_of in found.items():
-        if not quick:
+        if ratios_of and not quick:
             name = f"library.resnet{kind.replace(' ', '_')}_over_onednn"
             yield at_least(name, statistics.geometric_mean(ratios_of), 1.0)
 
