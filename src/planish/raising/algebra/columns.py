@@ -1,9 +1,9 @@
 """A convolution becomes products of matrices: for each row of the output, what the window sees are the columns of one.
 
-Where rows lie without gaps, some are taken together.
+Where rows lie without gaps, some are taken together. The kernel is copied where it is no matrix as it lies.
 
 Before: O[b, f, y, x] += sum over c, r, s of X[b, c, y + r, x + s] * W[f, c, r, s]
-After:  V = W;  for b, y { L[c, r, s, x] = X[b, c, y + r, x + s];  O[b, :, y] += V[f, c r s] * L[c r s, x] }
+After:  for b, y { L[c, r, s, x] = X[b, c, y + r, x + s];  O[b, :, y] += W[f, c r s] * L[c r s, x] }
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.nest import Kernel
@@ -22,7 +22,7 @@ After:  V = W;  for b, y { L[c, r, s, x] = X[b, c, y + r, x + s];  O[b, :, y] +=
 >>> raised = Raised(Kernel("k", arrays=(X, W, O)), (write_product(product),))
 >>> setting = Setting(Model(load_target("x86-avx512"), ({},)), "reassociate")
 >>> [x.operation.name for x in walk_steps(use_columns(study(raised), setting).raised.steps)]
-['copy', 'copy', 'gemm']
+['copy', 'gemm']
 """
 
 from __future__ import annotations
