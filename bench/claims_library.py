@@ -14,7 +14,7 @@ import raising_race
 from blas_anchors import Anchor, find_fftw, find_onednn
 from claim import Claim, Note, at_least
 from claims_raising import over_best, race_suite
-from convolutions import BYTES, FIRST, LAYERS, convolve_all
+from convolutions import FIRST, KINDS, LAYERS, convolve_all
 from dsp import DSP
 from iree_anchor import ORDERS, Shape, time_iree
 from polybench import POLYBENCH
@@ -83,17 +83,17 @@ def examine_convolutions(quick: bool) -> Iterator[Claim | Note]:
     if not isinstance(library, Anchor):
         yield Note(f"skipped convolutions: {library}")
         return
-    found: dict[str, list[float]] = {"": [], BYTES: []}
+    found: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for layer in convolve_all((FIRST,) if quick else (), raising_race.make_rules(quick), library):
         yield Note(str(layer))
-        kind = BYTES if layer.name.endswith(BYTES) else ""
+        kind = LAYERS[layer.name].kind
         if layer.name == FIRST + kind:
             yield at_least(f"library.conv2d{kind.replace(' ', '_')}_over_onednn", layer.ratio, 1.0)
         if layer.name == FIRST:
             yield from _over_iree(layer.ours)
         found[kind].append(layer.ratio)
     for kind, ratios_of in found.items():
-        if not quick:
+        if ratios_of and not quick:
             name = f"library.resnet{kind.replace(' ', '_')}_over_onednn"
             yield at_least(name, statistics.geometric_mean(ratios_of), 1.0)
 

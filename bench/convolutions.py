@@ -21,28 +21,32 @@ from blas_anchors import ONE_THREAD, Anchor, find_onednn
 from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 
 from planish.core.span import Source
+from planish.ir.types import BF16
 from planish.pipeline import Options, build_file
 from planish.run.cases import make_case, signature_of
 from planish.run.clock import measure
 from planish.run.entry import entry_text
 from planish.run.process import Limits
-from planish.run.toolchain import compile_library
+from planish.run.toolchain import compile_library, knows
 
 FOLDER = Path(__file__).with_suffix("")
 RIVALS: Mapping[str, tuple[str, ...]] = {"plain": ("-DPLAIN",), "reordered": (), "kept": ("-DWINDOWS_KEPT",)}
 """How oneDNN may work; "kept" knows the windows beforehand, which is another task than ours."""
+BYTES, HALVES = " of bytes", " of bf16"
+KINDS: Mapping[str, tuple[str, ...]] = {"": (), BYTES: ("BYTES",), HALVES: ("HALVES",)}
+"""What is added to a layer's name where the image and the weights are no floats, and what the text calls it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A layer: features, channels, the side of its output, of its window, and the stride."""
+    """A layer: features, channels, the side of its output, of its window, and the stride; `kind`: of its numbers."""
 
     features: int
     channels: int
     side: int
     window: int
     stride: int = 1
-    bytes: bool = False
+    kind: str = ""
 
     @property
     def flops(self) -> int:
@@ -58,7 +62,7 @@ class Layer:
     @property
     def defines(self) -> tuple[str, ...]:
         """What the text fixes."""
-        return f"WINDOW={self.window}", f"STRIDE={self.stride}", *(("BYTES",) if self.bytes else ())
+        return f"WINDOW={self.window}", f"STRIDE={self.stride}", *KINDS[self.kind]
 
 
 FIRST = "3x3@56"
@@ -75,10 +79,8 @@ _LAYERS: Mapping[str, Layer] = {
     "3x3@7": Layer(512, 512, 7, 3),
     "1x1@7 to 2048": Layer(2048, 512, 7, 1),
 }
-BYTES = " of bytes"
-"""What is added to a layer's name where the image and the weights are bytes."""
-LAYERS: Mapping[str, Layer] = {**_LAYERS, **{f"{x}{BYTES}": replace(y, bytes=True) for x, y in _LAYERS.items()}}
-"""The layers of ResNet-50 that differ, by the side of the window and of the output; of floats, then of bytes."""
+LAYERS: Mapping[str, Layer] = {f"{x}{kind}": replace(y, kind=kind) for kind in KINDS for x, y in _LAYERS.items()}
+"""The layers of ResNet-50 that differ, by the side of the window and of the output; of floats, then of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,12 @@ class Convolved:
 def convolve(name: str, layer: Layer, library: Anchor, rules: Rules, folder: Path) -> Convolved:
     """One layer, built by planish and raced; raises PlanishError."""
     text, rival = (FOLDER / "conv2d.c").read_text(), (FOLDER / "onednn.c").read_text()
-    options = Options(sizes=layer.sizes, defines=layer.defines, budget=rules.build_budget)
+    if layer.kind == HALVES:
+        rules = replace(rules, compilers=tuple(x for x in rules.compilers if knows(x, BF16)))
+    options = Options(
+        sizes=layer.sizes, defines=layer.defines, budget=rules.build_budget,
+        compiler=rules.compilers[0].name if layer.kind == HALVES else None,
+    )  # fmt: skip
     built = build_file(Source(str(FOLDER / "conv2d.c"), text), options)
     function = built.functions[-1].function
     signature = signature_of(function)
@@ -126,8 +133,12 @@ def convolve_all(only: Sequence[str], rules: Rules, library: Anchor) -> Iterator
     os.environ.update(ONE_THREAD)
     with tempfile.TemporaryDirectory(prefix="planish-convolutions-") as folder:
         for name, layer in LAYERS.items():
-            if not only or name in only:
-                yield convolve(name, layer, library, rules, Path(folder))
+            if only and name not in only:
+                continue
+            if layer.kind == HALVES and not any(knows(x, BF16) for x in rules.compilers):
+                print(f"{name}: no compiler here has the type", file=sys.stderr)
+                continue
+            yield convolve(name, layer, library, rules, Path(folder))
 
 
 def main(arguments: Sequence[str]) -> int:

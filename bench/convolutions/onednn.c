@@ -13,6 +13,8 @@ enum { SOURCE, WEIGHTS, OUTPUT, OPERANDS };
 static const int uses[OPERANDS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
 #ifdef BYTES
 static const dnnl_data_type_t types[OPERANDS] = {dnnl_u8, dnnl_s8, dnnl_s32};
+#elif defined(HALVES)
+static const dnnl_data_type_t types[OPERANDS] = {dnnl_bf16, dnnl_bf16, dnnl_f32};
 #else
 static const dnnl_data_type_t types[OPERANDS] = {dnnl_f32, dnnl_f32, dnnl_f32};
 #endif

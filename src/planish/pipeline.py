@@ -34,7 +34,7 @@ from planish.ir.checker import check_kernel
 from planish.ir.expr import Var
 from planish.ir.polynomial import place
 from planish.ir.traverse import variables
-from planish.ir.types import INDEX, Floats
+from planish.ir.types import INDEX, Floats, Type
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.filters import filter_versions
@@ -46,11 +46,11 @@ from planish.poly.affine import NotAffineError
 from planish.poly.extents import with_values
 from planish.run.blas import Blas, find_blas
 from planish.run.cases import Known, check_cases, clock_cases, signature_of
-from planish.run.entry import entry_text
+from planish.run.entry import c_name, entry_text
 from planish.run.meaning import confirm_meaning
 from planish.run.selection import Selection, Version, Workbench, select
 from planish.run.signature import Case
-from planish.run.toolchain import choose_compiler, compile_library
+from planish.run.toolchain import Compiler, choose_compiler, compile_library, find_compilers, knows
 from planish.schedule.automatic.plan import Candidate, Prepared, plan, prepare
 from planish.schedule.follow import follow
 from planish.target.load import load_target
@@ -254,11 +254,30 @@ def build_function(
     function: CFunction, file: CFile, options: Options, target: Target, bench: Workbench, tell: Tell = keep_quiet
 ) -> FunctionResult:
     """The fastest verified version of a function, or the function as it is."""
+    missing = next((x for x in types_of(file) if not knows(bench.compiler, x)), None)
+    if missing is not None:
+        return FunctionResult(function, (), None, (), (_tell_missing(missing, bench.compiler, function.span),))
     if options.measure:
         return _choose_version(function, file, options, target, bench, tell, None)
     # What is not measured takes the most promising version; the others are made only if that one is no good.
     first = _choose_version(function, file, options, target, bench, tell, 1)
     return _choose_version(function, file, options, target, bench, tell, None) if _was_refused(first) else first
+
+
+def types_of(file: CFile) -> tuple[Type, ...]:
+    """The types of a file's parameters, results and arrays, each once."""
+    known = [x.type for f in file.functions for x in f.parameters] + [f.result for f in file.functions]
+    kernels = [r.kernel for f in file.functions for r in f.regions]
+    known += [x.type for kernel in kernels for x in kernel.scalars]
+    known += [x.type for kernel in kernels for x in kernel.arrays]
+    return tuple(dict.fromkeys(x for x in known if x is not None))
+
+
+def _tell_missing(type: Type, compiler: Compiler, span: Span | None) -> Remark:
+    """That nothing of a file can be checked, and which compiler could."""
+    others = ", ".join(x.name for x in find_compilers() if knows(x, type)) or "none that was found"
+    message = f"{compiler} has no `{c_name(type)}`, so that nothing can be checked; --cc takes one that has: {others}"
+    return Remark("verify-type", "refused", message, span)
 
 
 def _confirm_meaning(function: CFunction, file: CFile, cases: tuple[Case, ...], bench: Workbench) -> None:

@@ -21,7 +21,7 @@ from planish.emit.replacement import Replacement
 from planish.library.maker import Maker
 from planish.library.versions import raise_version
 from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.run.toolchain import choose_compiler
+from planish.run.toolchain import Compiler, choose_compiler
 from planish.schedule.automatic.plan import prepare
 from planish.target.load import load_target
 
@@ -149,7 +149,9 @@ class DropIn:
         return ctypes.c_int.in_dll(self.library, "fallbacks").value
 
 
-def make(source: Source, place: Path, include: Path, fp: str = "reassociate") -> DropIn:
+def make(
+    source: Source, place: Path, include: Path, fp: str = "reassociate", compiler: Compiler | None = None
+) -> DropIn:
     """The drop-in with the raised version of each nest of a file, whatever the clock would say of it."""
     options = Options(fp=fp)  # type: ignore[arg-type]
     file = read_file(source, replace(options, include_dirs=(include,)))
@@ -160,7 +162,7 @@ def make(source: Source, place: Path, include: Path, fp: str = "reassociate") ->
         assert candidate is not None, remarks
         kinds += [x.id for x in candidate.remarks]
         made.append(counted(make_replacement(region, prepared, candidate, source, options)))
-    return compile_text("int fallbacks;\n" + compose(source.text, made, ""), tuple(kinds), place, include)
+    return compile_text("int fallbacks;\n" + compose(source.text, made, ""), tuple(kinds), place, include, compiler)
 
 
 def counted(replacement: Replacement) -> Replacement:
@@ -171,12 +173,16 @@ def counted(replacement: Replacement) -> Replacement:
     return replace(replacement, patch=replace(replacement.patch, text=text))
 
 
-def compile_text(text: str, kinds: tuple[str, ...], place: Path, include: Path) -> DropIn:
-    """The drop-in of a text."""
+def compile_text(
+    text: str, kinds: tuple[str, ...], place: Path, include: Path, compiler: Compiler | None = None
+) -> DropIn:
+    """The drop-in of a text, by gcc where no compiler is given."""
+    compiler = compiler or choose_compiler("gcc")
     place.mkdir(exist_ok=True)
     (place / "drop_in.c").write_text(text)
-    flags = [*NATIVE.flags_for(choose_compiler("gcc").kind), f"-I{include}", "-std=c11", "-O2", "-Wall", "-Wextra"]
-    command = ["gcc", *flags, "-Werror", "-fopenmp-simd", "-shared", "-fPIC", "drop_in.c", "-o", "drop_in.so"]
+    flags = [*NATIVE.flags_for(compiler.kind), f"-I{include}", "-std=c11", "-O2", "-Wall", "-Wextra"]
+    flags += ["-Werror", "-fopenmp-simd", "-shared", "-fPIC"]
+    command = [str(compiler.path), *flags, "drop_in.c", "-o", "drop_in.so"]
     done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return DropIn(text, ctypes.CDLL(str(place / "drop_in.so")), kinds)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
+from planish.ir.types import BF16, Type
 from planish.pipeline import FileResult, Options, RegionPlan, build_file, compose, plan_region, read_file
+from planish.run.toolchain import find_compilers, knows
 from planish.target.load import load_target
 
 SCALE = "/* doubles */\nvoid scale(int n, double *x) {\n  for (int i = 0; i < n; i++)\n    x[i] *= 2; // here\n}\n"
@@ -99,3 +103,26 @@ def test_calls_of_the_library_are_only_tried_where_they_are_wanted(
     build_file(Source("scale.c", text), options)
     assert asked == ["scale"] * raising
     assert ("--no-raise" in options.describe()) != raising
+
+
+HALVES = "float dot(int n, const __bf16 *x) { float s = 0; for (int i = 0; i < n; i++) s += (float)x[i]; return s; }\n"
+
+
+def compiler_for(type: Type, known: bool) -> str:
+    """A compiler that has a type, or has it not."""
+    found = next((x.name for x in find_compilers() if knows(x, type) == known), None)
+    return found or pytest.skip(f"no compiler {'has' if known else 'lacks'} the type")
+
+
+def test_without_the_type_nothing_is_checked() -> None:
+    result = build(HALVES + SCALE, replace(QUIET, compiler=compiler_for(BF16, known=False)))
+    assert not any(x.replacements for x in result.functions)
+    assert all("has no `__bf16`" in x.remarks[0].message for x in result.functions)
+
+
+def test_bf16_is_read_as_its_bits() -> None:
+    result = build(HALVES, replace(QUIET, compiler=compiler_for(BF16, known=True)))
+    (function,) = result.functions
+    assert function.selection is not None and function.selection.verdict is not None
+    assert (function.selection.verdict.status, len(function.replacements)) == ("ok", 1)
+    assert "planish_from_bf16(" in result.text

@@ -48,7 +48,8 @@ _COMPARISONS = {
 
 
 def c_type(type: Type) -> str:
-    """C's name of a type; bf16 values are held as their bits, since C has no name for them."""
+    """C's name of a type; bf16 values are held as their bits, since C has no name for them: in a type of the prologue
+    that may stand for what compilers have a type of their own for."""
     match type.kind:
         case "bool":
             return "_Bool"
@@ -57,7 +58,7 @@ def c_type(type: Type) -> str:
         case "float":
             return {16: "_Float16", 32: "float", 64: "double"}[type.bits]
         case "bfloat":
-            return "uint16_t"
+            return "planish_bf16"
         case _:
             assert_never(type.kind)
 

@@ -151,6 +151,14 @@ _PROMISE = """\
 #define planish_promise(x) ((void)0)
 #endif"""
 
+_BF16 = """\
+/* The bits of a bf16 value: also of one that is a number of a type of its own to the compiler. */
+#if defined(__GNUC__)
+typedef uint16_t __attribute__((__may_alias__)) planish_bf16;
+#else
+typedef uint16_t planish_bf16;
+#endif"""
+
 _FROM_BF16 = """\
 /* The value whose bf16 bits these are: the upper half of a float. */
 static inline float planish_from_bf16(uint16_t bits)
@@ -217,6 +225,7 @@ def _helpers() -> dict[str, str]:
         "planish_word": _WORD,
         "planish_keep": _KEEP,
         "planish_promise": _PROMISE,
+        "planish_bf16": _BF16,
         "planish_from_bf16": _FROM_BF16,
         "planish_to_bf16": _TO_BF16,
         "planish_fits": _FITS,

@@ -23,6 +23,7 @@ from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.unit import Region, Update
 from planish.ir.expr import Binary, Expr, index
 from planish.ir.nest import Array, Kernel
+from planish.ir.types import BF16
 from planish.isa.instruction import Catalogue
 from planish.poly.expression import TRUE, normalise, set_condition
 from planish.poly.extents import byte_extent, negative_sizes
@@ -54,8 +55,9 @@ def replace_region(
     reserved: frozenset[str], catalogue: Catalogue | None = None,
 ) -> Replacement:  # fmt: skip
     """The replacement of `region` by `kernel`, which computes what `scop` describes; raises NoExtentError, and
-    PlanishError E0710 for bf16, which users' compilers have a type of their own for."""
-    for type in (*(x.type for x in kernel.scalars), *(x.type for x in kernel.arrays)):
+    PlanishError E0710 for values of bf16 that are copied, of which functions have but the bits in memory."""
+    copied = (x for x in kernel.arrays if x.name in _registers(region))
+    for type in (*(x.type for x in kernel.scalars), *(x.type for x in copied)):
         refuse_bf16(type)
     name = name_of(region)
     text = emit_function(
@@ -117,8 +119,8 @@ def _arguments(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str
     out = []
     shapes = {a.name: a.shape for a in scop.kernel.arrays}
     before = {a.name: a.shape for a in region.kernel.arrays}
-    # `char` and `long long` have the width of an exact type, but are another type to C.
-    ambiguous = {a.name for a in scop.kernel.arrays if a.type.is_int and a.type.bits in (8, 64)}
+    # `char` and `long long` have the width of an exact type, but are another type to C; so is `__bf16`.
+    ambiguous = {a.name for a in scop.kernel.arrays if a.type == BF16 or a.type.is_int and a.type.bits in (8, 64)}
     for name, text in region.names:
         shape = shapes.get(name, ())
         if name in _registers(region):

@@ -147,7 +147,7 @@ class _Lowering:
 
     def expect_product(self) -> None:
         """That an operation is a product of matrices, before anything is made for it."""
-        arrays = {**self.arrays, **{x.name: x for x in case_locals(self.raised.steps)}}
+        arrays = with_types({**self.arrays, **{x.name: x for x in case_locals(self.raised.steps)}}, self.narrow)
         taken = {*arrays, *self.raised.kernel.sizes, *bound_names(self.raised.steps)}
         for step in walk_steps(self.raised.steps):
             if isinstance(step, Apply):
@@ -156,7 +156,7 @@ class _Lowering:
                 if is_paths(step, arrays, self.raised.kernel.sizes):
                     return
                 try:
-                    find_work(step, with_types(arrays, self.narrow), taken)
+                    find_work(step, arrays, taken)
                 except NoMatricesError as error:
                     self.reason = f"`{step.operation.name}`: {error}"
                 else:
@@ -187,7 +187,7 @@ class _Lowering:
                         finish()
                         out.extend(self.paths(step, place))
                         continue
-                    if is_factor(step, self.arrays):
+                    if is_factor(step, with_types(self.arrays, self.narrow)):
                         finish()
                         out.extend(self.factor(step, place))
                         continue
@@ -222,7 +222,7 @@ class _Lowering:
     def triangle(self, step: Apply, place: _Place) -> Triangle | None:
         """The triangle that an operation computes, of which what is asked of the whole has been proven or asked: it
         holds of its parts, whose sizes differ from one iteration to the next."""
-        triangle = find_triangle(step, self.arrays, self.taken(place))
+        triangle = find_triangle(step, with_types(self.arrays, self.narrow), self.taken(place))
         try:
             for product in triangle.products if triangle is not None else ():
                 self.call(find_matrices(write_product(product), self.arrays, self.taken(place)), place)

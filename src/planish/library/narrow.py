@@ -1,5 +1,6 @@
-"""Products of narrow integers, such as bytes, that are summed as wide ones: the arrays are seen as if they were wide,
-so that operations are found whose operands are of one type; afterwards they are what they are.
+"""Products of narrow numbers, such as bytes, that are summed as wide ones: the arrays are seen as if they were wide,
+so that operations are found whose operands are of one type; afterwards they are what they are. Each narrow number is a
+wide one as well, so that nothing is rounded on the way.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.ir.printer import print_stmt
@@ -19,19 +20,19 @@ from dataclasses import replace
 from planish.ir.expr import Cast, Const, Expr, Load
 from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Reduce, Stmt
 from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk
-from planish.ir.types import I8, I16, I32, U8, Type
+from planish.ir.types import BF16, F32, I8, I16, I32, U8, Type
 from planish.raising.algebra.product import Product
 from planish.raising.algebra.reading import read_product
 from planish.raising.raised import Apply, Loops, Raised, Step, case_locals, walk_steps
 
-TYPES = (U8, I8, I16)
-"""What may be seen as 32 bits wide."""
+WIDE: Mapping[Type, Type] = {U8: I32, I8: I32, I16: I32, BF16: F32}
+"""As what numbers of a narrow type are seen."""
 
 
 def widen(kernel: Kernel) -> tuple[Kernel, Mapping[str, Type]]:
     """The kernel with all arrays wide that are only read, and each time made wide; and what their types are."""
     written = {x.array for x in walk(kernel.body) if isinstance(x, Assign | Reduce)}
-    narrow = {x.name: x.type for x in kernel.arrays if x.type in TYPES and x.name not in written}
+    narrow = {x.name: x.type for x in kernel.arrays if x.type in WIDE and x.name not in written}
     for stmt in walk(kernel.body):
         for expr in expressions(stmt):
             for name in _as_narrow(expr):
@@ -41,20 +42,20 @@ def widen(kernel: Kernel) -> tuple[Kernel, Mapping[str, Type]]:
 
     def wide(expr: Expr) -> Expr:
         match expr:
-            case Cast(operand=Load(array=name) as load, type=type) if name in narrow and type == I32:
-                return replace(load, type=I32)
+            case Cast(operand=Load(array=name) as load, type=type) if name in narrow and type == WIDE[load.type]:
+                return replace(load, type=type)
             case _:
                 return expr
 
     body = map_block(lambda stmt: map_exprs(lambda x: map_expr(wide, x), stmt), kernel.body)
-    arrays = tuple(replace(x, type=I32) if x.name in narrow else x for x in kernel.arrays)
+    arrays = tuple(replace(x, type=WIDE[x.type]) if x.name in narrow else x for x in kernel.arrays)
     return replace(kernel, arrays=arrays, body=body), narrow
 
 
 def _as_narrow(expr: Expr) -> Iterator[str]:
     """The arrays of which an expression uses elements that are not made wide."""
     match expr:
-        case Cast(operand=Load() as load, type=type) if type == I32:
+        case Cast(operand=Load() as load, type=type) if type == WIDE.get(load.type):
             parts: tuple[Expr, ...] = load.index
         case _:
             if isinstance(expr, Load):
@@ -68,13 +69,15 @@ def with_copies(raised: Raised, narrow: Mapping[str, Type], kept: Collection[str
     """The types of narrow arrays, and of local ones that hold nothing but elements of one type of these, or zeros, and
     need not be wide, but for the caller's, which are `kept`."""
     locals = (*raised.locals, *case_locals(raised.steps))
-    out, free = dict(narrow), {x.name for x in locals if x.type == I32} - {*kept}
+    wide = {WIDE[x] for x in narrow.values()}
+    types_of = {x.name: x.type for x in (*raised.kernel.arrays, *locals, *(x.array for x in raised.reshapes))}
+    out, free = dict(narrow), {x.name for x in locals if x.type in wide} - {*kept}
     if not narrow:
         return out
     base = {x.array.name: x.of for x in raised.reshapes}
     stores: dict[str, set[str]] = {}
     for step in walk_steps(raised.steps):
-        for array, source in _stores(step):
+        for array, source in _stores(step, types_of):
             stores.setdefault(base.get(array, array), set()).add(base.get(source, source))
     known = {""}
     while known:
@@ -89,8 +92,8 @@ _ZERO = "0"
 """What stands for zeros among the arrays that are copied."""
 
 
-def _stores(step: Step) -> Iterator[tuple[str, str]]:
-    """The arrays that a step stores to, each with the one whose elements these are ("": others)."""
+def _stores(step: Step, types: Mapping[str, Type]) -> Iterator[tuple[str, str]]:
+    """The arrays that a step stores to, each with the one whose elements these are ("": others); `types`: of arrays."""
     match step:
         case Loops(body=body):
             for stmt in walk(body):
@@ -105,7 +108,7 @@ def _stores(step: Step) -> Iterator[tuple[str, str]]:
                         pass
         case Apply():
             output = step.operands[step.operation.output].array
-            found = read_product(step, I32)
+            found = read_product(step, types[output])
             copies = isinstance(found, Product) and found.overwrites and len(found.factors) == 1 and not found.sums
             plain = copies and isinstance(found, Product) and found.alpha is None
             yield output, found.factors[0].view.array if plain and isinstance(found, Product) else ""
@@ -130,8 +133,8 @@ def _as_they_are(block: Block, narrow: Mapping[str, Type]) -> Block:
 
     def made(expr: Expr) -> Expr:
         match expr:
-            case Load(array=name, type=type) if name in narrow and type == I32:
-                return Cast(replace(expr, type=narrow[name]), I32)
+            case Load(array=name, type=type) if name in narrow and type == WIDE[narrow[name]]:
+                return Cast(replace(expr, type=narrow[name]), type)
             case _:
                 return expr
 
@@ -141,8 +144,8 @@ def _as_they_are(block: Block, narrow: Mapping[str, Type]) -> Block:
         match stmt:
             case Assign(array=name, value=Cast(operand=Load(type=type) as load)) if narrow.get(name) == type:
                 return replace(stmt, value=load)
-            case Assign(array=name, value=Const(value=0, type=type)) if name in narrow and type == I32:
-                return replace(stmt, value=Const(0, narrow[name]))
+            case Assign(array=name, value=Const(value=0, type=type) as zero) if name in narrow and type != narrow[name]:
+                return replace(stmt, value=replace(zero, type=narrow[name]))
             case Alloc(array=array) if array.name in narrow:
                 return replace(stmt, array=replace(array, type=narrow[array.name]))
             case _:

@@ -66,6 +66,11 @@ class Matrices:
         return self.numbers.group > 1 and self.op == "nt"
 
     @property
+    def stores(self) -> bool:
+        """Whether the kernel sets what the product begins with."""
+        return self.numbers.group > 1 and self.product.overwrites
+
+    @property
     def names(self) -> tuple[str, str, str]:
         """The arrays: the output's, those of the factors."""
         first, second = self.product.factors
@@ -168,7 +173,7 @@ def stride(term: Term, letter: str, arrays: Mapping[str, Array]) -> Expr:
 
 
 def loops_of(matrices: Matrices) -> For:
-    """The plain loops that add the product to the output, without those of the batch."""
+    """The plain loops that add the product to the output, or store it, without those of the batch."""
     product, groups = matrices.product, matrices.groups
     at = [element(x, matrices.letters) for x in product.factors]
     numbers = matrices.numbers
@@ -179,11 +184,18 @@ def loops_of(matrices: Matrices) -> For:
         alpha = Const(1.0, matrices.type) if product.alpha is None else product.alpha
         value = Binary("mul", Binary("mul", alpha, left), right)
     target = product.output.view.array
-    body: Stmt = Reduce(target, element(product.output, matrices.letters), "add", value)
+    place = element(product.output, matrices.letters)
+    body: Stmt = Reduce(target, place, "add", value)
     for letter in (groups.depth, groups.columns, groups.rows):
-        body = For(matrices.letters[letter], index(0), product.extents[letter], 1, Block((body,)))
+        clear = matrices.stores and letter == groups.columns
+        first = (Assign(target, place, _zero(matrices.type)),) if clear else ()
+        body = For(matrices.letters[letter], index(0), product.extents[letter], 1, Block((*first, body)))
     assert isinstance(body, For)
     return body
+
+
+def _zero(type: Type) -> Const:
+    return Const(0.0 if type.is_float else 0, type)
 
 
 def begin(product: Product, letters: Mapping[str, str], type: Type) -> list[Stmt]:
@@ -191,7 +203,7 @@ def begin(product: Product, letters: Mapping[str, str], type: Type) -> list[Stmt
     if product.accumulates:
         return []
     target, at = product.output.view.array, element(product.output, letters)
-    body: Stmt = Assign(target, at, Const(0.0 if type.is_float else 0, type))
+    body: Stmt = Assign(target, at, _zero(type))
     if product.beta is not None and not is_number(product.beta, 0):
         body = Reduce(target, at, "mul", product.beta)
     for letter in reversed(product.output.letters):

@@ -97,6 +97,9 @@ def find_triangle(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> 
         except NoMatricesError:
             return None
         target, *others = matrices.names
+        if matrices.numbers.group > 1:
+            # Those of narrow numbers are made of whole matrices only.
+            return None
         if matrices.batch or (target in others and reads_apart(loops_of(matrices), arrays[target]) is None):
             return None
         products.append(product)

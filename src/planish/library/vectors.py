@@ -22,7 +22,8 @@ from planish.target.machine import Target
 @dataclass(frozen=True, slots=True)
 class Product:
     """The types of two factors, `left` and `right`, and of sums of their products. An instruction adds `group` products
-    of neighbours to one sum; `dot` is what it is called where that is more than one."""
+    of neighbours to one sum; `dot` is what it is called where that is more than one. `flushes`: it takes denormal
+    numbers for zeros."""
 
     name: str
     left: Type
@@ -30,11 +31,12 @@ class Product:
     sum: Type
     group: int = 1
     dot: str = ""
+    flushes: bool = False
 
 
 PRODUCTS: Mapping[str, Product] = {
     **{str(t): Product(str(t), t, t, t) for t in (F16, F32, F64)},
-    "bf16": Product("bf16", BF16, BF16, F32, 2, "dpbf16_word"),
+    "bf16": Product("bf16", BF16, BF16, F32, 2, "dpbf16_word", flushes=True),
     "i16": Product("i16", I16, I16, I32, 2, "dpwssd_word"),
     "u8s8": Product("u8s8", U8, I8, I32, 4, "dpbusd_word"),
     "s8u8": Product("s8u8", I8, U8, I32, 4, "dpbsud_word"),

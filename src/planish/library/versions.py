@@ -20,10 +20,10 @@ from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.expr import Load
 from planish.ir.nest import Array, Assign, Kernel, Reduce
 from planish.ir.traverse import variables
-from planish.ir.types import F32, F64, Floats
+from planish.ir.types import F32, F64, Floats, Type
 from planish.library.lowering import NotLoweredError, lower_raised
 from planish.library.maker import Maker
-from planish.library.narrow import widen
+from planish.library.narrow import widen, with_copies
 from planish.library.vectors import choose_vectors
 from planish.poly.affine import NotAffineError
 from planish.poly.scop import Statement
@@ -64,7 +64,9 @@ def raise_version(
         return None, (Remark("raise-floats", "note", message, span),)
     try:
         choose_vectors(target, F64)
-        raised, remarks = improve_nest(kernel, scratch, target, fp, typical, direct=True, cache=maker.cache)
+        raised, remarks = improve_nest(
+            kernel, scratch, target, fp, typical, direct=True, cache=maker.cache, narrow=narrow
+        )
         kept = [x.name for x in raised.locals if x.name in scratch]
         lowered = lower_raised(raised, target, maker, kept, threads, narrow)
     except NotAffineError as error:
@@ -101,16 +103,18 @@ def _is_turned(statement: Statement) -> bool:
 
 def improve_nest(
     kernel: Kernel, scratch: Collection[str], target: Target, fp: Floats, typical: Mapping[str, int] | None = None,
-    *, blas: bool = False, direct: bool = False, cache: Cache | None = None,
+    *, blas: bool = False, direct: bool = False, cache: Cache | None = None, narrow: Mapping[str, Type] | None = None,
 ) -> tuple[Raised, tuple[Remark, ...]]:  # fmt: skip
     """The operations of a kernel, improved for a target as by `improve`; raises NotAffineError. What operations
-    are compared by is kept in a `cache`; `blas`, `direct`: they are to stay what a BLAS, or the library, has."""
+    are compared by is kept in a `cache`; `blas`, `direct`: they are to stay what a BLAS, or the library, has; `narrow`:
+    the types of arrays that were made wide."""
     raised, own = _raise(kernel, fp == "reassociate", cache)
     own += tuple(x for x in raised.kernel.arrays if x.name in scratch and None not in x.shape)
     if own:
         others = tuple(x for x in raised.kernel.arrays if x not in own)
         raised = replace(raised, kernel=replace(raised.kernel, arrays=others), locals=(*raised.locals, *own))
-    return improve(raised, target, fp, typical, blas=blas, direct=direct)
+    known = with_copies(raised, narrow or {}, scratch)
+    return improve(raised, target, fp, typical, blas=blas, direct=direct, narrow=known)
 
 
 def _raise(kernel: Kernel, reassociate: bool, cache: Cache | None) -> tuple[Raised, tuple[Array, ...]]:

@@ -53,7 +53,8 @@ def describe(work: Work) -> str:
     """What it is."""
     match work:
         case Matrices():
-            return f"product of matrices ({work.op})"
+            flushed = ", which takes denormal numbers for zeros" if work.numbers.flushes else ""
+            return f"product of matrices ({work.op}){flushed}"
         case Transposition():
             return "transposition"
         case Windows():
@@ -71,7 +72,7 @@ def begun(work: Work) -> list[Stmt]:
     """What is done before."""
     match work:
         case Matrices():
-            return begin(work.product, work.letters, work.type)
+            return [] if work.stores else begin(work.product, work.letters, work.type)
         case Windows():
             return [] if work.product.overwrites else begin(work.product, work.letters, work.type)
         case Transposition():
@@ -93,8 +94,9 @@ def make_kernel(
     name = f"planish_{_PREFIXES.get(work.type, '')}"
     match work:
         case Matrices() if work.numbers.group > 1:
-            name = f"{name}{work.numbers.name}_gemm"
-            return make_compact_groups(name, vectors, choose_few_blocks(vectors, target), maker, threads)
+            name = f"planish_{work.numbers.name}_gemm"
+            blocking = choose_few_blocks(vectors, target)
+            return make_compact_groups(name, vectors, blocking, maker, threads, work.stores)
         case Matrices():
             return make_compact(f"{name}gemm", vectors, target, work.op, maker, threads)
         case Windows():

@@ -72,7 +72,7 @@ def describe_operations(
     """A remark on each operation and each nest without a name, and on what algebra did with them or left."""
     try:
         wide, narrow = widen(kernel)
-        raised, remarks = improve_nest(wide, scratch, target, fp, typical, direct=True, cache=Cache())
+        raised, remarks = improve_nest(wide, scratch, target, fp, typical, direct=True, cache=Cache(), narrow=narrow)
         _, transforms = transform_versions(prepare(kernel), target, fp, typical)
     except NotAffineError as error:
         return (Remark("raise", "refused", f"no operations: {error.reason}", kernel.span),)

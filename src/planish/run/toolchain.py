@@ -20,6 +20,8 @@ from typing import Literal
 
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.types import BF16, F16, Type
+from planish.run.entry import c_name
 from planish.run.process import Limits, run_process
 
 CompilerKind = Literal["gcc", "clang"]
@@ -40,6 +42,7 @@ Symbolic binding, because a function named like one of the C library or of the i
 
 _PROBE = "#include <stdint.h>\nvoid planish_probe(int32_t n, float *a) { for (int i = 0; i < n; i++) a[i] = 0; }\n"
 _NAMES = re.compile(r"(gcc|clang)-(\d+)$")
+_NUMBERS = "void planish_probe(float *a, NUMBER *b) { *a = (float)b[0] * (float)b[1]; }\n"
 DEFAULT_LIMITS = Limits(seconds=120)
 _PROBE_LIMITS = Limits(seconds=20)
 
@@ -103,7 +106,16 @@ def supports(compiler: Compiler, feature: str | tuple[str, ...], cache: Cache | 
     The answer is remembered in this process, and in `cache` (the default one where None).
     """
     flags = FEATURES[feature] if isinstance(feature, str) else feature
-    return _supports(compiler, flags, str((cache or Cache()).root))
+    return _takes(compiler, flags, _PROBE, str((cache or Cache()).root))
+
+
+def knows(compiler: Compiler, type: Type, cache: Cache | None = None) -> bool:
+    """Whether the compiler has a type of its own for these values, and converts them; remembered as by `supports`.
+
+    C's own types it has. gcc has `__bf16` from version 13 on, clang from 17 on.
+    """
+    flags, root = (f"-DNUMBER={c_name(type)}",), str((cache or Cache()).root)
+    return type not in (F16, BF16) or _takes(compiler, flags, _NUMBERS, root)
 
 
 def compile_library(
@@ -194,16 +206,17 @@ def _identify(name: str, path: Path) -> Compiler | None:
 
 
 @lru_cache(maxsize=256)
-def _supports(compiler: Compiler, flags: tuple[str, ...], root: str) -> bool:
+def _takes(compiler: Compiler, flags: tuple[str, ...], text: str, root: str) -> bool:
+    """Whether the compiler makes a library of a text with these flags."""
     cache = Cache(root)
     # -march=native means another thing on another host, hence the host's own features in the address.
-    address = key("supports", compiler.stamp, flags, host_features())
+    address = key("supports", compiler.stamp, flags, text, host_features())
     known = cache.get(address)
     if known is not None:
         return known == b"yes"
     with tempfile.TemporaryDirectory(prefix="planish-probe-") as folder:
         try:
-            compile_library(compiler, _PROBE, flags, Path(folder), _PROBE_LIMITS)
+            compile_library(compiler, text, flags, Path(folder), _PROBE_LIMITS)
             answer = True
         except PlanishError as error:
             if error.diagnostic.code != "E0803":

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.emit.dropin import assemble
 from planish.emit.prologue import emit_prologue
@@ -57,6 +58,18 @@ def test_only_pairs_with_a_store_count() -> None:
     assert overlapping((a, b, c), frozenset("a")) == ((a, b),)
     assert overlapping((a, b, c), frozenset()) == ()
     assert overlapping((a, c), frozenset("ac")) == ()
+
+
+def test_bf16_goes_as_bits_that_may_be_of_another_type() -> None:
+    text = "void f(int n, float *restrict y, const __bf16 *restrict x) { for (int i = 0; i < n; i++) y[i] += x[i]; }"
+    made, whole = replaced(text)
+    assert "const planish_bf16 *restrict x" in made.function and "y[i] += planish_from_bf16(x[i])" in made.function
+    assert "(n, y, (void *)x)" in made.patch.text and "may_alias" in whole
+
+
+def test_values_of_bf16_are_not_copied() -> None:
+    with pytest.raises(PlanishError, match="E0710"):
+        replaced("void f(int n, float *y, __bf16 x) { for (int i = 0; i < n; i++) y[i] += (float)x; }")
 
 
 def test_a_subscript_below_zero_is_tested() -> None:

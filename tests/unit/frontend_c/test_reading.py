@@ -10,8 +10,9 @@ from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.unit import CFile
-from planish.ir.nest import For
+from planish.ir.nest import For, Reduce
 from planish.ir.polynomial import show
+from planish.ir.printer import print_expr
 from planish.ir.traverse import walk
 
 
@@ -54,6 +55,30 @@ void f(int n, float *a) { weird w = (weird)n; for (int i = 0; i < n; i++) a[i] =
     assert any("nowhere.h" in m for m in notes)
     assert any("strange_t" in m and "other_t" in m and "weird" in m for m in notes)
     assert "planish-" not in file.preprocessed
+
+
+def test_bf16_is_a_type_that_the_compiler_may_have() -> None:
+    text = """typedef __bf16 half;
+void dot(int n, float *s, const half *x, const __bf16 *y) { for (int i = 0; i < n; i++) *s += (float)x[i] * y[i]; }
+"""
+    file = read(text)
+    assert not file.remarks
+    (dot,) = file.functions
+    assert [str(x.type) for x in dot.parameters] == ["i32", "f32", "bf16", "bf16"]
+    assert "const __bf16 *y" in dot.prototype
+    (update,) = (x for x in walk(dot.regions[0].kernel.body) if isinstance(x, Reduce))
+    assert print_expr(update.value) == "f32(x[i]) * f32(y[i])"
+
+
+@pytest.mark.parametrize("value", ["x[i] * x[i]", "-x[i]", "x[i] + 1", "(float)(x[i] - 1)"])
+def test_what_compilers_round_in_several_ways_stays_as_written(value: str) -> None:
+    file = read(f"void f(int n, float *s, const __bf16 *x) {{ for (int i = 0; i < n; i++) s[i] = {value}; }}")
+    assert not file.functions[0].regions and any("arithmetic in bf16" in x.message for x in file.remarks)
+
+
+def test_a_user_may_call_another_type_bf16() -> None:
+    file = read("typedef unsigned short __bf16;\nvoid f(int n, __bf16 *x) { for (int i = 0; i < n; i++) x[i] += 1; }")
+    assert str(file.functions[0].parameters[1].type) == "u16"
 
 
 def test_a_function_that_cannot_be_parsed_stays_alone() -> None:

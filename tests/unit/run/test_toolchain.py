@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from planish.core.diagnostic import PlanishError
+from planish.ir.types import BF16, F32
 from planish.run.process import Limits
-from planish.run.toolchain import choose_compiler, compile_library, find_compilers, supports
+from planish.run.toolchain import choose_compiler, compile_library, find_compilers, knows, supports
 
 
 def _script(folder: Path, name: str, text: str) -> Path:
@@ -94,3 +95,8 @@ def test_features_are_asked_of_the_compiler() -> None:
     compiler = choose_compiler(None)
     assert supports(compiler, "simd")
     assert not supports(compiler, ("-fno-such-flag-anywhere",))
+
+
+def test_types_of_their_own_are_asked_of_compilers(fakes: Path) -> None:
+    compiler = choose_compiler(None)
+    assert knows(compiler, F32) and not knows(choose_compiler("gcc", str(fakes)), BF16)

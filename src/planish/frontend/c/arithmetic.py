@@ -12,7 +12,7 @@ from planish.frontend.c.scope import parse_integer
 from planish.frontend.c.state import Refused
 from planish.ir.arithmetic import rounding
 from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary, type_of
-from planish.ir.types import BOOL, F32, F64, I8, I32, I64, U32, U64, Type
+from planish.ir.types import BF16, BOOL, F32, F64, I8, I32, I64, U32, U64, Type
 
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11, "\\": 92, "'": 39, '"': 34, "?": 63}
 
@@ -76,6 +76,8 @@ def truth(expr: Expr) -> Expr:
         return expr.operand
     if isinstance(expr, Const):
         return Const(bool(expr.value), BOOL)
+    if type == BF16:
+        expr, type = Cast(expr, F32), F32
     return Compare("ne", expr, Const(0.0 if type.is_float else 0, type))
 
 

@@ -13,7 +13,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import conjunction, convert
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CUnknown, CVoid
-from planish.frontend.c.expressions import as_data, choose, operate, type_name, value_of
+from planish.frontend.c.expressions import as_data, choose, expect_one_way, operate, type_name, value_of
 from planish.frontend.c.scope import Symbol, is_integer
 from planish.frontend.c.state import Address, Again, Known, NotIndex, Refused, Translation
 from planish.frontend.c.subscripts import (
@@ -166,6 +166,7 @@ def step_statement(node: c_ast.UnaryOp, cx: Translation) -> None:
             raise Again(cell=symbol) from None
         return
     target = target_of(node.expr, symbol, cx)
+    expect_one_way(target.type, node)
     one = Const(1.0 if target.type.is_float else 1, target.type)
     value = Binary("add" if "++" in node.op else "sub", target.load, one)
     write(target, value, node, cx)

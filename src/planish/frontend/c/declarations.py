@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
-from planish.ir.types import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Type
+from planish.ir.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,9 @@ _LEAVES: dict[tuple[str, ...], Type] = {
     ("float",): F32, ("double",): F64, ("_Float16",): F16, ("_Float32",): F32, ("_Float64",): F64,
 }  # fmt: skip
 
+OWN_TYPES: Mapping[str, Type] = {"__bf16": BF16}
+"""Types that compilers have besides C's; the parser takes them for structures of that name."""
+
 
 def resolve(node: c_ast.Node | None, typedefs: Mapping[str, CType]) -> CType:
     """The type that a declarator's tree stands for; `typedefs` are the names in scope."""
@@ -86,6 +89,8 @@ def resolve(node: c_ast.Node | None, typedefs: Mapping[str, CType]) -> CType:
             return CScalar(leaf) if leaf is not None else CUnknown(" ".join(names))
         case c_ast.Enum():
             return CScalar(I32 if node.underlying_type is None else I64)
+        case c_ast.Struct(name=name) if name in OWN_TYPES:
+            return CScalar(OWN_TYPES[name])
         case c_ast.Struct() | c_ast.Union():
             return CUnknown(f"{type(node).__name__.lower()} {node.name or ''}".strip())
         case c_ast.FuncDecl():

@@ -42,7 +42,7 @@ from planish.ir.expr import (
     type_of,
 )
 from planish.ir.polynomial import constant, same
-from planish.ir.types import BOOL, F32, F64, I32, I64, INDEX, Type
+from planish.ir.types import BF16, BOOL, F32, F64, I32, I64, INDEX, Type
 
 _ARITHMETIC: dict[str, BinaryOp] = {
     "+": "add", "-": "sub", "*": "mul", "/": "quo", "%": "rem", "&": "and", "|": "or", "^": "xor",
@@ -172,6 +172,7 @@ def _unary(node: c_ast.UnaryOp, cx: Translation) -> Expr:
             operand = convert(operand, promoted(type_of(operand)))
             if op == "+":
                 return operand
+            expect_one_way(type_of(operand), node)
             if op == "~":
                 return Unary("bitnot", operand)
             if isinstance(operand, Const) and operand.type.kind != "uint":
@@ -202,6 +203,7 @@ def operate(op: str, left: Expr, right: Expr, node: c_ast.Node) -> Expr:
     else:
         type = common(type_of(left), type_of(right))
     if type.is_float:
+        expect_one_way(type, node)
         if op not in ("+", "-", "*", "/"):
             raise Refused("scop-expression", f"the operator {op} on floating-point numbers", node)
         name = "div" if op == "/" else name
@@ -209,6 +211,12 @@ def operate(op: str, left: Expr, right: Expr, node: c_ast.Node) -> Expr:
     if isinstance(a, Const) and isinstance(b, Const) and (value := folded(name, a, b)) is not None:
         return value
     return Binary(name, a, b)
+
+
+def expect_one_way(type: Type, node: c_ast.Node) -> None:
+    """That C says when results of a type are rounded; Refused for bf16, which compilers may keep wider meanwhile."""
+    if type == BF16:
+        raise Refused("scop-type", "arithmetic in bf16, which compilers round where they like: convert to float", node)
 
 
 def _choice(condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: Translation) -> Expr:
@@ -286,6 +294,8 @@ def _comparison(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, 
         cx.values, cx.assumptions = values, assumptions
     x, y = value_of(left, cx), value_of(right, cx)
     type = common(type_of(x), type_of(y))
+    # What holds of bf16 values holds of them as floats.
+    type = F32 if type == BF16 else type
     return Compare(_COMPARISON[op], convert(x, type), convert(y, type))
 
 

@@ -17,6 +17,7 @@ from pycparser.c_parser import CParser, ParseError
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.span import Source, Span
+from planish.frontend.c.declarations import OWN_TYPES
 from planish.frontend.c.lexer import Token, tokenize
 
 _PLACE = re.compile(r"^(.*?)(?::(\d+))?(?::(\d+))?: (.*)$", re.S)
@@ -117,6 +118,7 @@ def _parse_guessing_types(text: str, source: Source, unknown: list[str]) -> c_as
 
 def _parse_once(text: str, source: Source, unknown: list[str]) -> c_ast.FileAST | _Failure:
     prelude = "".join(f"typedef struct planish_unknown_{name} {name}; " for name in unknown)
+    prelude += "".join(f"typedef struct {name} {name}; " for name in OWN_TYPES if name in text)
     try:
         return CParser().parse(f"{prelude}\n{text}", source.name)
     except ParseError as error:
@@ -237,7 +239,8 @@ def _ask_compiler(text: str, unknown: list[str]) -> Diagnostic | None:
     if compiler is None:
         return None
     prelude = "".join(f"typedef int {name}; " for name in unknown)
-    command = [compiler, "-fsyntax-only", "-w", "-x", "c", "-"]
+    own = [f"-D{name}=float" for name in OWN_TYPES]
+    command = [compiler, "-fsyntax-only", "-w", *own, "-x", "c", "-"]
     done = subprocess.run(command, input=f"{prelude}\n{text}", capture_output=True, text=True, check=False)
     found = _SYNTAX.search(done.stderr)
     if found is None:

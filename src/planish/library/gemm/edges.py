@@ -18,7 +18,9 @@ from planish.library.gemm.microkernel import Panel, Tile, define_micro, define_t
 from planish.library.maker import Maker
 from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.control import Specialise
+from planish.schedule.steps.facts import Vectorise
 from planish.schedule.steps.instructions import Replace
+from planish.schedule.steps.loops import Fission
 
 
 def make_family(largest: Tile, depth: int = 0, maker: Maker | None = None) -> list[Instruction]:
@@ -29,6 +31,24 @@ def make_family(largest: Tile, depth: int = 0, maker: Maker | None = None) -> li
     made = [maker.make(tile.name, _make_tile, tile, panel) for tile in tiles]
     known = Catalogue().with_instructions(made)
     return [*made, maker.make(name_family(largest), _make_chooser, largest, panel, known)]
+
+
+def make_storing(largest: Tile, family: Sequence[Instruction], maker: Maker | None = None) -> list[Instruction]:
+    """The micro-kernel that stores the largest tile, and the kernel that stores any one up to that: zeros where it is
+    smaller, to which the last of a `family` of tiles adds. Few kernels do for what is mostly whole."""
+    panel, maker = Panel(largest.rows, largest.columns, 0), maker or Maker()
+    whole = maker.make(largest.name, _make_tile, largest, panel)
+    known = Catalogue().with_instructions([*family, whole])
+    return [whole, maker.make(name_family(largest), _make_mostly_whole, largest, panel, family[-1].name, known)]
+
+
+def _make_mostly_whole(largest: Tile, panel: Panel, add: str, tiles: Catalogue) -> Instruction:
+    known = [f"m >= 1 && m <= {largest.rows}", f"n >= 1 && n <= {largest.columns}"]
+    definition = define_tile(largest, name_family(largest), known, panel)
+    program = Program.of(definition, catalogue=tiles)
+    program = program.apply(Specialise("i", f"m == {largest.rows} && n == {largest.columns}"))
+    program = program.apply(Replace("i", largest.name), Fission("C[_] = _ #2", 2), Vectorise("j #2"))
+    return make_callable(definition, program.apply(Replace("i #3", add)))
 
 
 def _make_tile(tile: Tile, panel: Panel) -> Instruction:

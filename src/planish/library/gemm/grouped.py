@@ -24,6 +24,7 @@ from planish.library.gemm.blocked import (
     share_buffers,
     share_panels,
 )
+from planish.library.gemm.edges import make_storing
 from planish.library.gemm.microkernel import Fetch, Tile
 from planish.library.gemm.operands import spell_number, spell_term
 from planish.library.gemm.sweep import make_sweep, name_sweep
@@ -91,17 +92,20 @@ def make_grouped_products(
 
 
 def make_compact_groups(
-    name: str, vectors: Vectors, blocking: Blocking, maker: Maker, threads: int = 1
+    name: str, vectors: Vectors, blocking: Blocking, maker: Maker, threads: int = 1, first: bool = False
 ) -> tuple[Instruction, list[Instruction]]:
-    """The kernel that adds a product of any size to C, without an alpha, in one way only, and all that it calls, with
-    itself. `threads` share the copies, and do some rows of tiles each, where there is enough to do."""
-    made = make_tiles(list_grouped_tiles(blocking, vectors)[:1], blocking, maker)
+    """The kernel that adds a product of any size to C, or stores it (`first`), without an alpha, in one way only, and
+    all that it calls, with itself. `threads` share the copies, and do some rows of tiles each, where there is enough
+    to do."""
+    add, store = (blocking.tile(vectors, "strided", x, fetch="not") for x in (False, True))
+    made = make_tiles([add], blocking, maker)
+    made += make_storing(store, made, maker) if first else []
     tiles = Catalogue().with_instructions(made)
-    made += _make_only_way(name, vectors, blocking, tiles, maker)
+    made += _make_only_way(name, vectors, blocking, tiles, maker, first)
     if threads > 1:
         alone = made[-1].name
-        made += _make_only_way(f"{name}_shared", vectors, blocking, tiles, maker, shared=True)
-        definition = define_product(f"{name}_threads_add", vectors, False, empty=True, scaled=False)
+        made += _make_only_way(f"{name}_shared", vectors, blocking, tiles, maker, first, shared=True)
+        definition = define_product(name_part(f"{name}_threads", first), vectors, first, empty=True, scaled=False)
         program = Program.of(definition, catalogue=Catalogue().with_instructions(made))
         program = program.apply(
             Specialise("i", f"m * n * k <= {ALONE}"), Replace("i", alone), Replace("i #2", made[-1].name)
@@ -111,15 +115,15 @@ def make_compact_groups(
 
 
 def _make_only_way(
-    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: Maker, shared: bool = False
+    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: Maker, first: bool, shared: bool = False
 ) -> list[Instruction]:
     """The kernels of a product whose A is used where it is."""
-    kind, group, way = KINDS[0], vectors.product.group, Variant("placed", "", blocking)
+    kind, group, way = (False, first), vectors.product.group, Variant("placed", "", blocking)
     groups, rest = _name(name, way.name, kind), define_rest(f"{name}_rest", vectors, False)
     made = [maker.make(groups, _make_group, groups, vectors, way, tiles, kind, shared)]
     made.append(make_callable(rest, make_rest(rest)))
-    for own, empty in ((f"{name}_sum", False), (f"{name}_add", True)):
-        definition = define_product(own, vectors, False, empty=empty, scaled=False)
+    for own, empty in ((_name(name, "sum", kind), False), (name_part(name, first), True)):
+        definition = define_product(own, vectors, first, empty=empty, scaled=False)
         program = Program.of(definition, catalogue=tiles.with_instructions(made))
         if empty:
             program = program.apply(Specialise("i", f"m >= 1 && n >= 1 && k >= {group}"), Replace("i", made[-1].name))
@@ -222,14 +226,16 @@ def weave(program: Program, vectors: Vectors, way: Variant, kind: Kind) -> Progr
 
 
 def _copy_panels(program: Program, vectors: Vectors, blocking: Blocking, kind: Kind) -> Program:
-    """All panels of a block before they are used."""
+    """All panels of a block before they are used; what is left of a vector at the end column by column."""
     group, lanes, width = vectors.product.group, vectors.lanes, blocking.vectors * vectors.lanes
+    left = f"n - {width} * bq - {blocking.columns} * jb"
+    weave, fetch = (vectors.name(x, vectors.product.right) for x in ("weave", "prefetch"))
     program = program.apply(
         Reorder("bg", ("bg", "b_1", "bs")), Unroll("bs"), Split("b_1", width, ("bq", "br"), "short"),
-        Specialise("br", f"n - {width} * bq - {blocking.columns} * jb >= {width}"), Simplify(),
-        Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", vectors.name("weave", vectors.product.right)),
+        Simplify(), Specialise("br", f"{left} >= {width}"), Split("br #2", lanes, ("ev", "el"), "short"),
+        Specialise("el", f"{left} - {lanes} * ev >= {lanes}"), Simplify(), Replace("el", weave),
+        Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", weave),
     )  # fmt: skip
-    fetch = vectors.name("prefetch", vectors.product.right)
     return program.apply(Prefetch("bl", "B", "bl", "B_later", fetch, FETCHED // group, "bg"), Unroll("bv"))
 
 

@@ -1,9 +1,9 @@
 """A convolution becomes products of matrices: for each row of the output, what the window sees are the columns of one.
 
-Where rows lie without gaps, some are taken together.
+Where rows lie without gaps, some are taken together. The kernel is copied where it is no matrix as it lies.
 
 Before: O[b, f, y, x] += sum over c, r, s of X[b, c, y + r, x + s] * W[f, c, r, s]
-After:  V = W;  for b, y { L[c, r, s, x] = X[b, c, y + r, x + s];  O[b, :, y] += V[f, c r s] * L[c r s, x] }
+After:  for b, y { L[c, r, s, x] = X[b, c, y + r, x + s];  O[b, :, y] += W[f, c r s] * L[c r s, x] }
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.nest import Kernel
@@ -22,7 +22,7 @@ After:  V = W;  for b, y { L[c, r, s, x] = X[b, c, y + r, x + s];  O[b, :, y] +=
 >>> raised = Raised(Kernel("k", arrays=(X, W, O)), (write_product(product),))
 >>> setting = Setting(Model(load_target("x86-avx512"), ({},)), "reassociate")
 >>> [x.operation.name for x in walk_steps(use_columns(study(raised), setting).raised.steps)]
-['copy', 'copy', 'gemm']
+['copy', 'gemm']
 """
 
 from __future__ import annotations
@@ -103,9 +103,10 @@ def use_columns(facts: Facts, setting: Setting) -> Change:
 
 
 def _is_for_library(facts: Facts, setting: Setting, product: Product) -> bool:
-    """Whether products are the library's, and convolutions are not: those of integers, of which the model knows no more
-    than how wide their sums are."""
-    return setting.direct and facts.type_of(product) == I32
+    """Whether products are the library's, and convolutions are not: those of integers and of what is narrower than it
+    is seen, of which the model knows no more than how wide their sums are."""
+    narrow = all(facts.base(x.view.array) in setting.narrow for x in product.factors)
+    return setting.direct and (narrow or facts.type_of(product) == I32)
 
 
 def is_left(product: Product, facts: Facts, setting: Setting) -> bool:
@@ -200,8 +201,11 @@ class _Rewrite:
         plan = self.plan
         batches = "".join(x for x in plan.loops if x in plan.kernel.letters)
         kept = batches + (plan.depth + plan.features if plan.turned else plan.features + plan.depth)
-        weights = self.local("weights", kept, self.product.extents, plan.kernel)
-        factor = self.fold(whole_term(weights, kept), (*batches, *self.groups(plan.features)))
+        groups = (*batches, *self.groups(plan.features))
+        lies = self.lies_so(kept, groups)
+        extents = self.product.extents
+        weights = plan.kernel if lies else whole_term(self.local("weights", kept, extents, plan.kernel), kept)
+        factor = self.fold(weights, groups)
         steps = self.row_by_row(factor)
         if plan.rows and self.count_rows() > 1:
             extent, whole = self.product.extents[plan.along], self.declared()
@@ -209,10 +213,22 @@ class _Rewrite:
             several = self.rows_together(factor, whole)
             cases = (Case(alike, several), Case(Const(True, BOOL), steps))
             steps = several if alike == Const(True, BOOL) else (Choice(cases),)
-        asked = asked_of((x for a in self.arrays for x in a.shape if x is not None), self.facts)
-        copied = Product(whole_term(weights, kept), (plan.kernel,), self.extents(kept), "")
-        first = write_product(copied, Origin(asked, (), self.step.span))
-        return replaced(with_locals(self.facts.raised, self.arrays, self.reshapes), place, (first, *steps))
+        copied = Product(weights, (plan.kernel,), self.extents(kept), "")
+        first = () if lies else (write_product(copied, self.origin()),)
+        return replaced(with_locals(self.facts.raised, self.arrays, self.reshapes), place, (*first, *steps))
+
+    def origin(self) -> Origin:
+        """That of a copy: what has to hold for the arrays of the rewrite."""
+        extents = (x for a in self.arrays for x in a.shape if x is not None)
+        return Origin(asked_of(extents, self.facts), (), self.step.span)
+
+    def lies_so(self, kept: str, groups: Sequence[str]) -> bool:
+        """Whether the kernel is a matrix where it lies, with its letters in an order, and is not written meanwhile."""
+        kernel, output = self.plan.kernel, self.product.output
+        names = [self.facts.base(x.view.array) for x in (kernel, output)]
+        if names[0] == names[1] or _in_order(kernel, kept) != kept or sum(_step(kernel, kept[-1])) != 1:
+            return False
+        return fold(kernel, groups, self.facts.arrays[kernel.view.array], "") is not None
 
     def extents(self, letters: str) -> dict[str, Expr]:
         """The extents of some letters."""
@@ -268,14 +284,16 @@ class _Rewrite:
         """As many rows as fill half of the second cache with what the window sees."""
         room = self.setting.model.target.cache(2).share // 2
         kernel, output = self.plan.kernel, self.product.output
-        # The integers that the library multiplies are narrower than their sums: bytes, mostly.
+        # The numbers that the library multiplies are narrower than their sums: bytes, mostly.
         narrow = _is_for_library(self.facts, self.setting, self.product)
         size = 1 if narrow else self.facts.type_of(self.product).size
         for term, letters in ((kernel, self.plan.depth), (output, self.plan.along)):
             shape = self.facts.arrays[term.view.array].shape
             for letter in letters:
                 size *= constant(shape[_dimension(term, letter)] or index(0)) or _UNKNOWN
-        return max(1, min(_MOST_ROWS, room // size))
+        # Room for rows that there are not would part those that there are.
+        rows = max((evaluate(self.product.extents[self.plan.rows], x) for x in self.setting.model.points), default=1)
+        return max(1, min(_MOST_ROWS, room // size, rows))
 
     def places(self) -> dict[str, str]:
         """Names for where the loops are."""
@@ -304,8 +322,7 @@ class _Rewrite:
         main = Product(
             self.fold(output, target), (first, second), sizes, plan.depth[0], product.alpha, product.beta, False
         )
-        origin = Origin((), (), self.step.span)
-        return write_product(laid, origin), write_product(main, origin)
+        return write_product(laid, self.origin()), write_product(main, Origin((), (), self.step.span))
 
 
 def _cut(term: Term, begin: Mapping[str, str], extents: Mapping[str, Expr]) -> Term:

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from planish.core.diagnostic import Remark
@@ -46,14 +46,15 @@ _MOST_CHANGES = 20
 
 def improve(
     raised: Raised, target: Target, fp: Floats, typical: Mapping[str, int] | None = None, *, blas: bool = False,
-    direct: bool = False,
+    direct: bool = False, narrow: Collection[str] = (),
 ) -> tuple[Raised, tuple[Remark, ...]]:  # fmt: skip
     """The kernel with its operations rewritten where that is cheaper on the target, and what was done or refused.
 
     `fp` says what may happen to floats; `typical` are sizes at which costs are compared, where they are known.
-    `blas`: operations stay what a BLAS has routines for; `direct`: and convolutions what the library has kernels for.
+    `blas`: operations stay what a BLAS has routines for; `direct`: and convolutions what the library has kernels for;
+    `narrow`: arrays whose elements are narrower than they are seen.
     """
-    setting = Setting(Model(target, sample(raised.kernel, typical or {})), fp, direct=direct)
+    setting = Setting(Model(target, sample(raised.kernel, typical or {})), fp, direct=direct, narrow=frozenset(narrow))
     rules = tuple(x for x in _RULES if x not in (use_builders, join_dimensions, fuse_epilogues)) if blas else _RULES
     raised, remarks = _settle(raised, setting, rules)
     for place, step in enumerate(raised.steps):

@@ -29,12 +29,14 @@ from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Reshape
 @dataclass(frozen=True, slots=True)
 class Setting:
     """The cost model, what may be done to floats, and names that are taken besides those of the kernel. `direct`:
-    convolutions may be left to a library that does them where the image lies."""
+    convolutions may be left to a library that does them where the image lies; `narrow`: arrays of elements that are
+    narrower in memory than they are seen here."""
 
     model: Model
     floats: Floats
     names: frozenset[str] = frozenset()
     direct: bool = False
+    narrow: frozenset[str] = frozenset()
 
     def taken(self, raised: Raised) -> set[str]:
         """Every name in use."""

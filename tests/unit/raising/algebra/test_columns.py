@@ -32,6 +32,11 @@ CONVOLUTIONS: Mapping[str, tuple[dict[str, str], dict[str, str], str]] = {
         {"b": "n", "o": "f", "y": "h", "x": "w", "i": "c", "p": "r", "q": "s"},
         "O[b, o, y, x] += X[b, i, y + p, x + q] * W[o, i, p, q]",
     ),
+    "weights apart": (
+        {"O": "n, f, h, w", "X": "n, c, h + r - 1, w + s - 1", "W": "c, f, r, s"},
+        {"b": "n", "o": "f", "y": "h", "x": "w", "i": "c", "p": "r", "q": "s"},
+        "O[b, o, y, x] += X[b, i, y + p, x + q] * W[i, o, p, q]",
+    ),
     "features last": (
         {"O": "n, h, w, f", "X": "n, h + r - 1, w + s - 1, c", "W": "r, s, c, f"},
         {"b": "n", "y": "h", "x": "w", "o": "f", "p": "r", "q": "s", "i": "c"},
@@ -97,6 +102,9 @@ def test_a_convolution_is_computed_by_products(name: str) -> None:
 def test_rows_without_gaps_are_taken_together() -> None:
     after, _ = improve(raised_of("rows without gaps"), TARGET, "reassociate")
     assert not any(isinstance(x, Choice) for x in after.steps)
+    # The weights are a matrix where they lie.
+    assert {x.name for x in after.locals} == {"columns_2"}
+    after, _ = improve(raised_of("weights apart"), TARGET, "reassociate")
     assert {x.name for x in after.locals} == {"weights", "columns_2"}
     after, _ = improve(raised_of("rows with gaps"), TARGET, "reassociate")
     assert [len(x.cases) for x in after.steps if isinstance(x, Choice)] in ([], [2])
