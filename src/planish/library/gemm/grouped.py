@@ -232,10 +232,14 @@ def _copy_panels(program: Program, vectors: Vectors, blocking: Blocking, kind: K
     weave, fetch = (vectors.name(x, vectors.product.right) for x in ("weave", "prefetch"))
     program = program.apply(
         Reorder("bg", ("bg", "b_1", "bs")), Unroll("bs"), Split("b_1", width, ("bq", "br"), "short"),
-        Simplify(), Specialise("br", f"{left} >= {width}"), Split("br #2", lanes, ("ev", "el"), "short"),
-        Specialise("el", f"{left} - {lanes} * ev >= {lanes}"), Simplify(), Replace("el", weave),
-        Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", weave),
+        Simplify(), Specialise("br", f"{left} >= {width}"), Simplify(),
     )  # fmt: skip
+    if blocking.vectors > 1:
+        program = program.apply(
+            Split("br #2", lanes, ("ev", "el"), "short"), Specialise("el", f"{left} - {lanes} * ev >= {lanes}"),
+            Simplify(), Replace("el", weave),
+        )  # fmt: skip
+    program = program.apply(Split("br", lanes, ("bv", "bl"), "perfect"), Replace("bl", weave))
     return program.apply(Prefetch("bl", "B", "bl", "B_later", fetch, FETCHED // group, "bg"), Unroll("bv"))
 
 
