@@ -93,8 +93,9 @@ def test_values_of_arrays_that_change_are_not_read_later() -> None:
         "for j in 0 .. n { x[0, j] *= w[j, 0] }",
         "for t in 0 .. m { for j in 0 .. n { if x[t, j] > 0.0:f32 { x[t, j] = w[j, 0] } } }",
         "for t in 0 .. m { for j in t .. n { x[t, j] *= w[j, 0] } }",
+        "for t in 0 .. m { for j in 0 .. n { x[t, j] += select(j < s, w[j, 0], 0.0:f32) } }",
     ],
-    ids=["in order", "changed", "once", "perhaps", "from elsewhere"],
+    ids=["in order", "changed", "once", "perhaps", "from elsewhere", "not all of it"],
 )
 def test_tables_that_are_not_copied(loops: str) -> None:
     kernel = parse_kernel(f"kernel k(m, n, s; w: f32[?, s], x: f32[m, n]) {{ {loops} }}")

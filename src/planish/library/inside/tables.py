@@ -34,6 +34,7 @@ from planish.ir.polynomial import coefficient_of, constant, place, sub
 from planish.ir.traverse import loads, map_expr, used_names, variables, walk
 from planish.poly.expression import conjunction
 from planish.schedule.automatic.strides import StrideKind, stride_kind
+from planish.schedule.automatic.tables import chooses
 
 LARGEST = 4096
 """The elements of a table: it stays in the first cache with what it is used for."""
@@ -91,7 +92,7 @@ class _Turner:
             case For(step=1, body=block):
                 made = self.visit(block, (*around, stmt))
                 return replace(stmt, body=made if isinstance(made, Block) else Block((made,)))
-            case Reduce(index=at, value=value) if at:
+            case Reduce(index=at, value=value) if at and not chooses(stmt):
                 final = self.finals.get((stmt.array, at), at)
                 lanes = next((x for x in around if _kind(final, x) == "unit"), None)
                 sums = [x for x in around if not any(x.var in variables(y) for y in at)]

@@ -29,11 +29,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from planish.core.names import take_name
-from planish.ir.expr import Compare, Expr, Load, Var, index
+from planish.ir.expr import Binary, Compare, Expr, Load, Select, Var, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.polynomial import coefficient_of, constant, place
-from planish.ir.traverse import map_expr, map_exprs, used_names, variables, walk
-from planish.ir.types import INDEX
+from planish.ir.traverse import expressions, map_expr, map_exprs, used_names, variables, walk, walk_expr
+from planish.ir.types import BOOL, INDEX
 from planish.poly.expression import conjunction
 
 
@@ -64,7 +64,7 @@ class _Copying:
                     out.append(replace(stmt, body=self.visit(stmt.body, (*around, stmt))))
                 case Block():
                     out.append(self.visit(stmt, around))
-                case Assign() | Reduce() if self.are_known(around):
+                case Assign() | Reduce() if self.are_known(around) and not chooses(stmt):
                     out.append(map_exprs(lambda e: map_expr(lambda x: self.read(x, around), e), stmt))
                 case _:
                     out.append(stmt)
@@ -97,6 +97,12 @@ class _Copying:
         runs = conjunction(Compare("lt", index(0), x.upper) for x in others)
         self.before += [Alloc(Array(name, load.type, (moving.upper,), distinct=True)), If(runs, Block((loop,)))]
         return name
+
+
+def chooses(stmt: Assign | Reduce) -> bool:
+    """Whether a statement may leave out some of what it reads, which then need not be there."""
+    parts = (x for e in expressions(stmt) for x in walk_expr(e))
+    return any(isinstance(x, Select) or (isinstance(x, Binary) and type_of(x) == BOOL) for x in parts)
 
 
 def _is_apart(load: Load, var: str) -> bool:
