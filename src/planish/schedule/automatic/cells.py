@@ -104,8 +104,7 @@ def forward(kernel: Kernel) -> Kernel:
 
 
 def _moved_by(stmt: Assign) -> tuple[str, ...] | None:
-    """The counters that are the subscripts of what is assigned, where the value moves with nothing else that does; None
-    where the subscripts are something else."""
+    """The counters that are the subscripts of a value that is loaded; None where these are anything else."""
     moved = tuple(x.name for x in stmt.index if isinstance(x, Var))
     if len(set(moved)) < len(stmt.index) or not isinstance(stmt.value, Load):
         return None
