@@ -1,4 +1,4 @@
-"""Triangles of products whose blocks threads take one after the other, beside numpy."""
+"""Blocks of triangles and of factorisations that threads share out, beside numpy."""
 
 from __future__ import annotations
 
@@ -54,3 +54,34 @@ def test_blocks_of_a_triangle_are_shared_out(tmp_path: Path) -> None:
         wanted = c + np.tril(a @ b.T + b @ a.T)
         library.both(n, k, *(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
         assert np.abs(c - wanted).max(initial=0.0) <= 1e-12
+
+
+FACTOR = """\
+void lu(int n, double A[n][n])
+{
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < i; j++) {
+            for (int k = 0; k < j; k++)
+                A[i][j] -= A[i][k] * A[k][j];
+            A[i][j] /= A[j][j];
+        }
+        for (int j = i; j < n; j++)
+            for (int k = 0; k < i; k++)
+                A[i][j] -= A[i][k] * A[k][j];
+    }
+}
+"""
+
+
+def test_rows_and_columns_beside_a_diagonal_are_shared_out(tmp_path: Path) -> None:
+    text, library = make(FACTOR, tmp_path)
+    loops = text.split("for (ptrdiff_t share = 0; share < 2; share++)")
+    assert len(loops) == 3
+    assert all(x.rstrip().splitlines()[-1].lstrip().startswith("#pragma omp parallel for") for x in loops[:2])
+    for n in (0, 1, 2, 63, 64, 65, 97, 130, 261):
+        random = np.random.default_rng(n)
+        a = random.standard_normal((n, n)) + n * np.eye(n)
+        found = a.copy()
+        library.lu(n, ctypes.c_void_p(found.ctypes.data))
+        product = (np.tril(found, -1) + np.eye(n)) @ np.triu(found)
+        assert np.abs(product - a).max(initial=0.0) <= 1e-12 * max(n, 1)

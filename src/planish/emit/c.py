@@ -55,6 +55,7 @@ from planish.ir.types import Type
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.streaming.rows import find_row
+from planish.poly.boxes import everywhere
 from planish.poly.matching import Match, match_nest, register_rank
 
 _WIDTH = 100
@@ -69,6 +70,7 @@ _KEYWORDS = frozenset(
         "malloc", "free", "abs", "llabs", "size_t", "ptrdiff_t", "uintptr_t", "i386",
     }
 )  # fmt: skip
+
 
 def emit_function(
     kernel: Kernel,
@@ -331,7 +333,7 @@ class _Function:
         """The C of the instruction that does a loop, or the call of the kernel that does it; the loop itself for when
         that has no memory."""
         instruction = self.catalogue.instruction(loop.facts.instruction)
-        found = match_nest(instruction.definition, loop, self.arrays, self.catalogue.bits)
+        found = match_nest(instruction.definition, loop, self.arrays, self.catalogue.bits, everywhere)
         for name in instruction.immediate:
             if not isinstance(found.sizes[name], Const):
                 text, advice = print_expr(found.sizes[name]), "unroll the loops that it depends on"

@@ -16,7 +16,7 @@ After:  for b in 0 .. n by w { solve(L[b, b], B[b]);  B[b + w ..] -= L[b + w ..,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from planish.core.names import take_name
@@ -24,12 +24,13 @@ from planish.ir.expr import Const, Expr, index
 from planish.ir.nest import Array
 from planish.ir.polynomial import add, extremum, sub
 from planish.ir.types import F32, F64, Type
+from planish.library.shares import GRAIN
 from planish.library.triangles import is_at_most
 from planish.raising.algebra.product import Product, Term, stepped
 from planish.raising.algebra.writing import Origin, write_product
 from planish.raising.expansion import inline
 from planish.raising.operation import Operation
-from planish.raising.raised import Apply, Loops, Repeat, Step, View
+from planish.raising.raised import Apply, Loops, Repeat, Shares, Step, View
 from planish.raising.tdl.reader import tactics_by_name
 
 Range = tuple[Expr, Expr]
@@ -48,10 +49,16 @@ def _operation(name: str) -> Operation:
     return tactics_by_name()[name].operation
 
 
-def cut_factor(step: Apply, arrays: Mapping[str, Array], width: int, taken: set[str]) -> tuple[Step, ...]:
-    """The steps by blocks of `width` on the diagonal; `taken` are names that loops may not have."""
+def cut_factor(
+    step: Apply, arrays: Mapping[str, Array], width: int, taken: set[str], threads: int = 1, grain: int = GRAIN
+) -> tuple[Step, ...]:
+    """The steps by blocks of `width` on the diagonal; `taken` are names that loops may not have. Each of several
+    threads has a share of the sides of a solve or triangular product, of the rows below the diagonal, or of the columns
+    beside it, a multiple of `grain`."""
     step = _forwards(step)
-    cut = _Cut(step, arrays, width, {*taken})
+    cut = _Cut(step, arrays, width, {*taken}, threads, grain)
+    if threads > 1 and step.operation.name.startswith(("trsm_", "trmm_")):
+        return cut.sides()
     if is_at_most(step.sizes[_size_of(step)], width):
         return (cut.whole(step.operands, step.sizes),)
     match step.operation.name:
@@ -95,8 +102,11 @@ def _turned(view: View, dimension: int, last: Expr) -> View:
 class _Cut:
     """An operation on its way to blocks."""
 
-    def __init__(self, step: Apply, arrays: Mapping[str, Array], width: int, taken: set[str]) -> None:
+    def __init__(
+        self, step: Apply, arrays: Mapping[str, Array], width: int, taken: set[str], threads: int, grain: int
+    ) -> None:
         self.step, self.arrays, self.width, self.taken = step, arrays, width, taken
+        self.threads, self.grain = threads, grain
         self.type: Type = arrays[step.operands["A"].array].type
         self.origin = Origin((), step.statements, step.span)
 
@@ -106,23 +116,36 @@ class _Cut:
         var, here, below = self.block(n)
         before = (index(0), index(var))
         diagonal, left = _part(a, here, here), _part(a, here, before)
-        rest = _part(a, below, here)
+
+        def finish(rows: Range) -> tuple[Step, ...]:
+            rest = _part(a, rows, here)
+            return (
+                self.product(rest, _part(a, rows, before), _transposed(left)),
+                self.solved("trsm_right_upper_transposed_nonunit", diagonal, rest, rows[1], here[1]),
+            )
+
         return self.repeated(
             var, n, self.triangle(diagonal, left), self.whole({"A": diagonal}, {"n": here[1]}),
-            self.product(rest, _part(a, below, before), _transposed(left)),
-            self.solved("trsm_right_upper_transposed_nonunit", diagonal, rest, below[1], here[1]),
+            *self.shared(below, finish),
         )  # fmt: skip
 
     def lu(self) -> Repeat:
         """A block on the diagonal, what lies below and to the right of it, and what these take off the rest."""
         a, n = self.step.operands["A"], self.step.sizes["n"]
         var, here, after = self.block(n)
-        diagonal, below, right = _part(a, here, here), _part(a, after, here), _part(a, here, after)
+        diagonal, below = _part(a, here, here), _part(a, after, here)
+
+        def finish(columns: Range) -> tuple[Step, ...]:
+            right = _part(a, here, columns)
+            return (
+                self.solved("trsm_left_lower_plain_unit", diagonal, right, here[1], columns[1]),
+                self.product(_part(a, after, columns), below, right),
+            )
+
         return self.repeated(
             var, n, self.whole({"A": diagonal}, {"n": here[1]}),
             self.solved("trsm_right_upper_plain_nonunit", diagonal, below, after[1], here[1]),
-            self.solved("trsm_left_lower_plain_unit", diagonal, right, here[1], after[1]),
-            self.product(_part(a, after, after), below, right),
+            *self.shared(after, finish),
         )  # fmt: skip
 
     def triangular(self) -> Repeat:
@@ -150,6 +173,28 @@ class _Cut:
         small = self.whole(own, {**self.step.sizes, size: here[1]})
         product = self.product(_part(x, rest, columns), _part(t, rest, here), part, -1.0 if solves else 1.0)
         return self.repeated(var, rows, *((small, product) if solves else (product, small)))
+
+    def sides(self) -> tuple[Step, ...]:
+        """A solve or product for shares of its columns, or of its rows where the triangle stands to the right."""
+        left = "_left_" in self.step.operation.name
+        size, b = "n" if left else "m", self.step.operands["B"]
+        every = index(0), self.step.sizes["m" if left else "n"]
+
+        def part(range: Range) -> tuple[Step, ...]:
+            own = _part(b, *((every, range) if left else (range, every)))
+            sizes = {**self.step.sizes, size: range[1]}
+            return (replace(self.step, operands={**self.step.operands, "B": own}, sizes=sizes),)
+
+        return self.shared((index(0), self.step.sizes[size]), part)
+
+    def shared(self, range: Range, steps: Callable[[Range], tuple[Step, ...]]) -> tuple[Step, ...]:
+        """Steps for some rows or columns, which are shared out among the threads."""
+        if self.threads == 1 or is_at_most(range[1], self.grain):
+            return steps(range)
+        width, var = take_name("width", self.taken), take_name("part", self.taken)
+        end = add(*range)
+        part = index(var), extremum("min", index(width), sub(end, index(var)))
+        return (Repeat(var, range[0], end, self.grain, steps(part), Shares(self.threads, width)),)
 
     def block(self, extent: Expr) -> tuple[str, Range, Range]:
         """A variable for where a block begins, the rows of the block, and those after it."""

@@ -14,7 +14,7 @@ there is no product of matrices
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import assert_never
@@ -25,7 +25,6 @@ from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import free_name
 from planish.ir.expr import Compare, Const, Expr, Load, index
 from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Stmt
-from planish.ir.polynomial import add, mul
 from planish.ir.printer import print_expr
 from planish.ir.traverse import arrays_in, variables, walk
 from planish.ir.types import BOOL, Type
@@ -33,10 +32,11 @@ from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
 from planish.library.factors import cut_factor, is_factor
 from planish.library.maker import Maker
+from planish.library.naming import flattened, renamed, volume, with_name
 from planish.library.narrow import as_it_is, with_copies, with_types
 from planish.library.paths import WIDTH, cut_paths, is_paths
 from planish.library.products import Matrices, NoMatricesError, find_matrices, turn
-from planish.library.shares import on_threads
+from planish.library.shares import are_apart, on_threads, with_own
 from planish.library.triangles import Split, Triangle, choose_width, find_triangle, is_at_most, split
 from planish.library.vectors import choose_vectors
 from planish.library.work import Work, begun, describe, find_work, loops_for, make_kernel, numbers_of
@@ -44,7 +44,7 @@ from planish.poly.affine import NotAffineError
 from planish.poly.extents import most_instances
 from planish.poly.matching import MismatchError
 from planish.raising.algebra.writing import write_product
-from planish.raising.expansion import inline
+from planish.raising.expansion import inline, wrap, write_steps
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, bound_names, case_locals, walk_steps
 from planish.schedule.accesses import redirect
 from planish.schedule.automatic.plan import plan, prepare
@@ -203,9 +203,9 @@ class _Lowering:
                         wait(call[0])
                         finish()
                         out.append(call[1])
-                case Repeat(var=var, lower=lower, upper=upper, by=by):
+                case Repeat():
                     finish()
-                    out.append(For(var, lower, upper, by, Block(tuple(self.repeated(step, place)))))
+                    out.append(self.repeat(step, place))
                 case Choice():
                     finish()
                     out.extend(self.chosen(step, place))
@@ -256,28 +256,53 @@ class _Lowering:
     def shares(self, cut: Split, place: _Place) -> For | None:
         """The blocks of a triangle on threads, which take the next one when they are done with one; None where these
         would meet."""
+        (repeat,) = cut.steps
+
+        def share(loop: For, own: Sequence[Array]) -> For | None:
+            own = [cut.block, *own]
+            around = self.around(loop, place, own)
+            return on_threads(loop, own, around) if around is not None else None
+
+        return self.alone(repeat, place, share)
+
+    def alone(self, step: Repeat, place: _Place, share: Callable[[For, Sequence[Array]], For | None]) -> For | None:
+        """A loop whose steps are run by one thread each, and what it becomes with the arrays of each; None where it
+        becomes nothing, as if it had not been tried."""
         before = tuple(self.heap), tuple(self.remarks), tuple(self.conditions)
-        (repeat,), threads = cut.steps, self.threads
-        self.threads = 1
-        loop = For(repeat.var, repeat.lower, repeat.upper, repeat.by, Block(tuple(self.repeated(repeat, place))))
+        threads, self.threads = self.threads, 1
+        loop = wrap(step, self.repeated(step, place), self.taken(place))
         self.threads = threads
-        own = [cut.block, *self.heap[len(before[0]) :]]
-        names = {*arrays_in(loop)} - {x.name for x in own}
-        arrays = tuple(replace(self.arrays[x], memory="dram") for x in sorted(names))
-        known = (*place.known, *self.conditions)
-        around = Kernel("shares", place.sizes, self.raised.kernel.scalars, arrays, Block(()), known)
-        # One name for each block of memory is what is told apart.
-        alone = len({self.base(x) for x in names}) == len(names)
-        shared = on_threads(loop, own, around) if alone else None
+        shared = share(loop, self.heap[len(before[0]) :])
         self.heap = [*before[0]]
         if shared is None:
             self.remarks, self.conditions = [*before[1]], [*before[2]]
         return shared
 
+    def around(self, block: Stmt, place: _Place, own: Sequence[Array] = ()) -> Kernel | None:
+        """The sizes, scalars and arrays that statements use besides `own`; None where some memory has two names: names
+        are what is told apart."""
+        names = {*arrays_in(block)} - {x.name for x in own}
+        arrays = tuple(replace(self.arrays[x], memory="dram") for x in sorted(names))
+        known = (*place.known, *self.conditions)
+        around = Kernel("shares", place.sizes, self.raised.kernel.scalars, arrays, Block(()), known)
+        return around if len({self.base(x) for x in names}) == len(names) else None
+
+    def repeat(self, step: Repeat, place: _Place) -> Stmt:
+        """The loop of some steps: on threads where they share it out and are proven not to meet."""
+        if step.shares is None or self.threads == 1:
+            return wrap(step, self.repeated(step, place), self.taken(place))
+        plain = Block(tuple(write_steps(step.steps, self.arrays, self.taken(place))))
+        around = self.around(plain, place)
+        shared = self.alone(step, place, with_own) if around is not None and are_apart(step, plain, around) else None
+        if shared is not None:
+            return shared
+        whole = replace(step, shares=replace(step.shares, number=1))
+        return wrap(whole, self.repeated(whole, place), self.taken(place))
+
     def factor(self, step: Apply, place: _Place) -> list[Stmt]:
         """The statements that solve, multiply by a triangle or factorise by blocks."""
-        cut = cut_factor(step, self.arrays, _DEPTH, self.taken(place))
-        if any(isinstance(x, Repeat) for x in cut):
+        cut = cut_factor(step, self.arrays, _DEPTH, self.taken(place), self.threads)
+        if any(isinstance(x, Repeat) and x.shares is None for x in cut):
             message = f"`{step.operation.name}` is computed by blocks of {_DEPTH} on the diagonal"
             self.remarks.append(Remark("raise-factor", "done", message, step.span))
         return self.steps(cut, place)
@@ -304,9 +329,10 @@ class _Lowering:
 
     def within(self, step: Repeat, place: _Place) -> _Place:
         """The place of an iteration's steps."""
-        var = index(step.var)
-        bounds = (Compare("ge", var, step.lower), Compare("lt", var, step.upper))
-        return _Place((*place.sizes, step.var), (*place.known, *bounds))
+        var, own = index(step.var), (step.var,) if step.shares is None else (step.var, step.shares.width)
+        bounds = [Compare("ge", var, step.lower), Compare("lt", var, step.upper)]
+        bounds += (Compare("ge", index(x), index(step.by)) for x in own[1:])
+        return _Place((*place.sizes, *own), (*place.known, *bounds))
 
     def chosen(self, step: Choice, place: _Place) -> list[Stmt]:
         """The statements of the first case whose condition holds."""
@@ -317,7 +343,7 @@ class _Lowering:
                 # One whose turn is still to come keeps its name until then.
                 taken = self.taken(place)
                 name = array.name if array.name not in taken else free_name(array.name, taken | own)
-                steps = tuple(_with_name(x, array.name, name) for x in steps)
+                steps = tuple(with_name(x, array.name, name) for x in steps)
                 self.arrays[name] = replace(array, name=name)
                 self.heap.append(self.arrays[name])
             body = self.steps(steps, place)
@@ -386,7 +412,8 @@ class _Lowering:
         chosen, made = make_kernel(work, vectors, self.target, self.maker, self.threads)
         labelled = next(x for x in nodes(kernel.body) if isinstance(x, For))
         try:
-            found = match_instruction(chosen, labelled, {x.name: x for x in arrays}, shipped().bits)
+            in_scope, known_here = {x.name: x for x in arrays}, partial(holds, kernel, labelled)
+            found = match_instruction(chosen, labelled, in_scope, shipped().bits, known_here)
         except MismatchError as error:
             raise NoMatricesError(f"the library's kernel does not do it: {error.reason}") from error
         unproven = [x for x in found.conditions if not holds(kernel, labelled, x)]
@@ -423,7 +450,7 @@ class _Lowering:
         body = found[0].kernel.body
         for own in [x.array for x in body.body if isinstance(x, Alloc)]:
             fresh = self.fresh(own.name, place)
-            body = redirect(body, own.name, partial(_renamed, fresh))
+            body = redirect(body, own.name, partial(renamed, fresh))
             self.heap.append(replace(own, name=fresh))
         self.remarks += (self.placed(x) for x in found[0].remarks if x.id in ("schedule-band", "recurrence-blocks"))
         return [x for x in body.body if not isinstance(x, Alloc)]
@@ -444,25 +471,9 @@ class _Lowering:
         after the other."""
         shaped = dict.fromkeys(self.bases.values())
         for name in (*shaped, *self.bases):
-            block = redirect(block, name, partial(_flattened, self.base(name), self.arrays[name].shape))
-        flat = [replace(x, shape=(_volume(x.shape),)) if x.name in shaped else x for x in (*caller, *heap)]
+            block = redirect(block, name, partial(flattened, self.base(name), self.arrays[name].shape))
+        flat = [replace(x, shape=(volume(x.shape),)) if x.name in shaped else x for x in (*caller, *heap)]
         return tuple(flat[: len(caller)]), flat[len(caller) :], block
-
-
-def _with_name(step: Step, old: str, new: str) -> Step:
-    """A step with another name for a local array."""
-    match step:
-        case Apply(operands=operands):
-            views = {x: replace(y, array=new) if y.array == old else y for x, y in operands.items()}
-            return replace(step, operands=views)
-        case Loops(body=body):
-            return replace(step, body=redirect(body, old, partial(_renamed, new)))
-        case Repeat(steps=steps):
-            return replace(step, steps=tuple(_with_name(x, old, new) for x in steps))
-        case Choice(cases=cases):
-            return Choice(tuple(replace(x, steps=tuple(_with_name(y, old, new) for y in x.steps)) for x in cases))
-        case _:
-            assert_never(step)
 
 
 def _within(batch: Mapping[str, Expr], loop: For) -> Stmt:
@@ -471,30 +482,3 @@ def _within(batch: Mapping[str, Expr], loop: For) -> Stmt:
     for var, extent in reversed(tuple(batch.items())):
         out = For(var, index(0), extent, 1, Block((out,)))
     return out
-
-
-def _renamed(name: str, at: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
-    return name, at
-
-
-def _flattened(name: str, shape: Sequence[Expr | None], at: Sequence[Expr]) -> tuple[str, tuple[Expr, ...]]:
-    return name, (_linear(at, shape),)
-
-
-def _linear(at: Sequence[Expr], shape: Sequence[Expr | None]) -> Expr:
-    """The place of an element, counted from the array's first one."""
-    out: Expr = index(0)
-    for subscript, extent in zip(at, shape, strict=True):
-        out = subscript if extent is None else add(mul(out, extent), subscript)
-    return out
-
-
-def _volume(shape: Sequence[Expr | None]) -> Expr | None:
-    """The elements of an array; None where its first extent is not known."""
-    out: Expr = index(1)
-    for extent in shape:
-        if extent is None:
-            return None
-        out = mul(out, extent)
-    return out
-

@@ -1,4 +1,4 @@
-"""A loop whose iterations threads take one after the other, each with memory of its own.
+"""Loops whose iterations are for threads: each has memory of its own, and they are proven to meet nowhere.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.ir.printer import print_stmt
@@ -22,12 +22,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from planish.core.diagnostic import PlanishError
-from planish.ir.expr import Expr
-from planish.ir.nest import Alloc, Array, Block, For, Kernel
-from planish.ir.polynomial import constant
+from planish.core.names import take_name
+from planish.ir.expr import Compare, Expr, index
+from planish.ir.nest import Alloc, Array, Block, For, If, Kernel
+from planish.ir.polynomial import add, constant
+from planish.ir.traverse import bindings, substitute_block
+from planish.raising.raised import Repeat
 from planish.schedule.nodes import label_kernel, nodes
 from planish.schedule.order import check_parallel
 
+GRAIN = 32
+"""The parts of a range are multiples of so many rows, or columns: tiles are whole."""
 MOST_CELLS = 1 << 15
 """The elements of an array on a thread's stack."""
 
@@ -35,16 +40,45 @@ MOST_CELLS = 1 << 15
 def on_threads(loop: For, own: Sequence[Array], around: Kernel) -> For | None:
     """The loop with its iterations on threads and `own` arrays in each; None where these are too large, or iterations
     would meet elsewhere. `around`: the sizes, scalars and other arrays that it uses, and what is known of them."""
+    shared = with_own(loop, own)
+    return shared if shared is not None and _is_parallel(replace(shared, facts=loop.facts), around) else None
+
+
+def with_own(loop: For, own: Sequence[Array]) -> For | None:
+    """The loop with its iterations on threads and `own` arrays in each, whose iterations are known not to meet; None
+    where these are too large."""
     if not all(_is_small(x.shape) for x in own):
         return None
     body = Block((*(Alloc(replace(x, memory="stack")) for x in own), *loop.body.body))
-    shared = replace(loop, body=body, facts=replace(loop.facts, parallel=True))
-    kernel = label_kernel(replace(around, body=Block((replace(shared, facts=loop.facts),))))
+    return replace(loop, body=body, facts=replace(loop.facts, parallel=True))
+
+
+def are_apart(step: Repeat, body: Block, around: Kernel) -> bool:
+    """Whether any two parts of a range meet nowhere: the first one and the second one, of any width, which lie anywhere
+    in it. `body`: what is done in a part."""
+    assert step.shares is not None
+    taken = {*around.sizes, *bindings(body), step.shares.width}
+    part, first, second = (take_name(x, taken) for x in ("part", "one", "other"))
+    begins, end = (index(first), index(second)), add(index(first), index(step.shares.width))
+    known = (
+        Compare("le", step.lower, index(first)), Compare("lt", index(first), end), Compare("le", end, index(second)),
+        Compare("lt", index(second), step.upper),
+    )  # fmt: skip
+    both = (
+        If(Compare("eq", index(part), index(i)), substitute_block(body, {step.var: x})) for i, x in enumerate(begins)
+    )
+    loop = For(part, index(0), index(2), 1, Block(tuple(both)))
+    sizes = (*around.sizes, step.shares.width, first, second)
+    return _is_parallel(loop, replace(around, sizes=sizes, assumptions=(*around.assumptions, *known)))
+
+
+def _is_parallel(loop: For, around: Kernel) -> bool:
+    kernel = label_kernel(replace(around, body=Block((loop,))))
     try:
         check_parallel(kernel, (next(x for x in nodes(kernel.body) if isinstance(x, For)),))
     except PlanishError:
-        return None
-    return shared
+        return False
+    return True
 
 
 def _is_small(shape: Sequence[Expr | None]) -> bool:

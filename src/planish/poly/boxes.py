@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from planish.ir.expr import Compare, Const, Expr, index
 from planish.ir.nest import Alloc, Array, Assign, For, Let, Reduce, Stmt
@@ -23,11 +23,25 @@ Box = tuple[tuple[Expr, Expr] | None, ...]
 """The least and the greatest subscript in each dimension; None where a loop does not go through it in even steps."""
 
 
-def reads_apart(nest: Stmt, array: Array) -> tuple[Expr, ...] | None:
+Known = Callable[[Expr], bool]
+"""Whether a condition is known to hold where a nest stands."""
+
+
+def nowhere(condition: Expr) -> bool:
+    """Nothing is known of the place where a nest stands."""
+    return False
+
+
+def everywhere(condition: Expr) -> bool:
+    """All that has to hold has been proven before."""
+    return True
+
+
+def reads_apart(nest: Stmt, array: Array, known: Known = nowhere) -> tuple[Expr, ...] | None:
     """The conditions under which a statement writes to other elements of an array than the nest reads besides, in
     bounds and values: that their rows do not run into each other, which is so wherever subscripts are less than
     extents. The element that an update adds to does not count. None where no box ends before the other begins whatever
-    the sizes are, two statements write, or names are bound of which nothing is known."""
+    the sizes are, or as is `known`, two statements write, or names are bound of which nothing is known."""
     if any(isinstance(x, Let | Alloc) for x in walk(nest)):
         return None
     stores: list[Box] = []
@@ -40,7 +54,7 @@ def reads_apart(nest: Stmt, array: Array) -> tuple[Expr, ...] | None:
         return None
     conditions: list[Expr] = []
     for box in dict.fromkeys(reads):
-        found = _apart(stores[0], box, array.shape)
+        found = _apart(stores[0], box, array.shape, known)
         if found is None:
             return None
         conditions += found
@@ -81,12 +95,12 @@ def _end(expr: Expr, var: str, low: Expr, high: Expr) -> Expr | None:
     return place(expr, {var: low if found[0].get((), 0) >= 0 else high})
 
 
-def _apart(one: Box, other: Box, shape: Sequence[Expr | None]) -> list[Expr] | None:
+def _apart(one: Box, other: Box, shape: Sequence[Expr | None], known: Known) -> list[Expr] | None:
     """What has to hold for two boxes to have no element in common; None where no dimension keeps them apart."""
     for d, (a, b) in enumerate(zip(one, other, strict=True)):
         if a is not None and b is not None:
-            before = (simplify(Compare("lt", x[1], y[0])) for x, y in ((a, b), (b, a)))
-            if Const(True, BOOL) in before:
+            before = [simplify(Compare("lt", x[1], y[0])) for x, y in ((a, b), (b, a))]
+            if Const(True, BOOL) in before or any(map(known, before)):
                 return _within((one, other), max(1, d), shape)
     return None
 

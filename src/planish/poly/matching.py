@@ -40,7 +40,7 @@ from planish.ir.traverse import (
 )
 from planish.ir.types import BOOL, INDEX
 from planish.ir.updates import as_update
-from planish.poly.boxes import reads_apart
+from planish.poly.boxes import Known, nowhere, reads_apart
 from planish.poly.definition import ITERATOR, SCALAR, SIZE, at_start, has_iterator, mark, plain, show
 
 _COMMUTE: frozenset[BinaryOp] = frozenset({"add", "mul", "min", "max", "and", "or", "xor"})
@@ -97,13 +97,15 @@ class _State:
 
 
 def match_nest(
-    definition: Kernel, nest: Stmt, arrays: Mapping[str, Array], bits: Mapping[str, int] | None = None
-) -> Match:
-    """How a nest is what a definition says; `arrays` are those in scope, `bits` the widths of kinds of registers.
+    definition: Kernel, nest: Stmt, arrays: Mapping[str, Array], bits: Mapping[str, int] | None = None,
+    known: Known = nowhere,
+) -> Match:  # fmt: skip
+    """How a nest is what a definition says; `arrays` are those in scope, `bits` the widths of kinds of registers,
+    `known` says of conditions whether they hold where it stands.
 
     Raises MismatchError."""
     written = frozenset(x.array for x in walk(nest) if isinstance(x, Assign | Reduce))
-    apart = {x: found for x in written if (found := reads_apart(nest, arrays[x])) is not None}
+    apart = {x: found for x in written if (found := reads_apart(nest, arrays[x], known)) is not None}
     matcher = _Matcher(definition, arrays, bits or {}, written, apart)
     reason: MismatchError | None = None
     for state in matcher.statements(matcher.body, (nest,), _State()):

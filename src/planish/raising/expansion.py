@@ -19,16 +19,16 @@ kernel k(m; b: f32; A: f32[m, m])
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
 
 from planish.core.names import free_name, take_name
-from planish.ir.expr import Cast, Const, Expr, Load, Var, index, type_of
+from planish.ir.expr import Cast, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
-from planish.ir.polynomial import add, floordiv, mod, mul, normal
-from planish.ir.traverse import children, map_block, map_expr, map_exprs, with_children
+from planish.ir.polynomial import add, floordiv, mod, mul, normal, sub
+from planish.ir.traverse import bindings, children, map_block, map_expr, map_exprs, with_children
 from planish.ir.types import F64, INDEX, Type
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Reshape, Step, View, arrays_of, bound_names
 
@@ -37,11 +37,11 @@ def expand(raised: Raised) -> Kernel:
     """The kernel with every operation as the loops that define it; f64 in a definition is the type of its operands."""
     kernel, arrays = raised.kernel, arrays_of(raised)
     taken = {*arrays, *kernel.sizes, *(x.name for x in kernel.scalars), *bound_names(raised.steps)}
-    body = Block((*map(Alloc, raised.locals), *_written(raised.steps, arrays, taken)))
+    body = Block((*map(Alloc, raised.locals), *write_steps(raised.steps, arrays, taken)))
     return replace(kernel, body=without_reshapes(body, raised))
 
 
-def _written(steps: tuple[Step, ...], arrays: Mapping[str, Array], taken: set[str]) -> Iterator[Stmt]:
+def write_steps(steps: tuple[Step, ...], arrays: Mapping[str, Array], taken: set[str]) -> Iterator[Stmt]:
     """The loops of some steps."""
     for step in steps:
         match step:
@@ -49,16 +49,33 @@ def _written(steps: tuple[Step, ...], arrays: Mapping[str, Array], taken: set[st
                 yield block
             case Apply():
                 yield from inline(step, arrays, taken).body
-            case Repeat(var=var, lower=lower, upper=upper, by=by):
-                yield For(var, lower, upper, by, Block(tuple(_written(step.steps, arrays, {*taken}))))
+            case Repeat():
+                yield wrap(step, tuple(write_steps(step.steps, arrays, {*taken})), {*taken})
             case Choice(cases=cases):
                 chosen = Block(())
                 for case in reversed(cases):
-                    inner = tuple(_written(case.steps, arrays, {*taken}))
+                    inner = tuple(write_steps(case.steps, arrays, {*taken}))
                     chosen = Block((If(case.condition, Block((*map(Alloc, case.locals), *inner)), chosen),))
                 yield from chosen.body
             case _:
                 assert_never(step)
+
+
+def wrap(step: Repeat, body: Sequence[Stmt], taken: set[str]) -> For:
+    """The loop of a step around what its steps became."""
+    if step.shares is None:
+        return For(step.var, step.lower, step.upper, step.by, Block(tuple(body)))
+    number, by = index(step.shares.number), index(step.by)
+    share = free_name("share", {*taken, *bindings(Block(tuple(body))), step.var, step.shares.width})
+    extent = sub(step.upper, step.lower)
+    width = mul(_ceildiv(_ceildiv(extent, number), by), by)
+    begins = add(step.lower, mul(index(share), index(step.shares.width)))
+    inside = If(Compare("lt", index(step.var), step.upper), Block(tuple(body)))
+    return For(share, index(0), number, 1, Block((Let(step.shares.width, width), Let(step.var, begins), inside)))
+
+
+def _ceildiv(value: Expr, divisor: Expr) -> Expr:
+    return floordiv(add(value, sub(divisor, index(1))), divisor)
 
 
 def inline(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Block:

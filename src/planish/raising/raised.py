@@ -99,15 +99,26 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Shares:
+    """How threads share out a range: in `number` parts at most, all of `width` values (a name that the steps may use)
+    but the last one."""
+
+    number: int
+    width: str
+
+
+@dataclass(frozen=True, slots=True)
 class Repeat:
     """Steps that are run in order for each value of `var` from `lower` to `upper` (exclusive), `by` apart; views,
-    sizes and conditions in them may use it."""
+    sizes and conditions in them may use it. With `shares` the values are those where a part begins, whose width is a
+    multiple of `by`, and the order is any."""
 
     var: str
     lower: Expr
     upper: Expr
     by: int
     steps: tuple[Step, ...]
+    shares: Shares | None = None
 
 
 Step = Apply | Loops | Repeat | Choice
@@ -182,8 +193,8 @@ def bound_names(steps: tuple[Step, ...]) -> Iterator[str]:
     """The names that steps bind, besides those in the definitions of operations."""
     for step in steps:
         match step:
-            case Repeat(var=var, steps=inner):
-                yield var
+            case Repeat(var=var, steps=inner, shares=shares):
+                yield from (var,) if shares is None else (var, shares.width)
                 yield from bound_names(inner)
             case Loops(body=body):
                 yield from bindings(body)

@@ -20,7 +20,7 @@ from planish.ir.expr import Expr
 from planish.ir.nest import Array, Assign, For, Reduce
 from planish.ir.traverse import expressions, loads, walk
 from planish.isa.instruction import Instruction
-from planish.poly.boxes import reads_apart
+from planish.poly.boxes import Known, nowhere, reads_apart
 from planish.poly.matching import Match, MismatchError, match_nest
 
 MOST_MATCHED = 20_000
@@ -31,19 +31,20 @@ _MATCHED: dict[_Key, tuple[Instruction, tuple[Expr, ...] | None]] = {}
 
 
 def match_instruction(
-    instruction: Instruction, loop: For, arrays: Mapping[str, Array], bits: Mapping[str, int]
+    instruction: Instruction, loop: For, arrays: Mapping[str, Array], bits: Mapping[str, int], known: Known = nowhere
 ) -> Match:
-    """The operands with which an instruction does a loop; `arrays` are those in scope, `bits` the widths of registers.
+    """The operands with which an instruction does a loop; `arrays` are those in scope, `bits` the widths of registers,
+    `known` says of conditions whether they hold where it stands.
 
     Raises MismatchError where it does something else, or where a kernel would be called with an array twice, one of
     them written, and not with parts of it that are seen to lie apart: its C says that they do."""
-    found = match_nest(instruction.definition, loop, arrays, bits)
+    found = match_nest(instruction.definition, loop, arrays, bits, known)
     if instruction.implementation is not None:
         written = {x.array for x in walk(loop) if isinstance(x, Assign | Reduce)}
         for one, other in combinations(found.arrays.values(), 2):
             # What has to hold for parts to lie apart is among the match's conditions.
             shared = one.array == other.array and one.array in written
-            if shared and reads_apart(loop, arrays[one.array]) is None:
+            if shared and reads_apart(loop, arrays[one.array], known) is None:
                 raise MismatchError(f"`{one}` and `{other}` are operands of a call, of which one is written")
     return found
 

@@ -7,22 +7,24 @@ the blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from planish.ir.expr import index
+from planish.ir.expr import Compare, index
 from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Array, Block
+from planish.ir.parser import parse_kernel
 from planish.ir.polynomial import sub
 from planish.ir.types import F64, I32
 from planish.library.factors import cut_factor, is_factor
-from planish.raising.expansion import expand
+from planish.library.shares import are_apart
+from planish.raising.expansion import expand, write_steps
 from planish.raising.operation import Operation
-from planish.raising.raised import Apply, Loops, Raised, View, walk_steps, whole
+from planish.raising.raised import Apply, Loops, Raised, Repeat, Shares, Step, View, walk_steps, whole
 from planish.raising.tdl.reader import load_tactics
 
 KNOWN = {x.operation.name: x.operation for x in load_tactics()}
@@ -80,6 +82,45 @@ def test_blocks_compute_what_is_defined(name: str, seen: Callable[[Operation], A
         run_kernel(blocked, found)
         for array in arrays:
             np.testing.assert_allclose(found[array], wanted[array], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_threads_have_shares_that_lie_apart(name: str) -> None:
+    operation = KNOWN[name]
+    step, empty = apply(operation), replace(operation.definition, body=Block(()))
+    arrays = {x.name: x for x in operation.definition.arrays}
+    taken = {*arrays, *operation.definition.sizes}
+    steps = cut_factor(step, arrays, 3, {*taken}, threads=3, grain=2)
+    shared = [x for x in walk_repeats(steps) if x.shares is not None]
+    assert shared
+    for repeat in shared:
+        around = replace(empty, sizes=(*empty.sizes, "first"), assumptions=(Compare("ge", index("first"), index(0)),))
+        assert are_apart(repeat, Block(tuple(write_steps(repeat.steps, arrays, {*taken}))), around)
+    definition, cut = expand(Raised(empty, (step,))), expand(Raised(empty, steps))
+    for m, n in SIZES:
+        sizes = {x: {"m": m, "n": n}[x] for x in definition.sizes}
+        wanted, found = fill(operation, sizes), fill(operation, sizes)
+        run_kernel(definition, wanted)
+        run_kernel(cut, found)
+        for array in arrays:
+            np.testing.assert_allclose(found[array], wanted[array], rtol=1e-12, atol=1e-14)
+
+
+def walk_repeats(steps: Sequence[Step]) -> Iterator[Repeat]:
+    """All that is repeated, and what is repeated in it."""
+    for step in steps:
+        if isinstance(step, Repeat):
+            yield step
+            yield from walk_repeats(step.steps)
+
+
+def test_shares_that_meet_are_found() -> None:
+    around = parse_kernel("kernel k(n; A: f64[n, n], x: f64[n]) { }")
+    step = Repeat("part", index(0), index("n"), 2, (), Shares(2, "width"))
+    columns = "for i in 0 .. n { for j in part .. min(n, part + width) { A[i, j] += "
+    for value, apart in (("x[j]", True), ("A[i, 0]", False), ("A[j, j]", True), ("A[j, i]", False)):
+        text = f"kernel k(n, part, width; A: f64[n, n], x: f64[n]) {{ {columns}{value} }} }} }}"
+        assert are_apart(step, parse_kernel(text).body, around) == apart, value
 
 
 def test_a_block_is_left_as_it_is_defined() -> None:
