@@ -11,17 +11,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import raising_race
+from bars import keep
 from blas_anchors import Anchor, find_fftw, find_onednn
 from claim import Claim, Note, at_least
 from claims_raising import over_best, race_suite
-from convolutions import FIRST, KINDS, LAYERS, convolve_all
+from convolutions import FIRST, KINDS, LAYERS, Convolved, convolve_all
 from dsp import DSP
 from iree_anchor import ORDERS, Shape, time_iree
 from polybench import POLYBENCH
 from record import Result, geometric_mean, ratios
-from streams import stream_all
-from transforms import transform_all
-from two_cores import CONVOLUTION, pair_all
+from streams import Streamed, stream_all
+from transforms import Transformed, transform_all
+from two_cores import CONVOLUTION, Pair, pair_all
 
 HERE = Path(__file__).resolve().parent
 DENSE, WITH_BLAS = HERE / "dense", HERE / "dense_blas.c"
@@ -73,7 +74,7 @@ def examine_streams(quick: bool) -> Iterator[Claim | Note]:
         yield Note(f"skipped streams: {library}")
         return
     for found in stream_all(("dot",) if quick else (), raising_race.make_rules(quick), library):
-        yield Note(str(found))
+        yield _note("streams", found, quick)
         yield at_least(f"library.{found.name}_of_bandwidth", found.ratio, 0.95)
 
 
@@ -85,7 +86,7 @@ def examine_convolutions(quick: bool) -> Iterator[Claim | Note]:
         return
     found: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for layer in convolve_all((FIRST,) if quick else (), raising_race.make_rules(quick), library):
-        yield Note(str(layer))
+        yield _note("convolutions", layer, quick)
         kind = LAYERS[layer.name].kind
         if layer.name == FIRST + kind:
             yield at_least(f"library.conv2d{kind.replace(' ', '_')}_over_onednn", layer.ratio, 1.0)
@@ -119,7 +120,7 @@ def examine_transforms(quick: bool) -> Iterator[Claim | Note]:
         return
     found = []
     for one in transform_all((256,) if quick else (), raising_race.make_rules(quick)):
-        yield Note(str(one))
+        yield _note("transforms", one, quick)
         found.append(one)
     yield at_least("library.fft_over_fftw", min(x.over_fftw for x in found), 0.9)
     over = [x.over_pocketfft for x in found if x.over_pocketfft is not None]
@@ -136,9 +137,16 @@ def examine_cores(quick: bool) -> Iterator[Claim | Note]:
         return
     found = []
     for one in pair_all((CONVOLUTION,) if quick else (), raising_race.make_rules(quick)):
-        yield Note(str(one))
+        yield _note("cores", one, quick)
         found.append(one.ratio)
     yield at_least("library.two_cores", min(found), 1.8)
+
+
+def _note(family: str, found: Streamed | Convolved | Transformed | Pair, quick: bool) -> Note:
+    """What one race found; those that are not quick are kept for a figure."""
+    if not quick:
+        keep(family, [found.bar])
+    return Note(str(found))
 
 
 def examine_polybench(quick: bool, stored: bool) -> Iterator[Claim | Note]:

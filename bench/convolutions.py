@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import raising_race
+from bars import Bar, keep
 from blas_anchors import ONE_THREAD, Anchor, find_onednn
 from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 
@@ -97,6 +98,11 @@ class Convolved:
         """The faster one of oneDNN's that do the same task over ours."""
         return round(min(y for x, y in self.rivals.items() if x != "kept") / self.ours, 4)
 
+    @property
+    def bar(self) -> Bar:
+        """For a figure."""
+        return Bar(self.name, {"oneDNN": self.ratio})
+
     def __str__(self) -> str:
         rivals = ", ".join(f"{x} {self.flops / y / 1e9:.1f}" for x, y in self.rivals.items())
         return f"{self.name}: {self.flops / self.ours / 1e9:.1f} Gop/s, oneDNN {rivals}: {self.ratio:.2f}"
@@ -148,6 +154,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"no oneDNN: {library}", file=sys.stderr)
         return 1
     for found in convolve_all(arguments, raising_race.make_rules(False), library):
+        keep("convolutions", [found.bar])
         print(found, flush=True)
     return 0
 

@@ -1,9 +1,9 @@
-"""Figures of what races have left: each function's speed beside the best compiler's and Polly's, as files of SVG.
+"""Figures of what races have left, as files of SVG: each function's speed beside that of the others, a family in each.
 
-    python bench/figures.py          # writes docs/figures/dsp.svg and docs/figures/polybench.svg
+    python bench/figures.py          # writes those of docs/figures whose races are stored
 
 >>> bar = Bar("fir", {"the best compiler": 2.9, "Polly": 3.3})
->>> "fir" in draw([bar], "Filters", 4.0)
+>>> "fir" in draw([bar], "Filters")
 True
 """
 
@@ -11,59 +11,86 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from html import escape
-from math import log2
+from math import ceil, log2
 from pathlib import Path
 
+from bars import Bar, stored
+from claims_library import ONE_CALL, PROGRAMMING, STENCILS
 from dsp import DSP
 from polybench import POLYBENCH
+from raising_race import folder_of
 from record import RESULTS, Result, Team, load
 from suite import Suite
 from svg import colour, document, line, text
 
 FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
 WIDTH, LEFT, RIGHT, TOP, HEIGHT = 900, 180, 30, 70, 26
-TEAMS: Mapping[str, Team] = {"the best compiler": "compiler", "Polly": "polly"}
+COMPILERS: Mapping[str, Team] = {"the best compiler": "compiler", "Polly": "polly"}
+LIBRARY: Mapping[str, Team] = {"OpenBLAS": "blas"}
 Scale = Callable[[float], float]
 """Where a ratio lies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A function, and how many times as fast it is as others, by their names."""
-
-    name: str
-    ratios: Mapping[str, float]
-
-
-def bars_of(results: Sequence[Result]) -> list[Bar]:
+def bars_of(results: Sequence[Result], teams: Mapping[str, Team]) -> list[Bar]:
     """One for each function that was raced, the one that has gained most first."""
     out = []
     for heat in (x for result in results for x in result.heats):
-        found = {name: heat.ratio(team) for name, team in TEAMS.items()}
+        found = {name: heat.ratio(team) for name, team in teams.items()}
         out.append(Bar(heat.function.removeprefix("kernel_"), {x: y for x, y in found.items() if y is not None}))
     return sorted((x for x in out if x.ratios), key=lambda x: -min(x.ratios.values()))
 
 
-def draw(bars: Sequence[Bar], title: str, most: float) -> str:
-    """The figure, up to `most` times; lengths are logarithms."""
+def suite_bars(suite: Suite, names: Sequence[str] = ()) -> list[Bar]:
+    """Those of some files of a suite, or all; none where one of them is missing."""
+    found = [load(RESULTS / f"{suite.name}-large" / f"{x.stem}.json") for x in suite.files(names)]
+    return [] if None in found else bars_of([x for x in found if x is not None], COMPILERS)
+
+
+def dense_bars() -> list[Bar]:
+    """Plain C over OpenBLAS; none where one of the files that are a call of it is missing."""
+    found = [y for x in sorted(folder_of("dense", 1).glob("*.json")) if (y := load(x)) is not None]
+    raced = {x.file for x in found}
+    return bars_of(found, LIBRARY) if raced >= {*ONE_CALL} else []
+
+
+FIGURES_OF: Mapping[str, tuple[str, Callable[[], list[Bar]]]] = {
+    "dsp": ("DSP functions, plain C, one core: Planish beside gcc, clang and Polly", partial(suite_bars, DSP)),
+    "polybench": ("PolyBench, LARGE, one core: Planish beside gcc, clang and Polly", partial(suite_bars, POLYBENCH)),
+    "sweeps": (
+        "Stencils and dynamic programming of PolyBench, LARGE, one core",
+        partial(suite_bars, POLYBENCH, (*STENCILS, *PROGRAMMING)),
+    ),
+    "dense": ("Dense linear algebra in plain C, f64, one core: Planish beside OpenBLAS", dense_bars),
+    "convolutions": ("Layers of ResNet-50, plain C, one core: Planish beside oneDNN", partial(stored, "convolutions")),
+    "streams": ("What waits for memory, one core", partial(stored, "streams")),
+    "transforms": ("Fourier transforms from their definition, one core", partial(stored, "transforms")),
+    "cores": ("The same C on two cores", partial(stored, "cores")),
+}
+"""What each is called, and its bars: none where they were not all measured."""
+
+
+def draw(bars: Sequence[Bar], title: str) -> str:
+    """The figure; lengths are logarithms, from half as fast on."""
     bottom = TOP + HEIGHT * len(bars)
+    most = 2.0 ** max(1, ceil(log2(max(y for x in bars for y in x.ratios.values()))))
     scale = (WIDTH - LEFT - RIGHT) / log2(2 * most)
+    series = list(dict.fromkeys(y for x in bars for y in x.ratios))
 
     def x(ratio: float) -> float:
         return LEFT + scale * log2(max(2 * ratio, 1.0))
 
-    parts = [text(12, 26, title, size=15), *_legend(), *_axis(x, most, bottom)]
+    parts = [text(12, 26, title, size=15), *_legend(series), *_axis(x, most, bottom)]
     for place, bar in enumerate(bars):
         y = TOP + HEIGHT * place
         parts.append(text(LEFT - 8, y + 15, bar.name, anchor="end"))
-        parts += _pair(bar, x, y)
+        parts += _group(bar, series, x, y)
     return document(WIDTH, bottom + 30, parts)
 
 
-def _legend() -> Iterator[str]:
-    for number, name in enumerate(TEAMS):
+def _legend(series: Sequence[str]) -> Iterator[str]:
+    for number, name in enumerate(series):
         left = LEFT + 240 * number
         yield f'<rect x="{left}" y="37" width="11" height="11" fill="{colour(number)}"/>'
         yield text(left + 16, 47, f"times as fast as {name}")
@@ -77,9 +104,9 @@ def _axis(x: Scale, most: float, bottom: float) -> Iterator[str]:
         ratio *= 2
 
 
-def _pair(bar: Bar, x: Scale, y: float) -> Iterator[str]:
-    thick = (HEIGHT - 6) / len(TEAMS)
-    for number, name in enumerate(TEAMS):
+def _group(bar: Bar, series: Sequence[str], x: Scale, y: float) -> Iterator[str]:
+    thick = (HEIGHT - 6) / len(series)
+    for number, name in enumerate(series):
         ratio = bar.ratios.get(name)
         if ratio is None:
             continue
@@ -89,29 +116,17 @@ def _pair(bar: Bar, x: Scale, y: float) -> Iterator[str]:
         yield f'<rect {place} fill="{colour(number)}">{told}</rect>'
 
 
-def write(suite: Suite, title: str) -> Path | None:
-    """The figure of a suite's race; None where not all of it is stored."""
-    stored = [load(RESULTS / f"{suite.name}-large" / f"{x.stem}.json") for x in suite.files()]
-    found = [x for x in stored if x is not None]
-    if len(found) < len(stored):
-        return None
-    bars = bars_of(found)
-    most = 2.0 ** (int(log2(max(y for x in bars for y in x.ratios.values()))) + 1)
-    FIGURES.mkdir(exist_ok=True)
-    path = FIGURES / f"{suite.name}.svg"
-    path.write_text(draw(bars, title, most))
-    return path
-
-
 def main() -> int:
-    """0 where both were drawn, 1 where a race, or a part of one, is missing."""
-    made = [
-        write(DSP, "DSP functions, plain C, one core: Planish beside gcc 12, clang 19 and Polly, each at its best"),
-        write(POLYBENCH, "PolyBench, LARGE, one core: Planish beside gcc 12, clang 19 and Polly, each at its best"),
-    ]
-    for path in made:
-        print("left out: its race is not stored as a whole" if path is None else f"wrote {path.name}")
-    return int(None in made)
+    """0 where all were drawn, 1 where a race, or a part of one, is missing."""
+    FIGURES.mkdir(exist_ok=True)
+    missing = False
+    for name, (title, measured) in FIGURES_OF.items():
+        bars = measured()
+        missing |= not bars
+        if bars:
+            (FIGURES / f"{name}.svg").write_text(draw(bars, title))
+        print(f"wrote {name}.svg" if bars else f"left out {name}: its race is not stored as a whole")
+    return int(missing)
 
 
 if __name__ == "__main__":

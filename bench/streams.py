@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import raising_race
+from bars import Bar, keep
 from blas_anchors import ONE_THREAD, Anchor, find_openblas
 from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 
@@ -47,6 +48,12 @@ class Streamed:
     def ratio(self) -> float:
         """The faster one of the others over ours."""
         return round(min(x for x in (self.moved, self.library) if x is not None) / self.ours, 4)
+
+    @property
+    def bar(self) -> Bar:
+        """For a figure."""
+        rivals = {"what moves the bytes": self.moved, "OpenBLAS": self.library}
+        return Bar(self.name, {x: y / self.ours for x, y in rivals.items() if y is not None})
 
     def __str__(self) -> str:
         library = "" if self.library is None else f", OpenBLAS {1e3 * self.library:.3g} ms"
@@ -104,6 +111,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"no OpenBLAS: {library}", file=sys.stderr)
         return 1
     for found in stream_all(arguments, raising_race.make_rules(False), library):
+        keep("streams", [found.bar])
         print(found, flush=True)
     return 0
 

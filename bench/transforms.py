@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import raising_race
+from bars import Bar, keep
 from blas_anchors import find_fftw, find_scipy
 from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 
@@ -58,6 +59,12 @@ class Transformed:
     def over_fftw(self) -> float:
         """FFTW's time over ours."""
         return round(self.fftw / self.ours, 4)
+
+    @property
+    def bar(self) -> Bar:
+        """For a figure."""
+        other = {} if self.over_pocketfft is None else {"pocketfft": self.over_pocketfft}
+        return Bar(f"{self.size} numbers", {"FFTW": self.over_fftw, **other})
 
     def __str__(self) -> str:
         flops = 5 * self.size * math.log2(self.size)
@@ -148,6 +155,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"no FFTW: {missing}", file=sys.stderr)
         return 1
     for found in transform_all(tuple(map(int, arguments)), raising_race.make_rules(False)):
+        keep("transforms", [found.bar])
         print(found, flush=True)
     return 0
 

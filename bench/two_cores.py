@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import raising_race
+from bars import Bar, keep
 from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 from convolutions import FIRST, FOLDER, LAYERS
 from polybench import POLYBENCH
@@ -57,6 +58,11 @@ class Pair:
     def ratio(self) -> float:
         """How many times as fast two cores are."""
         return round(self.one / self.two, 4)
+
+    @property
+    def bar(self) -> Bar:
+        """For a figure."""
+        return Bar(self.name, {"one core": self.ratio})
 
     def __str__(self) -> str:
         return f"{self.name}: {1e3 * self.one:.4g} ms on one core, {1e3 * self.two:.4g} ms on two: {self.ratio:.2f}"
@@ -110,6 +116,7 @@ def main(arguments: Sequence[str]) -> int:
         print("there are no two cores here", file=sys.stderr)
         return 1
     for found in pair_all(arguments, raising_race.make_rules(False)):
+        keep("cores", [found.bar])
         print(found, flush=True)
     return 0
 
