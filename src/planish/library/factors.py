@@ -24,17 +24,13 @@ from planish.ir.expr import Const, Expr, index
 from planish.ir.nest import Array
 from planish.ir.polynomial import add, extremum, sub
 from planish.ir.types import F32, F64, Type
-from planish.library.shares import GRAIN
-from planish.library.triangles import is_at_most
+from planish.library.shares import GRAIN, Range, is_at_most, share_out
 from planish.raising.algebra.product import Product, Term, stepped
 from planish.raising.algebra.writing import Origin, write_product
 from planish.raising.expansion import inline
 from planish.raising.operation import Operation
-from planish.raising.raised import Apply, Loops, Repeat, Shares, Step, View
+from planish.raising.raised import Apply, Loops, Repeat, Step, View
 from planish.raising.tdl.reader import tactics_by_name
-
-Range = tuple[Expr, Expr]
-"""Where some rows or columns begin, and how many there are."""
 
 
 def is_factor(step: Apply, arrays: Mapping[str, Array]) -> bool:
@@ -189,12 +185,7 @@ class _Cut:
 
     def shared(self, range: Range, steps: Callable[[Range], tuple[Step, ...]]) -> tuple[Step, ...]:
         """Steps for some rows or columns, which are shared out among the threads."""
-        if self.threads == 1 or is_at_most(range[1], self.grain):
-            return steps(range)
-        width, var = take_name("width", self.taken), take_name("part", self.taken)
-        end = add(*range)
-        part = index(var), extremum("min", index(width), sub(end, index(var)))
-        return (Repeat(var, range[0], end, self.grain, steps(part), Shares(self.threads, width)),)
+        return share_out(range, self.threads, self.taken, steps, self.grain)
 
     def block(self, extent: Expr) -> tuple[str, Range, Range]:
         """A variable for where a block begins, the rows of the block, and those after it."""

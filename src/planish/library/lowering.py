@@ -36,8 +36,8 @@ from planish.library.naming import flattened, renamed, volume, with_name
 from planish.library.narrow import as_it_is, with_copies, with_types
 from planish.library.paths import WIDTH, cut_paths, is_paths
 from planish.library.products import Matrices, NoMatricesError, find_matrices, turn
-from planish.library.shares import are_apart, on_threads, with_own
-from planish.library.triangles import Split, Triangle, choose_width, find_triangle, is_at_most, split
+from planish.library.shares import are_apart, is_at_most, on_threads, with_own
+from planish.library.triangles import Split, Triangle, choose_width, find_triangle, split
 from planish.library.vectors import choose_vectors
 from planish.library.work import Work, begun, describe, find_work, loops_for, make_kernel, numbers_of
 from planish.poly.affine import NotAffineError
@@ -241,12 +241,12 @@ class _Lowering:
         """The statements that compute a triangle by blocks."""
         width = choose_width(self.target, triangle.type)
         name, var = self.fresh("diagonal", place), self.fresh("first", place)
-        cut = split(triangle, var, name, width)
+        few = is_at_most(triangle.extent, _SHARES * width)
+        cut = split(triangle, var, name, width, self.threads if few else 1, self.taken(place))
         self.arrays[name] = cut.block
         operation = triangle.step.operation.name
         message = f"`{operation}` is computed by blocks of {width}, of which those on the diagonal are whole"
         self.remarks.append(Remark("raise-triangle", "done", message, triangle.step.span))
-        few = is_at_most(triangle.extent, _SHARES * width)
         shared = self.shares(cut, place) if self.threads > 1 and not few else None
         if shared is not None:
             return [shared]

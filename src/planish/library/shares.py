@@ -18,16 +18,18 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from planish.core.diagnostic import PlanishError
 from planish.core.names import take_name
-from planish.ir.expr import Compare, Expr, index
+from planish.ir.expr import Compare, Const, Expr, index
 from planish.ir.nest import Alloc, Array, Block, For, If, Kernel
-from planish.ir.polynomial import add, constant
+from planish.ir.polynomial import add, constant, extremum, sub
+from planish.ir.simplify import simplify
 from planish.ir.traverse import bindings, substitute_block
-from planish.raising.raised import Repeat
+from planish.ir.types import BOOL
+from planish.raising.raised import Repeat, Shares, Step
 from planish.schedule.nodes import label_kernel, nodes
 from planish.schedule.order import check_parallel
 
@@ -35,6 +37,28 @@ GRAIN = 32
 """The parts of a range are multiples of so many rows, or columns: tiles are whole."""
 MOST_CELLS = 1 << 15
 """The elements of an array on a thread's stack."""
+
+
+Range = tuple[Expr, Expr]
+"""Where some rows or columns begin, and how many there are."""
+
+
+def share_out(
+    range: Range, threads: int, taken: set[str], steps: Callable[[Range], tuple[Step, ...]], grain: int = GRAIN
+) -> tuple[Step, ...]:
+    """Steps for some rows or columns, of which each of several threads has a share: a multiple of `grain` but for the
+    last one. `taken`: names that loops may not have, and those of the loop afterwards."""
+    if threads == 1 or is_at_most(range[1], grain):
+        return steps(range)
+    width, var = take_name("width", taken), take_name("part", taken)
+    end = add(*range)
+    part = index(var), extremum("min", index(width), sub(end, index(var)))
+    return (Repeat(var, range[0], end, grain, steps(part), Shares(threads, width)),)
+
+
+def is_at_most(extent: Expr, size: int) -> bool:
+    """Whether an extent is known to be so many at most."""
+    return simplify(Compare("le", extent, index(size))) == Const(True, BOOL)
 
 
 def on_threads(loop: For, own: Sequence[Array], around: Kernel) -> For | None:

@@ -18,17 +18,18 @@ matrices, those on it are computed whole in a block of memory of their own, of w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from planish.core.diagnostic import PlanishError
-from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, index
+from planish.ir.expr import Binary, Const, Expr, Load, Unary, index
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, constant, extremum, same, sub
-from planish.ir.simplify import simplify
-from planish.ir.types import BOOL, F32, F64, Type
+from planish.ir.types import F32, F64, Type
 from planish.library.gemm.compact import choose_few
 from planish.library.products import NoMatricesError, find_matrices, loops_of
+from planish.library.shares import Range, is_at_most, share_out
 from planish.library.vectors import choose_vectors
 from planish.poly.boxes import reads_apart
 from planish.raising.algebra.kinds import arranged
@@ -143,8 +144,11 @@ def _with_body(step: Apply, body: Block) -> Apply:
     return replace(step, operation=Operation(step.operation.name, kernel))
 
 
-def split(triangle: Triangle, var: str, name: str, size: int) -> Split:
-    """The products by blocks of `size` columns (lower) or rows (upper), in a loop over `var`; `name`: the memory."""
+def split(
+    triangle: Triangle, var: str, name: str, size: int, threads: int = 1, taken: Collection[str] = ()
+) -> Split:
+    """The products by blocks of `size` columns (lower) or rows (upper), in a loop over `var`; `name`: the memory. Each
+    of several threads has a share of the rows of a block on the diagonal; `taken` are names that loops may not have."""
     here, n = index(var), triangle.extent
     width = extremum("min", index(size), sub(n, here))
     rest, left = add(here, width), sub(sub(n, here), width)
@@ -152,18 +156,14 @@ def split(triangle: Triangle, var: str, name: str, size: int) -> Split:
     steps: list[Step] = [Loops(Block((_clear(block, var, width),)))]
     origin = Origin((), triangle.step.statements, triangle.step.span)
     for product in triangle.products:
-        steps.append(write_product(_in_block(_part(product, here, width, here, width), block), origin))
+        in_block = partial(_in_block, product, block, here, width, origin)
+        steps += share_out((index(0), width), threads, {*taken, var, name}, in_block)
     target = triangle.products[0].output
     steps.append(Loops(Block((_add_triangle(triangle, target, block, var, width),))))
     for product in triangle.products if not is_at_most(n, size) else ():
         part = (rest, left, here, width) if triangle.lower else (here, width, rest, left)
         steps.append(write_product(_part(product, *part), origin))
     return Split((Repeat(var, index(0), n, size, tuple(steps)),), block)
-
-
-def is_at_most(extent: Expr, size: int) -> bool:
-    """Whether an extent is known to be so many at most."""
-    return simplify(Compare("le", extent, index(size))) == Const(True, BOOL)
 
 
 def _part(product: Product, row: Expr, rows: Expr, column: Expr, columns: Expr) -> Product:
@@ -182,10 +182,14 @@ def _part(product: Product, row: Expr, rows: Expr, column: Expr, columns: Expr) 
     return replace(product, output=cut(product.output), factors=tuple(map(cut, product.factors)), extents=extents)
 
 
-def _in_block(product: Product, block: Array) -> Product:
-    """The product added to a block of memory."""
-    view = View(block.name, (index(0), index(0)), ((1, 0), (0, 1)), (product.extents[ROW], product.extents[COLUMN]))
-    return replace(product, output=Term(view, ROW + COLUMN).ordered(product.output.letters))
+def _in_block(
+    product: Product, block: Array, here: Expr, columns: Expr, origin: Origin, rows: Range
+) -> tuple[Step, ...]:
+    """The product of some of the rows that begin `here`, added to a block of memory."""
+    part = _part(product, add(here, rows[0]), rows[1], here, columns)
+    view = View(block.name, (rows[0], index(0)), ((1, 0), (0, 1)), (rows[1], columns))
+    output = Term(view, ROW + COLUMN).ordered(part.output.letters)
+    return (write_product(replace(part, output=output), origin),)
 
 
 def _loops(var: str, width: Expr, low: Expr, high: Expr, body: Stmt) -> For:
