@@ -24,6 +24,7 @@ from planish.library.streaming.versions import stream_versions
 from planish.schedule.automatic.cells import cell_versions
 from planish.schedule.automatic.given import given_versions
 from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.schedule.automatic.settled import settled_versions
 from planish.target.machine import Target
 
 
@@ -36,6 +37,7 @@ def further_versions(
     out = segment_versions(prepared, target) + mirror_versions(prepared, target)
     out += inside_versions(prepared, target, threads, scratch)
     out += cell_versions(prepared, target, reassociate=reassociate, threads=threads)
+    out += settled_versions(prepared, target, reassociate=reassociate, threads=threads)
     out += given_versions(prepared, target, known, sizes or {}, reassociate=reassociate, threads=threads)
     out += cascade_versions(prepared, target, reassociate)
     if threads == 1:
