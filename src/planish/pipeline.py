@@ -244,7 +244,7 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
         plan.region.kernel, plan.prepared, plan.region.scratch, target, options.fp, maker, options.threads, sizes
     )
     made: tuple[Candidate, ...] = () if candidate is None else (candidate,)
-    made += filter_versions(plan.prepared, target, maker) if options.fp == "reassociate" else ()
+    made += filter_versions(plan.prepared, target, maker, options.threads) if options.fp == "reassociate" else ()
     for x in made:
         check_kernel(x.kernel, f"schedule {x.name}")
     return replace(plan, candidates=(*plan.candidates, *made), remarks=(*plan.remarks, *remarks))

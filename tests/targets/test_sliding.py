@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 from tests.targets.test_microkernels import C_TYPES, need, run
 
+from planish.core.cache import Cache
 from planish.emit.kernel_file import emit_file
 from planish.ir.types import BY_NAME
 from planish.isa.shipped import shipped
+from planish.library.maker import Maker
 from planish.library.sliding import choose_shape, make_sliding
 from planish.library.vectors import find_vectors
 
-CASES = (("avx512", "f32", False), ("avx2", "f64", True), ("avx2", "f32", False), ("neon", "f32", True))
+CASES = (
+    ("avx512", "f32", False, 1), ("avx2", "f64", True, 2), ("avx2", "f32", False, 2), ("neon", "f32", True, 1)
+)  # fmt: skip
 CHECK = """
 #include <stdio.h>
 #include <string.h>
@@ -48,16 +52,20 @@ int main(void)
   for (int k = 0; k < 11; k++)
     for (long n = 1; n < 300; n += n < 40 ? 1 : 13)
       if (check(windows[k], n)) return 1;
-  return 0;
+  return check(33, 3001);
 }
 """
 
 
-@pytest.mark.parametrize(("extension", "type", "turned"), CASES)
-def test_sums_are_what_their_loops_are(extension: str, type: str, turned: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("extension", "type", "turned", "threads"), CASES)
+def test_sums_are_what_their_loops_are(
+    extension: str, type: str, turned: bool, threads: int, tmp_path: Path
+) -> None:
     need(extension)
-    made = make_sliding(choose_shape(find_vectors(extension, BY_NAME[type]), turned))
-    text = emit_file(made.implementation, catalogue=shipped().with_instructions([made]))
+    kernels = make_sliding(choose_shape(find_vectors(extension, BY_NAME[type]), turned), Maker(Cache()), threads)
+    made = kernels[-1]
+    text = emit_file(made.implementation, catalogue=shipped().with_instructions(kernels), threads=threads > 1)
+    assert ("omp parallel for" in text) == (threads > 1)
     check = CHECK.replace("NAME", made.name).replace("TYPE", C_TYPES[type])
     check = check.replace("PLACE", "i + m - 1 - p" if turned else "i + p")
     run("#define _DEFAULT_SOURCE\n" + text + check, extension, tmp_path)

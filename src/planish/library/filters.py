@@ -67,7 +67,7 @@ class Filter:
     backwards: bool
 
 
-def filter_versions(prepared: Prepared, target: Target, maker: Maker) -> tuple[Candidate, ...]:
+def filter_versions(prepared: Prepared, target: Target, maker: Maker, threads: int = 1) -> tuple[Candidate, ...]:
     """The version of a kernel whose filters the library makes, in another order; none where there are none, or no
     instructions for them."""
     kernel, found = name_filters(prepared.kernel)
@@ -80,13 +80,12 @@ def filter_versions(prepared: Prepared, target: Target, maker: Maker) -> tuple[C
     for each in found:
         # What cannot be taken apart stays as it is.
         with suppress(PlanishError):
-            program = _give(program, each, vectors[each.type], maker, made)
-    used = {x.facts.instruction for x in walk(program.kernel.body) if isinstance(x, For)} & {*made}
-    if not used:
+            program = _give(program, each, vectors[each.type], maker, made, threads)
+    if not {x.facts.instruction for x in walk(program.kernel.body) if isinstance(x, For)} & {*made}:
         return ()
     message = "sums of products along a line: steps of the window share what they read"
     remark = Remark("filter", "done", message, prepared.scop.kernel.span)
-    catalogue = Catalogue().with_instructions([made[x] for x in sorted(used)])
+    catalogue = Catalogue().with_instructions([made[x] for x in sorted(made)])
     return (Candidate(NAME, prepared.scop.schedule, program.kernel, (remark,), 0.0, catalogue),)
 
 
@@ -169,7 +168,9 @@ def _renamed(loop: For, name: str) -> For:
     return replace(loop, var=name, body=substitute_block(loop.body, {loop.var: index(name)}))
 
 
-def _give(program: Program, found: Filter, vectors: Vectors, maker: Maker, made: dict[str, Instruction]) -> Program:
+def _give(
+    program: Program, found: Filter, vectors: Vectors, maker: Maker, made: dict[str, Instruction], threads: int
+) -> Program:
     """Have a filter made by a kernel, where there are enough sums of enough products; PlanishError where it cannot be
     taken out of its loop, or is not what the kernel does."""
     place = program.find(found.window)
@@ -182,7 +183,8 @@ def _give(program: Program, found: Filter, vectors: Vectors, maker: Maker, made:
     program = program.apply(Reverse(found.window)) if found.backwards else program
     many = f"{print_expr(found.count)} >= {2 * vectors.lanes} && {print_expr(found.steps)} >= {FEWEST}"
     program = program.apply(Specialise(program.find(found.window).parent(), many))
-    shape = choose_shape(vectors, found.turned)
-    kernel = made[shape.name] = maker.make(shape.name, make_sliding, shape)
-    program = replace(program, catalogue=program.catalogue.with_instructions([kernel]))
-    return program.apply(Replace(program.find(found.window).parent(), shape.name))
+    kernels = make_sliding(choose_shape(vectors, found.turned), maker, threads)
+    program = replace(program, catalogue=program.catalogue.with_instructions(kernels))
+    program = program.apply(Replace(program.find(found.window).parent(), kernels[-1].name))
+    made |= {x.name: x for x in kernels}
+    return program

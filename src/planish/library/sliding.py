@@ -19,13 +19,15 @@ from dataclasses import dataclass
 
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
-from planish.isa.instruction import Instruction
+from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
+from planish.library.maker import Maker
 from planish.library.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.buffers import StageMem
 from planish.schedule.steps.control import Specialise
+from planish.schedule.steps.facts import Parallelise
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import RenameLoop, Simplify
 from planish.schedule.steps.loops import Fission, Reverse, Split, Unroll
@@ -35,6 +37,10 @@ from planish.schedule.steps.storage import SetMemory, SplitDim
 _WAITING = 8
 """So many sums have to be on their way at once: two begin in a cycle, and each takes four."""
 _DEPTHS = (1, 2, 4, 8)
+ALONE = 1 << 16
+"""So many products at most are summed by one thread: to wake the others would take longer than it saves."""
+BLOCKS = 8
+"""The blocks of sums that a thread makes at a time."""
 _FEW = 2
 """The registers of a block for what is left of C."""
 
@@ -79,19 +85,46 @@ def choose_shape(vectors: Vectors, turned: bool = False) -> Shape:
     return min(fitting, key=lambda x: (x.slowness, x.count * x.depth))
 
 
-def define_sliding(shape: Shape) -> Kernel:
+def define_sliding(name: str, shape: Shape) -> Kernel:
     """The plain nest: n sums of m products each."""
     t, place = shape.vectors.type, "i + m - 1 - p" if shape.turned else "i + p"
     return parse_kernel(
-        f"kernel {shape.name}(m, n; A: {t}[m], B: {t}[m + n - 1], C: {t}[n] distinct) assume m >= 1 assume n >= 1"
+        f"kernel {name}(m, n; A: {t}[m], B: {t}[m + n - 1], C: {t}[n] distinct) assume m >= 1 assume n >= 1"
         f" {{ for i in 0 .. n {{ for p in 0 .. m {{ C[i] += A[p] * B[{place}] }} }} }}"
     )
 
 
-def make_sliding(shape: Shape) -> Instruction:
-    """The kernel for any m and n."""
-    definition = define_sliding(shape)
+def make_sliding(shape: Shape, maker: Maker, threads: int = 1) -> list[Instruction]:
+    """The kernel for any m and n, the last one, and what it calls; where there are several `threads`, each makes some
+    of the sums at a time."""
+    made = [maker.make(shape.name, _make_whole, shape)]
+    for word, make in (("shares", _make_shares), ("threads", _make_choice)) if threads > 1 else ():
+        name = f"{shape.name}_{word}"
+        made.append(maker.make(name, make, name, shape, Catalogue().with_instructions(made)))
+    return made
+
+
+def _make_whole(shape: Shape) -> Instruction:
+    definition = define_sliding(shape.name, shape)
     return make_callable(definition, cut_sliding(Program.of(definition), shape))
+
+
+def _make_shares(name: str, shape: Shape, known: Catalogue) -> Instruction:
+    """The kernel that gives out sums to threads."""
+    definition, blocks = define_sliding(name, shape), BLOCKS * shape.count * shape.vectors.lanes
+    program = Program.of(definition, catalogue=known).apply(
+        Split("i", blocks, ("it", "is"), "short"), Replace("is", shape.name), Parallelise("it")
+    )
+    return make_callable(definition, program)
+
+
+def _make_choice(name: str, shape: Shape, known: Catalogue) -> Instruction:
+    """The kernel that does so where there is enough to do."""
+    definition, shared = define_sliding(name, shape), next(x for x in known.instructions if x.endswith("_shares"))
+    program = Program.of(definition, catalogue=known).apply(
+        Specialise("i", f"m * n > {ALONE}"), Replace("i", shared), Replace("i #2", shape.name)
+    )
+    return make_callable(definition, program)
 
 
 def cut_sliding(program: Program, shape: Shape) -> Program:
