@@ -25,13 +25,13 @@ from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import free_name
 from planish.ir.expr import Compare, Const, Expr, Load, index
 from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Stmt
-from planish.ir.polynomial import add, mul
 from planish.ir.printer import print_expr
 from planish.ir.traverse import arrays_in, variables, walk
 from planish.ir.types import BOOL, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
 from planish.library.factors import cut_factor, is_factor
+from planish.library.flattening import flattened, volume
 from planish.library.maker import Maker
 from planish.library.narrow import as_it_is, with_copies, with_types
 from planish.library.paths import WIDTH, cut_paths, is_paths
@@ -179,6 +179,9 @@ class _Lowering:
 
         for step in steps:
             match step:
+                case Loops(body=body) if _in_lanes(body):
+                    finish()
+                    out.extend(body.body)
                 case Loops(body=body):
                     wait(body.body)
                 case Apply():
@@ -444,8 +447,8 @@ class _Lowering:
         after the other."""
         shaped = dict.fromkeys(self.bases.values())
         for name in (*shaped, *self.bases):
-            block = redirect(block, name, partial(_flattened, self.base(name), self.arrays[name].shape))
-        flat = [replace(x, shape=(_volume(x.shape),)) if x.name in shaped else x for x in (*caller, *heap)]
+            block = redirect(block, name, partial(flattened, self.base(name), self.arrays[name].shape))
+        flat = [replace(x, shape=(volume(x.shape),)) if x.name in shaped else x for x in (*caller, *heap)]
         return tuple(flat[: len(caller)]), flat[len(caller) :], block
 
 
@@ -465,6 +468,11 @@ def _with_name(step: Step, old: str, new: str) -> Step:
             assert_never(step)
 
 
+def _in_lanes(block: Block) -> bool:
+    """Whether loops are in lanes already: whoever made them has put them in the order that they are to have."""
+    return any(isinstance(x, For) and x.facts.simd for x in walk(block))
+
+
 def _within(batch: Mapping[str, Expr], loop: For) -> Stmt:
     """The loops of one product of matrices for each of a batch."""
     out: Stmt = loop
@@ -475,26 +483,3 @@ def _within(batch: Mapping[str, Expr], loop: For) -> Stmt:
 
 def _renamed(name: str, at: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
     return name, at
-
-
-def _flattened(name: str, shape: Sequence[Expr | None], at: Sequence[Expr]) -> tuple[str, tuple[Expr, ...]]:
-    return name, (_linear(at, shape),)
-
-
-def _linear(at: Sequence[Expr], shape: Sequence[Expr | None]) -> Expr:
-    """The place of an element, counted from the array's first one."""
-    out: Expr = index(0)
-    for subscript, extent in zip(at, shape, strict=True):
-        out = subscript if extent is None else add(mul(out, extent), subscript)
-    return out
-
-
-def _volume(shape: Sequence[Expr | None]) -> Expr | None:
-    """The elements of an array; None where its first extent is not known."""
-    out: Expr = index(1)
-    for extent in shape:
-        if extent is None:
-            return None
-        out = mul(out, extent)
-    return out
-
