@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from planish.ir.interpreter import run_kernel
-from planish.ir.nest import For, Kernel
+from planish.ir.nest import Alloc, For, Kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_expr
 from planish.ir.traverse import flatten, walk
@@ -93,6 +93,46 @@ def test_images_and_groups_have_loops_around() -> None:
     shared, apart = by_tiles(convolution("b")), by_tiles(convolution("", "g"))
     assert shared is not None and apart is not None
     assert [sum(isinstance(x, For) for x in flatten(made.body.body)) for made in (shared, apart)] == [2, 1]
+
+
+def test_what_has_other_neighbours_is_copied() -> None:
+    kernel = parse_kernel(
+        "kernel conv(h, w, wide, nc, nf; X: f64[nc, h + 2, wide] distinct, W: f64[nf, nc, 3, 3] distinct,"
+        " O: f64[nf, h, w] distinct) assume wide >= w + 2 { for f in 0 .. nf { for y in 0 .. h { for x in 0 .. w {"
+        " O[f, y, x] = 0.0 for c in 0 .. nc { for r in 0 .. 3 { for s in 0 .. 3 {"
+        " O[f, y, x] += X[c, y + r, x + s] * W[f, c, r, s] } } } } } } }"
+    )
+    made = by_tiles(kernel)
+    assert made is not None
+    assert {"image", "kernel", "results"} <= {x.array.name for x in walk(made.body) if isinstance(x, Alloc)}
+    for h, w, nc, nf in ((2, 2, 1, 1), (3, 5, 4, 2), (6, 3, 2, 0), (3, 3, 0, 2)):
+        rng = np.random.default_rng(h + w)
+        shapes = {"X": (nc, h + 2, w + 3), "W": (nf, nc, 3, 3), "O": (nf, h, w)}
+        given = {x: rng.integers(-9, 9, shape).astype(float) for x, shape in shapes.items()}
+        sizes: dict[str, Any] = {"h": h, "w": w, "wide": w + 3, "nc": nc, "nf": nf}
+        one, two = ({**sizes, **given, "O": given["O"].copy()} for _ in "12")
+        run_kernel(kernel, one)
+        run_kernel(made, two)
+        assert np.array_equal(one["O"], two["O"])
+
+
+def test_a_border_that_is_told_by_conditions_is_there() -> None:
+    inside = "y + r >= 1 && y + r < h + 1 && x + s >= 1 && x + s < w + 1"
+    kernel = parse_kernel(
+        "kernel conv(h, w, nc, nf; X: f64[h, w, nc] distinct, W: f64[3, 3, nc, nf] distinct, O: f64[h, w, nf] distinct)"
+        " { for y in 0 .. h { for x in 0 .. w { for f in 0 .. nf { O[y, x, f] = 0.0"
+        " for c in 0 .. nc { for r in 0 .. 3 { for s in 0 .. 3 {"
+        f" if {inside} {{ O[y, x, f] += X[y + r - 1, x + s - 1, c] * W[r, s, c, f] }} }} }} }} }} }} }} }}"
+    )
+    made = by_tiles(kernel)
+    assert made is not None
+    sizes = {"h": 5, "w": 4, "nc": 3, "nf": 2}
+    one, two = (values_for(kernel, sizes, 1) for _ in "12")
+    for values in (one, two):
+        values["X"] = values["X"][:5, :4].copy()
+    run_kernel(kernel, one)
+    run_kernel(made, two)
+    assert np.array_equal(one["O"], two["O"])
 
 
 def test_rows_are_as_many_as_typical_sizes_have_use_for() -> None:

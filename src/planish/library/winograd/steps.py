@@ -4,7 +4,8 @@ Before: O[b, y, x, f] = sum over c, r, s of X[b, y + r, x + s, c] * W[r, s, c, f
 After:  U[e, c, f] = G W[:, :, c, f] G';  for b, rows of tiles {
           V[e, t, c] = B X[tile t, c] B';  M[e, t, f] = sum over c of V[e, t, c] * U[e, c, f];  O[tile t, f] = A M A' }
 
-The last row and the last column of tiles are moved back where results would be beyond the end: some are set twice.
+Lanes go along channels and features: what does not lie so is copied. The last row and the last column of tiles are
+moved back where results would be beyond the end: some are set twice.
 
 >>> from planish.ir.expr import index
 >>> from planish.raising.algebra.cost import Model
@@ -40,6 +41,7 @@ from planish.ir.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.types import F32, F64, Type
 from planish.library.winograd.matrices import F23, Minimal
 from planish.library.winograd.transforms import Around, Side, planes, write_transform
+from planish.raising.algebra.columns import in_order
 from planish.raising.algebra.dead import describe
 from planish.raising.algebra.direct import Direct, find_parts
 from planish.raising.algebra.facts import Facts
@@ -88,14 +90,11 @@ def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23) -> Change:
 
 def find_tiles(facts: Facts, product: Product, minimal: Minimal) -> Direct | None:
     """The parts of a convolution that may be done so: by windows of the right size that see neighbours, and move by
-    one; of channels and features that are neighbours in memory; whose results are set, not added."""
+    one; whose results are set, not added."""
     found = find_parts(product)
     if isinstance(found, str) or facts.type_of(product) not in (F32, F64) or not product.overwrites:
         return None
-    if found.extents != (minimal.taps,) * 2 or found.steps != (1, 1) or found.apart != (1, 1):
-        return None
-    terms = (found.image, found.channels), (found.kernel, found.features), (product.output, found.features)
-    return found if all(term.nearest == letter for term, letter in terms) else None
+    return found if (found.extents, found.steps, found.apart) == ((minimal.taps,) * 2, (1, 1), (1, 1)) else None
 
 
 @dataclass(slots=True)
@@ -129,37 +128,62 @@ class _Rewrite:
 
     def steps(self) -> tuple[Step, ...]:
         """The windows, then the tiles, some rows of them at a time; all of it in the loops of the batch."""
-        at = {x: take_name(f"at_{x}", self.taken) for x in self.parts.batch}
+        parts = self.parts
+        at = {x: take_name(f"at_{x}", self.taken) for x in parts.batch}
         # Where every group of features has windows of its own, these are in the loop as well.
-        apart = {x: y for x, y in at.items() if x in self.parts.kernel.letters}
+        apart = {x: y for x, y in at.items() if x in parts.kernel.letters}
         shared = {x: y for x, y in at.items() if x not in apart}
-        planes_of = self.minimal.size**2
+        kernel, *first = self.laid("kernel", parts.kernel.at(apart), parts.features)
+        image, *before = self.laid("image", self.seen().at(at), parts.channels)
+        output, *after = self.laid("results", self.product.output.at(at), parts.features, True)
         # One more row, so that planes are not a multiple of a page apart.
-        windows = self.local("windows", (index(planes_of), add(self.channels, index(1)), self.features))
-        first = self.windows(windows, apart)
-        inner = repeated({y: self.product.extents[x] for x, y in shared.items()}, (self.tiles(windows, at),))
-        return repeated({y: self.product.extents[x] for x, y in apart.items()}, (first, *inner))
+        windows = self.local("windows", (index(self.minimal.size**2), add(self.channels, index(1)), self.features))
+        first.append(self.windows(windows, kernel, tuple(apart.values())))
+        tiles = self.tiles(windows, image, output, tuple(at.values()))
+        inner = repeated({y: self.product.extents[x] for x, y in shared.items()}, (*before, tiles, *after))
+        return repeated({y: self.product.extents[x] for x, y in apart.items()}, (*first, *inner))
+
+    def seen(self) -> Term:
+        """All of the image that is seen, without the letters of the window."""
+        image, parts = self.parts.image, self.parts
+        beyond = index(self.minimal.taps - 1)
+        kept = [n for n, x in enumerate(image.letters) if x not in parts.window]
+        letters = "".join(image.letters[n] for n in kept)
+        extents = {x: add(y, beyond) if x in parts.places else y for x, y in self.product.extents.items()}
+        steps = tuple(image.view.steps[n] for n in kept)
+        return Term(View(image.view.array, image.view.start, steps, tuple(extents[x] for x in letters)), letters)
+
+    def laid(self, name: str, term: Term, near: str, back: bool = False) -> tuple[Term, *tuple[Step, ...]]:
+        """An operand whose neighbours in memory go along a letter: itself, or an array of that name, and the copy to
+        it, or `back`."""
+        if term.nearest == near:
+            return (term,)
+        letters = "".join(x for x in in_order(term, term.letters) if x != near) + near
+        extents = dict(zip(term.letters, term.view.shape, strict=True))
+        own = whole_term(self.local(name, tuple(extents[x] for x in letters)), letters)
+        target, source = (term, own) if back else (own, term)
+        return own, write_product(Product(target, (source,), extents, ""), Origin((), (), self.step.span))
 
     def local(self, name: str, shape: tuple[Expr, ...]) -> Array:
         """One more array."""
         self.arrays.append(Array(take_name(name, self.taken), self.type, shape, True))
         return self.arrays[-1]
 
-    def windows(self, windows: Array, at: Mapping[str, str]) -> Loops:
+    def windows(self, windows: Array, kernel: Term, sizes: tuple[str, ...]) -> Loops:
         """The loops that transform the windows of all channels and features."""
         parts = self.parts
         channel, feature = take_name("p", self.taken), take_name("f", self.taken)
         places = {parts.channels: index(channel), parts.features: index(feature)}
-        source = self.side(parts.kernel, parts.window, self.minimal.taps, {}, places | _indices(at))
+        source = side(kernel, parts.window, self.minimal.taps, places)
         target = planes(windows, self.minimal.size, tuple(places.values()))
         loops = {channel: self.channels, feature: self.features}
-        return self.transformed(self.minimal.window, source, target, loops, (), tuple(at.values()))
+        return self.transformed(self.minimal.window, source, target, loops, (), sizes)
 
-    def tiles(self, windows: Array, at: Mapping[str, str]) -> Repeat:
-        """The loop over rows of tiles: their transforms, the products, and the results."""
-        parts, minimal = self.parts, self.minimal
+    def tiles(self, windows: Array, image: Term, output: Term, sizes: tuple[str, ...]) -> Repeat:
+        """The loop over rows of tiles: their transforms, the products, and the results; `sizes`: of loops around."""
+        minimal, places = self.minimal, self.parts.places
         outputs, rows = minimal.outputs, self.count_rows()
-        extents = [self.product.extents[x] for x in parts.places]
+        extents = [self.product.extents[x] for x in places]
         down, along = (floordiv(add(x, index(outputs - 1)), index(outputs)) for x in extents)
         first, row, column = (take_name(x, self.taken) for x in ("first", "row", "tile"))
         here = extremum("min", index(rows), sub(down, index(first)))
@@ -170,27 +194,21 @@ class _Rewrite:
             Let(name, extremum("min", mul(index(outputs), number), sub(extent, index(outputs))))
             for name, number, extent in zip(names, numbers, extents, strict=True)
         )
-        corner = {x: index(y) for x, y in zip(parts.places, names, strict=True)}
-        planes_of, steps = minimal.size**2, []
-        seen, made = (
-            self.local(name, (index(planes_of), index(rows), along, count))
-            for name, count in (("tiles", self.channels), ("products", self.features))
-        )
-        loops, sizes = {row: here, column: along}, (*at.values(), first)
-        for name, letter, matrix, array in (
-            ("p", parts.channels, minimal.image, seen), ("f", parts.features, minimal.results, made)
-        ):  # fmt: skip
-            lane = take_name(name, self.taken)
-            plane = planes(array, minimal.size, (index(row), index(column), index(lane)))
-            term, elements, extent = (
-                (parts.image, parts.window, minimal.size) if array is seen else (self.product.output, "", outputs)
-            )
-            other = self.side(term, elements or parts.places, extent, corner, {letter: index(lane)} | _indices(at))
-            source, target = (other, plane) if array is seen else (plane, other)
-            all_loops = {**loops, lane: self.product.extents[letter]}
-            steps.append(self.transformed(matrix, source, target, all_loops, lets, sizes))
-        products = self.multiplied(windows, seen, made, here, along)
-        return Repeat(first, index(0), down, rows, (steps[0], products, steps[1]))
+        corner = dict(zip(places, map(index, names), strict=True))
+        loops, known = {row: here, column: along}, (*sizes, first)
+
+        def planes_of(name: str, count: Expr, lane: str) -> tuple[Array, Side]:
+            array = self.local(name, (index(minimal.size**2), index(rows), along, count))
+            return array, planes(array, minimal.size, (index(row), index(column), index(lane)))
+
+        channel, feature = take_name("p", self.taken), take_name("f", self.taken)
+        seen, target = planes_of("tiles", self.channels, channel)
+        made, source = planes_of("products", self.features, feature)
+        tile = side(image, places, minimal.size, {**corner, self.parts.channels: index(channel)})
+        result = side(output, places, outputs, {**corner, self.parts.features: index(feature)})
+        going = self.transformed(minimal.image, tile, target, {**loops, channel: self.channels}, lets, known)
+        coming = self.transformed(minimal.results, source, result, {**loops, feature: self.features}, lets, known)
+        return Repeat(first, index(0), down, rows, (going, self.multiplied(windows, seen, made, here, along), coming))
 
     def multiplied(self, windows: Array, seen: Array, made: Array, here: Expr, along: Expr) -> Repeat:
         """The products for the tiles of some rows, one for each of their elements: what it adds to stays in the first
@@ -223,20 +241,6 @@ class _Rewrite:
             self.reshapes.append(Reshape(found.array, name))
         return found.term
 
-    def side(
-        self, term: Term, elements: str, extent: int, corner: Mapping[str, Expr], places: Mapping[str, Expr]
-    ) -> Side:
-        """The elements of tiles of an operand, from some corner on, along two of its letters."""
-
-        def place(i: int, j: int) -> tuple[Expr, ...]:
-            out = term.view.start
-            for letter, times in (*corner.items(), *places.items(), *zip(elements, map(index, (i, j)), strict=True)):
-                if letter in term.letters:
-                    out = stepped(out, term.view.steps[term.letters.index(letter)], times)
-            return out
-
-        return Side(term.view.array, extent, place)
-
     def transformed(
         self, matrix: tuple[tuple[float, ...], ...], source: Side, target: Side, loops: Mapping[str, Expr],
         names: tuple[Let, ...], sizes: tuple[str, ...],
@@ -264,8 +268,16 @@ class _Rewrite:
         return next(far, rows)
 
 
-def _indices(at: Mapping[str, str]) -> dict[str, Expr]:
-    return {x: index(y) for x, y in at.items()}
+def side(term: Term, elements: str, extent: int, places: Mapping[str, Expr]) -> Side:
+    """The elements of tiles of an operand, along two of its letters, from some places on."""
+
+    def place(i: int, j: int) -> tuple[Expr, ...]:
+        out = term.view.start
+        for letter, times in (*places.items(), *zip(elements, map(index, (i, j)), strict=True)):
+            out = stepped(out, term.view.steps[term.letters.index(letter)], times)
+        return out
+
+    return Side(term.view.array, extent, place)
 
 
 def _part(term: Term, extents: Mapping[str, Expr]) -> Term:
