@@ -42,6 +42,7 @@ from planish.library.further import further_versions
 from planish.library.maker import Maker
 from planish.library.transforms import transform_versions
 from planish.library.versions import raise_version
+from planish.library.winograd.versions import tile_version
 from planish.poly.affine import NotAffineError
 from planish.poly.extents import with_values
 from planish.run.blas import Blas, find_blas
@@ -240,10 +241,12 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
         return plan
     maker = Maker(Cache(), tell=lambda x: tell(f"{plan.region.function}: making {x}"))
     sizes = sizes_of(plan.region, options)
-    candidate, remarks = raise_version(
-        plan.region.kernel, plan.prepared, plan.region.scratch, target, options.fp, maker, options.threads, sizes
-    )
-    made: tuple[Candidate, ...] = () if candidate is None else (candidate,)
+    region = plan.region
+    what = (
+        region.kernel, plan.prepared, region.scratch, target, options.fp, maker, options.threads, sizes,
+    )  # fmt: skip
+    candidate, remarks = raise_version(*what)
+    made = tuple(x for x in (candidate, tile_version(*what)) if x is not None)
     made += filter_versions(plan.prepared, target, maker, options.threads) if options.fp == "reassociate" else ()
     for x in made:
         check_kernel(x.kernel, f"schedule {x.name}")

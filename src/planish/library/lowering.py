@@ -31,8 +31,9 @@ from planish.ir.types import BOOL, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
 from planish.library.factors import cut_factor, is_factor
+from planish.library.flattening import flattened, volume
 from planish.library.maker import Maker
-from planish.library.naming import flattened, renamed, volume, with_name
+from planish.library.naming import renamed, with_name
 from planish.library.narrow import as_it_is, with_copies, with_types
 from planish.library.paths import WIDTH, cut_paths, is_paths
 from planish.library.products import Matrices, NoMatricesError, find_matrices, turn
@@ -179,6 +180,9 @@ class _Lowering:
 
         for step in steps:
             match step:
+                case Loops(body=body) if _in_lanes(body):
+                    finish()
+                    out.extend(body.body)
                 case Loops(body=body):
                     wait(body.body)
                 case Apply():
@@ -474,6 +478,11 @@ class _Lowering:
             block = redirect(block, name, partial(flattened, self.base(name), self.arrays[name].shape))
         flat = [replace(x, shape=(volume(x.shape),)) if x.name in shaped else x for x in (*caller, *heap)]
         return tuple(flat[: len(caller)]), flat[len(caller) :], block
+
+
+def _in_lanes(block: Block) -> bool:
+    """Whether loops are in lanes already: whoever made them has put them in the order that they are to have."""
+    return any(isinstance(x, For) and x.facts.simd for x in walk(block))
 
 
 def _within(batch: Mapping[str, Expr], loop: For) -> Stmt:

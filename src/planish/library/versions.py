@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -27,7 +27,7 @@ from planish.library.narrow import widen, with_copies
 from planish.library.vectors import choose_vectors
 from planish.poly.affine import NotAffineError
 from planish.poly.scop import Statement
-from planish.raising.algebra.rewrite import improve
+from planish.raising.algebra.rewrite import Rule, improve
 from planish.raising.borders import with_borders
 from planish.raising.known import load_operations
 from planish.raising.nests import raise_kernel
@@ -42,14 +42,24 @@ _DEPTH = 3
 """The loops of a product of matrices."""
 
 
+@dataclass(frozen=True, slots=True)
+class Convolve:
+    """A way to do convolutions: what the version is called, the rule, and the remark of where it was used."""
+
+    name: str
+    rule: Rule
+    remark: str
+
+
 def raise_version(
     kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
-    threads: int = 1, typical: Mapping[str, int] | None = None,
+    threads: int = 1, typical: Mapping[str, int] | None = None, convolve: Convolve | None = None,
 ) -> tuple[Candidate | None, tuple[Remark, ...]]:  # fmt: skip
     """The version of a kernel that calls kernels of the library, and why there is none where there is none. `prepared`:
     the kernel as it is scheduled otherwise.
 
-    `scratch`: arrays of which nothing is read behind it; `typical`: sizes at which costs are compared.
+    `scratch`: arrays of which nothing is read behind it; `typical`: sizes at which costs are compared; `convolve`: how
+    convolutions are done, without which there is no such version.
     """
     scop = prepared.scop
     types = {x.name: x.type for x in (*scop.kernel.arrays, *scop.locals)}
@@ -65,8 +75,11 @@ def raise_version(
     try:
         choose_vectors(target, F64)
         raised, remarks = improve_nest(
-            kernel, scratch, target, fp, typical, direct=True, cache=maker.cache, narrow=narrow
-        )
+            kernel, scratch, target, fp, typical, direct=True, cache=maker.cache, narrow=narrow,
+            convolve=None if convolve is None else convolve.rule,
+        )  # fmt: skip
+        if convolve is not None and all(x.id != convolve.remark for x in remarks):
+            return None, ()
         kept = [x.name for x in raised.locals if x.name in scratch]
         lowered = lower_raised(raised, target, maker, kept, threads, narrow)
     except NotAffineError as error:
@@ -84,7 +97,8 @@ def raise_version(
         return None, (Remark("raise-none", "note", "the raised kernel has other arrays", span),)
     whole = replace(lowered.kernel, arrays=arrays)
     done = tuple(x for x in remarks if x.kind == "done")
-    return Candidate(NAME, scop.schedule, whole, (*done, *lowered.remarks), 0.0, lowered.catalogue), remarks
+    name = NAME if convolve is None else convolve.name
+    return Candidate(name, scop.schedule, whole, (*done, *lowered.remarks), 0.0, lowered.catalogue), remarks
 
 
 def _is_least(statement: Statement) -> bool:
@@ -104,17 +118,18 @@ def _is_turned(statement: Statement) -> bool:
 def improve_nest(
     kernel: Kernel, scratch: Collection[str], target: Target, fp: Floats, typical: Mapping[str, int] | None = None,
     *, blas: bool = False, direct: bool = False, cache: Cache | None = None, narrow: Mapping[str, Type] | None = None,
+    convolve: Rule | None = None,
 ) -> tuple[Raised, tuple[Remark, ...]]:  # fmt: skip
     """The operations of a kernel, improved for a target as by `improve`; raises NotAffineError. What operations
     are compared by is kept in a `cache`; `blas`, `direct`: they are to stay what a BLAS, or the library, has; `narrow`:
-    the types of arrays that were made wide."""
+    the types of arrays that were made wide; `convolve`: a rule for convolutions that is tried before others."""
     raised, own = _raise(kernel, fp == "reassociate", cache)
     own += tuple(x for x in raised.kernel.arrays if x.name in scratch and None not in x.shape)
     if own:
         others = tuple(x for x in raised.kernel.arrays if x not in own)
         raised = replace(raised, kernel=replace(raised.kernel, arrays=others), locals=(*raised.locals, *own))
     known = with_copies(raised, narrow or {}, scratch)
-    return improve(raised, target, fp, typical, blas=blas, direct=direct, narrow=known)
+    return improve(raised, target, fp, typical, blas=blas, direct=direct, narrow=known, convolve=convolve)
 
 
 def _raise(kernel: Kernel, reassociate: bool, cache: Cache | None) -> tuple[Raised, tuple[Array, ...]]:

@@ -135,16 +135,16 @@ def find_plan(product: Product) -> Plan | str:
         return "a dimension of one operand is in no other, and is summed apart"
     if not groups.rows or not groups.columns or len(groups.depth) < 2:
         return "it has one feature only, or nothing but its window to sum over"
-    along = _in_order(product.output, groups.columns)[-1]
-    features = _in_order(product.output, groups.rows)[-1]
+    along = in_order(product.output, groups.columns)[-1]
+    features = in_order(product.output, groups.rows)[-1]
     # Features that lie apart from each other are looped over, but for the last.
-    loops = "".join(x for x in _in_order(product.output, product.output.letters) if x not in along + features)
-    turned = _in_order(product.output, along + features)[-1] != along
+    loops = "".join(x for x in in_order(product.output, product.output.letters) if x not in along + features)
+    turned = in_order(product.output, along + features)[-1] != along
     rows = next((x for x in groups.columns if _are_rows(product.output, x, along)), "")
-    return Plan(image, kernel, loops, along, features, _in_order(kernel, groups.depth), turned, rows)
+    return Plan(image, kernel, loops, along, features, in_order(kernel, groups.depth), turned, rows)
 
 
-def _in_order(term: Term, letters: str) -> str:
+def in_order(term: Term, letters: str) -> str:
     """Letters in the order that they have in the memory of an operand, the slowest first."""
     return "".join(sorted(letters, key=lambda x: _dimension(term, x)))
 
@@ -226,7 +226,7 @@ class _Rewrite:
         """Whether the kernel is a matrix where it lies, with its letters in an order, and is not written meanwhile."""
         kernel, output = self.plan.kernel, self.product.output
         names = [self.facts.base(x.view.array) for x in (kernel, output)]
-        if names[0] == names[1] or _in_order(kernel, kept) != kept or sum(_step(kernel, kept[-1])) != 1:
+        if names[0] == names[1] or in_order(kernel, kept) != kept or sum(_step(kernel, kept[-1])) != 1:
             return False
         return fold(kernel, groups, self.facts.arrays[kernel.view.array], "") is not None
 

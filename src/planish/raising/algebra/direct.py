@@ -49,6 +49,21 @@ class Direct:
 
 def find_direct(product: Product) -> Direct | str:
     """The parts of a convolution, or why it is none that is summed where the image lies."""
+    found = find_parts(product)
+    if isinstance(found, str):
+        return found
+    image, places, window = found.image, found.places, found.window
+    if product.output.nearest != places[-1] or image.nearest not in (places[-1] + window[-1], window[-1] + places[-1]):
+        return "places of a row are no neighbours in memory"
+    for term, slow in ((image, found.channels), (product.output, found.features)):
+        if not _dimension(term, slow) < _dimension(term, places[0]):
+            return "rows lie apart from those of the next channel or feature"
+    return found
+
+
+def find_parts(product: Product) -> Direct | str:
+    """The parts of a convolution in two dimensions by a window of known extents, however its arrays lie, or why it is
+    none."""
     windowed = [x for x in product.factors if is_windowed(x)]
     others = [x for x in product.factors if not is_windowed(x)]
     if len(windowed) != 1 or len(others) != 1:
@@ -60,8 +75,6 @@ def find_direct(product: Product) -> Direct | str:
     if len(pairs) != 2:
         return "its window has not two dimensions"
     places, window = "".join(x[0] for x in pairs), "".join(x[1] for x in pairs)
-    if product.output.nearest != places[-1] or image.nearest not in (places[-1] + window[-1], window[-1] + places[-1]):
-        return "places of a row are no neighbours in memory"
     extents = [constant(product.extents[x]) for x in window]
     if None in extents or not 0 < (extents[0] or 0) * (extents[1] or 0) <= _MOST:
         return "the extents of its window are not known"
@@ -69,9 +82,6 @@ def find_direct(product: Product) -> Direct | str:
     channels = "".join(x for x in product.sums if x not in window)
     if len(features) != 1 or len(channels) != 1:
         return "it has not one dimension of features and one of channels"
-    for term, slow in ((image, channels), (product.output, features)):
-        if not _dimension(term, slow) < _dimension(term, places[0]):
-            return "rows lie apart from those of the next channel or feature"
     batch = "".join(x for x in product.output.letters if x not in features + places)
     rows, columns = extents
     steps, apart = ([_step(image, x) for x in letters] for letters in (places, window))

@@ -1,0 +1,286 @@
+"""A convolution becomes transforms of tiles and windows, and products of matrices: one for each element of a tile.
+
+Before: O[b, y, x, f] = sum over c, r, s of X[b, y + r, x + s, c] * W[r, s, c, f]
+After:  U[e, c, f] = G W[:, :, c, f] G';  for b, rows of tiles {
+          V[e, t, c] = B X[tile t, c] B';  M[e, t, f] = sum over c of V[e, t, c] * U[e, c, f];  O[tile t, f] = A M A' }
+
+Lanes go along channels and features: what does not lie so is copied. The last row and the last column of tiles are
+moved back where results would be beyond the end: some are set twice.
+
+>>> from planish.ir.expr import index
+>>> from planish.raising.algebra.cost import Model
+>>> from planish.raising.algebra.facts import study
+>>> from planish.raising.algebra.writing import whole_term
+>>> from planish.ir.nest import Kernel
+>>> from planish.ir.types import F32
+>>> from planish.raising.raised import Raised
+>>> from planish.target.load import load_target
+>>> at = {x: index(y) for x, y in zip("yxfcrs", (56, 56, 64, 64, 3, 3))}
+>>> O, W = (Array(x, F32, tuple(at[y] for y in z)) for x, z in (("O", "yxf"), ("W", "rscf")))
+>>> X = Array("X", F32, (index(58), index(58), index(64)))
+>>> steps = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0))
+>>> image = Term(View("X", (index(0),) * 3, steps, tuple(at[x] for x in "yxcrs")), "yxcrs")
+>>> product = Product(whole_term(O, "yxf"), (image, whole_term(W, "rscf")), at, "rsc")
+>>> raised = Raised(Kernel("k", arrays=(X, W, O)), (write_product(product),))
+>>> change = use_tiles(study(raised), Setting(Model(load_target("x86-avx512"), ()), "reassociate"))
+>>> [type(x).__name__ for x in change.raised.steps], change.remarks[0].message[:50]
+(['Loops', 'Repeat'], '`convolution` is computed by tiles of 2x2 results:')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from planish.core.diagnostic import PlanishError
+from planish.core.names import take_name
+from planish.ir.evaluate import evaluate
+from planish.ir.expr import Compare, Expr, index
+from planish.ir.nest import Array, Block, Let
+from planish.ir.polynomial import add, extremum, floordiv, mul, sub
+from planish.ir.types import F32, F64, Type
+from planish.library.winograd.matrices import F23, Minimal
+from planish.library.winograd.transforms import Around, Side, planes, write_transform
+from planish.raising.algebra.columns import in_order
+from planish.raising.algebra.dead import describe
+from planish.raising.algebra.direct import Direct, find_parts
+from planish.raising.algebra.facts import Facts
+from planish.raising.algebra.fold import fold
+from planish.raising.algebra.kinds import kind_of
+from planish.raising.algebra.product import Product, Term, stepped
+from planish.raising.algebra.setting import Change, Setting, done, replaced, with_locals
+from planish.raising.algebra.writing import Origin, whole_term, write_product
+from planish.raising.raised import Apply, Loops, Repeat, Reshape, Step, View, repeated
+
+REMARK = "tiles"
+"""What the remark is called that says that it was done, behind `algebra-`."""
+_TILES = 64
+"""So many tiles are enough rows for a product."""
+_ROWS = 4
+"""The rows of tiles that are done together where no sizes are known."""
+_PAGE, _APART = 4096, 256
+"""Elements of a tile that lie nearly a multiple of a page apart take each other's place in the first cache."""
+_LETTERS = "eac"
+"""Elements of a tile, tiles, and channels."""
+
+
+def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23) -> Change:
+    """Do the first convolution that allows it so."""
+    for place, product in enumerate(facts.products):
+        if product is None or kind_of(product) != "convolution" or not setting.may_reorder(facts.type_of(product)):
+            continue
+        found, step = find_tiles(facts, product, minimal), facts.raised.steps[place]
+        if found is None or not isinstance(step, Apply):
+            continue
+        made = _Rewrite(facts, product, found, step, minimal, setting.model.points, setting.taken(facts.raised))
+        try:
+            steps = made.steps()
+        except PlanishError:
+            # Nothing says that lanes do not meet.
+            continue
+        side, size = minimal.outputs, minimal.size
+        message = (
+            f"{describe(step)} is computed by tiles of {side}x{side} results: {size * size} products of matrices, with"
+            f" {minimal.saving:g} times fewer multiplications (Winograd); the image's elements are subtracted first"
+        )
+        raised = replaced(with_locals(facts.raised, made.arrays, made.reshapes), place, steps)
+        return done(raised, REMARK, message, step.span)
+    return Change(None)
+
+
+def find_tiles(facts: Facts, product: Product, minimal: Minimal) -> Direct | None:
+    """The parts of a convolution that may be done so: by windows of the right size that see neighbours, and move by
+    one; whose results are set, not added."""
+    found = find_parts(product)
+    if isinstance(found, str) or facts.type_of(product) not in (F32, F64) or not product.overwrites:
+        return None
+    return found if (found.extents, found.steps, found.apart) == ((minimal.taps,) * 2, (1, 1), (1, 1)) else None
+
+
+@dataclass(slots=True)
+class _Rewrite:
+    """A convolution on its way: names that are taken, and the arrays that it needs."""
+
+    facts: Facts
+    product: Product
+    parts: Direct
+    step: Apply
+    minimal: Minimal
+    points: Sequence[Mapping[str, int]]
+    taken: set[str]
+    arrays: list[Array] = field(default_factory=list)
+    reshapes: list[Reshape] = field(default_factory=list)
+
+    @property
+    def type(self) -> Type:
+        """The type of all elements."""
+        return self.facts.type_of(self.product)
+
+    @property
+    def channels(self) -> Expr:
+        """How many channels there are."""
+        return self.product.extents[self.parts.channels]
+
+    @property
+    def features(self) -> Expr:
+        """How many features there are."""
+        return self.product.extents[self.parts.features]
+
+    def steps(self) -> tuple[Step, ...]:
+        """The windows, then the tiles, some rows of them at a time; all of it in the loops of the batch."""
+        parts = self.parts
+        at = {x: take_name(f"at_{x}", self.taken) for x in parts.batch}
+        # Where every group of features has windows of its own, these are in the loop as well.
+        apart = {x: y for x, y in at.items() if x in parts.kernel.letters}
+        shared = {x: y for x, y in at.items() if x not in apart}
+        kernel, *first = self.laid("kernel", parts.kernel.at(apart), parts.features)
+        image, *before = self.laid("image", self.seen().at(at), parts.channels)
+        output, *after = self.laid("results", self.product.output.at(at), parts.features, True)
+        # One more row, so that planes are not a multiple of a page apart.
+        windows = self.local("windows", (index(self.minimal.size**2), add(self.channels, index(1)), self.features))
+        first.append(self.windows(windows, kernel, tuple(apart.values())))
+        tiles = self.tiles(windows, image, output, tuple(at.values()))
+        inner = repeated({y: self.product.extents[x] for x, y in shared.items()}, (*before, tiles, *after))
+        return repeated({y: self.product.extents[x] for x, y in apart.items()}, (*first, *inner))
+
+    def seen(self) -> Term:
+        """All of the image that is seen, without the letters of the window."""
+        image, parts = self.parts.image, self.parts
+        beyond = index(self.minimal.taps - 1)
+        kept = [n for n, x in enumerate(image.letters) if x not in parts.window]
+        letters = "".join(image.letters[n] for n in kept)
+        extents = {x: add(y, beyond) if x in parts.places else y for x, y in self.product.extents.items()}
+        steps = tuple(image.view.steps[n] for n in kept)
+        return Term(View(image.view.array, image.view.start, steps, tuple(extents[x] for x in letters)), letters)
+
+    def laid(self, name: str, term: Term, near: str, back: bool = False) -> tuple[Term, *tuple[Step, ...]]:
+        """An operand whose neighbours in memory go along a letter: itself, or an array of that name, and the copy to
+        it, or `back`."""
+        if term.nearest == near:
+            return (term,)
+        letters = "".join(x for x in in_order(term, term.letters) if x != near) + near
+        extents = dict(zip(term.letters, term.view.shape, strict=True))
+        own = whole_term(self.local(name, tuple(extents[x] for x in letters)), letters)
+        target, source = (term, own) if back else (own, term)
+        return own, write_product(Product(target, (source,), extents, ""), Origin((), (), self.step.span))
+
+    def local(self, name: str, shape: tuple[Expr, ...]) -> Array:
+        """One more array."""
+        self.arrays.append(Array(take_name(name, self.taken), self.type, shape, True))
+        return self.arrays[-1]
+
+    def windows(self, windows: Array, kernel: Term, sizes: tuple[str, ...]) -> Loops:
+        """The loops that transform the windows of all channels and features."""
+        parts = self.parts
+        channel, feature = take_name("p", self.taken), take_name("f", self.taken)
+        places = {parts.channels: index(channel), parts.features: index(feature)}
+        source = side(kernel, parts.window, self.minimal.taps, places)
+        target = planes(windows, self.minimal.size, tuple(places.values()))
+        loops = {channel: self.channels, feature: self.features}
+        return self.transformed(self.minimal.window, source, target, loops, (), sizes)
+
+    def tiles(self, windows: Array, image: Term, output: Term, sizes: tuple[str, ...]) -> Repeat:
+        """The loop over rows of tiles: their transforms, the products, and the results; `sizes`: of loops around."""
+        minimal, places = self.minimal, self.parts.places
+        outputs, rows = minimal.outputs, self.count_rows()
+        extents = [self.product.extents[x] for x in places]
+        down, along = (floordiv(add(x, index(outputs - 1)), index(outputs)) for x in extents)
+        first, row, column = (take_name(x, self.taken) for x in ("first", "row", "tile"))
+        here = extremum("min", index(rows), sub(down, index(first)))
+        # The last tiles are moved back, so that they end where the results do.
+        numbers = add(index(first), index(row)), index(column)
+        names = [take_name(x, self.taken) for x in "yx"]
+        lets = tuple(
+            Let(name, extremum("min", mul(index(outputs), number), sub(extent, index(outputs))))
+            for name, number, extent in zip(names, numbers, extents, strict=True)
+        )
+        corner = dict(zip(places, map(index, names), strict=True))
+        loops, known = {row: here, column: along}, (*sizes, first)
+
+        def planes_of(name: str, count: Expr, lane: str) -> tuple[Array, Side]:
+            array = self.local(name, (index(minimal.size**2), index(rows), along, count))
+            return array, planes(array, minimal.size, (index(row), index(column), index(lane)))
+
+        channel, feature = take_name("p", self.taken), take_name("f", self.taken)
+        seen, target = planes_of("tiles", self.channels, channel)
+        made, source = planes_of("products", self.features, feature)
+        tile = side(image, places, minimal.size, {**corner, self.parts.channels: index(channel)})
+        result = side(output, places, outputs, {**corner, self.parts.features: index(feature)})
+        going = self.transformed(minimal.image, tile, target, {**loops, channel: self.channels}, lets, known)
+        coming = self.transformed(minimal.results, source, result, {**loops, feature: self.features}, lets, known)
+        return Repeat(first, index(0), down, rows, (going, self.multiplied(windows, seen, made, here, along), coming))
+
+    def multiplied(self, windows: Array, seen: Array, made: Array, here: Expr, along: Expr) -> Repeat:
+        """The products for the tiles of some rows, one for each of their elements: what it adds to stays in the first
+        cache."""
+        count, element = index(self.minimal.size**2), take_name("element", self.taken)
+        extents = {"e": count, "a": here, "t": along, "c": self.channels, "f": self.features}
+        terms = [
+            self.folded(_part(whole_term(x, letters), extents), groups)
+            for x, letters, groups in (
+                (made, "eatf", ("e", "at", "f")), (seen, "eatc", ("e", "at", "c")), (windows, "ecf", ("e", "c", "f")),
+            )
+        ]  # fmt: skip
+        output, *factors = (x.at({"e": element}) for x in terms)
+        sizes = {"a": mul(here, along), "c": self.channels, "f": self.features}
+        # A tile has to fit somewhere, and arrays have extents.
+        least = [(self.product.extents[x], self.minimal.outputs) for x in self.parts.places]
+        least += [(self.channels, 0), (self.features, 0)]
+        asked = (x for x in (Compare("ge", y, index(z)) for y, z in least) if not self.facts.proves(x))
+        origin = Origin((*self.step.conditions, *asked), self.step.statements, self.step.span)
+        product = write_product(Product(output, tuple(factors), sizes, "c", None, None, False), origin)
+        return Repeat(element, index(0), count, 1, (product,))
+
+    def folded(self, term: Term, groups: Sequence[str]) -> Term:
+        """An operand with one dimension for each group of letters."""
+        name = term.view.array
+        array = next(x for x in self.arrays if x.name == name)
+        found = fold(term, groups, array, take_name(f"{name}_flat", self.taken))
+        assert found is not None
+        if found.array is not None:
+            self.reshapes.append(Reshape(found.array, name))
+        return found.term
+
+    def transformed(
+        self, matrix: tuple[tuple[float, ...], ...], source: Side, target: Side, loops: Mapping[str, Expr],
+        names: tuple[Let, ...], sizes: tuple[str, ...],
+    ) -> Loops:  # fmt: skip
+        """The loops of a transform; `sizes`: what is seen of the loops around."""
+        own = {source.array, target.array}
+        arrays = tuple(x for x in (*self.facts.arrays.values(), *self.arrays) if x.name in own)
+        whole = self.facts.raised.kernel
+        kernel = replace(whole, sizes=(*whole.sizes, *sizes), scalars=(), arrays=arrays, body=Block(()))
+        prefix = take_name("v", self.taken)
+        body = write_transform(matrix, source, target, self.type, f"{prefix}_", Around(loops, names, kernel))
+        return Loops(body, dict.fromkeys(self.step.statements, "it is a transform"))
+
+    def count_rows(self) -> int:
+        """As many rows of tiles as make enough of them, where it is known how long they are."""
+        extents = self.product.extents
+        if len(self.points) != 1:
+            return _ROWS
+        (point,) = self.points
+        sizes = [evaluate(extents[x], point) for x in self.parts.places]
+        down, along = (max(1, -(-x // self.minimal.outputs)) for x in sizes)
+        bytes_of = along * evaluate(self.channels, point) * self.type.size
+        rows = max(1, min(down, -(-_TILES // along)))
+        far = (x for x in range(rows, rows + _ROWS) if _APART <= x * bytes_of % _PAGE <= _PAGE - _APART)
+        return next(far, rows)
+
+
+def side(term: Term, elements: str, extent: int, places: Mapping[str, Expr]) -> Side:
+    """The elements of tiles of an operand, along two of its letters, from some places on."""
+
+    def place(i: int, j: int) -> tuple[Expr, ...]:
+        out = term.view.start
+        for letter, times in (*places.items(), *zip(elements, map(index, (i, j)), strict=True)):
+            out = stepped(out, term.view.steps[term.letters.index(letter)], times)
+        return out
+
+    return Side(term.view.array, extent, place)
+
+
+def _part(term: Term, extents: Mapping[str, Expr]) -> Term:
+    """The first elements of an operand."""
+    view = term.view
+    return Term(View(view.array, view.start, view.steps, tuple(extents[x] for x in term.letters)), term.letters)
