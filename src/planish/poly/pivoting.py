@@ -93,15 +93,15 @@ def find_pivoting(kernel: Kernel) -> Pivoting | None:
     cells = tuple(dict.fromkeys(cells))
     body = [x for x in step if not isinstance(x, Alloc)]
     at, swap = next(((n, y) for n, x in enumerate(body) if (y := _swap(x, loop.var, body[:n])) is not None), (0, None))
-    if swap is None or len(body) < at + 2:
+    if swap is None:
         return None
-    update = _update(body[-1], loop.var, swap.array)
+    end, update = _last(body, at, loop.var, swap.array)
     types = {x.name: x.type for x in kernel.arrays}
     if update is None or types.get(swap.array) not in (F32, F64) or swap.row in types:
         return None
     if any(x.shape for x in cells) or len({x.name for x in cells}) < len(cells):
         return None
-    before, after = tuple(body[:at]), (*body[at + 1 : -1], *update.before)
+    before, after = tuple(body[:at]), (*body[at + 1 : end], *update.before, *body[end + 1 :])
     whole = constant(swap.first) == 0
     sizes = {*kernel.sizes}
     known = (loop.upper, update.rows, update.columns)
@@ -267,13 +267,23 @@ def _moved(
     return held
 
 
+def _last(body: Sequence[Stmt], swap: int, var: str, array: str) -> tuple[int, _Update | None]:
+    """The update and its place among the statements of a step. What comes after it may as well come before it: it does
+    not store to the matrix, and reads nothing that the update changes."""
+    stores = [n for n, x in enumerate(body) if _sets([x], array)]
+    at = stores[-1] if stores else 0
+    return at, _update(body[at], var, array) if at > swap else None
+
+
 def _update(stmt: Stmt, var: str, array: str) -> _Update | None:
-    """The update that a nest is, with what is done for each row before it."""
+    """The update that a nest is, with what else is done for each row: all of that may be done before it."""
     match stmt:
         case For(step=1) as outer:
-            *first, last = [x for x in flatten(outer.body.body) if not isinstance(x, Alloc)]
+            body = [x for x in flatten(outer.body.body) if not isinstance(x, Alloc)]
         case _:
             return None
+    at = max(n for n, x in enumerate(body) if _sets([x], array))
+    first, last, later = body[:at], body[at], body[at + 1 :]
     match last:
         case For(step=1) as inner:
             deepest = _one(inner.body)
@@ -287,14 +297,14 @@ def _update(stmt: Stmt, var: str, array: str) -> _Update | None:
             pass
         case _:
             return None
-    if {i, j} != {outer.var, inner.var} or (first and i != outer.var):
+    if {i, j} != {outer.var, inner.var} or (len(body) > 1 and i != outer.var):
         return None
-    cells = {*_multipliers(first, array, (index(i), index(var)))}
+    cells = {x for x in _multipliers(first, array, (index(i), index(var))) if not _sets(later, x)}
     rows, columns = (outer, inner) if i == outer.var else (inner, outer)
     if not _takes_off(update.value, array, (i, var, j), cells) or not _stay_in_row(first, array, i):
         return None
     before = Block(tuple(x for x in flatten(outer.body.body) if x is not last))
-    return _Update(array, rows.upper, columns.upper, (replace(outer, body=before),) if first else ())
+    return _Update(array, rows.upper, columns.upper, (replace(outer, body=before),) if len(body) > 1 else ())
 
 
 def _takes_off(value: Expr, array: str, at: tuple[str, str, str], cells: set[str]) -> bool:
