@@ -40,7 +40,7 @@ from planish.isa.shipped import shipped
 from planish.library.filters import filter_versions
 from planish.library.further import further_versions
 from planish.library.maker import Maker
-from planish.library.pivots import is_pivoting, pivot_versions
+from planish.library.stepwise import is_pivoting, stepwise_versions
 from planish.library.transforms import transform_versions
 from planish.library.versions import raise_version
 from planish.poly.affine import NotAffineError
@@ -214,7 +214,7 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
         elif is_pivoting(region.kernel):
             # To search for the rows that are chosen is no version that is worth trying.
             maker = Maker(Cache())
-            candidates, spoken = pivot_versions(
+            candidates, spoken = stepwise_versions(
                 region.kernel, prepared, target, options.fp, maker, options.threads
             )
         else:
@@ -252,9 +252,13 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     )
     made: tuple[Candidate, ...] = () if candidate is None else (candidate,)
     made += filter_versions(plan.prepared, target, maker) if options.fp == "reassociate" else ()
+    blocks, spoken = stepwise_versions(
+        plan.region.kernel, plan.prepared, target, options.fp, maker, options.threads
+    )
+    made += blocks
     for x in made:
         check_kernel(x.kernel, f"schedule {x.name}")
-    return replace(plan, candidates=(*plan.candidates, *made), remarks=(*plan.remarks, *remarks))
+    return replace(plan, candidates=(*plan.candidates, *made), remarks=(*plan.remarks, *remarks, *spoken))
 
 
 def build_function(

@@ -60,7 +60,6 @@ _DEPTH = 64
 """The rows and columns of blocks on the diagonal of what is solved or factorised."""
 _FEW = 1 << 15
 """So many instances of statements are left to one thread: to wake the others would take longer."""
-
 _SHARES = 4
 """Fewer blocks are not shared out among threads: these share what is done for each of them."""
 
@@ -179,6 +178,9 @@ class _Lowering:
 
         for step in steps:
             match step:
+                case Loops(body=body, settled=True):
+                    finish()
+                    out += body.body
                 case Loops(body=body):
                     wait(body.body)
                 case Apply():
@@ -216,8 +218,7 @@ class _Lowering:
 
     def taken(self, place: _Place) -> set[str]:
         """Names that loops may not have."""
-        scalars = {x.name for x in self.raised.kernel.scalars}
-        return {*self.arrays, *place.sizes, *scalars, *(x.name for x in self.heap)}
+        return {*self.arrays, *place.sizes, *(x.name for x in (*self.raised.kernel.scalars, *self.heap))}
 
     def triangle(self, step: Apply, place: _Place) -> Triangle | None:
         """The triangle that an operation computes, of which what is asked of the whole has been proven or asked: it
@@ -407,8 +408,7 @@ class _Lowering:
         used = set(arrays_in(Block(tuple(nests))))
         arrays = tuple(replace(x, memory="dram") for x in self.arrays.values() if x.name in used)
         part = Kernel(kernel.name, place.sizes, kernel.scalars, arrays, Block(tuple(nests)), place.known)
-        part = as_it_is(part, self.narrow)
-        arrays = part.arrays
+        arrays = (part := as_it_is(part, self.narrow)).arrays
         try:
             prepared = prepare(part)
             work = most_instances(prepared.scop)

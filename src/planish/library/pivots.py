@@ -27,70 +27,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import islpy as isl
-
-from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Cast, Expr, Load, Unary, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Reduce, Stmt
 from planish.ir.polynomial import add, extremum, sub
 from planish.ir.ranges import find_range
 from planish.ir.traverse import flatten, used_names
-from planish.ir.types import INDEX, Floats
+from planish.ir.types import INDEX
 from planish.library.factors import Cut, operation_of, part_of
-from planish.library.lowering import NotLoweredError, lower_raised
-from planish.library.maker import Maker
-from planish.poly.affine import NotAffineError
 from planish.poly.chosen import without_searches
-from planish.poly.delinearise import delinearise
 from planish.poly.pivoting import Pivoting, find_pivoting
 from planish.raising.raised import Apply, Loops, Raised, Repeat, Step, View
 from planish.schedule.accesses import redirect
-from planish.schedule.automatic.plan import Candidate, Prepared
-from planish.target.machine import Target
 
 NAME = "pivots by blocks"
 """What the version is called."""
-_WIDTH, _NARROW = 64, 8
+WIDTH, _NARROW = 64, 8
 """The columns of a block, and of those that it is made of."""
-
-
-def is_pivoting(kernel: Kernel) -> bool:
-    """Whether a kernel chooses a row in every step of an elimination, and does nothing else."""
-    try:
-        return find_pivoting(delinearise(kernel)) is not None
-    except NotAffineError:
-        return False
-
-
-def pivot_versions(
-    kernel: Kernel, prepared: Prepared, target: Target, fp: Floats, maker: Maker, threads: int = 1
-) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:
-    """The version by blocks of a kernel of which `is_pivoting` says that it has one, and why there is none where sums
-    have to keep their order, or the library has no products for the target. `prepared`: the kernel as it is scheduled
-    otherwise."""
-    scop, span = prepared.scop, prepared.scop.kernel.span
-    if fp != "reassociate":
-        return (), (Remark("pivots", "note", f"no blocks: they sum in another order, which --fp {fp} forbids", span),)
-    try:
-        raised = raise_pivoting(delinearise(kernel))
-        if raised is None:
-            return (), ()
-        lowered = lower_raised(raised, target, maker, (), threads)
-    except NotAffineError as error:
-        return (), (Remark("pivots", "note", error.reason, span),)
-    except NotLoweredError as error:
-        return (), (Remark("pivots", "note", f"no version calls kernels of the library: {error}", span),)
-    except PlanishError as error:
-        return (), (Remark("pivots", "note", error.diagnostic.message, span),)
-    except isl.Error as error:
-        message = f"the polyhedral library gave up: {str(error).partition(' in /')[0]}"
-        return (), (Remark("pivots", "note", message, span),)
-    known = {x.name: x for x in lowered.kernel.arrays}
-    whole = replace(lowered.kernel, arrays=tuple(known.get(x.name, x) for x in scop.kernel.arrays))
-    message = f"an elimination that chooses rows is done by blocks of {_WIDTH} columns, with the same choice in each"
-    remark = Remark("pivots", "done", message, span)
-    return (Candidate(NAME, scop.schedule, whole, (remark, *lowered.remarks), 0.0, lowered.catalogue),), (remark,)
 
 
 def raise_pivoting(kernel: Kernel) -> Raised | None:
@@ -122,11 +75,11 @@ class _Blocks:
         """A block of columns after the other."""
         found = self.found
         first, part_ = take_name("first", self.taken), take_name("part", self.taken)
-        here, end = self.range(first, _WIDTH, found.steps)
+        here, end = self.range(first, WIDTH, found.steps)
         inner, stop = self.range(part_, _NARROW, end)
         others = ((here, inner), (stop, end))
         narrow = (
-            Loops(Block((*self.narrow(inner, stop), *(self.swaps(inner, stop, *x) for x in others)))),
+            Loops(Block((*self.narrow(inner, stop), *(self.swaps(inner, stop, *x) for x in others))), settled=True),
             *self.taken_off((inner, stop), (stop, end)),
         )
         rest = [(end, found.columns)]
@@ -134,12 +87,12 @@ class _Blocks:
             rest.insert(0, (index(0), here))
         steps: list[Step] = [
             Repeat(part_, here, end, _NARROW, narrow),
-            Loops(Block(tuple(self.swaps(here, end, *x) for x in rest))),
+            Loops(Block(tuple(self.swaps(here, end, *x) for x in rest)), settled=True),
             *self.taken_off((here, end), (end, found.columns)),
         ]
         if not found.whole:
-            steps.append(Loops(Block((self.undone(here, end),))))
-        return Repeat(first, index(0), found.steps, _WIDTH, tuple(steps))
+            steps.append(Loops(Block((self.undone(here, end),)), settled=True))
+        return Repeat(first, index(0), found.steps, WIDTH, tuple(steps))
 
     def range(self, var: str, width: int, limit: Expr) -> tuple[Expr, Expr]:
         """Where a block begins and ends."""
@@ -151,7 +104,7 @@ class _Blocks:
         found, identity = self.found, ((1, 0), (0, 1))
         whole = View(found.array, (index(0), index(0)), identity, (found.rows, found.columns))
         step = Apply(operation_of("lu"), {"A": whole}, {"n": found.steps}, span=found.loop.span)
-        cut = Cut(step, {found.array: self.array}, _WIDTH, self.taken)
+        cut = Cut(step, {found.array: self.array}, WIDTH, self.taken)
         here, right = (block[0], sub(block[1], block[0])), (columns[0], sub(columns[1], columns[0]))
         below = (block[1], sub(found.rows, block[1]))
         upper = part_of(whole, here, right)

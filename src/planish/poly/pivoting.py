@@ -23,10 +23,11 @@ from dataclasses import dataclass, replace
 
 from planish.ir.expr import Binary, Cast, Compare, Expr, Load, Select, Unary, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Reduce, Stmt
-from planish.ir.polynomial import add, constant, names, same, sub
-from planish.ir.ranges import extreme, find_range
-from planish.ir.traverse import blocks_of, chained, expressions, flatten, loads, walk
+from planish.ir.polynomial import add, constant, names, same
+from planish.ir.ranges import find_range
+from planish.ir.traverse import chained, flatten, walk
 from planish.ir.types import F32, F64
+from planish.poly.columns import is_at_most, is_in_column, sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,55 +111,20 @@ def find_pivoting(kernel: Kernel) -> Pivoting | None:
         (whole or same(swap.first, index(loop.var)))
         and all(names(x) <= sizes for x in known)
         and same(swap.columns, update.columns)
-        and all(_is_at_most(loop.upper, x) for x in known)
+        and all(is_at_most(loop.upper, x) for x in known)
         and same(chosen[0], swap.lower)
         and same(chosen[1], swap.upper)
-        and _is_at_most(index(loop.var), swap.lower)
-        and _is_at_most(swap.upper, update.rows)
+        and is_at_most(index(loop.var), swap.lower)
+        and is_at_most(swap.upper, update.rows)
     )
-    in_column = all(_is_in_column(x, swap.array, loop, update.rows) for x in (*before, *after))
-    if not fits or not in_column or not _sets(before, swap.row) or _sets(after, swap.row):
+    in_column = all(is_in_column(x, swap.array, loop, index(loop.var), update.rows) for x in (*before, *after))
+    if not fits or not in_column or not sets(before, swap.row) or sets(after, swap.row):
         return None
     return Pivoting(loop, swap.array, swap.row, *known, whole, before, after, _plain(cells))
 
 
 def _plain(cells: Iterable[Array]) -> tuple[Array, ...]:
     return tuple(replace(x, memory="register") for x in cells)
-
-
-def _is_at_most(a: Expr, b: Expr) -> bool:
-    number = constant(sub(b, a))
-    return number is not None and number >= 0
-
-
-def _sets(stmts: Sequence[Stmt], cell: str) -> bool:
-    return any(isinstance(x, Assign | Reduce) and x.array == cell for stmt in stmts for x in walk(stmt))
-
-
-def _is_in_column(stmt: Stmt, array: str, step: For, rows: Expr) -> bool:
-    """Whether a statement of a step touches nothing of a matrix but one column, from the step's row on."""
-    for at, loops in _accesses((stmt,), array, ()):
-        low, high = extreme(at[0], loops, False), extreme(at[0], loops, True)
-        if not same(at[1], index(step.var)) or low is None or high is None:
-            return False
-        most = extreme(sub(sub(rows, index(1)), high), (step,), False)
-        if not _is_at_most(index(step.var), low) or most is None or not _is_at_most(index(0), most):
-            return False
-    return True
-
-
-def _accesses(
-    stmts: Iterable[Stmt], array: str, loops: tuple[For, ...]
-) -> Iterator[tuple[tuple[Expr, ...], tuple[For, ...]]]:
-    """The subscripts of an array in some statements, with the loops around."""
-    for stmt in stmts:
-        if isinstance(stmt, Assign | Reduce) and stmt.array == array:
-            yield stmt.index, loops
-        for expr in expressions(stmt):
-            yield from ((x.index, loops) for x in loads(expr) if x.array == array)
-        inner = (*loops, stmt) if isinstance(stmt, For) else loops
-        for block in blocks_of(stmt):
-            yield from _accesses(block.body, array, inner)
 
 
 def _one(block: Block) -> Stmt | None:
@@ -216,8 +182,8 @@ def _is_another(test: Expr, row: str, var: str, before: Sequence[Stmt]) -> bool:
     match test:
         case Load(array=name, index=()):
             # What was asked before is kept in a cell.
-            setting = [n for n, x in enumerate(before) if _sets([x], name)]
-            if not setting or _sets(before[setting[-1] :], row):
+            setting = [n for n, x in enumerate(before) if sets([x], name)]
+            if not setting or sets(before[setting[-1] :], row):
                 return False
             last = before[setting[-1]]
             return isinstance(last, Assign) and _is_another(last.value, row, var, ())
@@ -270,7 +236,7 @@ def _moved(
 def _last(body: Sequence[Stmt], swap: int, var: str, array: str) -> tuple[int, _Update | None]:
     """The update and its place among the statements of a step. What comes after it may as well come before it: it does
     not store to the matrix, and reads nothing that the update changes."""
-    stores = [n for n, x in enumerate(body) if _sets([x], array)]
+    stores = [n for n, x in enumerate(body) if sets([x], array)]
     at = stores[-1] if stores else 0
     return at, _update(body[at], var, array) if at > swap else None
 
@@ -282,7 +248,7 @@ def _update(stmt: Stmt, var: str, array: str) -> _Update | None:
             body = [x for x in flatten(outer.body.body) if not isinstance(x, Alloc)]
         case _:
             return None
-    at = max(n for n, x in enumerate(body) if _sets([x], array))
+    at = max(n for n, x in enumerate(body) if sets([x], array))
     first, last, later = body[:at], body[at], body[at + 1 :]
     match last:
         case For(step=1) as inner:
@@ -299,7 +265,7 @@ def _update(stmt: Stmt, var: str, array: str) -> _Update | None:
             return None
     if {i, j} != {outer.var, inner.var} or (len(body) > 1 and i != outer.var):
         return None
-    cells = {x for x in _multipliers(first, array, (index(i), index(var))) if not _sets(later, x)}
+    cells = {x for x in _multipliers(first, array, (index(i), index(var))) if not sets(later, x)}
     rows, columns = (outer, inner) if i == outer.var else (inner, outer)
     if not _takes_off(update.value, array, (i, var, j), cells) or not _stay_in_row(first, array, i):
         return None
@@ -342,7 +308,7 @@ def _multipliers(first: Sequence[Stmt], array: str, at: tuple[Expr, ...]) -> Ite
                 pass
             case _:
                 continue
-        if not _sets(first[n + 1 :], cell) and not _sets(first[n + 1 :], array):
+        if not sets(first[n + 1 :], cell) and not sets(first[n + 1 :], array):
             yield cell
 
 

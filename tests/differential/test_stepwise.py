@@ -1,4 +1,4 @@
-"""Eliminations that choose a row in each step, by blocks: beside the C as it is written, from no row to some blocks."""
+"""Eliminations that choose rows, and directions taken out of columns, by blocks: beside the C, from no row on."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.emit.replacement import Replacement
-from planish.library.pivots import NAME
-from planish.pipeline import Options, compose, make_replacement, plan_region, read_file
+from planish.library.maker import Maker
+from planish.library.stepwise import is_pivoting, stepwise_versions
+from planish.pipeline import Options, compose, make_replacement, read_file
 from planish.run.toolchain import choose_compiler
+from planish.schedule.automatic.plan import prepare
 from planish.target.load import load_target
 
 Matrix = np.ndarray[Any, Any]
@@ -94,6 +97,45 @@ void flat(int n, double *A, int *piv, double *b)
         }
     }
 }
+
+void gram(int m, int n, double A[m][n], double Q[m][n], double R[n][n])
+{
+    for (int k = 0; k < n; k++) {
+        double norm = 0;
+        for (int i = 0; i < m; i++)
+            norm += A[i][k] * A[i][k];
+        R[k][k] = sqrt(norm);
+        for (int i = 0; i < m; i++)
+            Q[i][k] = A[i][k] / R[k][k];
+        for (int j = k + 1; j < n; j++) {
+            R[k][j] = 0;
+            for (int i = 0; i < m; i++)
+                R[k][j] += Q[i][k] * A[i][j];
+            for (int i = 0; i < m; i++)
+                A[i][j] -= Q[i][k] * R[k][j];
+        }
+    }
+}
+
+void inplace(int m, int n, double A[m][n], double R[n][n])
+{
+    for (int k = 0; k < n; k++) {
+        R[k][k] = 0;
+        for (int i = 0; i < m; i++)
+            R[k][k] += A[i][k] * A[i][k];
+        double scale = 1 / sqrt(R[k][k]);
+        for (int i = 0; i < m; i++)
+            A[i][k] *= scale;
+        for (int j = k + 1; j < n; j++)
+            R[k][j] = 0;
+        for (int i = 0; i < m; i++)
+            for (int j = k + 1; j < n; j++)
+                R[k][j] += A[i][j] * A[i][k];
+        for (int i = 0; i < m; i++)
+            for (int j = k + 1; j < n; j++)
+                A[i][j] -= R[k][j] * A[i][k];
+    }
+}
 """
 NAMES = ("right", "flat")
 
@@ -122,13 +164,17 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ctypes.CDLL, ctypes.
     made = []
     for function in read_file(source, options).functions:
         (region,) = function.regions
-        plan = plan_region(region, options, NATIVE)
-        (candidate,) = plan.candidates
-        assert candidate.name == NAME
-        assert plan.prepared is not None
-        made.append(counted(make_replacement(region, plan.prepared, candidate, source, options)))
+        prepared = prepare(region.kernel)
+        assert is_pivoting(region.kernel) == (function.name in NAMES)
+        (candidate,), _ = stepwise_versions(region.kernel, prepared, NATIVE, "reassociate", Maker(Cache()))
+        made.append(counted(make_replacement(region, prepared, candidate, source, options)))
     text = "int fallbacks;\n" + compose(FORMS, made, "")
     return calls(FORMS, tmp_path_factory.mktemp("plain")), calls(text, tmp_path_factory.mktemp("blocks"))
+
+
+def fallbacks(library: ctypes.CDLL) -> int:
+    """How often a nest was run as it is written."""
+    return ctypes.c_int.in_dll(library, "fallbacks").value
 
 
 def run(library: ctypes.CDLL, name: str, matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
@@ -143,6 +189,7 @@ def run(library: ctypes.CDLL, name: str, matrix: Matrix) -> tuple[Matrix, Matrix
 @pytest.mark.parametrize("name", NAMES)
 def test_blocks_choose_the_same_rows(both: tuple[ctypes.CDLL, ctypes.CDLL], name: str) -> None:
     random = np.random.default_rng(7)
+    before = fallbacks(both[1])
     for n in reversed(SIZES):
         matrix = random.uniform(-1, 1, (n, n))
         (plain, rows, other), (blocks, chosen, same) = (run(x, name, matrix) for x in both)
@@ -150,7 +197,7 @@ def test_blocks_choose_the_same_rows(both: tuple[ctypes.CDLL, ctypes.CDLL], name
         assert n < 2 or not np.array_equal(rows, np.arange(n))
         np.testing.assert_allclose(blocks, plain, rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(same, other, rtol=1e-9)
-        assert n < 2 or ctypes.c_int.in_dll(both[1], "fallbacks").value == 0
+        assert n < 2 or fallbacks(both[1]) == before
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -167,3 +214,37 @@ def test_a_column_without_a_pivot_comes_out_as_it_did(
     np.testing.assert_allclose(same, other, rtol=1e-9)
     if column < 99:
         assert np.isnan(plain).any()
+
+
+@pytest.mark.parametrize("name", ["gram", "inplace"])
+def test_blocks_take_out_the_same_directions(both: tuple[ctypes.CDLL, ctypes.CDLL], name: str) -> None:
+    random = np.random.default_rng(11)
+    before = fallbacks(both[1])
+    for n in reversed(SIZES):
+        m = 2 * n + 3
+        matrix, found = random.uniform(-1, 1, (m, n)), []
+        for library in both:
+            arrays = [matrix.copy(), np.ones((m, n)), np.ones((n, n))][:: 1 if name == "gram" else 2]
+            getattr(library, name)(m, n, *(x.ctypes.data_as(ctypes.c_void_p) for x in arrays))
+            found.append(arrays)
+        for plain, blocks in zip(*found, strict=True):
+            np.testing.assert_allclose(blocks, plain, rtol=1e-9, atol=1e-11)
+        assert n < 2 or fallbacks(both[1]) == before
+        if n:
+            units = found[1][1 if name == "gram" else 0]
+            np.testing.assert_allclose(units.T @ units, np.eye(n), atol=1e-12)
+
+
+def test_directions_that_are_not_orthogonal_come_out_as_they_did(both: tuple[ctypes.CDLL, ctypes.CDLL]) -> None:
+    """Columns that are nearly the same leave directions that are far from orthogonal: nothing relies on that."""
+    random = np.random.default_rng(12)
+    matrix = random.uniform(-1, 1, (150, 1)) + 1e-7 * random.uniform(-1, 1, (150, 100))
+    found = []
+    for library in both:
+        arrays = [matrix.copy(), np.ones((150, 100)), np.ones((100, 100))]
+        library.gram(150, 100, *(x.ctypes.data_as(ctypes.c_void_p) for x in arrays))
+        found.append(arrays)
+    (_, plain, shares), (_, blocks, same) = found
+    np.testing.assert_allclose(np.triu(same), np.triu(shares), atol=1e-12)
+    np.testing.assert_allclose(blocks @ np.triu(same), matrix, atol=1e-12)
+    assert np.abs(blocks.T @ blocks - np.eye(100)).max() < 10 * np.abs(plain.T @ plain - np.eye(100)).max()
