@@ -218,7 +218,7 @@ class _Lowering:
 
     def taken(self, place: _Place) -> set[str]:
         """Names that loops may not have."""
-        return {*self.arrays, *place.sizes, *(x.name for x in (*self.raised.kernel.scalars, *self.heap))}
+        return {*self.arrays, *place.sizes, *(x.name for x in self.heap), *(x.name for x in self.raised.kernel.scalars)}
 
     def triangle(self, step: Apply, place: _Place) -> Triangle | None:
         """The triangle that an operation computes, of which what is asked of the whole has been proven or asked: it
