@@ -248,8 +248,8 @@ def _update(stmt: Stmt, var: str, array: str) -> _Update | None:
             body = [x for x in flatten(outer.body.body) if not isinstance(x, Alloc)]
         case _:
             return None
-    at = max(n for n, x in enumerate(body) if sets([x], array))
-    first, last, later = body[:at], body[at], body[at + 1 :]
+    at = max((n for n, x in enumerate(body) if isinstance(x, For) and sets([x], array)), default=0)
+    last, later, others = body[at], body[at + 1 :], [*body[:at], *body[at + 1 :]]
     match last:
         case For(step=1) as inner:
             deepest = _one(inner.body)
@@ -265,16 +265,19 @@ def _update(stmt: Stmt, var: str, array: str) -> _Update | None:
             return None
     if {i, j} != {outer.var, inner.var} or (len(body) > 1 and i != outer.var):
         return None
-    cells = {x for x in _multipliers(first, array, (index(i), index(var))) if not sets(later, x)}
+    # What the multiplier is stays so, and what holds it, where it is read, is not yet another one.
+    cells = {x for x in _multipliers(others, array, (index(i), index(var))) if not sets(later, x)}
+    stored = not sets(later, array)
     rows, columns = (outer, inner) if i == outer.var else (inner, outer)
-    if not _takes_off(update.value, array, (i, var, j), cells) or not _stay_in_row(first, array, i):
+    if not _takes_off(update.value, array, (i, var, j), cells, stored) or not _stay_in_row(others, array, i):
         return None
     before = Block(tuple(x for x in flatten(outer.body.body) if x is not last))
     return _Update(array, rows.upper, columns.upper, (replace(outer, body=before),) if len(body) > 1 else ())
 
 
-def _takes_off(value: Expr, array: str, at: tuple[str, str, str], cells: set[str]) -> bool:
-    """Whether -(A[i, k] A[k, j]) is added, where cells may hold the first factor."""
+def _takes_off(value: Expr, array: str, at: tuple[str, str, str], cells: set[str], stored: bool) -> bool:
+    """Whether -(A[i, k] A[k, j]) is added, where cells may hold the first factor, and the array does if it is `stored`
+    already."""
     i, k, j = at
     match value:
         case Unary(op="neg", operand=Binary(op="mul", left=left, right=right)):
@@ -285,9 +288,13 @@ def _takes_off(value: Expr, array: str, at: tuple[str, str, str], cells: set[str
             pass
         case _:
             return False
-    if _is_element(right, array, i, k) or _is_cell(right, cells):
+
+    def is_multiplier(x: Expr) -> bool:
+        return (stored and _is_element(x, array, i, k)) or _is_cell(x, cells)
+
+    if is_multiplier(right):
         left, right = right, left
-    return (_is_element(left, array, i, k) or _is_cell(left, cells)) and _is_element(right, array, k, j)
+    return is_multiplier(left) and _is_element(right, array, k, j)
 
 
 def _is_element(expr: Expr, array: str, row: str, column: str) -> bool:

@@ -56,8 +56,16 @@ def test_a_step_may_do_more_than_eliminate() -> None:
     assert found is not None
     assert (found.array, found.row, found.whole, found.var) == ("A", "p", True, "k")
     assert len(found.before) == 4 and len(found.after) == 3
+    late = find(("      A[i, k] = f[]\n", ""), ("B[i] += -(f[] * B[k])", "A[i, k] = f[]"))
+    assert late is not None and len(late.after) == 3
     right = find(("j in 0 .. n", "j in k .. n"))
     assert right is not None and not right.whole
+
+
+def test_a_multiplier_is_not_read_before_it_is_stored() -> None:
+    late = ("      A[i, k] = f[]\n", ""), ("B[i] += -(f[] * B[k])", "A[i, k] = f[]")
+    assert find(*late, ("-(f[] * A[k, j])", "-(A[i, k] * A[k, j])")) is None
+    assert find(*late[:1], ("B[i] += -(f[] * B[k])", "f[] = 2.0 * f[] A[i, k] = f[]")) is None
 
 
 @pytest.mark.parametrize(
