@@ -40,6 +40,7 @@ from planish.isa.shipped import shipped
 from planish.library.filters import filter_versions
 from planish.library.further import further_versions
 from planish.library.maker import Maker
+from planish.library.stepwise import is_pivoting, stepwise_versions
 from planish.library.transforms import transform_versions
 from planish.library.versions import raise_version
 from planish.library.winograd.versions import tile_version
@@ -211,6 +212,12 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
         if options.script is not None:
             prepared, made = follow(prepared, options.script, options.fp, options.catalogue)
             candidates: tuple[Candidate, ...] = (made,)
+        elif is_pivoting(region.kernel):
+            # To search for the rows that are chosen is no version that is worth trying.
+            maker = Maker(Cache())
+            candidates, spoken = stepwise_versions(
+                region.kernel, prepared, target, options.fp, maker, options.threads
+            )
         else:
             sizes = sizes_of(region, options)
             candidates, spoken = transform_versions(prepared, target, options.fp, sizes, options.threads)
@@ -237,7 +244,7 @@ def sizes_of(region: Region, options: Options) -> dict[str, int]:
 
 def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell = keep_quiet) -> RegionPlan:
     """The plan with versions that call kernels of the library, where there are such."""
-    if plan.prepared is None or not plan.candidates:
+    if plan.prepared is None or not plan.candidates or is_pivoting(plan.region.kernel):
         return plan
     maker = Maker(Cache(), tell=lambda x: tell(f"{plan.region.function}: making {x}"))
     sizes = sizes_of(plan.region, options)
@@ -248,9 +255,13 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     candidate, remarks = raise_version(*what)
     made = tuple(x for x in (candidate, tile_version(*what)) if x is not None)
     made += filter_versions(plan.prepared, target, maker, options.threads) if options.fp == "reassociate" else ()
+    blocks, spoken = stepwise_versions(
+        region.kernel, plan.prepared, target, options.fp, maker, options.threads
+    )
+    made += blocks
     for x in made:
         check_kernel(x.kernel, f"schedule {x.name}")
-    return replace(plan, candidates=(*plan.candidates, *made), remarks=(*plan.remarks, *remarks))
+    return replace(plan, candidates=(*plan.candidates, *made), remarks=(*plan.remarks, *remarks, *spoken))
 
 
 def build_function(

@@ -38,10 +38,11 @@ def is_factor(step: Apply, arrays: Mapping[str, Array]) -> bool:
     name = step.operation.name
     has_blocks = name in ("cholesky", "lu", "lu_steps") or name.startswith(("trsm_", "trmm_"))
     types = {arrays[x.array].type for x in step.operands.values()}
-    return has_blocks and name in tactics_by_name() and _operation(name) == step.operation and types in ({F32}, {F64})
+    return has_blocks and name in tactics_by_name() and operation_of(name) == step.operation and types in ({F32}, {F64})
 
 
-def _operation(name: str) -> Operation:
+def operation_of(name: str) -> Operation:
+    """The operation that has a name among the tactics; KeyError where none has it."""
     return tactics_by_name()[name].operation
 
 
@@ -52,7 +53,7 @@ def cut_factor(
     threads has a share of the sides of a solve or triangular product, of the rows below the diagonal, or of the columns
     beside it, a multiple of `grain`."""
     step = _forwards(step)
-    cut = _Cut(step, arrays, width, {*taken}, threads, grain)
+    cut = Cut(step, arrays, width, {*taken}, threads, grain)
     if threads > 1 and step.operation.name.startswith(("trsm_", "trmm_")):
         return cut.sides()
     if is_at_most(step.sizes[_size_of(step)], width):
@@ -84,7 +85,7 @@ def _forwards(step: Apply) -> Apply:
         return step
     words[2] = "upper" if words[2] == "lower" else "lower"
     operands = {"A": _turned(_turned(a, 0, last), 1, last), "B": _turned(b, along, last)}
-    return replace(step, operation=_operation("_".join(words)), operands=operands)
+    return replace(step, operation=operation_of("_".join(words)), operands=operands)
 
 
 def _turned(view: View, dimension: int, last: Expr) -> View:
@@ -95,12 +96,13 @@ def _turned(view: View, dimension: int, last: Expr) -> View:
     return View(view.array, stepped(view.start, step, last), tuple(steps), view.shape)
 
 
-class _Cut:
-    """An operation on its way to blocks."""
+class Cut:
+    """An operation on its way to blocks of `width`; `taken` are names that loops may not have."""
 
     def __init__(
-        self, step: Apply, arrays: Mapping[str, Array], width: int, taken: set[str], threads: int, grain: int
-    ) -> None:
+        self, step: Apply, arrays: Mapping[str, Array], width: int, taken: set[str], threads: int = 1,
+        grain: int = GRAIN,
+    ) -> None:  # fmt: skip
         self.step, self.arrays, self.width, self.taken = step, arrays, width, taken
         self.threads, self.grain = threads, grain
         self.type: Type = arrays[step.operands["A"].array].type
@@ -111,12 +113,12 @@ class _Cut:
         a, n = self.step.operands["A"], self.step.sizes["n"]
         var, here, below = self.block(n)
         before = (index(0), index(var))
-        diagonal, left = _part(a, here, here), _part(a, here, before)
+        diagonal, left = part_of(a, here, here), part_of(a, here, before)
 
         def finish(rows: Range) -> tuple[Step, ...]:
-            rest = _part(a, rows, here)
+            rest = part_of(a, rows, here)
             return (
-                self.product(rest, _part(a, rows, before), _transposed(left)),
+                self.product(rest, part_of(a, rows, before), _transposed(left)),
                 self.solved("trsm_right_upper_transposed_nonunit", diagonal, rest, rows[1], here[1]),
             )
 
@@ -129,13 +131,13 @@ class _Cut:
         """A block on the diagonal, what lies below and to the right of it, and what these take off the rest."""
         a, n = self.step.operands["A"], self.step.sizes["n"]
         var, here, after = self.block(n)
-        diagonal, below = _part(a, here, here), _part(a, after, here)
+        diagonal, below = part_of(a, here, here), part_of(a, after, here)
 
         def finish(columns: Range) -> tuple[Step, ...]:
-            right = _part(a, here, columns)
+            right = part_of(a, here, columns)
             return (
                 self.solved("trsm_left_lower_plain_unit", diagonal, right, here[1], columns[1]),
-                self.product(_part(a, after, columns), below, right),
+                self.product(part_of(a, after, columns), below, right),
             )
 
         return self.repeated(
@@ -164,10 +166,10 @@ class _Cut:
         else:
             rest = (index(0), here[0])
         columns = (index(0), self.step.sizes["n" if left else "m"])
-        part = _part(x, here, columns)
-        own = {"A": _part(a, here, here), "B": part if left else _transposed(part)}
+        mine = part_of(x, here, columns)
+        own = {"A": part_of(a, here, here), "B": mine if left else _transposed(mine)}
         small = self.whole(own, {**self.step.sizes, size: here[1]})
-        product = self.product(_part(x, rest, columns), _part(t, rest, here), part, -1.0 if solves else 1.0)
+        product = self.product(part_of(x, rest, columns), part_of(t, rest, here), mine, -1.0 if solves else 1.0)
         return self.repeated(var, rows, *((small, product) if solves else (product, small)))
 
     def sides(self) -> tuple[Step, ...]:
@@ -177,7 +179,7 @@ class _Cut:
         every = index(0), self.step.sizes["m" if left else "n"]
 
         def part(range: Range) -> tuple[Step, ...]:
-            own = _part(b, *((every, range) if left else (range, every)))
+            own = part_of(b, *((every, range) if left else (range, every)))
             sizes = {**self.step.sizes, size: range[1]}
             return (replace(self.step, operands={**self.step.operands, "B": own}, sizes=sizes),)
 
@@ -206,7 +208,7 @@ class _Cut:
     def solved(self, name: str, triangle: View, sides: View, rows: Expr, columns: Expr) -> Apply:
         """Another solve, in blocks of its own."""
         operands, sizes = {"A": triangle, "B": sides}, {"m": rows, "n": columns}
-        return Apply(_operation(name), operands, sizes, {}, (), self.step.statements, self.step.span)
+        return Apply(operation_of(name), operands, sizes, {}, (), self.step.statements, self.step.span)
 
     def product(self, target: View, first: View, second: View, factor: float = -1.0) -> Apply:
         """A product taken off the target, or added to it."""
@@ -219,10 +221,10 @@ class _Cut:
         """The lower triangle of a matrix times itself transposed, taken off the target."""
         operands, sizes = {"C": target, "A": factor}, {"n": target.shape[0], "l": factor.shape[1]}
         minus = {"alpha": Const(-1.0, self.type)}
-        return Apply(_operation("syrk_lower_plain"), operands, sizes, minus, (), self.step.statements, self.step.span)
+        return Apply(operation_of("syrk_lower_plain"), operands, sizes, minus, (), self.step.statements, self.step.span)
 
 
-def _part(view: View, rows: Range, columns: Range) -> View:
+def part_of(view: View, rows: Range, columns: Range) -> View:
     """Some rows and columns of a matrix."""
     start = stepped(stepped(view.start, view.steps[0], rows[0]), view.steps[1], columns[0])
     return View(view.array, start, view.steps, (rows[1], columns[1]))

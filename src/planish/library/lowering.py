@@ -61,7 +61,6 @@ _DEPTH = 64
 """The rows and columns of blocks on the diagonal of what is solved or factorised."""
 _FEW = 1 << 15
 """So many instances of statements are left to one thread: to wake the others would take longer."""
-
 _SHARES = 4
 """Fewer blocks are not shared out among threads: these share what is done for each of them."""
 
@@ -180,9 +179,9 @@ class _Lowering:
 
         for step in steps:
             match step:
-                case Loops(body=body) if _in_lanes(body):
+                case Loops(body=body, settled=True):
                     finish()
-                    out.extend(body.body)
+                    out += body.body
                 case Loops(body=body):
                     wait(body.body)
                 case Apply():
@@ -220,8 +219,7 @@ class _Lowering:
 
     def taken(self, place: _Place) -> set[str]:
         """Names that loops may not have."""
-        scalars = {x.name for x in self.raised.kernel.scalars}
-        return {*self.arrays, *place.sizes, *scalars, *(x.name for x in self.heap)}
+        return {*self.arrays, *place.sizes, *(x.name for x in self.heap), *(x.name for x in self.raised.kernel.scalars)}
 
     def triangle(self, step: Apply, place: _Place) -> Triangle | None:
         """The triangle that an operation computes, of which what is asked of the whole has been proven or asked: it
@@ -438,8 +436,7 @@ class _Lowering:
         used = set(arrays_in(Block(tuple(nests))))
         arrays = tuple(replace(x, memory="dram") for x in self.arrays.values() if x.name in used)
         part = Kernel(kernel.name, place.sizes, kernel.scalars, arrays, Block(tuple(nests)), place.known)
-        part = as_it_is(part, self.narrow)
-        arrays = part.arrays
+        arrays = (part := as_it_is(part, self.narrow)).arrays
         try:
             prepared = prepare(part)
             work = most_instances(prepared.scop)
@@ -478,11 +475,6 @@ class _Lowering:
             block = redirect(block, name, partial(flattened, self.base(name), self.arrays[name].shape))
         flat = [replace(x, shape=(volume(x.shape),)) if x.name in shaped else x for x in (*caller, *heap)]
         return tuple(flat[: len(caller)]), flat[len(caller) :], block
-
-
-def _in_lanes(block: Block) -> bool:
-    """Whether loops are in lanes already: whoever made them has put them in the order that they are to have."""
-    return any(isinstance(x, For) and x.facts.simd for x in walk(block))
 
 
 def _within(batch: Mapping[str, Expr], loop: For) -> Stmt:

@@ -76,10 +76,12 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """A nest that has no name, and for each of its statements why (by the statement's name)."""
+    """A nest that has no name, and for each of its statements why (by the statement's name). `settled`: it is run as it
+    is, and not scheduled any more."""
 
     body: Block
     reasons: Mapping[str, str] = field(default_factory=dict)
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

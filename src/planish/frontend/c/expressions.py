@@ -14,6 +14,7 @@ from pycparser import c_ast
 from planish.frontend.c.arithmetic import common, convert, folded, literal, negation, promoted, truth, wrap
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.frontend.c.scope import Symbol, bind_function, is_integer
+from planish.frontend.c.searches import search_value, searched
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
 from planish.frontend.c.subscripts import (
     address_of,
@@ -68,6 +69,8 @@ def value_of(node: c_ast.Node, cx: Translation) -> Expr:
                 raise Refused(refused.id, refused.message, node) from None
         case c_ast.ID():
             return _variable(node, cx)
+        case c_ast.ArrayRef() if (symbol := searched(node, cx)) is not None:
+            return search_value(node, symbol, cx, lambda: value_of(node, cx))
         case c_ast.ArrayRef(name=name, subscript=subscript):
             return load(element_of(node, name, subscript, cx), node, cx)
         case c_ast.UnaryOp(op="*", expr=operand):

@@ -5,7 +5,7 @@ What cannot be a kernel is left out with a remark, and the loops inside it are t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast
@@ -18,11 +18,16 @@ from planish.frontend.c.lexer import Tokens
 from planish.frontend.c.liveness import Live
 from planish.frontend.c.scope import Bound, Symbol, computed_from_data, is_pointer, walk_tree, written
 from planish.frontend.c.scratch import is_scratch
+from planish.frontend.c.searches import find_ranges
 from planish.frontend.c.state import Address, Again, Refused, Translation
 from planish.frontend.c.statements import execute
 from planish.frontend.c.unit import Region
 from planish.ir.expr import Expr
 from planish.ir.polynomial import chain, show
+from planish.ir.ranges import Range
+from planish.poly.affine import NotAffineError
+from planish.poly.delinearise import delinearise
+from planish.poly.pivoting import find_pivoting
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _MOST_RESTARTS = 200
@@ -136,6 +141,9 @@ def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
 
 def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
     """Say why a statement is no kernel, and look inside it; what came out of a macro is not looked into."""
+    if isinstance(node, c_ast.For) and id(node) in s.items and (region := _searched(node, s)) is not None:
+        s.found.append(region)
+        return
     if isinstance(node, _LOOPS):
         where = s.span_of(refusal.node) or s.span_of(node)
         remark = Remark(refusal.id, "refused", f"the loop stays as written: {refusal.message}", where)
@@ -143,6 +151,20 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
             s.remarks.append(remark)
     if id(node) in s.items or isinstance(node, (c_ast.Case, c_ast.Default, c_ast.Label)):
         search(node, s)
+
+
+def _searched(node: c_ast.For, s: Search) -> Region | None:
+    """The region of a loop in which rows are chosen by data, where it is known how to do better than to search for
+    them: sums are then made in another order."""
+    if s.fp != "reassociate":
+        return None
+    found = _finish([node], [], s, searches={})
+    if not isinstance(found, Region):
+        return None
+    try:
+        return found if find_pivoting(delinearise(found.kernel)) is not None else None
+    except NotAffineError:
+        return None
 
 
 def _readable(nodes: list[c_ast.Node], s: Search) -> tuple[int, Refused | None]:
@@ -241,7 +263,9 @@ def _trailing(run: list[c_ast.Node]) -> int:
     return 0
 
 
-def _finish(nodes: list[c_ast.Node], before: list[c_ast.Node], s: Search) -> Region | Refused:
+def _finish(
+    nodes: list[c_ast.Node], before: list[c_ast.Node], s: Search, searches: Mapping[Symbol, Range] | None = None
+) -> Region | Refused:
     first, last = s.items[id(nodes[0])], s.items[id(nodes[-1])]
     if not balanced_conditionals(s.tokens, first.start, last.end):
         return Refused("scop-conditional", "an #if group begins or ends inside it", nodes[0])
@@ -251,7 +275,7 @@ def _finish(nodes: list[c_ast.Node], before: list[c_ast.Node], s: Search) -> Reg
         if symbol is not None and symbol in live:
             return Refused("scop-exit", f"{symbol.name} is declared inside and used behind it", node)
     prelude = _pointer_facts(before, s.bound)
-    finished = _attempt(nodes, prelude, s, live)
+    finished = _attempt(nodes, prelude, s, live, searches)
     if not isinstance(finished, Finished):
         return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
     name = s.bound.function.decl.name
@@ -268,12 +292,17 @@ def _finish(nodes: list[c_ast.Node], before: list[c_ast.Node], s: Search) -> Reg
 
 
 def _attempt(
-    nodes: list[c_ast.Node], prelude: list[c_ast.Node], s: Search, live: Live | None
+    nodes: list[c_ast.Node],
+    prelude: list[c_ast.Node],
+    s: Search,
+    live: Live | None,
+    searches: Mapping[Symbol, Range] | None = None,
 ) -> Finished | tuple[int, Refused] | None:
     """Translate the statements in one state, and finish the kernel if `live` is given.
 
     What is found to be no symbolic value on the way becomes a cell in memory, and all starts again. Gives the position
-    of the statement that was refused and why, where there is one.
+    of the statement that was refused and why, where there is one. `searches`: rows may be chosen by data; between which
+    values variables are that choose them is found out in a reading before the one that counts.
     """
     cells = computed_from_data(nodes, s.bound)
     flat: frozenset[Symbol] = frozenset()
@@ -282,7 +311,9 @@ def _attempt(
     for node in nodes:
         changed |= written(node, s.bound)
     for _ in range(_MOST_RESTARTS):
-        cx = Translation(s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds)
+        cx = Translation(
+            s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, searches=searches, live=s.live
+        )
         position = 0
         try:
             _recall(prelude, cx)
@@ -290,6 +321,12 @@ def _attempt(
             for node in nodes:
                 execute(node, cx)
                 position += 1
+            if searches is not None and (ranges := find_ranges(cx.out, cells)) != searches:
+                searches = ranges
+                continue
+            if (unknown := cx.choosing - {*(searches or ())}) and searches is not None:
+                message = f"a subscript holds {min(x.name for x in unknown)}, which may be anything"
+                return 0, Refused("scop-affine", message, nodes[0])
             return None if live is None else finish(s.bound.function.decl.name, cx, nodes, entry, live)
         except Again as again:
             position = min(position, len(nodes) - 1)
@@ -306,6 +343,8 @@ def _attempt(
             flat |= {again.flat} if again.flat is not None else set()
         except Refused as refused:
             return min(position, len(nodes) - 1), refused
+    if searches is not None:
+        return 0, Refused("scop-affine", "what subscripts hold depends on itself", nodes[0])
     raise AssertionError("a translation that starts again and again")
 
 

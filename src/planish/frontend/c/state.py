@@ -105,7 +105,11 @@ class Enclosing:
 
 @dataclass(slots=True)
 class Translation:
-    """The translation of consecutive statements: the variables' values, and what has been written so far."""
+    """The translation of consecutive statements: the variables' values, and what has been written so far.
+
+    `searches`: between which values variables are that are computed from data, where these may stand in subscripts;
+    `choosing`: those that do; `live`: what may be read behind statements.
+    """
 
     bound: Bound
     fp: str
@@ -126,6 +130,9 @@ class Translation:
     outer: list[list[Stmt]] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
     quotients: dict[str, Quotient] = field(default_factory=dict)
+    searches: Mapping[Symbol, tuple[Expr, Expr]] | None = None
+    choosing: set[Symbol] = field(default_factory=set)
+    live: Mapping[int, frozenset[Symbol]] = field(default_factory=dict)
     dry: int = 0
     counter: int = 0
 

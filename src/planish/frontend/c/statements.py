@@ -15,6 +15,7 @@ from planish.frontend.c.expressions import choose, condition_of, only_sizes, val
 from planish.frontend.c.loops import run_loop
 from planish.frontend.c.memory import is_block_call, run_block_call
 from planish.frontend.c.scope import Symbol, walk_tree
+from planish.frontend.c.searches import search_statement, searched
 from planish.frontend.c.state import Address, Known, Lost, Refused, Translation, Value
 from planish.frontend.c.subscripts import call_name
 from planish.ir.expr import Compare, Const, Expr, Load, Var
@@ -29,6 +30,8 @@ _JUMPS = {c_ast.Break: "break", c_ast.Continue: "continue", c_ast.Return: "retur
 def execute(node: c_ast.Node, cx: Translation) -> None:
     """Translate a statement (or the first or last part of a `for`). Raises Refused and Again."""
     match node:
+        case c_ast.For() | c_ast.Assignment() if (symbol := searched(node, cx)) is not None:
+            search_statement(node, symbol, cx, execute)
         case c_ast.Compound(block_items=items):
             for item in items or []:
                 execute(item, cx)

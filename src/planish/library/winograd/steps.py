@@ -252,7 +252,7 @@ class _Rewrite:
         kernel = replace(whole, sizes=(*whole.sizes, *sizes), scalars=(), arrays=arrays, body=Block(()))
         prefix = take_name("v", self.taken)
         body = write_transform(matrix, source, target, self.type, f"{prefix}_", Around(loops, names, kernel))
-        return Loops(body, dict.fromkeys(self.step.statements, "it is a transform"))
+        return Loops(body, dict.fromkeys(self.step.statements, "it is a transform"), settled=True)
 
     def count_rows(self) -> int:
         """As many rows of tiles as make enough of them, where it is known how long they are."""

@@ -1,0 +1,77 @@
+"""Further versions of kernels that work on a column in each step and then on all after it: by blocks of columns, with
+products of matrices for those after the block.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.schedule.automatic.plan import prepare
+>>> from planish.target.load import load_target
+>>> kernel = parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = 0.0 } }")
+>>> stepwise_versions(kernel, prepare(kernel), load_target("generic"), "reassociate", Maker())
+((), ())
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import islpy as isl
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.nest import Kernel
+from planish.ir.types import Floats
+from planish.library import pivots, projections
+from planish.library.lowering import NotLoweredError, lower_raised
+from planish.library.maker import Maker
+from planish.poly.affine import NotAffineError
+from planish.poly.delinearise import delinearise
+from planish.poly.pivoting import find_pivoting
+from planish.raising.raised import Raised
+from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.target.machine import Target
+
+
+def is_pivoting(kernel: Kernel) -> bool:
+    """Whether a kernel chooses a row in every step of an elimination, and does nothing else: there are blocks for it,
+    and to search for the rows, as the kernel does, is slow."""
+    try:
+        return find_pivoting(delinearise(kernel)) is not None
+    except NotAffineError:
+        return False
+
+
+def stepwise_versions(
+    kernel: Kernel, prepared: Prepared, target: Target, fp: Floats, maker: Maker, threads: int = 1
+) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:
+    """The version by blocks of a kernel that has one, and why there is none where sums have to keep their order, or the
+    library has no products for the target. `prepared`: the kernel as it is scheduled otherwise."""
+    scop, span = prepared.scop, prepared.scop.kernel.span
+    try:
+        raised, name, message = _by_blocks(delinearise(kernel))
+        if raised is None:
+            return (), ()
+        if fp != "reassociate":
+            message = f"no blocks of columns: they sum in another order, which --fp {fp} does not allow"
+            return (), (Remark("stepwise", "note", message, span),)
+        lowered = lower_raised(raised, target, maker, (), threads)
+    except NotAffineError as error:
+        return (), (Remark("stepwise", "note", error.reason, span),)
+    except NotLoweredError as error:
+        return (), (Remark("stepwise", "note", f"no blocks of columns: {error}", span),)
+    except PlanishError as error:
+        return (), (Remark("stepwise", "note", error.diagnostic.message, span),)
+    except isl.Error as error:
+        message = f"the polyhedral library gave up: {str(error).partition(' in /')[0]}"
+        return (), (Remark("stepwise", "note", message, span),)
+    known = {x.name: x for x in lowered.kernel.arrays}
+    whole = replace(lowered.kernel, arrays=tuple(known.get(x.name, x) for x in scop.kernel.arrays))
+    remark = Remark("stepwise", "done", message, span)
+    return (Candidate(name, scop.schedule, whole, (remark, *lowered.remarks), 0.0, lowered.catalogue),), (remark,)
+
+
+def _by_blocks(kernel: Kernel) -> tuple[Raised | None, str, str]:
+    """The steps by blocks, if there are such, what that version is called, and what is said of it."""
+    raised = pivots.raise_pivoting(kernel)
+    if raised is not None:
+        what = "an elimination that chooses rows is done by blocks of {} columns, which choose the same ones"
+        return raised, pivots.NAME, what.format(pivots.WIDTH)
+    what = "directions are taken out of columns by blocks of {}, and products take them out of all others"
+    return projections.raise_projecting(kernel), projections.NAME, what.format(projections.WIDTH)
