@@ -113,11 +113,6 @@ class RegionPlan:
     remarks: tuple[Remark, ...]
     stages: tuple[StageVersion, ...] = ()
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What the versions are called, the most promising first."""
-        return (*(x.name for x in self.stages), *(x.name for x in self.candidates))
-
     def choose(self, label: str) -> StageVersion | Candidate | None:
         """The version of that name, or else the most promising one."""
         versions: tuple[StageVersion | Candidate, ...] = (*self.stages, *self.candidates)
@@ -333,7 +328,7 @@ def _choose_version(
         plans = tuple(with_kernels(x, options, target, tell) for x in plans)
     remarks = tuple(r for p in plans for r in p.remarks)
     signature = signature_of(function)
-    if signature is None or not any(p.labels for p in plans):
+    if signature is None or not any(p.stages or p.candidates for p in plans):
         return FunctionResult(function, plans, None, (), remarks)
     versions, replaced, refused = make_versions(plans, file, options, bench.blas)
     known = tuple(known_arguments(p, function, file.source.text) for p in plans if p.prepared is not None)
@@ -379,7 +374,9 @@ def make_versions(
     """Whole-file texts: one that calls a BLAS, where there is one, and one for each strategy, in the order of the first
     region's estimate."""
     calls, spoken = _call_blas(plans, file, options, blas) if blas is not None else ({}, [])
-    labels = list(dict.fromkeys([*([_BLAS] if calls else []), *(x for p in plans for x in p.labels)]))
+    # What does several iterations of the loop around a region is not left out for what another region has.
+    known = [x.name for p in plans for x in p.stages] + [x.name for p in plans for x in p.candidates]
+    labels = list(dict.fromkeys([*([_BLAS] if calls else []), *known]))
     versions: list[Version] = []
     replaced: dict[str, tuple[Replacement, ...]] = {}
     remarks: list[Remark] = list(spoken)
