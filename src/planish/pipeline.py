@@ -22,6 +22,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.span import Source, Span
 from planish.core.telling import Tell, keep_quiet
 from planish.emit.dropin import assemble, defined_macros, emit_banner, emit_header
+from planish.emit.ladders import replace_by_ladder
 from planish.emit.prologue import emit_prologue
 from planish.emit.raised.vendor import replace_by_calls
 from planish.emit.replacement import NoExtentError, Replacement, replace_region
@@ -40,6 +41,7 @@ from planish.isa.shipped import shipped
 from planish.library.filters import filter_versions
 from planish.library.further import further_versions
 from planish.library.maker import Maker
+from planish.library.stages.versions import StageVersion, stage_versions
 from planish.library.stepwise import is_pivoting, stepwise_versions
 from planish.library.transforms import transform_versions
 from planish.library.versions import raise_version
@@ -111,6 +113,12 @@ class RegionPlan:
     prepared: Prepared | None
     candidates: tuple[Candidate, ...]
     remarks: tuple[Remark, ...]
+    stages: tuple[StageVersion, ...] = ()
+
+    def choose(self, label: str) -> StageVersion | Candidate | None:
+        """The version of that name, or else the most promising one."""
+        versions: tuple[StageVersion | Candidate, ...] = (*self.stages, *self.candidates)
+        return next((x for x in versions if x.name == label), next(iter(versions), None))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,7 +211,17 @@ def make_workbench(options: Options, target: Target, folder: Path, source: Sourc
 
 
 def plan_region(region: Region, options: Options, target: Target, most: int | None = None) -> RegionPlan:
-    """The versions of one region, the most promising first; at most `most` of them."""
+    """The versions of one region, the most promising first; at most `most` of them, and of those that do several
+    iterations of the loop around it."""
+    nest = _plan_nest(region, options, target, most)
+    if options.script is not None:
+        return nest
+    stages, remarks = stage_versions(region, target, most)
+    return replace(nest, stages=stages, remarks=(*nest.remarks, *remarks))
+
+
+def _plan_nest(region: Region, options: Options, target: Target, most: int | None) -> RegionPlan:
+    """The versions of one region by itself."""
     spoken: tuple[Remark, ...] = ()
     try:
         check_kernel(region.kernel, "read")
@@ -324,7 +342,7 @@ def _choose_version(
         plans = tuple(with_kernels(x, options, target, tell) for x in plans)
     remarks = tuple(r for p in plans for r in p.remarks)
     signature = signature_of(function)
-    if signature is None or not any(p.candidates for p in plans):
+    if signature is None or not any(p.stages or p.candidates for p in plans):
         return FunctionResult(function, plans, None, (), remarks)
     versions, replaced, refused = make_versions(plans, file, options, bench.blas)
     known = tuple(known_arguments(p, function, file.source.text) for p in plans if p.prepared is not None)
@@ -370,7 +388,9 @@ def make_versions(
     """Whole-file texts: one that calls a BLAS, where there is one, and one for each strategy, in the order of the first
     region's estimate."""
     calls, spoken = _call_blas(plans, file, options, blas) if blas is not None else ({}, [])
-    labels = list(dict.fromkeys([*([_BLAS] if calls else []), *(c.name for p in plans for c in p.candidates)]))
+    # What does several iterations of the loop around a region is not left out for what another region has.
+    known = [x.name for p in plans for x in p.stages] + [x.name for p in plans for x in p.candidates]
+    labels = list(dict.fromkeys([*([_BLAS] if calls else []), *known]))
     versions: list[Version] = []
     replaced: dict[str, tuple[Replacement, ...]] = {}
     remarks: list[Remark] = list(spoken)
@@ -381,12 +401,15 @@ def make_versions(
             if label == _BLAS and p.region.start in calls:
                 made.append(calls[p.region.start])
                 continue
-            candidate = next((c for c in p.candidates if c.name == label), p.candidates[0] if p.candidates else None)
-            if candidate is None or p.prepared is None:
+            chosen = p.choose(label)
+            if chosen is None:
                 continue
-            slack = with_slack(slack, candidate.slack, p.region)
             try:
-                made.append(make_replacement(p.region, p.prepared, candidate, file.source, options))
+                if isinstance(chosen, StageVersion):
+                    made.append(_replace_stages(p.region, chosen, file.source, options))
+                elif p.prepared is not None:
+                    slack = with_slack(slack, chosen.slack, p.region)
+                    made.append(make_replacement(p.region, p.prepared, chosen, file.source, options))
             except (NoExtentError, PlanishError) as error:
                 remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], p.region.span))
         if made:
@@ -439,6 +462,14 @@ def make_replacement(
         threads=options.threads > 1, strict=options.fp != "reassociate",
         comment=f"{_place(region.span)}: {candidate.name}", reserved=defined_macros(source.text),
         catalogue=shipped().joined(options.catalogue).joined(candidate.catalogue),
+    )  # fmt: skip
+
+
+def _replace_stages(region: Region, version: StageVersion, source: Source, options: Options) -> Replacement:
+    """The C for a version of one region that does several iterations of the loop around it."""
+    return replace_by_ladder(
+        region, version, source.text, options.fp != "reassociate", f"{_place(region.span)}: {version.name}",
+        defined_macros(source.text), shipped(),
     )  # fmt: skip
 
 

@@ -9,7 +9,16 @@ import pytest
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.ir.types import BF16, Type
-from planish.pipeline import FileResult, Options, RegionPlan, build_file, compose, plan_region, read_file
+from planish.pipeline import (
+    FileResult,
+    Options,
+    RegionPlan,
+    build_file,
+    compose,
+    make_versions,
+    plan_region,
+    read_file,
+)
 from planish.run.toolchain import find_compilers, knows
 from planish.target.load import load_target
 
@@ -126,3 +135,20 @@ def test_bf16_is_read_as_its_bits() -> None:
     assert function.selection is not None and function.selection.verdict is not None
     assert (function.selection.verdict.status, len(function.replacements)) == ("ok", 1)
     assert "planish_from_bf16(" in result.text
+
+
+def test_stages_come_first_whatever_other_nests_have() -> None:
+    text = """void f(int *a, int n, int m)
+{
+    for (int i = 0; i < m; i++) a[i] += 1;
+    for (int h = 1; h < n; h *= 2)
+        for (int i = 0; i < n; i += 2 * h)
+            for (int j = i; j < i + h; j++) { int x = a[j]; a[j] = x + a[j + h]; a[j + h] -= x; }
+}
+"""
+    file = read_file(Source("f.c", text), QUIET)
+    plans = tuple(plan_region(x, QUIET, load_target("generic"), 1) for x in file.functions[0].regions)
+    versions, replaced, _ = make_versions(plans, file, QUIET)
+    assert [x.label for x in versions] == ["4 stages at a time", "fused"]
+    assert [len(x) for x in replaced.values()] == [2, 2]
+    assert "planish_f_1(" in versions[0].text and "planish_f_2_stages4(" in versions[0].text

@@ -52,14 +52,16 @@ class NoExtentError(Exception):
 
 def replace_region(
     region: Region, scop: Scop, kernel: Kernel, source_text: str, *, threads: bool, strict: bool, comment: str,
-    reserved: frozenset[str], catalogue: Catalogue | None = None,
+    reserved: frozenset[str], catalogue: Catalogue | None = None, suffix: str = "", original: str | None = None,
 ) -> Replacement:  # fmt: skip
     """The replacement of `region` by `kernel`, which computes what `scop` describes; raises NoExtentError, and
-    PlanishError E0710 for values of bf16 that are copied, of which functions have but the bits in memory."""
+    PlanishError E0710 for values of bf16 that are copied, of which functions have but the bits in memory. `suffix`:
+    what the function's name ends with; `original`: what is done where the kernel cannot be called, if not what is
+    written there."""
     copied = (x for x in kernel.arrays if x.name in _registers(region))
     for type in (*(x.type for x in kernel.scalars), *(x.type for x in copied)):
         refuse_bf16(type)
-    name = name_of(region)
+    name = name_of(region) + suffix
     text = emit_function(
         kernel, name, threads=threads, strict=strict, own_functions=not strict, noalias=True, comment=comment,
         reserved=reserved, catalogue=catalogue,
@@ -67,7 +69,7 @@ def replace_region(
     called = tuple(emit_callees((kernel,), catalogue, threads))
     return call_instead(
         region, scop, name, text, source_text, is_fallible(kernel), headers_of(kernel, catalogue), called,
-        assumptions=kernel.assumptions,
+        assumptions=kernel.assumptions, original=original,
     )  # fmt: skip
 
 
@@ -79,10 +81,12 @@ def name_of(region: Region) -> str:
 def call_instead(
     region: Region, scop: Scop, name: str, text: str, source_text: str, fallible: bool, headers: tuple[str, ...] = (),
     callees: tuple[str, ...] = (), done: tuple[str, ...] = (), assumptions: tuple[Expr, ...] = (),
+    original: str | None = None,
 ) -> Replacement:  # fmt: skip
     """The replacement of `region` by a call of the function `name`, which `text` defines and which computes what `scop`
     describes for arrays that do not overlap; `fallible`: it returns 0, or something else where it did nothing;
-    `assumptions` are conditions besides those of the scop. Raises NoExtentError."""
+    `assumptions` are conditions besides those of the scop; `original`: what is done where some do not hold, if not what
+    is written there. Raises NoExtentError."""
     names = dict(region.names)
     guards = [emit_guard(a, names) for a in dict.fromkeys((*scop.kernel.assumptions, *assumptions))]
     negative = scop.context.subtract(negative_sizes(scop)).gist(scop.context)
@@ -92,7 +96,7 @@ def call_instead(
     written = frozenset(s.write.array for s in scop.statements)
     for a, b in overlapping(scop.kernel.arrays, written):
         guards.append(alias_guard(byte_range(a, scop, names), byte_range(b, scop, names)))
-    original = source_text[region.start : region.end]
+    original = source_text[region.start : region.end] if original is None else original
     line_start = source_text.rfind("\n", 0, region.start) + 1
     indent = source_text[line_start : region.start]
     indent = indent if not indent.strip() else ""

@@ -55,6 +55,8 @@ DISTANCES, DISTANCES_OF = (0, 100), 4
 """The bounds of distances between places, which would grow beyond any bound if they were negative; of so many calls
 that check, one has others."""
 LARGEST_LOOSE = 1 << 14
+POWERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+"""Integers that two is raised to the power of."""
 ODD_LOOSE = 7
 """The one check in which a size of an untouched part is no power of two: transforms may not come to an end with it."""
 
@@ -106,6 +108,7 @@ def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
         if sizes is None or _instances(known, sizes) > most:
             continue
         sizes |= dict.fromkeys(_loose_names(function, known), value if i == ODD_LOOSE else _power_of_two(value))
+        sizes |= dict.fromkeys(_powers(function, sizes), POWERS[i % len(POWERS)])
         case = make_case(function, known, sizes, seed=i)
         out.append(replace(case, placement="end" if i % 2 == 0 else "start"))
     if _has_unknown_size(known):
@@ -113,6 +116,7 @@ def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
             sizes = _sizes(function, known, wanted_sizes(_size_names(known), min(value, 34)), {})
             if sizes is not None and _instances(known, sizes) <= CHECK_INSTANCES:
                 loose = {p.name: value for p in function.parameters if _is_loose_integer(p, sizes)}
+                loose |= dict.fromkeys(_powers(function, loose), value.bit_length() - 1)
                 out.append(make_case(function, known, sizes, seed=len(CHECK_SIZES) + 1 + i, loose=loose))
     if given:
         sizes = _sizes(function, known, wanted_sizes(_size_names(known), 20), given)
@@ -152,12 +156,14 @@ def _clock_attempts(function: CFunction, known: tuple[Known, ...], given: Mappin
         large = [x for x in CLOCK_SIZES if x >= 20]
         attempts = [dict.fromkeys(names, x) | bounded | dict.fromkeys(windows, _window_of(x)) for x in large]
     attempts += [dict.fromkeys(names, value) for value in CLOCK_SIZES]
-    for wanted in attempts:
+    # Where nothing is known of any size, fewer elements are tried where they may not be enough.
+    others = [min(x.values()) for x in attempts] if names else CLOCK_SIZES
+    for wanted, most in zip(attempts, others, strict=True):
         sizes = _sizes(function, known, wanted, given)
         if sizes is None:
             continue
-        size = min(LARGEST_LOOSE, *(wanted.values() or (LARGEST_LOOSE,)))
-        loose = dict.fromkeys(_loose_names(function, known), _power_of_two(size))
+        loose = dict.fromkeys(_loose_names(function, known), _power_of_two(min(LARGEST_LOOSE, most)))
+        loose |= {x: loose[x].bit_length() - 1 for x in _powers(function, loose)}
         sizes |= {name: given.get(name, value) for name, value in loose.items()}
         case = make_case(function, known, sizes, seed=1, most_guess=LARGEST_GIVEN if given else LARGEST_GUESS)
         if _instances(known, sizes) <= CLOCK_INSTANCES and _bytes(function, case) <= CLOCK_BYTES:
@@ -189,6 +195,11 @@ def _loose_names(function: CFunction, known: tuple[Known, ...]) -> tuple[str, ..
     told = {c for k in known for c in k.sizes.values()} | {name for k in known for name in k.data}
     integers = [p.name for p in function.parameters if p.type is not None and p.type.is_int and not p.pointer]
     return tuple(name for name in integers if name not in told)
+
+
+def _powers(function: CFunction, loose: Mapping[str, int]) -> set[str]:
+    """Loose integers that two is raised to the power of."""
+    return {y for x in function.regions for stage in x.stages for y in stage.powers} & {*loose}
 
 
 def _power_of_two(value: int) -> int:
@@ -282,7 +293,9 @@ def make_case(
         elif p.name in reached and p.name not in unsure:
             elements[p.name] = reached[p.name]
         else:
-            elements[p.name] = max(reached.get(p.name, 0), _guess([*sizes.values(), *most.values()], most_guess))
+            integers = {**most, **sizes}
+            integers |= {x: 1 << integers[x] for x in _powers(function, integers)}
+            elements[p.name] = max(reached.get(p.name, 0), _guess([*integers.values()], most_guess))
     ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
     if seed % DISTANCES_OF != 0:
         ranges |= dict.fromkeys(_distances(function), DISTANCES)

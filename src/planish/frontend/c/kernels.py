@@ -8,12 +8,13 @@ A cell that is always written before it is read becomes local to the innermost b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType
+from planish.frontend.c.quotients import Quotient
 from planish.frontend.c.scope import Symbol, is_integer, is_pointer, walk_tree, written
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
 from planish.frontend.c.subscripts import index_of
@@ -28,12 +29,15 @@ from planish.ir.types import INDEX, Type
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A kernel with the C arguments of its parameters and what it leaves to be updated."""
+    """A kernel with the C arguments of its parameters, what it leaves to be updated, and its sizes that C computes
+    from variables."""
 
     kernel: Kernel
     names: tuple[tuple[str, str], ...]
     updates: tuple[Update, ...]
     registers: tuple[str, ...]
+    quotients: Mapping[str, Quotient] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def finish(
@@ -72,7 +76,8 @@ def finish(
     parameters = [*kernel.sizes, *(s.name for s in scalars), *(a.name for a in arrays)]
     names = tuple((key, counted.get(key) or _argument(by_key[key], cx)) for key in parameters)
     registers = tuple(by_key[a.name].name for a in arrays if by_key[a.name].register and not a.shape)
-    return Finished(kernel, names, updates, registers)
+    quotients = {x: cx.quotients[x] for x in counted}
+    return Finished(kernel, names, updates, registers, quotients, {s.key: s.name for s in cx.used})
 
 
 def _updates(

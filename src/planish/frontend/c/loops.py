@@ -356,7 +356,9 @@ def _write_loop(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation, exe
     others_move = any(constant(a.amount) != 0 for a in walk.advances if a is not main)
     if base is not None and is_integer(main.symbol) and amount is not None and amount > 0:
         if amount == 1:
-            lower, upper = base, add(base, trips)
+            around = [it.name for it in cx.iterators]
+            if affine_over(base, around, False) or not affine_over(trips, around, False):
+                lower, upper = base, add(base, trips)
         elif not others_move and not parts.late and len(walk.tests) == 1 and walk.tests[0].op in ("lt", "le"):
             found = coefficient_of(walk.tests[0].difference, main.unknown)
             if found is not None and found[0] == 1:

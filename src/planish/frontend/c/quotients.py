@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planish.ir.expr import Expr, Var, index
-from planish.ir.polynomial import add, place, show, sub
+from planish.ir.polynomial import add, constant, place, show, sub
 from planish.ir.types import INDEX
 
 
@@ -30,6 +30,9 @@ class Quotient:
         wide = {x: Var(f"(long long){y}", INDEX) for x, y in variables.items()}
         up = sub(add(self.dividend, self.divisor), index(1))
         a, b, c = (show(place(x, wide)) for x in (self.dividend, self.divisor, up))
+        known = constant(self.divisor)
+        if self.whole and known is not None and known > 0:
+            return f"(({a}) % {b} == 0 ? ({a}) / {b} : -1)"
         if self.whole:
             return f"({b} > 0 && ({a}) % ({b}) == 0 ? ({a}) / ({b}) : -1)"
         return f"({b} > 0 ? ({c}) / ({b}) : 0)"

@@ -110,7 +110,8 @@ def _function_span(source: Source, tokens: Tokens, name: Span, body: Item | None
 def _numbered(region: Region, ordinal: int, count: int) -> Region:
     """One region has the name of the function, several are numbered from 1."""
     name = region.function if count == 1 else f"{region.function}_{ordinal}"
-    return replace(region, ordinal=ordinal, kernel=replace(region.kernel, name=name))
+    stages = tuple(replace(x, ordinal=ordinal, kernel=replace(x.kernel, name=name)) for x in region.stages)
+    return replace(region, ordinal=ordinal, kernel=replace(region.kernel, name=name), stages=stages)
 
 
 def _declared_parameters(node: c_ast.FuncDef) -> list[c_ast.Decl]:

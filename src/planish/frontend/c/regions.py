@@ -19,6 +19,7 @@ from planish.frontend.c.liveness import Live
 from planish.frontend.c.scope import Bound, Symbol, computed_from_data, is_pointer, walk_tree, written
 from planish.frontend.c.scratch import is_scratch
 from planish.frontend.c.searches import find_ranges
+from planish.frontend.c.stages import find_stages
 from planish.frontend.c.state import Address, Again, Refused, Translation
 from planish.frontend.c.statements import execute
 from planish.frontend.c.unit import Region
@@ -48,6 +49,7 @@ class Search:
     found: list[Region] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     spans: dict[tuple[int, int], Span] = field(default_factory=dict)
+    finished: dict[int, Finished] = field(default_factory=dict)
 
     def span_of(self, node: c_ast.Node | None) -> Span | None:
         """Where a node stands in the user's file."""
@@ -150,7 +152,25 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
         if remark not in s.remarks:
             s.remarks.append(remark)
     if id(node) in s.items or isinstance(node, (c_ast.Case, c_ast.Default, c_ast.Label)):
+        known = len(s.found)
         search(node, s)
+        if isinstance(node, c_ast.For) and len(s.found) == known + 1:
+            s.found[known] = _with_stages(node, s.found[known], s)
+
+
+def _with_stages(loop: c_ast.For, region: Region, s: Search) -> Region:
+    """The region that was found in a loop, with those of several of its iterations, if it is all of the body but for
+    what comes before it."""
+    body = loop.stmt.block_items or [] if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
+    if region.start not in s.finished or any(id(x) not in s.items for x in body) or s.bound.jumps:
+        return region
+    before = [x for x in body if s.items[id(x)].end <= region.start]
+    if s.items[id(body[-1])].end != region.end or len(before) == len(body):
+        return region
+    live = s.live.get(id(loop), frozenset((*s.bound.symbols, *s.bound.by_node.values())))
+    cx = Translation(s.bound, s.fp, frozenset(), s.span_of)
+    stages = find_stages(loop, region, s.finished[region.start], before, cx, live)
+    return replace(region, stages=stages)
 
 
 def _searched(node: c_ast.For, s: Search) -> Region | None:
@@ -278,6 +298,7 @@ def _finish(
     finished = _attempt(nodes, prelude, s, live, searches)
     if not isinstance(finished, Finished):
         return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
+    s.finished[first.start] = finished
     name = s.bound.function.decl.name
     (line, column), (end_line, end_column) = s.tokens.place(first.start), s.tokens.place(last.end)
     span = Span(s.source.name, line, column, end_line, end_column)

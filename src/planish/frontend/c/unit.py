@@ -53,7 +53,9 @@ class Region:
     ran. `registers` are C variables that `names` passes by address but which are declared `register`: copy them into
     an ordinary variable and back. `scratch` are arrays of the kernel that belong to the function and are read nowhere
     behind it: what the kernel leaves in them may be anything. `computed` are sizes that the function computes from its
-    parameters, and how.
+    parameters, and how. `stages` are the same statements in several iterations of the loop around them, the most
+    first: their updates leave the loop's counter as in the last of these; `powers` are C variables of which two is
+    raised to the power.
     """
 
     function: str
@@ -67,6 +69,8 @@ class Region:
     scratch: tuple[str, ...] = ()
     computed: tuple[tuple[str, Expr], ...] = ()
     span: Span | None = None
+    stages: tuple[Region, ...] = ()
+    powers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

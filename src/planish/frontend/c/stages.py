@@ -1,0 +1,352 @@
+"""Several iterations of a loop whose counter is doubled, or halved, as one kernel: the stages of a fast transform.
+
+Such a loop is no counted one, and its body is a kernel of its own, over sizes that are twice as large in the next
+iteration. Where all of some iterations will run, and each has half as many steps as the one before, or twice as many,
+their nests one after the other are a kernel as well, over the least of these sizes and the least number of steps:
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.printer import print_kernel
+>>> text = "kernel k(h, s; a: f32[?]) { for i in 0 .. s { for j in 0 .. h { a[2 * h * i + j] = 0.0:f32 } } }"
+>>> stages = Growth("h", {"h": 1}, "s", 2, True)
+>>> print(print_kernel(unfold_stages(parse_kernel(text), stages, 2)), end="")
+kernel k(h, s; a: f32[?])
+{
+  for i in 0 .. 2 * s {
+    for j in 0 .. h {
+      a[2 * h * i + j] = 0.0:f32
+    }
+  }
+  for i in 0 .. s {
+    for j in 0 .. 2 * h {
+      a[4 * h * i + j] = 0.0:f32
+    }
+  }
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from pycparser import c_ast
+
+from planish.frontend.c.declarations import CScalar
+from planish.frontend.c.kernels import Finished
+from planish.frontend.c.loops import Test, tests_of
+from planish.frontend.c.quotients import Quotient
+from planish.frontend.c.scope import Bound, Symbol, fold, is_integer, walk_tree, written
+from planish.frontend.c.state import Again, Refused, Translation
+from planish.frontend.c.unit import Region, Update
+from planish.ir.expr import Compare, Const, Expr, Var, index, type_of
+from planish.ir.nest import Block, Kernel
+from planish.ir.polynomial import add, coefficient_of, constant, mul, names, normal, place, polynomial, sub
+from planish.ir.traverse import map_block, map_exprs, substitute
+from planish.ir.types import INDEX
+
+MOST = 16
+"""The rows of elements that one iteration of a kernel of several stages is over, at most."""
+_LEAST_BITS = 32
+"""A narrower counter is computed with in `int`, and cut off when it is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What becomes of a kernel's sizes from one iteration of the loop around it to the next: `scaled` sizes, each so
+    many times the least one (`unit`), are `base` times as large, or the `base`-th part where the loop does not go
+    `up`; the loop that runs `steps` times, a size as well, does so the other way round."""
+
+    unit: str
+    scaled: Mapping[str, int]
+    steps: str
+    base: int
+    up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """How a loop's counter advances: it is multiplied with `base`, divided by it, or counts powers of two; `up`."""
+
+    counter: Symbol
+    base: int
+    up: bool
+    counts: bool
+
+
+def unfold_stages(kernel: Kernel, growth: Growth, stages: int) -> Kernel:
+    """The kernel of so many iterations in a row, over the least unit and the least number of steps in any of them."""
+    body = []
+    for stage in range(stages):
+        larger = growth.base ** (stage if growth.up else stages - 1 - stage)
+        more = growth.base ** (stages - 1) // larger
+        values = {x: mul(index(larger * y), index(growth.unit)) for x, y in growth.scaled.items()}
+        values[growth.steps] = mul(index(more), index(growth.steps))
+        body.append((kernel.assumptions, kernel.body, values))
+    asked = [_placed(x, values) for assumptions, _, values in body for x in assumptions]
+    nests = [x for _, block, values in body for x in _place_block(block, values).body]
+    sizes = (growth.unit, growth.steps, *(x for x in kernel.sizes if x not in growth.scaled and x != growth.steps))
+    asked = [*dict.fromkeys(x for x in asked if not _is_granted(x, growth.unit))]
+    return replace(kernel, sizes=sizes, assumptions=tuple(asked), body=Block(tuple(nests)))
+
+
+def _is_granted(assumption: Expr, unit: str) -> bool:
+    """Whether a condition holds for all units from one on."""
+    match assumption:
+        case Compare(op="ge", left=left, right=Const(value=0)):
+            found = coefficient_of(left, unit)
+            least = None if found is None else constant(found[1])
+            return found is not None and least is not None and found[0] >= max(0, -least)
+        case _:
+            return False
+
+
+def _place_block(block: Block, values: Mapping[str, Expr]) -> Block:
+    return map_block(lambda stmt: map_exprs(lambda x: _placed(x, values), stmt), block)
+
+
+def _placed(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    """An expression with sizes in the place of others; an index expression in normal form."""
+    match expr:
+        case Compare(op=op, left=left, right=right):
+            return Compare(op, _placed(left, values), _placed(right, values))
+        case _:
+            out = substitute(expr, values)
+            return normal(out) if type_of(expr) == INDEX else out
+
+
+def find_stages(
+    loop: c_ast.For, region: Region, finished: Finished, before: Sequence[c_ast.Node], cx: Translation,
+    live: frozenset[Symbol],
+) -> tuple[Region, ...]:  # fmt: skip
+    """The kernels of several iterations of a loop whose body is a region, with the statements `before` it; the most
+    stages first, none where it is not such a loop. `cx`: a translation of what is read outside of the loop; `live`:
+    what may be read behind the loop."""
+    bound = cx.bound
+    step = _read_step(loop.next, bound)
+    if step is None or region.updates or region.registers or loop.cond is None or written(loop.cond, bound):
+        return ()
+    declared = {s for x in walk_tree(loop.stmt) if (s := _declared(x, bound)) is not None}
+    changed = written(loop, bound) | declared
+    ratios = _find_ratios(before, step, bound, live)
+    if ratios is None:
+        return ()
+    growth = _find_growth(region, finished, step, {x.key: y for x, y in ratios.items()}, changed)
+    if growth is None or not _is_plain(step.counter) or step.counter in written(loop.stmt, bound):
+        return ()
+    try:
+        tests = tests_of(loop.cond, cx)
+    except (Refused, Again):
+        return ()
+    granted = [x for x in cx.assumptions if isinstance(x, Compare)]
+    if len(granted) < len(cx.assumptions) or any(coefficient_of(x.left, step.counter.key) is None for x in granted):
+        return ()
+    asked = frozenset[str]().union(*(names(x) for x in (*(y.difference for y in tests), *(y.left for y in granted))))
+    others = [x for x in cx.used if x.key in asked and x is not step.counter]
+    hidden = {x.name for x in declared} & {x.name for x in (step.counter, *others)}
+    if hidden or len(others) + 1 != len(asked) or any(x in changed or x.lasting for x in others):
+        return ()
+    if not all(_goes_one_way(x, step) for x in tests):
+        return ()
+    most = next(n for n in range(MOST) if growth.base ** (n + 1) > MOST)
+    wraps = any(_wraps(x) for x in (step.counter, *ratios))
+    out = (_make_region(region, finished, step, growth, (tests, granted), others, wraps, n) for n in range(most, 0, -1))
+    return tuple(out)
+
+
+def _wraps(symbol: Symbol) -> bool:
+    """Whether a variable starts again at 0 where it would be too large, as far as that may be seen."""
+    type = symbol.ctype.type if isinstance(symbol.ctype, CScalar) else INDEX
+    return type.kind == "uint" and type.bits <= _LEAST_BITS
+
+
+def _declared(node: c_ast.Node, bound: Bound) -> Symbol | None:
+    return bound.symbol(node) if isinstance(node, c_ast.Decl) else None
+
+
+def _is_plain(symbol: Symbol) -> bool:
+    """Whether a variable is an integer that nothing else reaches, as wide as it is computed with."""
+    wide = isinstance(symbol.ctype, CScalar) and symbol.ctype.type.bits >= _LEAST_BITS
+    return is_integer(symbol) and wide and not symbol.lasting
+
+
+def _read_step(node: c_ast.Node | None, bound: Bound) -> _Step | None:
+    """How the third part of a loop advances its counter; None: otherwise."""
+    match node:
+        case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--" as op, expr=c_ast.ID() as target):
+            kind, amount = op[-1], 1
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target, rvalue=c_ast.BinaryOp(op=kind, left=a, right=b)):
+            if kind in ("*", "+") and not _means(a, target, bound):
+                a, b = b, a
+            twice = kind == "+" and _means(b, target, bound)
+            number = 2 if twice else fold(b, bound.file.constants)
+            if not _means(a, target, bound) or number is None:
+                return None
+            kind, amount = "*" if twice else kind, number
+        case c_ast.Assignment(op=kind, lvalue=c_ast.ID() as target, rvalue=b) if kind != "=":
+            twice = kind == "+=" and _means(b, target, bound)
+            number = 2 if twice else fold(b, bound.file.constants)
+            if number is None:
+                return None
+            kind, amount = "*" if twice else kind[:-1], number
+        case _:
+            return None
+    symbol = bound.symbol(target)
+    if symbol is None:
+        return None
+    if kind in ("+", "-"):
+        return _Step(symbol, 2, kind == "+", True) if amount == 1 else None
+    if kind in ("<<", ">>"):
+        kind, amount = kind[0].replace("<", "*").replace(">", "/"), 1 << amount if 0 < amount < MOST else 0
+    power = amount > 1 and amount & (amount - 1) == 0
+    return _Step(symbol, amount, kind == "*", False) if power and kind in ("*", "/") else None
+
+
+def _means(node: c_ast.Node, target: c_ast.ID, bound: Bound) -> bool:
+    return isinstance(node, c_ast.ID) and bound.symbol(node) is bound.symbol(target)
+
+
+def _find_ratios(
+    before: Sequence[c_ast.Node], step: _Step, bound: Bound, live: frozenset[Symbol]
+) -> dict[Symbol, Fraction] | None:
+    """How many times the counter, or two to the power of it, each variable is that the statements set; None where one
+    is set to something else, or may be read behind the loop."""
+    out: dict[Symbol, Fraction] = {} if step.counts else {step.counter: Fraction(1)}
+    for node in before:
+        match node:
+            case c_ast.Decl(init=None) | c_ast.EmptyStatement():
+                continue
+            case c_ast.Decl(init=value):
+                symbol = bound.symbol(node)
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target, rvalue=value):
+                symbol = bound.symbol(target)
+            case _:
+                return None
+        if symbol is None or symbol in live or symbol in out:
+            return None
+        ratio = _ratio(value, step, out, bound)
+        if ratio is None or not _is_plain(symbol):
+            return None
+        out[symbol] = ratio
+    return out
+
+
+def _ratio(node: c_ast.Node, step: _Step, known: Mapping[Symbol, Fraction], bound: Bound) -> Fraction | None:
+    """How many times the counter, or two to the power of it, an expression is."""
+    if isinstance(node, c_ast.ID):
+        symbol = bound.symbol(node)
+        return None if symbol is None else known.get(symbol)
+    if not isinstance(node, c_ast.BinaryOp):
+        return None
+    constants = bound.file.constants
+    left, right = fold(node.left, constants), fold(node.right, constants)
+    if step.counts and node.op == "<<" and left is not None and isinstance(node.right, c_ast.ID):
+        return Fraction(left) if left > 0 and bound.symbol(node.right) is step.counter else None
+    if node.op == "*" and left is not None:
+        left, right, inner = None, left, _ratio(node.right, step, known, bound)
+    else:
+        inner = _ratio(node.left, step, known, bound)
+    if inner is None or right is None or not 0 < right <= _LEAST_BITS:
+        return None
+    match node.op:
+        case "*":
+            return inner * right
+        case "<<":
+            return inner * (1 << right)
+        case "/":
+            return inner / right
+        case ">>":
+            return inner / (1 << right)
+        case _:
+            return None
+
+
+def _find_growth(
+    region: Region, finished: Finished, step: _Step, ratios: Mapping[str, Fraction], changed: set[Symbol]
+) -> Growth | None:
+    """How the sizes of a region change; None where one changes in another way, or anything else does that it uses."""
+    kernel, quotients = region.kernel, finished.quotients
+    counted = [x for x in kernel.sizes if x in quotients]
+    own = {x: ratios[x] for x in ratios if x in kernel.sizes or x == step.counter.key}
+    left = {x.key for x in changed}
+    passed = {x for x, _ in region.names} - own.keys() - quotients.keys()
+    if len(counted) != 1 or passed & left or not own.keys() & {*kernel.sizes}:
+        return None
+    unit = min(own, key=lambda x: own[x])
+    multiples = {x: y / own[unit] for x, y in own.items()}
+    if any(x.denominator != 1 for x in multiples.values()):
+        return None
+    (steps,) = counted
+    if any(names(y) & {*own, steps} for x in kernel.arrays for y in x.shape if y is not None):
+        return None
+    quotient = quotients[steps]
+    terms = polynomial(quotient.divisor)
+    single = len(terms) == 1 and len(monomial := next(iter(terms))) == 1 and isinstance(monomial[0], Var)
+    if not single or names(quotient.divisor) - own.keys() or names(_dividend(quotient)) & left:
+        return None
+    return Growth(unit, {x: int(y) for x, y in multiples.items()}, steps, step.base, step.up)
+
+
+def _dividend(quotient: Quotient) -> Expr:
+    """What has to be a multiple of the divisor so that the quotient of both is what was asked for."""
+    # Of (n - len + 1) / len, rounded up, that is n.
+    whole = sub(add(quotient.dividend, quotient.divisor), index(1))
+    shorter = len(polynomial(whole)) < len(polynomial(quotient.dividend))
+    return whole if shorter and not quotient.whole else quotient.dividend
+
+
+def _goes_one_way(test: Test, step: _Step) -> bool:
+    """Whether a condition that holds in some iteration held in all before it, once the counter is positive."""
+    found = coefficient_of(test.difference, step.counter.key)
+    if found is None or step.counter.key in names(found[1]):
+        return False
+    wanted = ("lt", "le") if step.up else ("gt", "ge")
+    ends = not step.up and not step.counts and test.op == "ne" and not polynomial(found[1])
+    return ends or (found[0] > 0 and test.op in wanted) or (found[0] < 0 and _turned(test.op) in wanted)
+
+
+def _turned(op: str) -> str:
+    return {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(op, op)
+
+
+def _make_region(
+    region: Region, finished: Finished, step: _Step, growth: Growth,
+    asks: tuple[Sequence[Test], Sequence[Compare]], others: Sequence[Symbol], wraps: bool, stages: int,
+) -> Region:  # fmt: skip
+    """The region of so many iterations: what C passes to it, and what it asks."""
+    most, counter = growth.base ** (stages - 1), step.counter
+    kernel, passed = unfold_stages(region.kernel, growth, stages), dict(region.names)
+    passed |= {x.key: x.name for x in (counter, *others)}
+    variables = {**finished.variables, counter.key: counter.name}
+    quotient = finished.quotients[growth.steps]
+    largest = quotient.divisor if not growth.up else mul(index(most), quotient.divisor)
+    passed[growth.steps] = Quotient(_dividend(quotient), largest, whole=True).spell(variables)
+    unit, last = index(growth.unit), index(counter.key)
+    asked = [Compare("ge", unit, index(1)), Compare("ge", index(growth.steps), index(0))]
+    if step.counts:
+        last = add(last, index(stages - 1 if step.up else 1 - stages))
+    else:
+        last = mul(index(growth.scaled[counter.key] * (most if growth.up else 1)), unit)
+        if counter.key != growth.unit:
+            first = mul(index(growth.scaled[counter.key] * (1 if growth.up else most)), unit)
+            asked.append(Compare("eq", index(counter.key), first))
+    if not growth.up and stages > 1:
+        passed[growth.unit] = Quotient(Var(growth.unit, INDEX), index(most), whole=True).spell(variables)
+    tests, granted = asks
+    asked += [Compare(x.op, place(x.difference, {counter.key: last}), index(0)) for x in tests]
+    # What is linear in the counter, and holds at both ends, does between them.
+    asked += [replace(x, left=place(x.left, {counter.key: y})) for x in granted for y in (index(counter.key), last)]
+    if wraps:
+        asked.append(Compare("lt", mul(index(max(growth.scaled.values()) * most), unit), index(1 << _LEAST_BITS)))
+    used = {x for y in asked for x in names(y.left) | names(y.right)} | {*kernel.sizes}
+    sizes = tuple(dict.fromkeys((*kernel.sizes, *(x for x in passed if x in used))))
+    kernel = replace(kernel, sizes=sizes, assumptions=tuple(dict.fromkeys((*kernel.assumptions, *asked))))
+    order = (*sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays))
+    update = Update(counter.name, "set", last)
+    return replace(
+        region, kernel=kernel, names=tuple((x, passed[x]) for x in order), updates=(update,), scratch=(),
+        computed=(), stages=(), powers=tuple(x.name for x in others) if step.counts else (),
+    )  # fmt: skip
+
+
+__all__ = ["MOST", "Growth", "find_stages", "unfold_stages"]

@@ -1,0 +1,1 @@
+"""Several stages of a fast transform at a time."""

@@ -1,0 +1,127 @@
+"""Versions of a region that do several iterations of the loop around it at a time, if its statements are a stage.
+
+Each is a ladder: what takes the most stages at a time is tried first, and what is left over takes fewer. Stages that
+are over neighbours have no rows to go along: columns are turned so that they are in lanes, or written out.
+
+>>> from planish.core.span import Source
+>>> from planish.frontend.c.reader import read_c
+>>> from planish.target.load import load_target
+>>> nest = "for (int i = 0; i < n; i += 2 * h) for (int j = i; j < i + h; j++) a[j] = a[j] - a[j + h];"
+>>> text = "void f(float *a, int n) { for (int h = 1; h < n; h *= 2) { %s } }" % nest
+>>> (region,) = read_c(Source("f.c", text)).functions[0].regions
+>>> versions, _ = stage_versions(region, load_target("generic"))
+>>> [(x.name, [y.suffix for y in x.pieces]) for x in versions]
+[('4 stages at a time', ['stages4_near', 'stages4', 'stages3', 'stages2', 'stages1'])]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.frontend.c.unit import Region
+from planish.ir.expr import Binary, Compare, index
+from planish.ir.nest import Kernel
+from planish.ir.types import F32, F64
+from planish.library.stages.columns import Columns, NoColumnsError, read_columns
+from planish.library.stages.nests import allows_squares, reach, write_neighbours, write_rows, write_squares
+from planish.library.vectors import Vectors, choose_vectors
+from planish.poly.affine import NotAffineError
+from planish.poly.scop import Scop
+from planish.schedule.automatic.plan import prepare
+from planish.target.machine import Target
+
+_FEW = 16
+"""Rows that are shorter do not fill vectors."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """The kernel that does several stages, of a region that is so many iterations; the scop says what it reaches."""
+
+    suffix: str
+    region: Region
+    scop: Scop
+    kernel: Kernel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StageVersion:
+    """Kernels of which the first one that may do it does the next stages, or none of them."""
+
+    name: str
+    pieces: tuple[Piece, ...]
+
+
+def stage_versions(
+    region: Region, target: Target, most: int | None = None
+) -> tuple[tuple[StageVersion, ...], tuple[Remark, ...]]:
+    """The versions of a region whose statements are a stage, at most so many, the most promising first; and why there
+    are none."""
+    if not region.stages:
+        return (), ()
+    try:
+        read = {len(region.stages) - n: (x, *_read(x)) for n, x in enumerate(region.stages)}
+    except (NoColumnsError, NotAffineError, isl.Error) as error:
+        reason = error.reason if isinstance(error, NotAffineError) else str(error)
+        message = f"iterations of the loop around it stay one after the other: {reason}"
+        return (), (Remark("stages", "refused", message, region.span),)
+    rows = {n: Piece(f"stages{n}", x, scop, _write_rows(x.kernel, y)) for n, (x, y, scop) in sorted(read.items())}
+    largest = max(rows)
+    stage, columns, scop = read[largest]
+    near = [Piece(f"stages{largest}_near", stage, scop, write_neighbours(stage.kernel, columns))]
+    out = []
+    for number in (largest, largest - 1):
+        vectors = _vectors(target, read[number][1]) if number in read else None
+        if vectors is not None and allows_squares(read[number][1], vectors):
+            stage, columns, scop = read[number]
+            turned = Piece(f"stages{number}_turned", stage, scop, write_squares(stage.kernel, columns, vectors))
+            near.insert(0, turned)
+            break
+    ladder = [rows[x] for x in sorted(rows, reverse=True)]
+    for first in near:
+        how = ", those of neighbours in squares" if first.suffix.endswith("turned") else ""
+        out.append(StageVersion(f"{largest} stages at a time{how}", (first, *ladder)))
+    if _vectors_are_few(target):
+        out.append(StageVersion(f"{largest - 1} stages at a time", (near[0], *ladder[1:])))
+    message = f"up to {largest} iterations of the loop around it, which are stages, are done at a time, in registers"
+    return tuple(out[:most]), (Remark("stages", "done", message, region.span),)
+
+
+def _read(stage: Region) -> tuple[Columns, Scop]:
+    """The columns that the stages of a region are over, and what they reach."""
+    unit, steps = stage.kernel.sizes[:2]
+    columns = read_columns(stage.kernel, unit, steps)
+    return columns, prepare(reach(stage.kernel, columns)).scop
+
+
+def _write_rows(kernel: Kernel, columns: Columns) -> Kernel:
+    """The kernel along rows. Where stages come to nearer and nearer rows, it leaves for the last ones what is done with
+    neighbours at once."""
+    made = write_rows(kernel, columns)
+    if not columns.falls:
+        return made
+    unit = index(columns.unit)
+    asked = Binary("or", Compare("ge", unit, index(_FEW)), Compare("eq", unit, index(1)))
+    return replace(made, assumptions=(*made.assumptions, asked))
+
+
+def _vectors(target: Target, columns: Columns) -> Vectors | None:
+    """The vectors of the elements of columns, where they have instructions that turn squares."""
+    (type, *others) = {x.type for x in columns.places}
+    if others or type not in (F32, F64):
+        return None
+    try:
+        return choose_vectors(target, type)
+    except PlanishError:
+        return None
+
+
+def _vectors_are_few(target: Target) -> bool:
+    """Whether a column of the most elements may be too much for registers."""
+    try:
+        return choose_vectors(target, F32).registers < 2 * _FEW
+    except PlanishError:
+        return False

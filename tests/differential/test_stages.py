@@ -1,0 +1,148 @@
+"""Loops that double, or halve, their counter: drop-ins that do several stages at a time beside what is written."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from test_raised_versions import MARGIN, NATIVE, DropIn, compile_text
+from test_raised_versions import pytestmark as pytestmark
+
+from planish.core.span import Source
+from planish.emit.ladders import replace_by_ladder
+from planish.emit.replacement import Replacement
+from planish.library.stages.versions import stage_versions
+from planish.pipeline import Options, compose, read_file
+
+TEXT = """\
+#include <stddef.h>
+void walsh(float *a, int n)
+{
+    for (int h = 1; h < n; h *= 2)
+        for (int i = 0; i < n; i += 2 * h)
+            for (int j = i; j < i + h; j++) {
+                float x = a[j], y = a[j + h];
+                a[j] = x + y;
+                a[j + h] = x - y;
+            }
+}
+void falling(double *a, size_t n)
+{
+    for (size_t h = n >> 1; h >= 1; h >>= 1)
+        for (size_t j = 0; j < h; j++)
+            for (size_t i = j; i < n; i += 2 * h) {
+                double x = a[i], y = a[i + h];
+                a[i] = (x + y) * 0.7;
+                a[i + h] = (x - y) * 0.7;
+            }
+}
+void counted(int *a, int n)
+{
+    int s, i, j, h, m = 0;
+    while (1 << (m + 1) <= n)
+        m++;
+    for (s = 0; s < m; s++) {
+        h = 1 << s;
+        for (i = 0; i < n; i += 2 * h)
+            for (j = i; j < i + h; j++) {
+                int x = a[j];
+                a[j] = 3 * a[j + h] - x;
+                a[j + h] += x;
+            }
+    }
+}
+void lengths(short *all, int n)
+{
+    for (int r = 0; r < 2; r++) {
+        short *a = all + r * n;
+        for (unsigned len = 2; len <= (unsigned)n; len <<= 1) {
+            unsigned half = len >> 1;
+            for (unsigned i = 0; i + len <= (unsigned)n; i += len)
+                for (unsigned j = 0; j < half; j++) {
+                    short x = a[i + j], y = a[i + j + half];
+                    a[i + j] = x + y;
+                    a[i + j + half] = x - y;
+                }
+        }
+    }
+}
+void rows(size_t n, float a[2][n])
+{
+    for (size_t h = 1; h < n; h += h)
+        for (int r = 0; r < 2; r++)
+            for (size_t i = 0; i < n; i += 2 * h)
+                for (size_t j = 0; j < h; j++) {
+                    float x = a[r][i + j], y = a[r][i + j + h];
+                    a[r][i + j] = x + y;
+                    a[r][i + j + h] = y - x;
+                }
+}
+void pairs(double *a, double *b, int n)
+{
+    for (int h = 1; h <= n / 2; h = 2 * h)
+        for (int i = 0; i < n; i += 2 * h)
+            for (int j = i; j < i + h; j++) {
+                double x = a[j], y = b[j + h];
+                a[j] = x > y ? x : y;
+                b[j + h] = y - b[j];
+                a[j + h] -= x;
+            }
+}
+"""
+TYPES = {"walsh": "f4", "falling": "f8", "counted": "i4", "lengths": "i2", "rows": "f4", "pairs": "f8"}
+NUMBERS = (0, 1, 2, 3, 4, 8, 12, 16, 32, 48, 64, 96, 512, 1024, 2048)
+Vector = np.ndarray[Any, Any]
+
+
+def tallied(made: Replacement) -> Replacement:
+    """What counts how often a stage is done as it is written."""
+    head, found, tail = made.patch.text.rpartition("} else {")
+    return replace(made, patch=replace(made.patch, text=f"{head}{found} fallbacks++;{tail}"))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[DropIn, DropIn]:
+    """The loops as they are written, and the most promising versions of them."""
+    folder = tmp_path_factory.mktemp("stages")
+    file, made = read_file(Source("stages.c", TEXT), Options(fp="strict")), []
+    for region in (x for f in file.functions for x in f.regions):
+        version = stage_versions(region, NATIVE)[0][0]
+        made.append(tallied(replace_by_ladder(region, version, TEXT, True, "stages", frozenset())))
+    assert len(made) == len(TYPES)
+    text = "int fallbacks;\n" + compose(TEXT, made, "")
+    return compile_text(TEXT, (), folder / "plain", folder), compile_text(text, (), folder / "made", folder)
+
+
+def run(library: DropIn, name: str, number: int, near: int | None = None) -> Vector:
+    """What a function leaves in two arrays, or one that is twice as long, and behind them."""
+    count = 4 * max(number, 2)
+    whole: Vector = np.full(2 * count + 2 * MARGIN, 7, TYPES[name])
+    whole[MARGIN:-MARGIN] = np.random.default_rng(number).integers(-99, 99, 2 * count)
+    if TYPES[name][0] == "f":
+        whole[MARGIN:-MARGIN] /= 7
+    at = whole.ctypes.data + MARGIN * whole.itemsize
+    second = at + whole.itemsize * (count if near is None else near)
+    count_of = ctypes.c_size_t(number)
+    arrays = [ctypes.c_void_p(x) for x in ((at, second) if name == "pairs" else (at,))]
+    getattr(library.library, name)(*((count_of, *arrays) if name == "rows" else (*arrays, count_of)))
+    return whole
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_all_numbers_are_the_same(name: str, built: tuple[DropIn, DropIn]) -> None:
+    plain, made = built
+    for number in NUMBERS:
+        before = made.fallbacks
+        assert np.array_equal(run(plain, name, number), run(made, name, number)), number
+        power = number & (number - 1) == 0
+        assert not power or made.fallbacks == before, number
+
+
+def test_overlapping_arrays_are_done_as_written(built: tuple[DropIn, DropIn]) -> None:
+    plain, made = built
+    before = made.fallbacks
+    assert np.array_equal(run(plain, "pairs", 64, 3), run(made, "pairs", 64, 3))
+    assert made.fallbacks == before + 6

@@ -1,0 +1,85 @@
+"""Several iterations of a loop that doubles or halves its counter, as one kernel, or none where that is not proven."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from planish.core.span import Source
+from planish.frontend.c.reader import read_c
+from planish.frontend.c.unit import Region
+from planish.ir.interpreter import run_kernel
+from planish.ir.printer import print_expr
+
+NEST = "for (int i = 0; i < n; i += 2 * h) for (int j = i; j < i + h; j++) { a[j + h] -= a[j]; a[j] += a[j + h]; }"
+
+
+def read(loop: str, parameters: str = "float *a, int n, int m", before: str = "") -> Region:
+    """The region in a loop, which there is."""
+    text = f"int g; void f({parameters}) {{ {before} {loop} }}"
+    (region,) = read_c(Source("a.c", text)).functions[0].regions
+    return region
+
+
+@pytest.mark.parametrize(
+    ("head", "counter", "last", "asked"),
+    [
+        ("for (int h = 1; h < n; h *= 2) {", "h", "8 * h", "8 * h - n < 0"),
+        ("for (int h = 1; h <= m; h <<= 1) {", "h", "8 * h", "8 * h - m <= 0"),
+        ("for (int h = 1; n > h; h = h + h) {", "h", "8 * h", "n - 8 * h > 0"),
+        ("for (long h = m; h; h /= 2) {", "h", "h", "h != 0"),
+        ("for (int h = m; h >= 1; h = h >> 1) {", "h", "h", "h - 1 >= 0"),
+        ("for (int s = 0; s < m; s++) { int h = 1 << s;", "s", "s + 3", "s - m + 3 < 0"),
+        ("for (int s = m; s > 0; s--) { int h = 4 << s;", "s", "s - 3", "s - 3 > 0"),
+        ("for (int k = 2; k <= n; k *= 2) { int h = k / 2;", "k", "16 * h", "16 * h - n <= 0"),
+    ],
+)
+def test_loops_that_double_or_halve(head: str, counter: str, last: str, asked: str) -> None:
+    stages = read(f"{head} {NEST} }}").stages
+    assert [len(x.kernel.body.body) for x in stages] == [4, 3, 2, 1]
+    (update,) = stages[0].updates
+    assert (update.variable, update.kind, print_expr(update.value)) == (counter, "set", last)
+    assert asked in map(print_expr, stages[0].kernel.assumptions)
+
+
+def test_a_base_of_four_has_fewer_stages() -> None:
+    nest = NEST.replace("2 * h", "4 * h")
+    assert [len(x.kernel.body.body) for x in read(f"for (int h = 1; h < n; h *= 4) {nest}").stages] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        f"for (int h = 1; h < n; h *= 3) {NEST}",
+        f"for (int h = 1; h < n; h += 2) {NEST}",
+        f"for (int h = 1; h != n; h *= 2) {NEST}",
+        f"for (int h = m; h < n; h /= 2) {NEST}",
+        f"for (int h = 1; h < n; h *= 2) {{ {NEST} if (a[0] > 1) break; }}",
+        f"for (int h = 1; h < n; h *= 2) {{ n--; {NEST} }}",
+        f"for (int h = 1; h < n; h *= 2) {{ int k = g++; {NEST} }}",
+        f"for (int h = 1; h < m; h *= 2) {{ int m = h; {NEST} }}",
+        f"for (int h = 1; h < g; h *= 2) {NEST}",
+        f"for (short h = 1; h < n; h *= 2) {NEST}",
+        f"for (int k = 1; k < n; k *= 2) {{ int h = k + 1; {NEST} }}",
+        f"for (int k = 1; k < n; k *= 2) {{ int h = 1 << k; {NEST} }}",
+        f"int h; for (int k = 1; k < n; k *= 2) {{ h = k; {NEST} }} a[0] = h;",
+        f"for (int h = 1; h < n; h *= 2, m++) {NEST}",
+        f"for (int h = 1; h < n; h *= 2) {{ {NEST} a++; }}",
+    ],
+)
+def test_other_loops_stay(loop: str) -> None:
+    text = f"int g; void f(float *a, int n, int m) {{ {loop} }}"
+    assert not any(x.stages for f in read_c(Source("a.c", text)).functions for x in f.regions)
+
+
+@pytest.mark.parametrize("fall", [False, True])
+def test_stages_mean_what_iterations_do(fall: bool) -> None:
+    region = read(f"for (int h = {'m; h > 0; h /= 2' if fall else '1; h < n; h *= 2'}) {NEST}", "int *a, int n, int m")
+    three = next(x for x in region.stages if len(x.kernel.body.body) == 3).kernel
+    count, spans = 48, (12, 6, 3) if fall else (3, 6, 12)
+    want = np.arange(count, dtype="int32") ** 2 % 17
+    got = want.copy()
+    for h in spans:
+        run_kernel(region.kernel, {"h": h, "i_steps": count // (2 * h), "a": want})
+    run_kernel(three, {"h": 3, "i_steps": 2, **dict.fromkeys(three.sizes[2:], count), "a": got})
+    assert np.array_equal(got, want)
