@@ -232,9 +232,8 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
             candidates: tuple[Candidate, ...] = (made,)
         elif is_pivoting(region.kernel):
             # To search for the rows that are chosen is no version that is worth trying.
-            maker = Maker(Cache())
             candidates, spoken = stepwise_versions(
-                region.kernel, prepared, target, options.fp, maker, options.threads
+                region.kernel, prepared, target, options.fp, Maker(Cache()), options.threads
             )
         else:
             sizes = sizes_of(region, options)

@@ -23,7 +23,18 @@ from planish.raising.algebra.cost import Model, shape_of
 from planish.raising.algebra.facts import Facts
 from planish.raising.algebra.product import Product
 from planish.raising.algebra.writing import origin_of, write_product
-from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Reshape, Step, arrays_of, bound_names
+from planish.raising.raised import (
+    Apply,
+    Choice,
+    Loops,
+    Raised,
+    Repeat,
+    Reshape,
+    Step,
+    arrays_of,
+    bound_names,
+    walk_steps,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +96,11 @@ def replaced(raised: Raised, place: int, steps: tuple[Step, ...], without: Itera
             out += [with_origin(x, tuple(asked), tuple(named)) for x in steps]
         elif n not in gone:
             out.append(step)
-    return replace(raised, steps=tuple(out))
+    kernel = raised.kernel
+    if not any(isinstance(x, Apply) for x in walk_steps(steps)):
+        # Loops ask nothing by themselves.
+        kernel = replace(kernel, assumptions=tuple(dict.fromkeys((*kernel.assumptions, *asked))))
+    return replace(raised, kernel=kernel, steps=tuple(out))
 
 
 def conditions_of(step: Step) -> tuple[Expr, ...]:
@@ -130,7 +145,9 @@ def with_origin(step: Step, conditions: tuple[Expr, ...], statements: tuple[str,
         case Choice(cases=cases):
             fresh = (replace(x, steps=tuple(with_origin(y, conditions, statements) for y in x.steps)) for x in cases)
             return Choice(tuple(fresh))
-        case Loops() | Repeat():
+        case Repeat(steps=steps):
+            return replace(step, steps=tuple(with_origin(x, conditions, statements) for x in steps))
+        case Loops():
             return step
         case _:
             assert_never(step)
