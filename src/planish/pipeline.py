@@ -214,9 +214,7 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
         elif is_pivoting(region.kernel):
             # To search for the rows that are chosen is no version that is worth trying.
             maker = Maker(Cache())
-            candidates, spoken = stepwise_versions(
-                region.kernel, prepared, target, options.fp, maker, options.threads
-            )
+            candidates, spoken = stepwise_versions(region.kernel, prepared, target, options.fp, maker, options.threads)
         else:
             sizes = sizes_of(region, options)
             candidates, spoken = transform_versions(prepared, target, options.fp, sizes, options.threads)
@@ -252,9 +250,7 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     )
     made: tuple[Candidate, ...] = () if candidate is None else (candidate,)
     made += filter_versions(plan.prepared, target, maker) if options.fp == "reassociate" else ()
-    blocks, spoken = stepwise_versions(
-        plan.region.kernel, plan.prepared, target, options.fp, maker, options.threads
-    )
+    blocks, spoken = stepwise_versions(plan.region.kernel, plan.prepared, target, options.fp, maker, options.threads)
     made += blocks
     for x in made:
         check_kernel(x.kernel, f"schedule {x.name}")
