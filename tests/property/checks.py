@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import islpy as isl
 import numpy as np
-from tests.property.enumerated import find_conflicts, find_flow, find_reversed, list_events
+from tests.property.enumerated import find_conflicts, find_early, find_flow, find_reversed, list_events
 from tests.property.programs import Program, make_values
 from tests.property.rearranged import rearrange
 
@@ -31,7 +31,7 @@ from planish.ir.traverse import map_block, map_exprs, substitute
 from planish.ir.types import INDEX
 from planish.poly.affine import isl_name
 from planish.poly.budget import budget
-from planish.poly.dependence import Dependences, find_dependences, movable_updates
+from planish.poly.dependence import Dependences, find_dependences, is_live_in, movable_updates
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.listing import list_maps
 from planish.poly.scop import Scop, extract_scop
@@ -111,7 +111,8 @@ def check_order(program: Program, count: Counter[str]) -> str | None:
 def check_flow(program: Program, count: Counter[str]) -> str | None:
     """The flow holds every enumerated one, and (but for a few kernels that isl cannot do) nothing else; for the sizes
     of the program and for larger ones, at which arrays need not be large enough."""
-    dependences = find_dependences(extract_scop(program.kernel))
+    scop = extract_scop(program.kernel)
+    dependences, live = find_dependences(scop), find_live(scop)
     names = program.kernel.sizes
     larger = [dict(zip(names, values, strict=False)) for values in ((45, 17), (11, 46))]
     for sizes in (*program.sizes, *larger):
@@ -120,6 +121,9 @@ def check_flow(program: Program, count: Counter[str]) -> str | None:
         events = list_events(program.kernel, sizes)
         if len(events) > LARGEST:
             continue
+        early = find_early(events) - live
+        if early:
+            return f"flow: what {sorted(early)} held before is read for {sizes}\n{print_kernel(program.kernel)}"
         wanted = find_flow(events)
         found = list_pairs(fix_sizes(dependences.flow, sizes))
         if not wanted <= found:
@@ -131,6 +135,12 @@ def check_flow(program: Program, count: Counter[str]) -> str | None:
         if missing:
             return f"order: {sorted(missing)[:2]} missing for {sizes}\n{print_kernel(program.kernel)}"
     return None
+
+
+def find_live(scop: Scop) -> set[str]:
+    """The arrays of which something may be read that was there before, no more of them than the reads in question."""
+    names = {x.array for statement in scop.statements for x in statement.accesses}
+    return {name for name in names if is_live_in(scop, {name})}
 
 
 def list_pairs(relation: isl.UnionMap) -> set[tuple[Instance, Instance]]:

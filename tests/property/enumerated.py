@@ -87,6 +87,16 @@ def find_flow(events: list[Event]) -> set[tuple[Instance, Instance]]:
     return out
 
 
+def find_early(events: list[Event]) -> set[str]:
+    """The arrays of which a cell is read before any instance has written it."""
+    written: set[Cell] = set()
+    out: set[str] = set()
+    for event in events:
+        out |= {cell[0] for cell in event.reads if cell not in written}
+        written.add(event.write)
+    return out
+
+
 def find_conflicts(events: list[Event]) -> set[tuple[Instance, Instance]]:
     """Pairs of instances, the first earlier, that touch one cell, one of them writing; only successive uses."""
     writer: dict[Cell, Instance] = {}

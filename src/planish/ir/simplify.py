@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import gcd
 from typing import assert_never
 
@@ -159,7 +160,19 @@ def _narrow(ranges: dict[str, Interval], fact: Sum) -> None:
 
 def simplify(expr: Expr, known: Ranges | None = None, residues: Residues | None = None) -> Expr:
     """An expression of the same value; `known` and `residues` tell of iterators and sizes what may be relied on."""
-    facts = Known(known or {}, residues or {})
+    if known or residues or any(isinstance(x, Const) and isinstance(x.value, float) for x in walk_expr(expr)):
+        return _simplify_fully(expr, Known(known or {}, residues or {}))
+    return _simplify_alone(expr)
+
+
+@lru_cache(maxsize=8192)
+def _simplify_alone(expr: Expr) -> Expr:
+    """An expression of which nothing is known: steps ask for the same few again and again. There is no float in it, as
+    0.0 and -0.0 are equal keys."""
+    return _simplify_fully(expr, Known())
+
+
+def _simplify_fully(expr: Expr, facts: Known) -> Expr:
     fresh = _simplify(expr, facts)
     # One pass may uncover more: a term that cancelled, an extremum of what became equal.
     for _ in range(_PASSES):

@@ -66,7 +66,7 @@ class Entry:
     def definition(self) -> Definition:
         """What it does, where registers may have any length those of the usual one; PlanishError E0652 where it has no
         definition."""
-        return _definition(self.text)
+        return definition_of(self.text)
 
     @property
     def is_scalable(self) -> bool:
@@ -95,6 +95,7 @@ class Entry:
         return tuple(found)
 
 
-@lru_cache(maxsize=4096)
-def _definition(text: str) -> Definition:
+@lru_cache(maxsize=16384)  # all that are shipped fit
+def definition_of(text: str) -> Definition:
+    """What a text says, where registers may have any length those of the usual one; PlanishError E0652."""
     return parse_definition(at_length(text))

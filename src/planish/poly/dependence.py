@@ -104,10 +104,7 @@ def find_flow(scop: Scop, arrays: Set[str] | None = None) -> tuple[isl.UnionMap,
     composition, which is cheap and does not share its machinery, and all earlier writes are taken where it is wrong.
     """
     reads, writes = scop.uses(arrays)
-    earlier = _earlier(scop, writes.apply_range(reads.reverse()))
-    # [reader -> cell] to the writers of the cell before the reader.
-    writers = reads.range_map().apply_range(writes.reverse())
-    before = reads.domain_map().apply_range(earlier.reverse()).intersect(writers)
+    before = _writers_before(scop, reads, writes)
     info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule(scop.schedule)
     all_earlier = before.domain_factor_domain().reverse()
     try:
@@ -122,6 +119,26 @@ def find_flow(scop: Scop, arrays: Set[str] | None = None) -> tuple[isl.UnionMap,
     if not hidden.is_empty() or not missed.is_empty():
         return all_earlier, reads
     return result.get_must_dependence(), nothing
+
+
+def is_live_in(scop: Scop, arrays: Set[str]) -> bool:
+    """Whether something may be read through some arrays that is from before the kernel; True where isl gives up.
+
+    That some write is earlier is all that matters, so no last one is looked for, which is most of the work of a flow.
+    """
+    reads, writes = scop.uses(arrays)
+    try:
+        with budget(scop.context.get_ctx(), FLOW_LIMIT):
+            return not reads.wrap().is_subset(_writers_before(scop, reads, writes).domain())
+    except isl.Error:
+        return True
+
+
+def _writers_before(scop: Scop, reads: isl.UnionMap, writes: isl.UnionMap) -> isl.UnionMap:
+    """[reader -> cell] to the writers of the cell before the reader."""
+    earlier = _earlier(scop, writes.apply_range(reads.reverse()))
+    writers = reads.range_map().apply_range(writes.reverse())
+    return reads.domain_map().apply_range(earlier.reverse()).intersect(writers)
 
 
 def reduction_chains(scop: Scop, order: isl.UnionMap) -> isl.UnionMap:

@@ -258,7 +258,7 @@ def _visit_assignment(stmt: Assign | Reduce, place: _Place, walk: _Walk) -> isl.
     domain = coalesce(place.domain)
     accesses = [_access(stmt.array, subscripts, True, name, domain)]
     if isinstance(stmt, Reduce):
-        accesses.append(_access(stmt.array, subscripts, False, name, domain))
+        accesses.append(replace(accesses[0], write=False))
     lets = _needed(place.lets, (*subscripts, value))
     for load in dict.fromkeys((*loads(value), *(x for let in lets for x in loads(let.value)))):
         accesses.append(_access(load.array, load.index, False, name, domain))

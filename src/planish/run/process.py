@@ -8,11 +8,14 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
@@ -82,16 +85,39 @@ def run_process(
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, int] | None:
-    pause = 0.0005
-    while True:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            return _ended(process, status, usage.ru_maxrss)
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return None
-        time.sleep(min(pause, left))
-        pause = min(pause * 1.5, 0.02)
+    """The exit code and the peak of memory; None where the time is over before."""
+    with _watched(process.pid) as ending:
+        pause = 0.0005
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                return _ended(process, status, usage.ru_maxrss)
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return None
+            if ending is not None:
+                ending.poll(1000 * left)
+            else:
+                time.sleep(min(pause, left))
+                pause = min(pause * 1.5, 0.02)
+
+
+@contextmanager
+def _watched(process: int) -> Iterator[select.poll | None]:
+    """What waits for a process to end, in milliseconds; None where the system has no such thing."""
+    try:
+        file = os.pidfd_open(process) if sys.platform == "linux" else -1
+    except OSError:
+        file = -1
+    if file < 0:
+        yield None
+        return
+    try:
+        ending = select.poll()
+        ending.register(file, select.POLLIN)
+        yield ending
+    finally:
+        os.close(file)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> tuple[int, int]:

@@ -41,6 +41,11 @@ Rewrite = Callable[[Block], Block]
 OPERATIONS = 50_000_000
 """The work of isl (some seconds) after which a step is refused, since nothing is known."""
 
+MOST_CHECKED = 2000
+"""So many nests that were found to be legal are kept: variants of a kernel are made by the same steps."""
+
+_CHECKED: dict[tuple[Kernel, Block, bool], None] = {}
+
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 
 
@@ -50,7 +55,15 @@ def check_order(kernel: Kernel, rewrite: Rewrite, reassociate: bool = True) -> N
     Raises PlanishError: E0610 where two instances would swap, E0611 where one is lost, added or repeated, E0612 where
     that cannot be decided."""
     with _deciding():
-        _check(kernel, rewrite, reassociate)
+        after = rewrite(trace(kernel.body))
+        # Labels and spans, which a refusal names, are no part of this; but only what is legal is kept.
+        key = (replace(kernel, name=""), after, reassociate)
+        if key in _CHECKED:
+            return
+        _check(kernel, after, reassociate)
+    if len(_CHECKED) >= MOST_CHECKED:
+        _CHECKED.clear()
+    _CHECKED[key] = None
 
 
 def check_parallel(kernel: Kernel, path: Sequence[Node], sums: Set[str] = frozenset()) -> None:
@@ -105,9 +118,10 @@ def _deciding() -> Iterator[None]:
             raise PlanishError(Diagnostic("E0612", message, help=f"{advice}, or fix some sizes")) from error
 
 
-def _check(kernel: Kernel, rewrite: Rewrite, reassociate: bool) -> None:
+def _check(kernel: Kernel, after: Block, reassociate: bool) -> None:
+    """That a nest may become the one that `after` is a trace of."""
     scop = extract_scop(kernel)
-    times = list_positions(read_items(rewrite(trace(kernel.body)), scop.context))
+    times = list_positions(read_items(after, scop.context))
     _compare(scop, scop.domain, times.domain(), "does not run any more")
     _compare(scop, times.domain(), scop.domain, "runs, and did not before")
     if not times.is_single_valued():

@@ -7,7 +7,7 @@ import pytest
 
 from planish.ir.parser import parse_kernel
 from planish.poly import dependence
-from planish.poly.dependence import Dependences, find_dependences
+from planish.poly.dependence import Dependences, find_dependences, find_flow, is_live_in
 from planish.poly.legality import carried_at, find_violation, is_parallel
 from planish.poly.scop import extract_scop
 
@@ -56,6 +56,29 @@ def test_flow_is_never_too_small(limit: int, monkeypatch: pytest.MonkeyPatch) ->
     exact = isl.UnionMap("[n] -> { S1[i] -> S2[i] : 0 <= i < n }")
     assert exact.is_subset(found.flow)
     assert found.flow.is_equal(exact) == (limit > 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "live"),
+    [
+        ("for i in 0 .. n { A[i] = 1.0 } for i in 0 .. n { B[i] = A[i] }", False),
+        ("for i in 0 .. n { B[i] = A[i] } for i in 0 .. n { A[i] = 1.0 }", True),
+        ("for i in 0 .. n - 1 { A[i] = 1.0 } for i in 0 .. n { B[i] = A[i] }", True),
+        ("for i in 0 .. n { s[] = 1.0 s[] += A[i] B[i] = s[] } for i in 0 .. n { A[i] = s[] }", True),
+        ("for i in 0 .. n { if i % 2 == 0 { A[i] = 1.0 } B[i] = A[i - i % 2] }", False),
+        ("for i in 0 .. n { if i % 2 == 0 { A[i] = 1.0 } B[i] = A[i] }", True),
+        ("for i in 0 .. n { for j in i .. n { A[j] = 1.0 } B[i] = A[n - 1] }", False),
+        ("", False),
+    ],
+)
+def test_what_is_read_before_it_is_written(text: str, live: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same as by the flow; where isl may not work long enough, something may be."""
+    scop = extract_scop(parse_kernel(f"kernel k(n; A: f64[n], B: f64[n], s: f64[]) {{ {text} }}"))
+    assert is_live_in(scop, {"A"}) is live
+    assert find_flow(scop, {"A"})[1].is_empty() is not live
+    if text:
+        monkeypatch.setattr(dependence, "FLOW_LIMIT", 3)
+        assert is_live_in(scop, {"A"})
 
 
 def test_legality_of_reversal_and_of_equal_times() -> None:

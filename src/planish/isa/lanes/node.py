@@ -95,8 +95,11 @@ def walk(roots: Sequence[Node]) -> Iterator[Node]:
             yield place
         elif id(place) not in seen:
             seen.add(id(place))
-            stack.append((place, True))
-            stack.extend((x, False) for x in reversed(place.args))
+            if place.args:
+                stack.append((place, True))
+                stack += [(x, False) for x in reversed(place.args)]
+            else:
+                yield place
 
 
 COMMUTE = ("mul", "and", "or", "xor", "min", "max", "eq", "feq", "funord", "clmul")

@@ -28,6 +28,7 @@ _INFIX = {
 }  # fmt: skip
 _PREFIX = {"not": "!", "invert": "~"}
 _TIGHT = 9
+_LEVELS = {sign: (level, op) for op, (level, sign) in _INFIX.items()} | {"-": (_INFIX["add"][0], "-")}
 
 
 def print_definition(definition: Definition) -> str:
@@ -188,8 +189,8 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.source = Source("definition", text)
         self.words: list[tuple[str, int]] = []
-        at = 0
-        while at < len(text.rstrip()):
+        at, end = 0, len(text.rstrip())
+        while at < end:
             found = _TOKEN.match(text, at)
             if found is None:
                 raise self.wrong(f"`{text[at:].strip()[:1]}` is no part of a definition", at)
@@ -304,15 +305,14 @@ class _Parser:
         return name, width, offset, found[2] == "s"
 
     def expression(self, level: int) -> Node:
-        if level == _TIGHT:
-            return self.tight()
-        left = self.expression(level + 1)
-        while (op := self.infix(level)) is not None:
-            if op == "-":
-                left = build.add(left, build.negate(self.expression(level + 1)))
-                continue
-            right = self.expression(level + 1)
+        """What operators of at least a level join; those of one level from left to right."""
+        left = self.tight()
+        while (found := _LEVELS.get(self.word)) is not None and found[0] >= level:
+            (own, op), _ = found, self.next()
+            right = self.expression(own + 1)
             match op:
+                case "-":
+                    left = build.add(left, build.negate(right))
                 case "add":
                     left = build.add(left, right)
                 case "mul":
@@ -320,14 +320,6 @@ class _Parser:
                 case _:
                     left = node(op, (left, right))
         return left
-
-    def infix(self, level: int) -> str | None:
-        if level == _INFIX["add"][0] and self.take("-"):
-            return "-"
-        for op, (own, sign) in _INFIX.items():
-            if own == level and self.take(sign):
-                return op
-        return None
 
     def tight(self) -> Node:
         if self.take("("):

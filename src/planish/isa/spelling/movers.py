@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planish.isa.collection import load_collection
-from planish.isa.entry import Entry
+from planish.isa.entry import Entry, definition_of
 from planish.isa.lanes.build import ONE
 from planish.isa.lanes.definition import Definition, Operand, nested_puts
 from planish.isa.lanes.evaluate import evaluate
@@ -51,7 +51,7 @@ class Mover:
     @property
     def sources(self) -> tuple[tuple[str, int], ...]:
         """The operands that bytes come from: their types in C, and how many bytes they have."""
-        return tuple((kind, x.bits // 8) for kind, x in _data_of(self.entry) if x.name != self.control_name)
+        return _sources_of(self.entry.text, self.entry.signature.parameters, self.control_name)
 
     @property
     def is_built(self) -> bool:
@@ -219,15 +219,27 @@ def _candidates(vocabulary: Vocabulary) -> Iterator[tuple[int, Entry]]:
             yield needs, entry
 
 
-def _data_of(entry: Entry) -> list[tuple[str, Operand]]:
+@cache
+def _sources_of(text: str, parameters: tuple[tuple[str, str], ...], control: str) -> tuple[tuple[str, int], ...]:
+    """The operands that bytes come from; a search asks for those of each mover very often."""
+    return tuple((kind, x.bits // 8) for kind, x in _data_in(text, parameters) if x.name != control)
+
+
+def _data_of(entry: Entry) -> tuple[tuple[str, Operand], ...]:
     """The operands that are no immediates, with their types in C; none where they are neither all vectors nor all
     scalars, or not all whole bytes."""
-    parameters = [(kind, entry.definition.operand(name)) for kind, name in entry.signature.parameters]
+    return _data_in(entry.text, entry.signature.parameters)
+
+
+@cache
+def _data_in(text: str, given: tuple[tuple[str, str], ...]) -> tuple[tuple[str, Operand], ...]:
+    definition = definition_of(text)
+    parameters = [(kind, definition.operand(name)) for kind, name in given]
     data = [(kind, x) for kind, x in parameters if x.role == "value"]
     vectors = sum(bool(_VECTOR.fullmatch(kind)) for kind, _ in data)
     plain = not any(kind.startswith("__mmask") or x.bits % 8 for kind, x in data)
     enough = sum(x.bits for _, x in data) <= 8 * _MOST_VALUES and len(parameters) <= len(data) + 1
-    return data if plain and enough and vectors in (0, len(data)) else []
+    return tuple(data) if plain and enough and vectors in (0, len(data)) else ()
 
 
 @cache

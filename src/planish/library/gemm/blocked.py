@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import lcm
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.nest import Kernel
+from planish.ir.nest import For, Kernel
 from planish.ir.parser import parse_kernel
 from planish.isa.instruction import Catalogue
 from planish.library.gemm.edges import name_family
@@ -192,7 +192,8 @@ def share_buffers(program: Program) -> Program:
     """The blocks' memory made once, outside of all loops."""
     for buffer in ("a: _", "b: _"):
         while program.has(buffer) and len(program.path(buffer)) > 1:
-            program = program.apply(LiftAlloc(buffer, 1, expand=False))
+            around = sum(isinstance(x, For) for x in program.path(buffer))
+            program = program.apply(LiftAlloc(buffer, around, expand=False))
     return program
 
 

@@ -26,7 +26,7 @@ from planish.ir.simplify import simplify, simplify_block
 from planish.ir.traverse import children, expressions, loads, map_expr, variables, walk
 from planish.ir.types import BOOL
 from planish.poly.affine import NotAffineError
-from planish.poly.dependence import find_flow
+from planish.poly.dependence import is_live_in
 from planish.poly.expression import extreme_expr
 from planish.poly.scop import Scop
 from planish.schedule.accesses import Indices, find_array, redirect, uses
@@ -189,7 +189,7 @@ class Part:
             box = box.intersect(_between(cells, low, last, d))
         # There are sizes for which nothing of it is used; these have an empty box here.
         used, surely = (bool(box.is_subset(x) and scop.context.is_subset(x.params())) for x in (cells, stored))
-        needed = not surely or _is_read_first(scop, array.name)
+        needed = not surely or is_live_in(scop, {array.name})
         return Part(tuple(lowers), tuple(extents), tuple(counts), used, not stored.is_empty(), needed)
 
 
@@ -229,12 +229,6 @@ def _between(cells: isl.Set, low: isl.PwAff, high: isl.PwAff, dimension: int) ->
     space = cells.get_space()
     value = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), SET, dimension))
     return value.ge_set(low.insert_domain(space)).intersect(value.le_set(high.insert_domain(space)))
-
-
-def _is_read_first(scop: Scop, array: str) -> bool:
-    """Whether a value is read that was in the array before."""
-    _, live = find_flow(scop, {array})
-    return not live.is_empty()
 
 
 def is_inside(kernel: Kernel, path: Sequence[Node], array: Array, part: Part) -> bool:
@@ -369,7 +363,7 @@ class LiftAlloc:
         """That no iteration reads what another one left in the buffer."""
         within = path[: next(i for i, x in enumerate(path) if x is loop) + 2]
         try:
-            left = _is_read_first(region(program.kernel, within, loop.body), array.name)
+            left = is_live_in(region(program.kernel, within, loop.body), {array.name})
         except NotAffineError:
             left = True
         if left:
