@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from planish.core.diagnostic import Remark
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType
 from planish.frontend.c.scope import Symbol, is_integer, is_pointer, walk_tree, written
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
@@ -24,6 +25,8 @@ from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Scalar
 from planish.ir.polynomial import mul, same, sub
 from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk, walk_expr
 from planish.ir.types import INDEX, Type
+from planish.poly.affine import NotAffineError
+from planish.poly.choices import split_choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Finished:
     names: tuple[tuple[str, str], ...]
     updates: tuple[Update, ...]
     registers: tuple[str, ...]
+    remarks: tuple[Remark, ...] = ()
 
 
 def finish(
@@ -68,11 +72,22 @@ def finish(
     counted = _quotients(body, loose, cx)
     known = (*(s.key for s in sizes), *counted)
     kernel = Kernel(name, known, scalars, tuple(arrays), body, tuple(cx.assumptions))
+    remarks: tuple[Remark, ...] = ()
+    if cx.chosen:
+        kernel, remarks = _cut(kernel, nodes)
     by_key = {s.key: s for s in cx.used}
     parameters = [*kernel.sizes, *(s.name for s in scalars), *(a.name for a in arrays)]
     names = tuple((key, counted.get(key) or _argument(by_key[key], cx)) for key in parameters)
     registers = tuple(by_key[a.name].name for a in arrays if by_key[a.name].register and not a.shape)
-    return Finished(kernel, names, updates, registers)
+    return Finished(kernel, names, updates, registers, remarks)
+
+
+def _cut(kernel: Kernel, nodes: list[c_ast.Node]) -> tuple[Kernel, tuple[Remark, ...]]:
+    """The kernel in parts in which nothing is left to be chosen in subscripts. Raises Refused."""
+    try:
+        return split_choices(kernel)
+    except NotAffineError as error:
+        raise Refused("scop-affine", error.reason, nodes[0]) from None
 
 
 def _updates(

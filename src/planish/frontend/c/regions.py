@@ -255,6 +255,7 @@ def _finish(nodes: list[c_ast.Node], before: list[c_ast.Node], s: Search) -> Reg
     if not isinstance(finished, Finished):
         return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
     name = s.bound.function.decl.name
+    s.remarks += (x for x in finished.remarks if x not in s.remarks)
     (line, column), (end_line, end_column) = s.tokens.place(first.start), s.tokens.place(last.end)
     span = Span(s.source.name, line, column, end_line, end_column)
     kernel = replace(finished.kernel, span=span)
@@ -272,8 +273,19 @@ def _attempt(
 ) -> Finished | tuple[int, Refused] | None:
     """Translate the statements in one state, and finish the kernel if `live` is given.
 
-    What is found to be no symbolic value on the way becomes a cell in memory, and all starts again. Gives the position
-    of the statement that was refused and why, where there is one.
+    Where integers were read as choices between indices, and that comes to nothing, they are read as data. Gives the
+    position of the statement that was refused and why, where there is one.
+    """
+    outcome, chosen = _read(nodes, prelude, s, live, choosing=True)
+    return _read(nodes, prelude, s, live, choosing=False)[0] if chosen and isinstance(outcome, tuple) else outcome
+
+
+def _read(
+    nodes: list[c_ast.Node], prelude: list[c_ast.Node], s: Search, live: Live | None, choosing: bool
+) -> tuple[Finished | tuple[int, Refused] | None, bool]:
+    """Translate the statements; and whether an integer was read as a choice.
+
+    What is found to be no symbolic value on the way becomes a cell in memory, and all starts again.
     """
     cells = computed_from_data(nodes, s.bound)
     flat: frozenset[Symbol] = frozenset()
@@ -281,8 +293,9 @@ def _attempt(
     changed: set[Symbol] = set()
     for node in nodes:
         changed |= written(node, s.bound)
+    chosen = False
     for _ in range(_MOST_RESTARTS):
-        cx = Translation(s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds)
+        cx = Translation(s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, choosing=choosing)
         position = 0
         try:
             _recall(prelude, cx)
@@ -290,22 +303,26 @@ def _attempt(
             for node in nodes:
                 execute(node, cx)
                 position += 1
-            return None if live is None else finish(s.bound.function.decl.name, cx, nodes, entry, live)
+            if live is None:
+                return None, chosen
+            return finish(s.bound.function.decl.name, cx, nodes, entry, live), chosen
         except Again as again:
+            chosen = chosen or cx.chosen
             position = min(position, len(nodes) - 1)
             refusal = _restart(again, cells, flat, nodes[position])
             if refusal is not None:
-                return position, refusal
+                return (position, refusal), chosen
             if again.fold is not None:
                 loop, divisor = again.fold
                 divisors = chain(folds.get(loop, ()), divisor)
                 if divisors is None:
-                    return position, Refused("scop-affine", f"a division by {show(divisor)}", nodes[position])
+                    refusal = Refused("scop-affine", f"a division by {show(divisor)}", nodes[position])
+                    return (position, refusal), chosen
                 folds = {**folds, loop: divisors}
             cells |= {again.cell} if again.cell is not None else set()
             flat |= {again.flat} if again.flat is not None else set()
         except Refused as refused:
-            return min(position, len(nodes) - 1), refused
+            return (min(position, len(nodes) - 1), refused), chosen or cx.chosen
     raise AssertionError("a translation that starts again and again")
 
 

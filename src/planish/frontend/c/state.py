@@ -105,7 +105,10 @@ class Enclosing:
 
 @dataclass(slots=True)
 class Translation:
-    """The translation of consecutive statements: the variables' values, and what has been written so far."""
+    """The translation of consecutive statements: the variables' values, and what has been written so far.
+
+    `choosing`: integers may be choices between index expressions; `chosen`: one was made to be that.
+    """
 
     bound: Bound
     fp: str
@@ -126,6 +129,8 @@ class Translation:
     outer: list[list[Stmt]] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
     quotients: dict[str, Quotient] = field(default_factory=dict)
+    choosing: bool = True
+    chosen: bool = False
     dry: int = 0
     counter: int = 0
 
