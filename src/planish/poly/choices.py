@@ -32,12 +32,23 @@ from planish.core.diagnostic import Remark
 from planish.ir.expr import Cast, Compare, CompareOp, Const, Expr, Load, Select, Unary, Var, index, type_of
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.polynomial import normal
-from planish.ir.traverse import arrays_in, decide, expressions, map_expr, map_exprs, used_names, variables, walk_expr
+from planish.ir.traverse import (
+    arrays_in,
+    conditions,
+    decide,
+    expressions,
+    map_expr,
+    map_exprs,
+    used_names,
+    variables,
+    walk_expr,
+)
 from planish.ir.types import INDEX, Type
 from planish.poly.affine import CONTEXT, NotAffineError, condition_set, isl_name
 from planish.poly.expression import constraint_expr
 
-_MOST_PARTS = 64
+_MOST_PARTS, _MOST_TESTS = 64, 12
+"""Of a kernel, and of statements that are cut together: more would take the scheduler too long."""
 _SMALL = 8
 """Sizes up to which a part may be left to a caller: beyond, too much would not be done here."""
 
@@ -112,6 +123,8 @@ def _split_segment(stmts: Sequence[Stmt], later: set[str], place: _Place, cut: _
         yield from (x for x in run if isinstance(x, Alloc) and x.array.name not in own)
         kept = [x for x in run if not isinstance(x, Alloc) or x.array.name in own]
         before = cut.parts
+        if len({test for x in kept for s in _subscripts(x) for test in conditions(s)}) > _MOST_TESTS:
+            raise NotAffineError(index(0), f"its subscripts are chosen by more than {_MOST_TESTS} conditions")
         yield from _parts(kept, place, (), cut)
         message = f"subscripts wrap around, or are chosen: cut into {cut.parts - before} parts, in which they do not"
         span = next((x.span for x in kept if isinstance(x, Assign | Reduce) and _tests(x)), None)
@@ -152,8 +165,7 @@ def _subscripts(stmt: Stmt) -> Iterator[Expr]:
 
 def _tests(stmt: Stmt) -> list[Expr]:
     """The conditions of the choices in a statement's subscripts that hold no choice themselves."""
-    tests = (x.condition for s in _subscripts(stmt) for x in walk_expr(s) if isinstance(x, Select))
-    return [x for x in tests if not any(isinstance(y, Select) for y in walk_expr(x))]
+    return [x for s in _subscripts(stmt) for x in conditions(s) if not conditions(x)]
 
 
 def _parts(run: Sequence[Stmt], place: _Place, tests: tuple[Expr, ...], cut: _Cut) -> tuple[Stmt, ...]:

@@ -17,7 +17,7 @@ from planish.frontend.c.memory import is_block_call, run_block_call
 from planish.frontend.c.scope import Symbol, walk_tree
 from planish.frontend.c.state import Address, Known, Lost, Refused, Translation, Value
 from planish.frontend.c.subscripts import call_name
-from planish.frontend.c.wraps import choose_index
+from planish.frontend.c.wraps import choose_index, may_choose
 from planish.ir.expr import Compare, Const, Expr, Load, Var
 from planish.ir.nest import Block, If
 from planish.ir.polynomial import affine_over
@@ -101,7 +101,7 @@ def _joined(symbol: Symbol, test: Expr, a: Value | None, b: Value | None, cx: Tr
         return a
     if b is not None and a is None and _untouched(symbol, b):
         return b
-    if isinstance(a, Known) and isinstance(b, Known) and cx.choosing:
+    if isinstance(a, Known) and isinstance(b, Known) and may_choose(a.expr, b.expr, cx):
         cx.chosen = True
         return Known(choose_index(test, a.expr, b.expr))
     return Lost("it is set under a condition")

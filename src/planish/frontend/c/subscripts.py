@@ -20,7 +20,7 @@ from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, le
 from planish.frontend.c.folding import carried_out, take_apart
 from planish.frontend.c.scope import Symbol, is_integer, is_pointer
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
-from planish.frontend.c.wraps import choose_index, chooses_affine, wrapped
+from planish.frontend.c.wraps import choose_index, chooses_affine, may_choose, note_range, where, wrapped
 from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary, Var, index, type_of
 from planish.ir.polynomial import (
     add,
@@ -273,7 +273,15 @@ def _choice(
     if not isinstance(condition, c_ast.BinaryOp) or condition.op not in _COMPARISON:
         raise NotIndex("a choice that is no minimum or maximum", node)
     a, b = index_of(condition.left, cx), index_of(condition.right, cx)
-    x, y = index_of(then, cx), index_of(otherwise, cx)
+    wide = common(a.type, b.type)
+    test = Compare(_COMPARISON[condition.op], fitted(a, wide, node, cx), fitted(b, wide, node, cx))
+    arms, bounds = [], []
+    for side, holds in ((then, True), (otherwise, False)):
+        with where(test, holds, cx):
+            arms.append(index_of(side, cx))
+            if arms[-1].type.kind == "uint" or constant(arms[-1].expr) is not None:
+                bounds.append((cx.lowest(arms[-1].expr), cx.highest(arms[-1].expr)))
+    x, y = arms
     type = common(x.type, y.type)
     if condition.op not in ("==", "!=") and len({t.kind for t in (a.type, b.type, x.type, y.type)}) == 1:
         less = condition.op in ("<", "<=")
@@ -281,12 +289,13 @@ def _choice(
             return Indexed(extremum("min" if less else "max", x.expr, y.expr), type)
         if same(a.expr, y.expr) and same(b.expr, x.expr):
             return Indexed(extremum("max" if less else "min", y.expr, x.expr), type)
-    if not cx.choosing:
+    if not may_choose(x.expr, y.expr, cx):
         raise NotIndex("a choice that is no minimum or maximum", node)
-    wide = common(a.type, b.type)
-    test = Compare(_COMPARISON[condition.op], fitted(a, wide, node, cx), fitted(b, wide, node, cx))
     cx.chosen = True
-    return Indexed(choose_index(test, fitted(x, type, node, cx), fitted(y, type, node, cx)), type)
+    choice = choose_index(test, fitted(x, type, node, cx), fitted(y, type, node, cx))
+    if len(bounds) == len(arms):
+        note_range(choice, bounds, cx)
+    return Indexed(choice, type)
 
 
 def is_address(node: c_ast.Node, cx: Translation) -> bool:
