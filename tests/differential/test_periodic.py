@@ -68,7 +68,8 @@ static void around(int steps, size_t n, const unsigned *restrict a, unsigned *re
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++) {
                 size_t u = (i + n - 1) % n, l = j == 0 ? n - 1 : j - 1, r = j + 1 < n ? j + 1 : 0;
-                b[i * n + j] += a[u * n + j] + 3 * a[i * n + l] + 5 * a[u * n + r];
+                unsigned s = a[u * n + j] + 3 * a[i * n + l];
+                b[i * n + j] += s + 5 * a[u * n + r] + 7 * a[u * n + l];
             }
 }
 void rows(int steps, int n, unsigned *a, unsigned *b)
