@@ -239,6 +239,8 @@ def rebuild(function: Callable[[Expr], Expr], expr: Expr) -> Expr:
                 return mod(normal(a), normal(b))
             case Binary(op="min" | "max" as op, left=a, right=b):
                 return extremum(op, normal(a), normal(b))
+            case Select(condition=test, then=a, otherwise=b):
+                return function(Select(test, normal(a), normal(b)))
             case _:
                 return function(x)
 

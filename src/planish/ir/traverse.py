@@ -98,6 +98,22 @@ def map_expr(function: Callable[[Expr], Expr], expr: Expr) -> Expr:
     return function(expr if fresh == parts else with_children(expr, fresh))
 
 
+def conditions(expr: Expr) -> tuple[Expr, ...]:
+    """The conditions of all choices in an expression, each once, outer ones first."""
+    return tuple(dict.fromkeys(x.condition for x in walk_expr(expr) if isinstance(x, Select)))
+
+
+def decide(expr: Expr, test: Expr, holds: bool) -> Expr:
+    """The expression where a condition is known to hold, or not to: choices by it are made."""
+
+    def decided(x: Expr) -> Expr:
+        if isinstance(x, Select) and x.condition == test:
+            return x.then if holds else x.otherwise
+        return x
+
+    return map_expr(decided, expr)
+
+
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """Replace variables by name."""
     return map_expr(lambda x: values.get(x.name, x) if isinstance(x, Var) else x, expr)

@@ -19,6 +19,7 @@ from planish.library.cascades.versions import cascade_versions
 from planish.library.inside.versions import inside_versions
 from planish.library.lookahead.versions import lookahead_versions
 from planish.library.mirrors.versions import mirror_versions
+from planish.library.scans.versions import scan_versions
 from planish.library.segments.versions import segment_versions
 from planish.library.streaming.versions import stream_versions
 from planish.schedule.automatic.cells import cell_versions
@@ -40,6 +41,7 @@ def further_versions(
     out += settled_versions(prepared, target, reassociate=reassociate, threads=threads)
     out += given_versions(prepared, target, known, sizes or {}, reassociate=reassociate, threads=threads)
     out += cascade_versions(prepared, target, reassociate)
+    out += scan_versions(prepared, target)
     if threads == 1:
         # One thread by itself keeps memory busy.
         out += stream_versions(prepared, target, (*known, *out), reassociate=reassociate, sizes=sizes)

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from math import gcd
 
 import islpy as isl
 
 from planish.ir.expr import Expr, Load, Var, index
-from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
+from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, Reduce, Stmt
 from planish.ir.polynomial import (
     Monomial,
     Polynomial,
@@ -33,14 +33,16 @@ from planish.ir.polynomial import (
     mul,
     polynomial,
 )
-from planish.ir.traverse import expressions, map_block, map_expr, map_exprs, walk, walk_expr
+from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, walk, walk_expr
 from planish.poly.affine import NotAffineError, affine_function
 from planish.poly.coalesce import coalesce
 from planish.poly.expression import TRUE, set_condition
-from planish.poly.scop import Scop, extract_scop
+from planish.poly.scop import Access, Scop, extract_scop
 
 Strides = tuple[Expr, ...]
 """Sums of products of sizes by which linear subscripts advance, the largest first, without the last dimension's 1."""
+Owner = int | str
+"""What holds a subscript: an assignment, by its place in the text, or a binding, by its name."""
 
 _SHORTEST = 16
 """How long a row is at least whose length is a number; a shorter one may be the step of a window."""
@@ -99,28 +101,40 @@ def _within_rows(kernel: Kernel, strides: Mapping[str, Strides]) -> tuple[Kernel
     if not moved:
         return rows, scop
 
-    def placed(array: str, subscripts: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return moved.get((array, subscripts), subscripts)
+    def placed(owner: Owner, array: str, subscripts: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return moved.get((owner, array, subscripts), subscripts)
 
     rows = _with_subscripts(rows, placed)
     return rows, extract_scop(rows)
 
 
-def _moved_subscripts(scop: Scop, names: Collection[str]) -> dict[tuple[str, tuple[Expr, ...]], tuple[Expr, ...]]:
-    """The subscripts that lie in their rows for more sizes when whole rows are carried from one to the next."""
-    reached: dict[tuple[str, tuple[Expr, ...]], isl.Set] = {}
-    for statement in scop.statements:
+def _moved_subscripts(
+    scop: Scop, names: Collection[str]
+) -> dict[tuple[Owner, str, tuple[Expr, ...]], tuple[Expr, ...]]:
+    """The subscripts that lie in their rows for more sizes when whole rows are carried from one to the next.
+
+    Each statement has its own: on a ring, column j - 1 is in its row, or at the end of the row before.
+    """
+    reached: dict[tuple[Owner, str, tuple[Expr, ...]], isl.Set] = {}
+    for number, statement in enumerate(scop.statements):
         for access in statement.accesses:
-            if access.array in names:
-                place = access.array, access.index
-                elements = access.relation.intersect_params(scop.context).range()
+            if access.array not in names:
+                continue
+            elements = access.relation.intersect_params(scop.context).range()
+            owners: tuple[Owner, ...] = (number, *(x.var for x in statement.lets if _loads(x, access)))
+            for owner in owners:
+                place = owner, access.array, access.index
                 reached[place] = reached[place].union(elements) if place in reached else elements
     out = {}
-    for (array, subscripts), elements in reached.items():
+    for (owner, array, subscripts), elements in reached.items():
         fresh = _carried(elements, scop.kernel.array(array), subscripts)
         if fresh != subscripts:
-            out[array, subscripts] = fresh
+            out[owner, array, subscripts] = fresh
     return out
+
+
+def _loads(let: Let, access: Access) -> bool:
+    return any((x.array, x.index) == (access.array, access.index) for x in loads(let.value))
 
 
 def _carried(elements: isl.Set, array: Array, subscripts: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -154,15 +168,18 @@ def _beyond(elements: isl.Set, value: isl.PwAff, extent: isl.PwAff) -> isl.Set:
     return elements.intersect(value.lt_set(zero).union(value.ge_set(extent))).params()
 
 
-def _with_subscripts(kernel: Kernel, placed: Callable[[str, tuple[Expr, ...]], tuple[Expr, ...]]) -> Kernel:
-    """The kernel with what `placed` makes of the subscripts of each array."""
-
-    def fresh_expr(expr: Expr) -> Expr:
-        return map_expr(lambda x: replace(x, index=placed(x.array, x.index)) if isinstance(x, Load) else x, expr)
+def _with_subscripts(kernel: Kernel, placed: Callable[[Owner, str, tuple[Expr, ...]], tuple[Expr, ...]]) -> Kernel:
+    """The kernel with what `placed` makes of the subscripts of each array in each assignment and binding."""
+    numbers = count()
 
     def fresh(stmt: Stmt) -> Stmt:
-        done = map_exprs(fresh_expr, stmt)
-        return replace(done, index=placed(done.array, done.index)) if isinstance(done, Assign | Reduce) else done
+        owner: Owner = next(numbers) if isinstance(stmt, Assign | Reduce) else stmt.var if isinstance(stmt, Let) else ""
+
+        def fresh_load(x: Expr) -> Expr:
+            return replace(x, index=placed(owner, x.array, x.index)) if isinstance(x, Load) else x
+
+        done = map_exprs(lambda x: map_expr(fresh_load, x), stmt)
+        return replace(done, index=placed(owner, done.array, done.index)) if isinstance(done, Assign | Reduce) else done
 
     return replace(kernel, body=map_block(fresh, kernel.body))
 
@@ -171,7 +188,7 @@ def _in_rows(kernel: Kernel, strides: Mapping[str, Strides]) -> Kernel:
     """The kernel with the subscripts of some arrays split."""
     arrays = tuple(_shaped(a, strides[a.name]) if a.name in strides else a for a in kernel.arrays)
 
-    def placed(array: str, subscripts: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    def placed(_: Owner, array: str, subscripts: tuple[Expr, ...]) -> tuple[Expr, ...]:
         return split(subscripts[0], strides[array]) if array in strides else subscripts
 
     return _with_subscripts(replace(kernel, arrays=arrays), placed)

@@ -121,3 +121,11 @@ def test_lanes_slide_by_several() -> None:
     head = "kernel k(x: f32; d: f32[16] @zmm, s: f32[16] @zmm)"
     text = _spelt(f"{head} {{ for l in 0 .. 16 {{ d[l] = select(l < 3, x, s[l - 3]) }} }}", Manner())
     assert text is not None and text.endswith(", 13)); }")
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+def test_lanes_of_integers_slide_too(count: int) -> None:
+    head = "kernel k(x: i32; d: i32[16] @zmm, s: i32[16] @zmm)"
+    text = _spelt(f"{head} {{ for l in 0 .. 16 {{ d[l] = select(l < {count}, x, s[l - {count}]) }} }}", Manner())
+    moved = f"_mm512_alignr_epi32({{s}}, _mm512_set1_epi32({{x}}), {16 - count})"
+    assert text == f"{{ {{d}} = {moved if count < 8 else '_mm512_shuffle_i32x4(_mm512_set1_epi32({x}), {s}, 64)'}; }}"

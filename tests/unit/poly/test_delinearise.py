@@ -12,6 +12,11 @@ from planish.poly.affine import NotAffineError
 from planish.poly.delinearise import delinearise, subscripts
 
 TWO = "kernel k(m, n, lda; A: f64[?]) { for i in 0 .. m { for j in 0 .. n { A[i * lda + j] = 1.0 } } }"
+RING = """kernel ring(m, n; A: f64[?]) {
+  for i in 1 .. m { for j in 0 .. n {
+    if j < 1 { A[i * n + j - 1] = 1.0 } else { A[i * n + j - 1] = 2.0 }
+  } }
+}"""
 THREE = (
     "kernel k(l, m, n; A: f64[?]) { for h in 0 .. l { for i in 0 .. m { for j in 0 .. n {"
     " A[h * m * n + i * n + j] = 1.0 } } } }"
@@ -168,7 +173,7 @@ def test_subscripts_that_are_affine_already_stay() -> None:
      (OFFSET, {"m": 2, "n": 3, "lda": 6}, (3, 6)), (INNER, {"m": 5, "n": 6}, (3, 4)),
      (BORDERED, {"m": 3, "n": 4}, (4, 6)),
      (BACKWARD, {"m": 3, "n": 4}, (3, 4)), (SOLVED, {"n": 4}, (4, 4)), (DIAGONAL, {"n": 4}, (4, 4)),
-     (THREE, {"l": 2, "m": 3, "n": 4}, (2, 3, 4))],
+     (RING, {"m": 3, "n": 4}, (3, 4)), (THREE, {"l": 2, "m": 3, "n": 4}, (2, 3, 4))],
 )  # fmt: skip
 def test_the_same_elements_are_written(text: str, sizes: dict[str, int], rows_of: tuple[int, ...]) -> None:
     flat, split = np.zeros(rows_of).ravel(), np.zeros(rows_of)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
+from planish.core.diagnostic import Remark
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType
 from planish.frontend.c.quotients import Quotient
 from planish.frontend.c.scope import Symbol, is_integer, is_pointer, walk_tree, written
@@ -25,6 +26,8 @@ from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Scalar
 from planish.ir.polynomial import mul, same, sub
 from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk, walk_expr
 from planish.ir.types import INDEX, Type
+from planish.poly.affine import NotAffineError
+from planish.poly.choices import split_choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Finished:
     registers: tuple[str, ...]
     quotients: Mapping[str, Quotient] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[Remark, ...] = ()
 
 
 def finish(
@@ -72,12 +76,23 @@ def finish(
     counted = _quotients(body, loose, cx)
     known = (*(s.key for s in sizes), *counted)
     kernel = Kernel(name, known, scalars, tuple(arrays), body, tuple(cx.assumptions))
+    remarks: tuple[Remark, ...] = ()
+    if cx.chosen:
+        kernel, remarks = _cut(kernel, nodes)
     by_key = {s.key: s for s in cx.used}
     parameters = [*kernel.sizes, *(s.name for s in scalars), *(a.name for a in arrays)]
     names = tuple((key, counted.get(key) or _argument(by_key[key], cx)) for key in parameters)
     registers = tuple(by_key[a.name].name for a in arrays if by_key[a.name].register and not a.shape)
     quotients = {x: cx.quotients[x] for x in counted}
-    return Finished(kernel, names, updates, registers, quotients, {s.key: s.name for s in cx.used})
+    return Finished(kernel, names, updates, registers, quotients, {s.key: s.name for s in cx.used}, remarks)
+
+
+def _cut(kernel: Kernel, nodes: list[c_ast.Node]) -> tuple[Kernel, tuple[Remark, ...]]:
+    """The kernel in parts in which nothing is left to be chosen in subscripts. Raises Refused."""
+    try:
+        return split_choices(kernel)
+    except NotAffineError as error:
+        raise Refused("scop-affine", error.reason, nodes[0]) from None
 
 
 def _updates(

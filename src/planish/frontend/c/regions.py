@@ -300,6 +300,7 @@ def _finish(
         return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
     s.finished[first.start] = finished
     name = s.bound.function.decl.name
+    s.remarks += (x for x in finished.remarks if x not in s.remarks)
     (line, column), (end_line, end_column) = s.tokens.place(first.start), s.tokens.place(last.end)
     span = Span(s.source.name, line, column, end_line, end_column)
     kernel = replace(finished.kernel, span=span)
@@ -321,9 +322,23 @@ def _attempt(
 ) -> Finished | tuple[int, Refused] | None:
     """Translate the statements in one state, and finish the kernel if `live` is given.
 
-    What is found to be no symbolic value on the way becomes a cell in memory, and all starts again. Gives the position
-    of the statement that was refused and why, where there is one. `searches`: rows may be chosen by data; between which
-    values variables are that choose them is found out in a reading before the one that counts.
+    Where integers were read as choices between indices, and that comes to nothing, they are read as data. Gives the
+    position of the statement that was refused and why, where there is one. `searches`: as of `_read`.
+    """
+    outcome, chosen = _read(nodes, prelude, s, live, True, searches)
+    again = chosen and isinstance(outcome, tuple)
+    return _read(nodes, prelude, s, live, False, searches)[0] if again else outcome
+
+
+def _read(
+    nodes: list[c_ast.Node], prelude: list[c_ast.Node], s: Search, live: Live | None, choosing: bool,
+    searches: Mapping[Symbol, Range] | None,
+) -> tuple[Finished | tuple[int, Refused] | None, bool]:  # fmt: skip
+    """Translate the statements; and whether an integer was read as a choice.
+
+    What is found to be no symbolic value on the way becomes a cell in memory, and all starts again. `searches`: rows
+    may be chosen by data; between which values variables are that choose them is found out in a reading before the one
+    that counts.
     """
     cells = computed_from_data(nodes, s.bound)
     flat: frozenset[Symbol] = frozenset()
@@ -331,10 +346,12 @@ def _attempt(
     changed: set[Symbol] = set()
     for node in nodes:
         changed |= written(node, s.bound)
+    chosen = False
     for _ in range(_MOST_RESTARTS):
         cx = Translation(
-            s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, searches=searches, live=s.live
-        )
+            s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, searches=searches, live=s.live,
+            choosing=choosing,
+        )  # fmt: skip
         position = 0
         try:
             _recall(prelude, cx)
@@ -345,27 +362,31 @@ def _attempt(
             if searches is not None and (ranges := find_ranges(cx.out, cells)) != searches:
                 searches = ranges
                 continue
-            if (unknown := cx.choosing - {*(searches or ())}) and searches is not None:
+            if (unknown := cx.choosers - {*(searches or ())}) and searches is not None:
                 message = f"a subscript holds {min(x.name for x in unknown)}, which may be anything"
-                return 0, Refused("scop-affine", message, nodes[0])
-            return None if live is None else finish(s.bound.function.decl.name, cx, nodes, entry, live)
+                return (0, Refused("scop-affine", message, nodes[0])), chosen
+            if live is None:
+                return None, chosen
+            return finish(s.bound.function.decl.name, cx, nodes, entry, live), chosen
         except Again as again:
+            chosen = chosen or cx.chosen
             position = min(position, len(nodes) - 1)
             refusal = _restart(again, cells, flat, nodes[position])
             if refusal is not None:
-                return position, refusal
+                return (position, refusal), chosen
             if again.fold is not None:
                 loop, divisor = again.fold
                 divisors = chain(folds.get(loop, ()), divisor)
                 if divisors is None:
-                    return position, Refused("scop-affine", f"a division by {show(divisor)}", nodes[position])
+                    refusal = Refused("scop-affine", f"a division by {show(divisor)}", nodes[position])
+                    return (position, refusal), chosen
                 folds = {**folds, loop: divisors}
             cells |= {again.cell} if again.cell is not None else set()
             flat |= {again.flat} if again.flat is not None else set()
         except Refused as refused:
-            return min(position, len(nodes) - 1), refused
+            return (min(position, len(nodes) - 1), refused), chosen or cx.chosen
     if searches is not None:
-        return 0, Refused("scop-affine", "what subscripts hold depends on itself", nodes[0])
+        return (0, Refused("scop-affine", "what subscripts hold depends on itself", nodes[0])), chosen
     raise AssertionError("a translation that starts again and again")
 
 

@@ -137,7 +137,7 @@ def _instead(node: c_ast.Node, symbol: Symbol, value: Expr, cx: Translation) -> 
 
 def _is_found(symbol: Symbol, name: str, cx: Translation) -> Expr:
     cx.used.setdefault(symbol)
-    cx.choosing.add(symbol)
+    cx.choosers.add(symbol)
     return Compare("eq", Load(symbol.key, (), _type(symbol)), Cast(Var(name, INDEX), _type(symbol)))
 
 

@@ -16,9 +16,9 @@ from planish.core.span import Span
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of
 from planish.frontend.c.quotients import Quotient
 from planish.frontend.c.scope import Bound, Symbol, is_integer
-from planish.ir.expr import Binary, Compare, Const, Expr, Var, index
+from planish.ir.expr import Binary, Compare, Const, Expr, Select, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Reduce, Stmt
-from planish.ir.polynomial import build, constant, linear_in, names, neg, normal, place, sub
+from planish.ir.polynomial import add, build, constant, linear_in, names, neg, normal, place, polynomial, sub
 from planish.ir.traverse import map_expr, walk_expr
 from planish.ir.types import INDEX, Type
 
@@ -108,7 +108,9 @@ class Translation:
     """The translation of consecutive statements: the variables' values, and what has been written so far.
 
     `searches`: between which values variables are that are computed from data, where these may stand in subscripts;
-    `choosing`: those that do; `live`: what may be read behind statements.
+    `choosers`: those that do; `live`: what may be read behind statements; `choosing`: integers may be choices between
+    index expressions; `chosen`: one was made to be that; `ranges`: the least and the greatest value, made of sizes,
+    that some choices may have.
     """
 
     bound: Bound
@@ -131,8 +133,11 @@ class Translation:
     named: set[str] = field(default_factory=set)
     quotients: dict[str, Quotient] = field(default_factory=dict)
     searches: Mapping[Symbol, tuple[Expr, Expr]] | None = None
-    choosing: set[Symbol] = field(default_factory=set)
+    choosers: set[Symbol] = field(default_factory=set)
     live: Mapping[int, frozenset[Symbol]] = field(default_factory=dict)
+    choosing: bool = True
+    ranges: dict[Expr, tuple[Expr, Expr]] = field(default_factory=dict)
+    chosen: bool = False
     dry: int = 0
     counter: int = 0
 
@@ -233,7 +238,11 @@ class Translation:
 
     def lowest(self, expr: Expr) -> Expr | None:
         """A lower bound of an expression over all iterations, as an expression of sizes; None: not known."""
-        for it in reversed(self.iterators):
+        bounded = self._bounded(expr)
+        if bounded is None:
+            return None
+        expr, chosen = bounded
+        for it in (*chosen, *reversed(self.iterators)):
             if it.name not in names(expr):
                 continue
             parts = linear_in(expr, it.name)
@@ -250,6 +259,20 @@ class Translation:
                 return None
             expr = place(expr, {it.name: it.lower if rises else sub(it.upper, index(1))})
         return None if any("@" in n for n in names(expr)) else expr
+
+    def _bounded(self, expr: Expr) -> tuple[Expr, list[Enclosing]] | None:
+        """An expression with names in the place of the choices in it, as if loops went over their values; None where
+        those of one are not known."""
+        chosen: dict[Expr, Enclosing] = {}
+        for atom in dict.fromkeys(x for monomial in polynomial(expr) for x in monomial if isinstance(x, Select)):
+            if atom not in self.ranges:
+                return None
+            low, high = self.ranges[atom]
+            chosen[atom] = Enclosing(f"choice@{len(chosen)}", low, add(high, index(1)))
+        if not chosen:
+            return expr, []
+        named = {m: tuple(Var(chosen[x].name, INDEX) if x in chosen else x for x in m) for m in polynomial(expr)}
+        return build({named[m]: c for m, c in polynomial(expr).items()}), list(chosen.values())
 
     def highest(self, expr: Expr) -> Expr | None:
         """An upper bound over all iterations, as an expression of sizes; None: not known."""

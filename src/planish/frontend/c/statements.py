@@ -18,6 +18,7 @@ from planish.frontend.c.scope import Symbol, walk_tree
 from planish.frontend.c.searches import search_statement, searched
 from planish.frontend.c.state import Address, Known, Lost, Refused, Translation, Value
 from planish.frontend.c.subscripts import call_name
+from planish.frontend.c.wraps import choose_index, may_choose
 from planish.ir.expr import Compare, Const, Expr, Load, Var
 from planish.ir.nest import Block, If
 from planish.ir.polynomial import affine_over
@@ -92,16 +93,20 @@ def _branch_on_sizes(node: c_ast.If, test: Expr, cx: Translation) -> None:
         if node.iffalse is not None:
             execute(node.iffalse, cx)
     for symbol in {*after_then, *cx.values}:
-        cx.values[symbol] = _joined(symbol, after_then.get(symbol), cx.values.get(symbol))
-    cx.emit(If(test, Block(tuple(then)), Block(tuple(otherwise)), cx.span_of(node)))
+        cx.values[symbol] = _joined(symbol, test, after_then.get(symbol), cx.values.get(symbol), cx)
+    if then or otherwise:
+        cx.emit(If(test, Block(tuple(then)), Block(tuple(otherwise)), cx.span_of(node)))
 
 
-def _joined(symbol: Symbol, a: Value | None, b: Value | None) -> Value:
-    """What a variable holds after two branches; None: the branch does not touch it."""
+def _joined(symbol: Symbol, test: Expr, a: Value | None, b: Value | None, cx: Translation) -> Value:
+    """What a variable holds after two branches, taken where `test` holds or not; None: the branch does not touch it."""
     if a is not None and (b is None or a == b) and (b is not None or _untouched(symbol, a)):
         return a
     if b is not None and a is None and _untouched(symbol, b):
         return b
+    if isinstance(a, Known) and isinstance(b, Known) and may_choose(a.expr, b.expr, cx):
+        cx.chosen = True
+        return Known(choose_index(test, a.expr, b.expr))
     return Lost("it is set under a condition")
 
 

@@ -20,10 +20,10 @@ from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, le
 from planish.frontend.c.folding import carried_out, take_apart
 from planish.frontend.c.scope import Symbol, is_integer, is_pointer
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
-from planish.ir.expr import Binary, Cast, Const, Expr, Unary, Var, index, type_of
+from planish.frontend.c.wraps import choose_index, chooses_affine, may_choose, note_range, where, wrapped
+from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary, Var, index, type_of
 from planish.ir.polynomial import (
     add,
-    affine_over,
     constant,
     extremum,
     floordiv,
@@ -37,6 +37,8 @@ from planish.ir.polynomial import (
 )
 from planish.ir.traverse import loads
 from planish.ir.types import I32, INDEX, U64, Type
+
+_COMPARISON: dict[str, CompareOp] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def index_of(node: c_ast.Node, cx: Translation) -> Indexed:
                 case _:
                     raise NotIndex("a conversion to a type that is no integer", node)
         case c_ast.TernaryOp(cond=condition, iftrue=then, iffalse=otherwise):
-            return _extremum(node, condition, then, otherwise, cx)
+            return _choice(node, condition, then, otherwise, cx)
         case c_ast.ArrayRef():
             raise NotIndex("a value that is read from an array", node)
         case c_ast.FuncCall():
@@ -240,6 +242,8 @@ def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: 
             if (both := carried_out(a.expr, b.expr, cx)) is not None:
                 return Indexed(both[0] if op == "/" else both[1], type)
             take_apart(op, a.expr, b.expr, cx)
+            if op == "%" and (parts := wrapped(a.expr, b.expr, cx)) is not None:
+                return Indexed(parts, type)
             return Indexed(floordiv(a.expr, b.expr) if op == "/" else mod(a.expr, b.expr), type)
         case "<<" if number is not None and 0 <= number < 62:
             return _result(mul(a.expr, index(1 << number)), type, node, cx)
@@ -263,22 +267,35 @@ def _result(expr: Expr, type: Type, node: c_ast.Node, cx: Translation) -> Indexe
     return Indexed(expr, type)
 
 
-def _extremum(
+def _choice(
     node: c_ast.Node, condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: Translation
 ) -> Indexed:
-    if not isinstance(condition, c_ast.BinaryOp) or condition.op not in ("<", "<=", ">", ">="):
+    if not isinstance(condition, c_ast.BinaryOp) or condition.op not in _COMPARISON:
         raise NotIndex("a choice that is no minimum or maximum", node)
     a, b = index_of(condition.left, cx), index_of(condition.right, cx)
-    x, y = index_of(then, cx), index_of(otherwise, cx)
-    if len({t.kind for t in (a.type, b.type, x.type, y.type)}) > 1:
-        raise NotIndex("a choice between signed and unsigned values", node)
-    less = condition.op in ("<", "<=")
+    wide = common(a.type, b.type)
+    test = Compare(_COMPARISON[condition.op], fitted(a, wide, node, cx), fitted(b, wide, node, cx))
+    arms, bounds = [], []
+    for side, holds in ((then, True), (otherwise, False)):
+        with where(test, holds, cx):
+            arms.append(index_of(side, cx))
+            if arms[-1].type.kind == "uint" or constant(arms[-1].expr) is not None:
+                bounds.append((cx.lowest(arms[-1].expr), cx.highest(arms[-1].expr)))
+    x, y = arms
     type = common(x.type, y.type)
-    if same(a.expr, x.expr) and same(b.expr, y.expr):
-        return Indexed(extremum("min" if less else "max", x.expr, y.expr), type)
-    if same(a.expr, y.expr) and same(b.expr, x.expr):
-        return Indexed(extremum("max" if less else "min", y.expr, x.expr), type)
-    raise NotIndex("a choice that is no minimum or maximum", node)
+    if condition.op not in ("==", "!=") and len({t.kind for t in (a.type, b.type, x.type, y.type)}) == 1:
+        less = condition.op in ("<", "<=")
+        if same(a.expr, x.expr) and same(b.expr, y.expr):
+            return Indexed(extremum("min" if less else "max", x.expr, y.expr), type)
+        if same(a.expr, y.expr) and same(b.expr, x.expr):
+            return Indexed(extremum("max" if less else "min", y.expr, x.expr), type)
+    if not may_choose(x.expr, y.expr, cx):
+        raise NotIndex("a choice that is no minimum or maximum", node)
+    cx.chosen = True
+    choice = choose_index(test, fitted(x, type, node, cx), fitted(y, type, node, cx))
+    if len(bounds) == len(arms):
+        note_range(choice, bounds, cx)
+    return Indexed(choice, type)
 
 
 def is_address(node: c_ast.Node, cx: Translation) -> bool:
@@ -436,6 +453,6 @@ def element_place(address: Address, node: c_ast.Node, cx: Translation) -> tuple[
         subscripts = (linear,)
     its = [it.name for it in cx.iterators]
     for subscript in subscripts:
-        if not cx.dry and not affine_over(subscript, its, True):
+        if not cx.dry and not chooses_affine(subscript, its):
             raise Refused("scop-affine", f"the subscript {show(subscript)} is not affine", node)
     return address.symbol.key, subscripts, type

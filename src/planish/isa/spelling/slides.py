@@ -91,7 +91,7 @@ def _taken(x: Expr, counters: Mapping[str, int]) -> Load | Var:
             return _taken(then if _number(left, counters) < _number(right, counters) else otherwise, counters)
         case Load(index=(_,)):
             return x
-        case Var(name=name) if name not in counters and x.type.is_float:
+        case Var(name=name) if name not in counters and x.type != INDEX:
             return x
         case _:
             raise Unspelt("a lane that is neither moved nor a number")

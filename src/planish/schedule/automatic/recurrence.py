@@ -111,7 +111,7 @@ def find_recurrence(stmt: Stmt) -> Recurrence | None:
         value = Const(0.0, type) if rest is None else rest
     if factors[-1] == Const(0.0, type):
         factors.pop()
-    waits = any(x.array == target.array and not _is_ready(x, target, var) for x in loads(value))
+    waits = any(x.array == target.array and not is_ready(x, target, var) for x in loads(value))
     moves = any(var in variables(x) or any(y.array == target.array for y in loads(x)) for x in factors)
     # Where only every other value waits for one, these would be joined by products with zero.
     apart = factors[0] == Const(0.0, type)
@@ -155,7 +155,7 @@ def _sum(a: Expr | None, b: Expr | None) -> Expr | None:
     return b if a is None else a if b is None else Binary("add", a, b)
 
 
-def _is_ready(load: Load, target: Load, var: str) -> bool:
+def is_ready(load: Load, target: Load, var: str) -> bool:
     """Whether no earlier iteration of the loop writes what is loaded."""
     ahead: list[bool] = []
     for x, y in zip(load.index, target.index, strict=True):

@@ -1,0 +1,108 @@
+"""The version of a kernel whose chains are made in lanes: rows of alignments, peaks that decay, running extrema.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.schedule.automatic.plan import prepare
+>>> from planish.target.load import load_target
+>>> loop = "for j in 1 .. n { x[j] = max(max(y[j], 0:i32), x[j - 1] - 2:i32) }"
+>>> kernel = parse_kernel("kernel k(n; x: i32[n] distinct, y: i32[n] distinct) { %s }" % loop)
+>>> [x.remarks[0].message for x in scan_versions(prepare(kernel), load_target("x86-avx512"))]
+['x: each value waits for the one before it: by registers of 16 values, of which one value is waited for']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.nest import Block, For, Kernel, LoopFacts, Stmt
+from planish.ir.simplify import simplify_block
+from planish.ir.traverse import map_block, used_names
+from planish.ir.types import F32, Type
+from planish.isa.instruction import Catalogue
+from planish.isa.shipped import extension
+from planish.library.scans.chains import find_chain
+from planish.library.scans.gaps import find_gaps
+from planish.library.scans.strips import Registers, Strips
+from planish.library.vectors import choose_vectors
+from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.schedule.nodes import label_kernel
+from planish.schedule.program import Program
+from planish.schedule.steps.instructions import Replace
+from planish.target.machine import Target
+
+NAME = "scans"
+"""What the version is called."""
+
+
+def scan_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
+    """The version of a kernel whose chains of integers are made in registers; none where there are none, or no
+    instructions for them."""
+    kernel = prepared.kernel
+    taken = {*used_names(kernel)}
+    scalars = {x.name for x in kernel.scalars}
+    remarks: list[Remark] = []
+    given: list[tuple[str, str]] = []
+    apart: set[str] = set()
+
+    def visit(stmt: Stmt) -> Stmt:
+        found = find_chain(stmt, scalars) or find_gaps(stmt, scalars)
+        registers = _registers(target, found.type) if found is not None else None
+        if found is None or registers is None:
+            return stmt
+        strips = Strips(found, registers, taken)
+        whole = strips.stmt()
+        if whole is None:
+            return stmt
+        given.extend(strips.given)
+        apart.update(strips.apart)
+        waits = f"by registers of {registers.lanes} values, of which one value is waited for"
+        message = f"{found.target.array}: each value waits for the one before it: {waits}"
+        remarks.append(Remark("scan", "done", message, found.loop.span or kernel.span))
+        return whole
+
+    body = map_block(visit, kernel.body)
+    if not remarks:
+        return ()
+    body = simplify_block(body, assumptions=kernel.assumptions)
+    try:
+        program = _with_instructions(label_kernel(replace(kernel, body=body)), given)
+    except PlanishError:
+        return ()
+    catalogue = Catalogue().with_instructions(program.found)
+    made = replace(program.kernel, body=_in_lanes(program.kernel.body, apart))
+    return (Candidate(NAME, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue),)
+
+
+def _registers(target: Target, type: Type) -> Registers | None:
+    """The registers of a machine for values of a type; None where it has none, or does not move their lanes."""
+    try:
+        vectors = choose_vectors(target, F32)
+    except PlanishError:
+        return None
+    known = extension(vectors.extension)
+    kind = known.memories[vectors.memory]
+    if type not in kind.types:
+        return None
+    found = Registers(vectors.extension, vectors.memory, kind.lanes(type))
+    slides = [found.slide(x, str(type)) for x in found.moves]
+    return found if slides and all(x in known.instructions for x in slides) else None
+
+
+def _with_instructions(kernel: Kernel, given: list[tuple[str, str]]) -> Program:
+    """The kernel with loops over lanes given to instructions; PlanishError where there is none for one of them."""
+    program = Program.of(kernel, "strict")
+    for loop, instruction in given:
+        program = program.apply(Replace(loop, instruction))
+    return program
+
+
+def _in_lanes(block: Block, names: Collection[str]) -> Block:
+    """Statements in which loops of some names run in lanes."""
+
+    def visit(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, For) and stmt.var in names:
+            return replace(stmt, facts=LoopFacts(simd=True))
+        return stmt
+
+    return map_block(visit, block)
