@@ -101,9 +101,7 @@ def match_nest(
     known: Known = nowhere,
 ) -> Match:  # fmt: skip
     """How a nest is what a definition says; `arrays` are those in scope, `bits` the widths of kinds of registers,
-    `known` says of conditions whether they hold where it stands.
-
-    Raises MismatchError."""
+    `known` says of conditions whether they hold where it stands. Raises MismatchError."""
     written = frozenset(x.array for x in walk(nest) if isinstance(x, Assign | Reduce))
     apart = {x: found for x in written if (found := reads_apart(nest, arrays[x], known)) is not None}
     matcher = _Matcher(definition, arrays, bits or {}, written, apart)
