@@ -58,6 +58,8 @@ from planish.library.streaming.rows import find_row
 from planish.poly.boxes import everywhere
 from planish.poly.matching import Match, match_nest, register_rank
 
+_THREADS = 16
+"""So many iterations may be one for each thread."""
 _WIDTH = 100
 
 _KEYWORDS = frozenset(
@@ -459,10 +461,12 @@ class _Function:
 
 
 def _on_threads(loop: For, catalogue: Catalogue) -> str:
-    """OpenMP's words: where iterations call kernels, they are large, and may be unlike each other."""
+    """OpenMP's words: where iterations call kernels, they are large, and may be unlike each other. As few as there are
+    threads go to the same ones each time, which have in their caches what they did before."""
+    few = isinstance(loop.upper, Const) and int(loop.upper.value) <= _THREADS
     called = (x.facts.instruction for x in walk(loop.body) if isinstance(x, For) and x.facts.instruction)
     large = any(catalogue.instruction(x).implementation is not None for x in called)
-    return f"parallel for{' schedule(dynamic)' * large}"
+    return f"parallel for{' schedule(dynamic)' * (large and not few)}"
 
 
 def _extents(shape: tuple[Expr | None, ...], context: Context) -> str:

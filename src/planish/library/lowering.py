@@ -37,7 +37,8 @@ from planish.library.naming import renamed, with_name
 from planish.library.narrow import as_it_is, with_copies, with_types
 from planish.library.paths import WIDTH, cut_paths, is_paths
 from planish.library.products import Matrices, NoMatricesError, find_matrices, turn
-from planish.library.shares import are_apart, is_at_most, on_threads, with_own
+from planish.library.shares import are_apart, is_at_most, on_threads, with_own, without_own
+from planish.library.transposition import Transposition, share_transposition
 from planish.library.triangles import Split, Triangle, choose_width, find_triangle, split
 from planish.library.vectors import choose_vectors
 from planish.library.work import Work, begun, describe, find_work, loops_for, make_kernel, numbers_of
@@ -138,12 +139,15 @@ class _Lowering:
     reason: str = ""
     arrays: dict[str, Array] = field(default_factory=dict)
     bases: dict[str, str] = field(default_factory=dict)
+    local: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         raised = self.raised
         known = (*raised.kernel.arrays, *raised.locals, *(x.array for x in raised.reshapes))
         self.arrays = {x.name: x for x in known}
         self.bases = {x.array.name: x.of for x in raised.reshapes}
+        own = {x.name for x in raised.locals}
+        self.local = frozenset(x for x in self.arrays if self.base(x) in own)
 
     def expect_product(self) -> None:
         """That an operation is a product of matrices, before anything is made for it."""
@@ -272,7 +276,7 @@ class _Lowering:
         becomes nothing, as if it had not been tried."""
         before = tuple(self.heap), tuple(self.remarks), tuple(self.conditions)
         threads, self.threads = self.threads, 1
-        loop = wrap(step, self.repeated(step, place), self.taken(place))
+        loop = wrap(step, self.repeated(step, place))
         self.threads = threads
         shared = share(loop, self.heap[len(before[0]) :])
         self.heap = [*before[0]]
@@ -291,15 +295,19 @@ class _Lowering:
 
     def repeat(self, step: Repeat, place: _Place) -> Stmt:
         """The loop of some steps: on threads where they share it out and are proven not to meet."""
-        if step.shares is None or self.threads == 1:
-            return wrap(step, self.repeated(step, place), self.taken(place))
-        plain = Block(tuple(write_steps(step.steps, self.arrays, self.taken(place))))
-        around = self.around(plain, place)
-        shared = self.alone(step, place, with_own) if around is not None and are_apart(step, plain, around) else None
+        shared = None if step.shares is None or self.threads == 1 else self.shared(step, place)
         if shared is not None:
             return shared
-        whole = replace(step, shares=replace(step.shares, number=1))
-        return wrap(whole, self.repeated(whole, place), self.taken(place))
+        whole = step if step.shares is None else replace(step, shares=replace(step.shares, number=1))
+        return wrap(whole, self.repeated(whole, place))
+
+    def shared(self, step: Repeat, place: _Place) -> For | None:
+        """The loop of some steps on threads; None where these are not proven to meet nowhere."""
+        assert step.shares is not None
+        plain = Block(tuple(write_steps(step.steps, self.arrays, self.taken(self.within(step, place)))))
+        plain = without_own(plain, step.shares.share, self.arrays, self.bases)
+        around = self.around(plain, place)
+        return self.alone(step, place, with_own) if around is not None and are_apart(step, plain, around) else None
 
     def factor(self, step: Apply, place: _Place) -> list[Stmt]:
         """The statements that solve, multiply by a triangle or factorise by blocks."""
@@ -331,9 +339,12 @@ class _Lowering:
 
     def within(self, step: Repeat, place: _Place) -> _Place:
         """The place of an iteration's steps."""
-        var, own = index(step.var), (step.var,) if step.shares is None else (step.var, step.shares.width)
+        var, own = index(step.var), tuple(bound_names((replace(step, steps=()),)))
         bounds = [Compare("ge", var, step.lower), Compare("lt", var, step.upper)]
-        bounds += (Compare("ge", index(x), index(step.by)) for x in own[1:])
+        if step.shares is not None:
+            share, number = index(step.shares.share), index(step.shares.number)
+            bounds.append(Compare("ge", index(step.shares.width), index(step.by)))
+            bounds += (Compare("ge", share, index(0)), Compare("lt", share, number))
         return _Place((*place.sizes, *own), (*place.known, *bounds))
 
     def chosen(self, step: Choice, place: _Place) -> list[Stmt]:
@@ -381,6 +392,11 @@ class _Lowering:
         try:
             fill: list[Stmt] = []
             work = find_work(step, with_types(self.arrays, self.narrow), self.taken(place))
+            if isinstance(work, Transposition) and self.threads > 1:
+                part = share_transposition(step, self.arrays, self.local, self.threads, self.taken(place))
+                shared = self.shared(part, place) if part is not None else None
+                if shared is not None:
+                    return [], shared
             if isinstance(work, Matrices) and work.is_turned:
                 work, array, *fill = turn(work, self.fresh("turned", place), self.raised.kernel.sizes)
                 self.heap.append(array)

@@ -18,17 +18,29 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from planish.core.diagnostic import PlanishError
 from planish.core.names import take_name
-from planish.ir.expr import Compare, Const, Expr, index
-from planish.ir.nest import Alloc, Array, Block, For, If, Kernel
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, index, type_of
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.polynomial import add, constant, extremum, sub
 from planish.ir.simplify import simplify
-from planish.ir.traverse import bindings, substitute_block
-from planish.ir.types import BOOL
+from planish.ir.traverse import (
+    arrays_in,
+    bindings,
+    blocks_of,
+    expressions,
+    map_block,
+    map_expr,
+    map_exprs,
+    substitute_block,
+    variables,
+    walk,
+    walk_expr,
+)
+from planish.ir.types import BOOL, INDEX
 from planish.raising.raised import Repeat, Shares, Step
 from planish.schedule.nodes import label_kernel, nodes
 from planish.schedule.order import check_parallel
@@ -48,12 +60,19 @@ def share_out(
 ) -> tuple[Step, ...]:
     """Steps for some rows or columns, of which each of several threads has a share: a multiple of `grain` but for the
     last one. `taken`: names that loops may not have, and those of the loop afterwards."""
+    return share_numbered(range, threads, taken, lambda part, _: steps(part), grain)
+
+
+def share_numbered(
+    range: Range, threads: int, taken: set[str], steps: Callable[[Range, Expr], tuple[Step, ...]], grain: int
+) -> tuple[Step, ...]:
+    """As `share_out`; steps may use the number of the share, from 0 on, to have memory of their own."""
     if threads == 1 or is_at_most(range[1], grain):
-        return steps(range)
-    width, var = take_name("width", taken), take_name("part", taken)
+        return steps(range, index(0))
+    width, var, share = (take_name(x, taken) for x in ("width", "part", "share"))
     end = add(*range)
     part = index(var), extremum("min", index(width), sub(end, index(var)))
-    return (Repeat(var, range[0], end, grain, steps(part), Shares(threads, width)),)
+    return (Repeat(var, range[0], end, grain, steps(part, index(share)), Shares(threads, width, share)),)
 
 
 def is_at_most(extent: Expr, size: int) -> bool:
@@ -79,21 +98,86 @@ def with_own(loop: For, own: Sequence[Array]) -> For | None:
 
 def are_apart(step: Repeat, body: Block, around: Kernel) -> bool:
     """Whether any two parts of a range meet nowhere: the first one and the second one, of any width, which lie anywhere
-    in it. `body`: what is done in a part."""
+    in it, and have numbers that differ. `body`: what is done in a part."""
     assert step.shares is not None
-    taken = {*around.sizes, *bindings(body), step.shares.width}
+    width, share = step.shares.width, step.shares.share
+    taken = {*around.sizes, *bindings(body), width, share}
     part, first, second = (take_name(x, taken) for x in ("part", "one", "other"))
-    begins, end = (index(first), index(second)), add(index(first), index(step.shares.width))
+    begins, end = (index(first), index(second)), add(index(first), index(width))
     known = (
-        Compare("le", step.lower, index(first)), Compare("lt", index(first), end), Compare("le", end, index(second)),
-        Compare("lt", index(second), step.upper),
+        Compare("le", step.lower, index(first)), Compare("ge", index(width), index(step.by)),
+        Compare("le", end, index(second)), Compare("lt", index(second), step.upper),
     )  # fmt: skip
     both = (
-        If(Compare("eq", index(part), index(i)), substitute_block(body, {step.var: x})) for i, x in enumerate(begins)
+        If(Compare("eq", index(part), index(i)), substitute_block(body, {step.var: x, share: index(i)}))
+        for i, x in enumerate(begins)
     )
-    loop = For(part, index(0), index(2), 1, Block(tuple(both)))
-    sizes = (*around.sizes, step.shares.width, first, second)
-    return _is_parallel(loop, replace(around, sizes=sizes, assumptions=(*around.assumptions, *known)))
+    named = _Named({*around.sizes}, taken | {part, first, second})
+    arrays = tuple(replace(x, shape=tuple(y and named.expr(y) for y in x.shape)) for x in around.arrays)
+    assumptions = (*around.assumptions, *map(named.expr, known))
+    loop = For(part, index(0), index(2), 1, map_block(named.stmt, Block(tuple(both))))
+    sizes = (*around.sizes, width, first, second, *named.products.values())
+    return _is_parallel(loop, replace(around, sizes=sizes, arrays=arrays, assumptions=assumptions))
+
+
+@dataclass(slots=True)
+class _Named:
+    """Products of sizes under names of their own: whatever they are, they do not change."""
+
+    sizes: set[str]
+    taken: set[str]
+    products: dict[Expr, str] = field(default_factory=dict)
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        """A statement over the names."""
+        return map_exprs(self.expr, stmt)
+
+    def expr(self, expr: Expr) -> Expr:
+        """An expression over the names."""
+        return map_expr(self._change, expr)
+
+    def _change(self, expr: Expr) -> Expr:
+        match expr:
+            case Binary(op="mul", left=left, right=right) if type_of(expr) == INDEX:
+                inside = [variables(left), variables(right)]
+                if not all(inside) or any(x - self.sizes for x in inside):
+                    return expr
+                if expr not in self.products:
+                    self.products[expr] = take_name("product", self.taken)
+                    self.sizes.add(self.products[expr])
+                return index(self.products[expr])
+            case _:
+                return expr
+
+
+def without_own(body: Block, share: str, arrays: Mapping[str, Array], bases: Mapping[str, str]) -> Block:
+    """What a share does, without that which meets nothing of the others: it sets memory of which each has a part, as
+    the first subscript is the share's number, and nothing is read for it that others set. `bases`: whose memory it is
+    that an array has, if not its own."""
+    base = {x: bases.get(x, x) for x in arrays_in(body)}
+    firsts: dict[str, set[tuple[Expr | None, ...]]] = {}
+    for name in base:
+        firsts.setdefault(base[name], set()).add(arrays[name].shape[:1])
+    stores = [x for x in walk(body) if isinstance(x, Assign | Reduce)]
+    places = [(x.array, x.index) for x in (*stores, *(y for stmt in walk(body) for y in _loads(stmt)))]
+    strange = {base[name] for name, at in places if not at or at[0] != index(share)}
+    own = {x for x, y in firsts.items() if len(y) == 1} - strange
+    others = {base[x.array] for x in stores} - own
+
+    def is_met(stmt: Stmt) -> bool:
+        return any(base[x.array] in others for x in _loads(stmt))
+
+    def keep(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+        blocks = blocks_of(stmt)
+        is_own = isinstance(stmt, Assign | Reduce) and base[stmt.array] in own and not is_met(stmt)
+        return () if is_own or (blocks and not any(x.body for x in blocks)) else stmt
+
+    # What is named is read where the name is used.
+    return body if any(is_met(x) for x in walk(body) if isinstance(x, Let)) else map_block(keep, body)
+
+
+def _loads(stmt: Stmt) -> Iterator[Load]:
+    return (x for e in expressions(stmt) for x in walk_expr(e) if isinstance(x, Load))
 
 
 def _is_parallel(loop: For, around: Kernel) -> bool:

@@ -22,8 +22,8 @@ for i in 0 .. 20 {
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 from planish.core.names import take_name
 from planish.ir.expr import Expr, Load, index
@@ -31,9 +31,12 @@ from planish.ir.nest import Array, Assign, Block, For
 from planish.ir.polynomial import constant
 from planish.ir.types import F32, F64, Type
 from planish.library.products import NoMatricesError, element, stride
+from planish.library.shares import GRAIN, Range, share_out
 from planish.raising.algebra.kinds import kind_of
+from planish.raising.algebra.product import Term, stepped
 from planish.raising.algebra.reading import read_product
-from planish.raising.raised import Apply
+from planish.raising.algebra.writing import origin_of, write_product
+from planish.raising.raised import Apply, Repeat, Step
 
 FEWEST = 8
 """A matrix of fewer rows or columns is no work for squares."""
@@ -81,3 +84,38 @@ def find_transposition(step: Apply, arrays: Mapping[str, Array], taken: set[str]
     assert isinstance(body, For)
     batch = {letters[x]: product.extents[x] for x in product.output.letters if x not in (row, column)}
     return Transposition(body, batch, output.type, (output.name, source.view.array))
+
+
+def share_transposition(
+    step: Apply, arrays: Mapping[str, Array], local: Collection[str], threads: int, taken: set[str]
+) -> Repeat | None:
+    """The same copy, of which each of several threads has a share of what lies farthest apart in the array that is
+    `local`, or in what is written: what else is done there is shared out alike. None where all of it is little."""
+    product = read_product(step, arrays[step.operands[step.operation.output].array].type)
+    assert not isinstance(product, str)
+    source, output = product.factors[0], product.output
+    seen = source if source.view.array in local and output.view.array not in local else output
+    far = min(seen.letters, key=lambda x: _order(seen, x))
+    grain = GRAIN if far in (source.nearest + output.nearest) else 1
+
+    def part(range: Range) -> tuple[Step, ...]:
+        extents = {**product.extents, far: range[1]}
+        own = [_some(x, far, range) for x in (output, source)]
+        return (write_product(replace(product, output=own[0], factors=(own[1],), extents=extents), origin_of(step)),)
+
+    cut = share_out((index(0), product.extents[far]), threads, taken, part, grain)[0]
+    return cut if isinstance(cut, Repeat) else None
+
+
+def _order(term: Term, letter: str) -> tuple[int, int]:
+    """Less for letters whose neighbours lie farther apart."""
+    step = term.view.steps[term.letters.index(letter)]
+    first = next((n for n, x in enumerate(step) if x), len(step))
+    return first, -abs(step[first]) if first < len(step) else 0
+
+
+def _some(term: Term, letter: str, range: Range) -> Term:
+    """The elements of an operand with some values of a letter."""
+    place, view = term.letters.index(letter), term.view
+    shape = tuple(range[1] if n == place else x for n, x in enumerate(view.shape))
+    return Term(replace(view, start=stepped(view.start, view.steps[place], range[0]), shape=shape), term.letters)

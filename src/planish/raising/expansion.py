@@ -50,7 +50,7 @@ def write_steps(steps: tuple[Step, ...], arrays: Mapping[str, Array], taken: set
             case Apply():
                 yield from inline(step, arrays, taken).body
             case Repeat():
-                yield wrap(step, tuple(write_steps(step.steps, arrays, {*taken})), {*taken})
+                yield wrap(step, tuple(write_steps(step.steps, arrays, {*taken})))
             case Choice(cases=cases):
                 chosen = Block(())
                 for case in reversed(cases):
@@ -61,17 +61,16 @@ def write_steps(steps: tuple[Step, ...], arrays: Mapping[str, Array], taken: set
                 assert_never(step)
 
 
-def wrap(step: Repeat, body: Sequence[Stmt], taken: set[str]) -> For:
+def wrap(step: Repeat, body: Sequence[Stmt]) -> For:
     """The loop of a step around what its steps became."""
     if step.shares is None:
         return For(step.var, step.lower, step.upper, step.by, Block(tuple(body)))
     number, by = index(step.shares.number), index(step.by)
-    share = free_name("share", {*taken, *bindings(Block(tuple(body))), step.var, step.shares.width})
     extent = sub(step.upper, step.lower)
     width = mul(_ceildiv(_ceildiv(extent, number), by), by)
-    begins = add(step.lower, mul(index(share), index(step.shares.width)))
+    begins = add(step.lower, mul(index(step.shares.share), index(step.shares.width)))
     inside = If(Compare("lt", index(step.var), step.upper), Block(tuple(body)))
-    return For(share, index(0), number, 1, Block((Let(step.shares.width, width), Let(step.var, begins), inside)))
+    return For(step.shares.share, index(0), number, 1, Block((Let(step.shares.width, width), Let(step.var, begins), inside)))
 
 
 def _ceildiv(value: Expr, divisor: Expr) -> Expr:

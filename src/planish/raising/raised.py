@@ -102,11 +102,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How threads share out a range: in `number` parts at most, all of `width` values (a name that the steps may use)
-    but the last one."""
+    """How threads share out a range: in `number` parts at most, all of `width` values but the last one. The steps may
+    use this name, and that of the `share`, which goes from 0 on."""
 
     number: int
     width: str
+    share: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,7 @@ def bound_names(steps: tuple[Step, ...]) -> Iterator[str]:
     for step in steps:
         match step:
             case Repeat(var=var, steps=inner, shares=shares):
-                yield from (var,) if shares is None else (var, shares.width)
+                yield from (var,) if shares is None else (var, shares.width, shares.share)
                 yield from bound_names(inner)
             case Loops(body=body):
                 yield from bindings(body)

@@ -11,6 +11,10 @@ Set("[n, i] -> {  : n >= 8 and 0 <= i < n }")
 [True, True, False, True]
 >>> [always(kernel, path, parse_expr(x)) for x in ("i * n >= 8", "i * n >= i", "(i - 3) * n >= 1")]
 [True, True, False]
+>>> rows = label_kernel(parse_kernel("kernel z(n, m, i; A: f32[n]) assume i < n * m && i >= 0 { A[0] = 0.0:f32 }"))
+>>> asked = "n * m - i >= 0", "min(n * m - i, 2) >= 1", "n * m >= min(9, n * m - i)", "n * m - i >= 2"
+>>> [always(rows, path_to(rows.body, 1), parse_expr(x)) for x in asked]
+[True, True, True, False]
 >>> from planish.ir.printer import print_expr
 >>> rows = parse_kernel("kernel z(n, m, i) assume i >= 0 && i < n { }")
 >>> [print_expr(throughout(rows, ["i"], parse_expr(x))) for x in ("i < m", "n * m >= m")]
@@ -27,15 +31,18 @@ from operator import and_
 
 import islpy as isl
 
-from planish.ir.expr import Compare, Expr, Unary, Var, index, type_of
+from planish.ir.expr import Binary, Compare, Const, Expr, Unary, Var, index, type_of
 from planish.ir.nest import Block, For, If, Kernel, Let
-from planish.ir.polynomial import build, exact_quotient, polynomial, sub
+from planish.ir.polynomial import build, constant, exact_quotient, normal, polynomial, sub
 from planish.ir.traverse import blocks_of, loads, substitute, substitute_block, variables
-from planish.ir.types import INDEX
+from planish.ir.types import BOOL, INDEX
 from planish.poly.affine import NotAffineError, condition_set, isl_name
 from planish.poly.expression import disjunction, set_condition
 from planish.poly.scop import Scop, extract_scop
 from planish.schedule.nodes import Node, path_to
+
+
+TRUE = Const(True, BOOL)
 
 
 def region(kernel: Kernel, path: Sequence[Node], body: Block) -> Scop:
@@ -130,14 +137,42 @@ def _follows(sizes: tuple[str, ...], assumptions: tuple[Expr, ...], condition: E
         known = isl.Set.from_params(_context(sizes, assumptions))
         return bool(known.is_subset(condition_set(condition, known.get_space())))
     except (NotAffineError, KeyError):
+        if any(_is_weaker(condition, x) for x in assumptions):
+            return True
         return any(all(_follows(sizes, assumptions, x) for x in simpler) for simpler in _simpler(condition))
+
+
+def _is_weaker(condition: Expr, assumption: Expr) -> bool:
+    """Whether a condition asks the same as an assumption, or for a number less, of the same products of sizes."""
+    asked, known = _margin(condition), _margin(assumption)
+    more = constant(normal(sub(asked, known))) if asked is not None and known is not None else None
+    return more is not None and more >= 0
+
+
+def _margin(condition: Expr) -> Expr | None:
+    """What is not negative where a condition on sizes holds, and only there; None where it is no comparison of order."""
+    match condition:
+        case Compare(op="ge" | "gt" as op, left=more, right=less) | Compare(op="le" | "lt" as op, left=less, right=more):
+            return sub(sub(more, less), index(1)) if op in ("gt", "lt") else sub(more, less)
+        case _:
+            return None
 
 
 def _simpler(condition: Expr) -> Iterator[tuple[Expr, Expr]]:
     """Pairs of conditions from each of which a condition with products of sizes in it follows."""
     match condition:
+        case Compare(op="ge", left=Binary(op="min", left=one, right=other), right=least):
+            yield Compare("ge", one, least), Compare("ge", other, least)
+            return
+        case Compare(op="ge", left=most, right=Binary(op="min", left=one, right=other)):
+            yield Compare("ge", most, one), TRUE
+            yield Compare("ge", most, other), TRUE
+            return
         case Compare(op="ge" | "le" as op, left=left, right=right):
             terms = polynomial(sub(left, right) if op == "ge" else sub(right, left))
+            plain = Compare("ge", build(terms), index(0))
+            if plain != condition:
+                yield plain, TRUE
         case _:
             return
     shared = reduce(and_, ({x for x in monomial if isinstance(x, Var)} for monomial in terms)) if terms else set()

@@ -116,7 +116,7 @@ def walk_repeats(steps: Sequence[Step]) -> Iterator[Repeat]:
 
 def test_shares_that_meet_are_found() -> None:
     around = parse_kernel("kernel k(n; A: f64[n, n], x: f64[n]) { }")
-    step = Repeat("part", index(0), index("n"), 2, (), Shares(2, "width"))
+    step = Repeat("part", index(0), index("n"), 2, (), Shares(2, "width", "share"))
     columns = "for i in 0 .. n { for j in part .. min(n, part + width) { A[i, j] += "
     for value, apart in (("x[j]", True), ("A[i, 0]", False), ("A[j, j]", True), ("A[j, i]", False)):
         text = f"kernel k(n, part, width; A: f64[n, n], x: f64[n]) {{ {columns}{value} }} }} }}"

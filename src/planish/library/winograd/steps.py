@@ -38,7 +38,9 @@ from planish.ir.evaluate import evaluate
 from planish.ir.expr import Compare, Expr, index
 from planish.ir.nest import Array, Block, Let
 from planish.ir.polynomial import add, extremum, floordiv, mul, sub
+from planish.ir.traverse import variables
 from planish.ir.types import F32, F64, Type
+from planish.library.shares import Range, share_numbered, share_out
 from planish.library.winograd.matrices import F23, Minimal
 from planish.library.winograd.transforms import Around, Side, planes, write_transform
 from planish.raising.algebra.columns import in_order
@@ -50,7 +52,7 @@ from planish.raising.algebra.kinds import kind_of
 from planish.raising.algebra.product import Product, Term, stepped
 from planish.raising.algebra.setting import Change, Setting, done, replaced, with_locals
 from planish.raising.algebra.writing import Origin, whole_term, write_product
-from planish.raising.raised import Apply, Loops, Repeat, Reshape, Step, View, repeated
+from planish.raising.raised import Apply, Loops, Repeat, Reshape, Step, View, repeated, whole
 
 REMARK = "tiles"
 """What the remark is called that says that it was done, behind `algebra-`."""
@@ -64,15 +66,15 @@ _LETTERS = "eac"
 """Elements of a tile, tiles, and channels."""
 
 
-def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23) -> Change:
-    """Do the first convolution that allows it so."""
+def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23, threads: int = 1) -> Change:
+    """Do the first convolution that allows it so; threads share out the windows, and the rows of tiles."""
     for place, product in enumerate(facts.products):
         if product is None or kind_of(product) != "convolution" or not setting.may_reorder(facts.type_of(product)):
             continue
         found, step = find_tiles(facts, product, minimal), facts.raised.steps[place]
         if found is None or not isinstance(step, Apply):
             continue
-        made = _Rewrite(facts, product, found, step, minimal, setting.model.points, setting.taken(facts.raised))
+        made = _Rewrite(facts, product, found, step, minimal, setting.model.points, setting.taken(facts.raised), threads)
         try:
             steps = made.steps()
         except PlanishError:
@@ -97,6 +99,20 @@ def find_tiles(facts: Facts, product: Product, minimal: Minimal) -> Direct | Non
     return found if (found.extents, found.steps, found.apart) == ((minimal.taps,) * 2, (1, 1), (1, 1)) else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """What is read and set for the tiles, the memory that each share has for some `rows` of them, transformed and
+    multiplied, and how many lie in a row."""
+
+    windows: Array
+    image: Term
+    output: Term
+    tiles: Array
+    products: Array
+    rows: int
+    along: Expr
+
+
 @dataclass(slots=True)
 class _Rewrite:
     """A convolution on its way: names that are taken, and the arrays that it needs."""
@@ -108,6 +124,7 @@ class _Rewrite:
     minimal: Minimal
     points: Sequence[Mapping[str, int]]
     taken: set[str]
+    threads: int
     arrays: list[Array] = field(default_factory=list)
     reshapes: list[Reshape] = field(default_factory=list)
 
@@ -138,9 +155,9 @@ class _Rewrite:
         output, *after = self.laid("results", self.product.output.at(at), parts.features, True)
         # One more row, so that planes are not a multiple of a page apart.
         windows = self.local("windows", (index(self.minimal.size**2), add(self.channels, index(1)), self.features))
-        first.append(self.windows(windows, kernel, tuple(apart.values())))
+        first += self.windows(windows, kernel, tuple(apart.values()))
         tiles = self.tiles(windows, image, output, tuple(at.values()))
-        inner = repeated({y: self.product.extents[x] for x, y in shared.items()}, (*before, tiles, *after))
+        inner = repeated({y: self.product.extents[x] for x, y in shared.items()}, (*before, *tiles, *after))
         return repeated({y: self.product.extents[x] for x, y in apart.items()}, (*first, *inner))
 
     def seen(self) -> Term:
@@ -169,56 +186,83 @@ class _Rewrite:
         self.arrays.append(Array(take_name(name, self.taken), self.type, shape, True))
         return self.arrays[-1]
 
-    def windows(self, windows: Array, kernel: Term, sizes: tuple[str, ...]) -> Loops:
-        """The loops that transform the windows of all channels and features."""
+    def windows(self, windows: Array, kernel: Term, sizes: tuple[str, ...]) -> tuple[Step, ...]:
+        """The loops that transform the windows of all channels, which threads share out, and features."""
         parts = self.parts
-        channel, feature = take_name("p", self.taken), take_name("f", self.taken)
-        places = {parts.channels: index(channel), parts.features: index(feature)}
-        source = side(kernel, parts.window, self.minimal.taps, places)
-        target = planes(windows, self.minimal.size, tuple(places.values()))
-        loops = {channel: self.channels, feature: self.features}
-        return self.transformed(self.minimal.window, source, target, loops, (), sizes)
 
-    def tiles(self, windows: Array, image: Term, output: Term, sizes: tuple[str, ...]) -> Repeat:
-        """The loop over rows of tiles: their transforms, the products, and the results; `sizes`: of loops around."""
-        minimal, places = self.minimal, self.parts.places
-        outputs, rows = minimal.outputs, self.count_rows()
-        extents = [self.product.extents[x] for x in places]
-        down, along = (floordiv(add(x, index(outputs - 1)), index(outputs)) for x in extents)
+        def part(range: Range) -> tuple[Step, ...]:
+            channel, feature = take_name("p", self.taken), take_name("f", self.taken)
+            places = {parts.channels: add(range[0], index(channel)), parts.features: index(feature)}
+            source = side(kernel, parts.window, self.minimal.taps, places)
+            target = planes(windows, self.minimal.size, tuple(places.values()))
+            loops = {channel: range[1], feature: self.features}
+            return (self.transformed(self.minimal.window, source, target, loops, (), (*sizes, *_names(*range))),)
+
+        return share_out((index(0), self.channels), self.threads, self.taken, part)
+
+    def tiles(self, windows: Array, image: Term, output: Term, sizes: tuple[str, ...]) -> tuple[Step, ...]:
+        """What is done with the tiles, whose rows threads share out; `sizes`: of loops around."""
+        outputs, number = self.minimal.outputs, index(self.minimal.size**2)
+        down, extent = (self.product.extents[x] for x in self.parts.places)
+        along, rows = floordiv(add(extent, index(outputs - 1)), index(outputs)), self.count_rows()
+        tiles, products = (
+            self.local(name, (index(self.threads), number, index(rows), along, count))
+            for name, count in (("tiles", self.channels), ("products", self.features))
+        )
+        operands = _Operands(windows, image, output, tiles, products, rows, along)
+        if self.threads == 1:
+            return (self.rows_of_tiles(operands, (index(0), down), index(0), sizes),)
+        # The last share gets what is left out here as well: a tile has to fit into each.
+        most = sub(down, index(outputs - 1))
+
+        def part(range: Range, share: Expr) -> tuple[Step, ...]:
+            names = (*sizes, *_names(*range, share))
+            return (self.rows_of_tiles(operands, _with_rest(range, most, outputs), share, names),)
+
+        return share_numbered((index(0), most), self.threads, self.taken, part, outputs)
+
+    def rows_of_tiles(self, operands: _Operands, range: Range, share: Expr, sizes: tuple[str, ...]) -> Repeat:
+        """The loop over rows of tiles for some rows of the results: their transforms, the products, and the results, in
+        the memory of a share; `sizes`: of loops around."""
+        minimal, places, outputs = self.minimal, self.parts.places, self.minimal.outputs
+        image, output, along = operands.image, operands.output, operands.along
+        down = floordiv(add(range[1], index(outputs - 1)), index(outputs))
         first, row, column = (take_name(x, self.taken) for x in ("first", "row", "tile"))
-        here = extremum("min", index(rows), sub(down, index(first)))
+        here = extremum("min", index(operands.rows), sub(down, index(first)))
         # The last tiles are moved back, so that they end where the results do.
+        ends = range, (index(0), self.product.extents[places[1]])
         numbers = add(index(first), index(row)), index(column)
         names = [take_name(x, self.taken) for x in "yx"]
         lets = tuple(
-            Let(name, extremum("min", mul(index(outputs), number), sub(extent, index(outputs))))
-            for name, number, extent in zip(names, numbers, extents, strict=True)
+            Let(name, add(begin, extremum("min", mul(index(outputs), number), sub(count, index(outputs)))))
+            for name, number, (begin, count) in zip(names, numbers, ends, strict=True)
         )
         corner = dict(zip(places, map(index, names), strict=True))
         loops, known = {row: here, column: along}, (*sizes, first)
-
-        def planes_of(name: str, count: Expr, lane: str) -> tuple[Array, Side]:
-            array = self.local(name, (index(minimal.size**2), index(rows), along, count))
-            return array, planes(array, minimal.size, (index(row), index(column), index(lane)))
-
         channel, feature = take_name("p", self.taken), take_name("f", self.taken)
-        seen, target = planes_of("tiles", self.channels, channel)
-        made, source = planes_of("products", self.features, feature)
+        target, source = (
+            planes(x, minimal.size, (index(row), index(column), index(lane)), (share,))
+            for x, lane in ((operands.tiles, channel), (operands.products, feature))
+        )
         tile = side(image, places, minimal.size, {**corner, self.parts.channels: index(channel)})
         result = side(output, places, outputs, {**corner, self.parts.features: index(feature)})
         going = self.transformed(minimal.image, tile, target, {**loops, channel: self.channels}, lets, known)
         coming = self.transformed(minimal.results, source, result, {**loops, feature: self.features}, lets, known)
-        return Repeat(first, index(0), down, rows, (going, self.multiplied(windows, seen, made, here, along), coming))
+        steps = going, self.multiplied(operands, here, share), coming
+        return Repeat(first, index(0), down, operands.rows, steps)
 
-    def multiplied(self, windows: Array, seen: Array, made: Array, here: Expr, along: Expr) -> Repeat:
+    def multiplied(self, operands: _Operands, here: Expr, share: Expr) -> Repeat:
         """The products for the tiles of some rows, one for each of their elements: what it adds to stays in the first
         cache."""
         count, element = index(self.minimal.size**2), take_name("element", self.taken)
+        along = operands.along
         extents = {"e": count, "a": here, "t": along, "c": self.channels, "f": self.features}
         terms = [
-            self.folded(_part(whole_term(x, letters), extents), groups)
-            for x, letters, groups in (
-                (made, "eatf", ("e", "at", "f")), (seen, "eatc", ("e", "at", "c")), (windows, "ecf", ("e", "c", "f")),
+            self.folded(_part(x, extents), groups)
+            for x, groups in (
+                (_of_share(operands.products, share, "eatf"), ("e", "at", "f")),
+                (_of_share(operands.tiles, share, "eatc"), ("e", "at", "c")),
+                (whole_term(operands.windows, "ecf"), ("e", "c", "f")),
             )
         ]  # fmt: skip
         output, *factors = (x.at({"e": element}) for x in terms)
@@ -249,7 +293,8 @@ class _Rewrite:
         own = {source.array, target.array}
         arrays = tuple(x for x in (*self.facts.arrays.values(), *self.arrays) if x.name in own)
         whole = self.facts.raised.kernel
-        kernel = replace(whole, sizes=(*whole.sizes, *sizes), scalars=(), arrays=arrays, body=Block(()))
+        every = tuple(dict.fromkeys((*whole.sizes, *sizes)))
+        kernel = replace(whole, sizes=every, scalars=(), arrays=arrays, body=Block(()))
         prefix = take_name("v", self.taken)
         body = write_transform(matrix, source, target, self.type, f"{prefix}_", Around(loops, names, kernel))
         return Loops(body, dict.fromkeys(self.step.statements, "it is a transform"), settled=True)
@@ -278,6 +323,25 @@ def side(term: Term, elements: str, extent: int, places: Mapping[str, Expr]) -> 
         return out
 
     return Side(term.view.array, extent, place)
+
+
+def _with_rest(range: Range, most: Expr, outputs: int) -> Range:
+    """Some rows of so many at most, and if they are the last ones of these all but one of `outputs` behind them."""
+    begin, end = range[0], add(*range)
+    rest = index(outputs - 1)
+    beyond = sub(mul(index(outputs), end), mul(rest, sub(most, index(1))))
+    return begin, sub(extremum("max", end, beyond), begin)
+
+
+def _of_share(array: Array, share: Expr, letters: str) -> Term:
+    """All of an array that a share has for itself."""
+    view = whole(array)
+    return Term(View(array.name, (share, *view.start[1:]), view.steps[1:], view.shape[1:]), letters)
+
+
+def _names(*exprs: Expr) -> tuple[str, ...]:
+    """The names in some expressions, each once."""
+    return tuple(dict.fromkeys(y for x in exprs for y in sorted(variables(x))))
 
 
 def _part(term: Term, extents: Mapping[str, Expr]) -> Term:

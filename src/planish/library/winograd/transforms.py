@@ -80,6 +80,6 @@ def write_transform(matrix: Matrix, source: Side, target: Side, type: Type, pref
     return Program.of(kernel).apply(Vectorise(lanes)).kernel.body
 
 
-def planes(array: Array, extent: int, at: Sequence[Expr]) -> Side:
-    """Tiles of an array whose first dimension goes over their elements; `at`: the subscripts of the others."""
-    return Side(array.name, extent, lambda i, j: (index(extent * i + j), *at))
+def planes(array: Array, extent: int, at: Sequence[Expr], before: Sequence[Expr] = ()) -> Side:
+    """Tiles of an array with a dimension for their elements; `at`, `before`: the subscripts behind it and before it."""
+    return Side(array.name, extent, lambda i, j: (*before, index(extent * i + j), *at))

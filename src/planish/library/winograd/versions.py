@@ -11,6 +11,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 
 from planish.ir.nest import Kernel
 from planish.ir.types import Floats
@@ -34,5 +35,5 @@ def tile_version(
     their order."""
     if fp != "reassociate" or all(len(x.iterators) < _LOOPS for x in prepared.scop.statements):
         return None
-    way = Convolve(NAME, use_tiles, f"algebra-{REMARK}")
+    way = Convolve(NAME, partial(use_tiles, threads=threads), f"algebra-{REMARK}")
     return raise_version(kernel, prepared, scratch, target, fp, maker, threads, typical, way)[0]
