@@ -14,6 +14,7 @@ from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.library.maker import Maker
 from planish.library.versions import raise_version
+from planish.library.winograd.versions import tile_version
 from planish.pipeline import Options, compose, make_replacement, read_file
 from planish.run.toolchain import choose_compiler
 from planish.schedule.automatic.plan import prepare
@@ -29,13 +30,14 @@ void both(int n, int k, double C[n][n], double A[n][k], double B[n][k])
 """
 
 
-def make(text: str, folder: Path) -> tuple[str, ctypes.CDLL]:
+def make(text: str, folder: Path, tiles: bool = False) -> tuple[str, ctypes.CDLL]:
     options = Options(threads=2)
     file = read_file(Source("nest.c", text), options)
     (region,) = file.functions[0].regions
     prepared = prepare(region.kernel)
-    made, remarks = raise_version(region.kernel, prepared, region.scratch, NATIVE, "reassociate", Maker(Cache()), 2)
-    assert made is not None, remarks
+    what = (region.kernel, prepared, region.scratch, NATIVE, "reassociate", Maker(Cache()), 2)
+    made = tile_version(*what) if tiles else raise_version(*what)[0]
+    assert made is not None
     whole = compose(text, [make_replacement(region, prepared, made, file.source, options)], "")
     (folder / "nest.c").write_text(whole)
     flags = [*NATIVE.flags_for(choose_compiler("gcc").kind), "-O2", "-fopenmp", "-shared", "-fPIC", "-w"]
@@ -85,3 +87,37 @@ def test_rows_and_columns_beside_a_diagonal_are_shared_out(tmp_path: Path) -> No
         library.lu(n, ctypes.c_void_p(found.ctypes.data))
         product = (np.tril(found, -1) + np.eye(n)) @ np.triu(found)
         assert np.abs(product - a).max(initial=0.0) <= 1e-12 * max(n, 1)
+
+
+CONVOLUTION = """\
+void conv(int h, int w, int c, int k, float out[restrict k][h][w], float in[restrict c][h + 2][w + 2],
+          float weights[restrict k][c][3][3])
+{
+    for (int f = 0; f < k; f++)
+        for (int y = 0; y < h; y++)
+            for (int x = 0; x < w; x++) {
+                float sum = 0;
+                for (int p = 0; p < c; p++)
+                    for (int r = 0; r < 3; r++)
+                        for (int s = 0; s < 3; s++)
+                            sum += in[p][y + r][x + s] * weights[f][p][r][s];
+                out[f][y][x] = sum;
+            }
+}
+"""
+
+
+def test_rows_of_tiles_are_shared_out(tmp_path: Path) -> None:
+    text, library = make(CONVOLUTION, tmp_path, tiles=True)
+    # Threads have the same shares each time: windows turned, transformed, and rows of tiles.
+    assert text.count("#pragma omp parallel for\n") == 3
+    for h, w, c, k in ((0, 4, 3, 3), (2, 2, 1, 1), (3, 3, 5, 7), (11, 8, 16, 64), (13, 15, 40, 65), (28, 5, 9, 33)):
+        random = np.random.default_rng(h + w + c + k)
+        image, weights = (random.integers(-9, 9, x).astype(np.float32) for x in ((c, h + 2, w + 2), (k, c, 3, 3)))
+        out = np.full((k, h, w), np.nan, np.float32)
+        library.conv(h, w, c, k, *(ctypes.c_void_p(x.ctypes.data) for x in (out, image, weights)))
+        parts = (
+            np.einsum("cyx,kc->kyx", image[:, r : r + h, s : s + w], weights[:, :, r, s])
+            for r in range(3) for s in range(3)
+        )  # fmt: skip
+        assert np.array_equal(out, sum(parts))

@@ -10,10 +10,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from planish.ir.expr import Expr, index
+from planish.ir.nest import Array, Block
 from planish.ir.polynomial import add, mul
+from planish.schedule.accesses import redirect
 
 
 def flattened(name: str, shape: Sequence[Expr | None], at: Sequence[Expr]) -> tuple[str, tuple[Expr, ...]]:
@@ -37,3 +41,15 @@ def volume(shape: Sequence[Expr | None]) -> Expr | None:
             return None
         out = mul(out, extent)
     return out
+
+
+def with_one_name(
+    caller: Sequence[Array], heap: Sequence[Array], block: Block, arrays: Mapping[str, Array], bases: Mapping[str, str]
+) -> tuple[tuple[Array, ...], list[Array], Block]:
+    """The caller's arrays, those on the heap, and statements with one name for each block of memory: one that has
+    several (`bases`: whose memory a name stands for) is addressed by its elements, one after the other."""
+    shaped = dict.fromkeys(bases.values())
+    for name in (*shaped, *bases):
+        block = redirect(block, name, partial(flattened, bases.get(name, name), arrays[name].shape))
+    flat = [replace(x, shape=(volume(x.shape),)) if x.name in shaped else x for x in (*caller, *heap)]
+    return tuple(flat[: len(caller)]), flat[len(caller) :], block

@@ -31,7 +31,7 @@ from planish.ir.types import BOOL, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
 from planish.library.factors import cut_factor, is_factor
-from planish.library.flattening import flattened, volume
+from planish.library.flattening import with_one_name
 from planish.library.maker import Maker
 from planish.library.naming import renamed, with_name
 from planish.library.narrow import as_it_is, with_copies, with_types
@@ -53,7 +53,7 @@ from planish.schedule.automatic.plan import plan, prepare
 from planish.schedule.given import match_instruction
 from planish.schedule.nodes import label_kernel, nodes
 from planish.schedule.program import holds
-from planish.schedule.reach import throughout
+from planish.schedule.reach import follows, throughout
 from planish.target.machine import Target
 
 _MOST_DIMENSIONS = 2
@@ -99,7 +99,7 @@ def lower_raised(
     kernel = raised.kernel
     heap = [*(x for x in raised.locals if x.name not in kept), *lowering.heap]
     caller = (*kernel.arrays, *(x for x in raised.locals if x.name in kept))
-    arrays, heap, block = lowering.without_reshapes(caller, heap, Block(tuple(body)))
+    arrays, heap, block = with_one_name(caller, heap, Block(tuple(body)), lowering.arrays, lowering.bases)
     # The thread keeps them: fresh memory costs more than what is done in it.
     heap = [replace(x, memory="scratch") if x.shape and x.memory == "dram" else x for x in heap]
     used = set(arrays_in(block))
@@ -189,7 +189,7 @@ class _Lowering:
                 case Loops(body=body):
                     wait(body.body)
                 case Apply():
-                    self.ask(step.conditions)
+                    self.ask(step.conditions, place)
                     if is_paths(step, self.arrays, self.raised.kernel.sizes):
                         finish()
                         out.extend(self.paths(step, place))
@@ -364,14 +364,14 @@ class _Lowering:
             otherwise = body if last else [If(case.condition, Block(tuple(body)), Block(tuple(otherwise)))]
         return otherwise
 
-    def ask(self, conditions: Sequence[Expr]) -> None:
-        """Have conditions asked before the kernel is run."""
-        inside = [x for x in conditions if not self.may_ask(x)]
+    def ask(self, conditions: Sequence[Expr], place: _Place) -> None:
+        """Have conditions asked before the kernel is run, or proven where that is too early."""
+        inside = [x for x in conditions if not self.may_ask(x) and not follows(place.sizes, place.known, x)]
         if inside:
             text = print_expr(inside[0])
             raise NotLoweredError(f"what has to be asked of an operation depends on the iteration: {text}")
         known = {*self.conditions, *self.raised.kernel.assumptions}
-        self.conditions += (x for x in dict.fromkeys(conditions) if x not in known)
+        self.conditions += (x for x in dict.fromkeys(conditions) if x not in known and self.may_ask(x))
 
     def may_ask(self, condition: Expr) -> bool:
         """Whether a condition is known before the kernel is run."""
@@ -442,7 +442,7 @@ class _Lowering:
         inside = next((x for x in asked if not self.may_ask(x)), None)
         if inside is not None:
             raise NoMatricesError(f"what has to be asked of it depends on the iteration: {print_expr(inside)}")
-        self.ask(asked)
+        self.ask(asked, place)
         self.made |= {x.name: x for x in made}
         return replace(loop, facts=replace(loop.facts, instruction=chosen.name))
 
@@ -463,7 +463,7 @@ class _Lowering:
         if not found or prepared.scop.kernel.arrays != arrays:
             return list(nests)
         asked = [x for x in prepared.scop.kernel.assumptions if x not in place.known]
-        self.ask(asked)
+        self.ask(asked, place)
         body = found[0].kernel.body
         for own in [x.array for x in body.body if isinstance(x, Alloc)]:
             fresh = self.fresh(own.name, place)
@@ -480,17 +480,6 @@ class _Lowering:
     def fresh(self, name: str, place: _Place) -> str:
         """A name for an array that nothing else has."""
         return free_name(name, self.taken(place))
-
-    def without_reshapes(
-        self, caller: Sequence[Array], heap: Sequence[Array], block: Block
-    ) -> tuple[tuple[Array, ...], list[Array], Block]:
-        """The kernel with one name for each block of memory: one that has several is addressed by its elements, one
-        after the other."""
-        shaped = dict.fromkeys(self.bases.values())
-        for name in (*shaped, *self.bases):
-            block = redirect(block, name, partial(flattened, self.base(name), self.arrays[name].shape))
-        flat = [replace(x, shape=(volume(x.shape),)) if x.name in shaped else x for x in (*caller, *heap)]
-        return tuple(flat[: len(caller)]), flat[len(caller) :], block
 
 
 def _within(batch: Mapping[str, Expr], loop: For) -> Stmt:

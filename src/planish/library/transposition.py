@@ -33,7 +33,7 @@ from planish.ir.types import F32, F64, Type
 from planish.library.products import NoMatricesError, element, stride
 from planish.library.shares import GRAIN, Range, share_out
 from planish.raising.algebra.kinds import kind_of
-from planish.raising.algebra.product import Term, stepped
+from planish.raising.algebra.product import Term
 from planish.raising.algebra.reading import read_product
 from planish.raising.algebra.writing import origin_of, write_product
 from planish.raising.raised import Apply, Repeat, Step
@@ -100,7 +100,7 @@ def share_transposition(
 
     def part(range: Range) -> tuple[Step, ...]:
         extents = {**product.extents, far: range[1]}
-        own = [_some(x, far, range) for x in (output, source)]
+        own = [x.part(far, *range) for x in (output, source)]
         return (write_product(replace(product, output=own[0], factors=(own[1],), extents=extents), origin_of(step)),)
 
     cut = share_out((index(0), product.extents[far]), threads, taken, part, grain)[0]
@@ -112,10 +112,3 @@ def _order(term: Term, letter: str) -> tuple[int, int]:
     step = term.view.steps[term.letters.index(letter)]
     first = next((n for n, x in enumerate(step) if x), len(step))
     return first, -abs(step[first]) if first < len(step) else 0
-
-
-def _some(term: Term, letter: str, range: Range) -> Term:
-    """The elements of an operand with some values of a letter."""
-    place, view = term.letters.index(letter), term.view
-    shape = tuple(range[1] if n == place else x for n, x in enumerate(view.shape))
-    return Term(replace(view, start=stepped(view.start, view.steps[place], range[0]), shape=shape), term.letters)

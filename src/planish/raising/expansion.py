@@ -28,7 +28,7 @@ from planish.core.names import free_name, take_name
 from planish.ir.expr import Cast, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.polynomial import add, floordiv, mod, mul, normal, sub
-from planish.ir.traverse import bindings, children, map_block, map_expr, map_exprs, with_children
+from planish.ir.traverse import children, map_block, map_expr, map_exprs, with_children
 from planish.ir.types import F64, INDEX, Type
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Reshape, Step, View, arrays_of, bound_names
 
@@ -70,7 +70,8 @@ def wrap(step: Repeat, body: Sequence[Stmt]) -> For:
     width = mul(_ceildiv(_ceildiv(extent, number), by), by)
     begins = add(step.lower, mul(index(step.shares.share), index(step.shares.width)))
     inside = If(Compare("lt", index(step.var), step.upper), Block(tuple(body)))
-    return For(step.shares.share, index(0), number, 1, Block((Let(step.shares.width, width), Let(step.var, begins), inside)))
+    body = Let(step.shares.width, width), Let(step.var, begins), inside
+    return For(step.shares.share, index(0), number, 1, Block(body))
 
 
 def _ceildiv(value: Expr, divisor: Expr) -> Expr:

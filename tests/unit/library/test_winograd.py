@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pytest
 
+from planish.ir.expr import index
 from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Alloc, For, Kernel
 from planish.ir.parser import parse_kernel
@@ -49,8 +50,9 @@ def convolution(
 
 
 @cache
-def by_tiles(kernel: Kernel, fp: Floats = "reassociate", **typical: int) -> Kernel | None:
-    raised, remarks = improve_nest(kernel, (), TARGET, fp, typical or None, convolve=use_tiles)
+def by_tiles(kernel: Kernel, fp: Floats = "reassociate", threads: int = 1, **typical: int) -> Kernel | None:
+    rule = partial(use_tiles, threads=threads)
+    raised, remarks = improve_nest(kernel, (), TARGET, fp, typical or None, convolve=rule)
     return expand(raised) if any(x.id == f"algebra-{REMARK}" for x in remarks) else None
 
 
@@ -82,6 +84,17 @@ def test_tiles_find_what_the_loops_find(h: int, w: int, type: str) -> None:
         assert_equal(kernel, made, {"h": h, "w": w, "nc": nc, "nf": nf})
 
 
+@pytest.mark.parametrize("threads", [2, 3])
+def test_shares_have_room_for_a_tile_and_memory_of_their_own(threads: int) -> None:
+    kernel = convolution()
+    made = by_tiles(kernel, threads=threads)
+    assert made is not None
+    for h, w in ((2, 3), (3, 3), (4, 2), (5, 4), (9, 2), (13, 3)):
+        assert_equal(kernel, made, {"h": h, "w": w, "nc": 2, "nf": 2})
+    tiles = next(x.array for x in walk(made.body) if isinstance(x, Alloc) and x.array.name == "tiles")
+    assert tiles.shape[0] == index(threads)
+
+
 def test_images_and_groups_have_loops_around() -> None:
     sizes = {"h": 3, "w": 5, "nc": 2, "nf": 3}
     for batch, group in (("b", ""), ("", "g"), ("b", "g")):
@@ -95,17 +108,18 @@ def test_images_and_groups_have_loops_around() -> None:
     assert [sum(isinstance(x, For) for x in flatten(made.body.body)) for made in (shared, apart)] == [2, 1]
 
 
-def test_what_has_other_neighbours_is_copied() -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_has_other_neighbours_is_copied(threads: int) -> None:
     kernel = parse_kernel(
         "kernel conv(h, w, wide, nc, nf; X: f64[nc, h + 2, wide] distinct, W: f64[nf, nc, 3, 3] distinct,"
         " O: f64[nf, h, w] distinct) assume wide >= w + 2 { for f in 0 .. nf { for y in 0 .. h { for x in 0 .. w {"
         " O[f, y, x] = 0.0 for c in 0 .. nc { for r in 0 .. 3 { for s in 0 .. 3 {"
         " O[f, y, x] += X[c, y + r, x + s] * W[f, c, r, s] } } } } } } }"
     )
-    made = by_tiles(kernel)
+    made = by_tiles(kernel, threads=threads)
     assert made is not None
     assert {"image", "kernel", "results"} <= {x.array.name for x in walk(made.body) if isinstance(x, Alloc)}
-    for h, w, nc, nf in ((2, 2, 1, 1), (3, 5, 4, 2), (6, 3, 2, 0), (3, 3, 0, 2)):
+    for h, w, nc, nf in ((2, 2, 1, 1), (3, 5, 4, 2), (6, 3, 2, 0), (3, 3, 0, 2), (17, 3, 1, 2)):
         rng = np.random.default_rng(h + w)
         shapes = {"X": (nc, h + 2, w + 3), "W": (nf, nc, 3, 3), "O": (nf, h, w)}
         given = {x: rng.integers(-9, 9, shape).astype(float) for x, shape in shapes.items()}

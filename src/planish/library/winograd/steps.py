@@ -74,7 +74,8 @@ def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23, threads: i
         found, step = find_tiles(facts, product, minimal), facts.raised.steps[place]
         if found is None or not isinstance(step, Apply):
             continue
-        made = _Rewrite(facts, product, found, step, minimal, setting.model.points, setting.taken(facts.raised), threads)
+        taken = setting.taken(facts.raised)
+        made = _Rewrite(facts, product, found, step, minimal, setting.model.points, taken, threads)
         try:
             steps = made.steps()
         except PlanishError:
@@ -101,12 +102,14 @@ def find_tiles(facts: Facts, product: Product, minimal: Minimal) -> Direct | Non
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """What is read and set for the tiles, the memory that each share has for some `rows` of them, transformed and
-    multiplied, and how many lie in a row."""
+    """What is read and set for the tiles, the memory that each share has for some `rows` of them (of the image and the
+    results only where these do not lie well), transformed and multiplied, and how many lie in a row."""
 
     windows: Array
     image: Term
     output: Term
+    image_rows: Array | None
+    output_rows: Array | None
     tiles: Array
     products: Array
     rows: int
@@ -150,14 +153,11 @@ class _Rewrite:
         # Where every group of features has windows of its own, these are in the loop as well.
         apart = {x: y for x, y in at.items() if x in parts.kernel.letters}
         shared = {x: y for x, y in at.items() if x not in apart}
-        kernel, *first = self.laid("kernel", parts.kernel.at(apart), parts.features)
-        image, *before = self.laid("image", self.seen().at(at), parts.channels)
-        output, *after = self.laid("results", self.product.output.at(at), parts.features, True)
         # One more row, so that planes are not a multiple of a page apart.
         windows = self.local("windows", (index(self.minimal.size**2), add(self.channels, index(1)), self.features))
-        first += self.windows(windows, kernel, tuple(apart.values()))
-        tiles = self.tiles(windows, image, output, tuple(at.values()))
-        inner = repeated({y: self.product.extents[x] for x, y in shared.items()}, (*before, *tiles, *after))
+        first = self.windows(windows, parts.kernel.at(apart), tuple(apart.values()))
+        tiles = self.tiles(windows, self.seen().at(at), self.product.output.at(at), tuple(at.values()))
+        inner = repeated({y: self.product.extents[x] for x, y in shared.items()}, tiles)
         return repeated({y: self.product.extents[x] for x, y in apart.items()}, (*first, *inner))
 
     def seen(self) -> Term:
@@ -170,16 +170,18 @@ class _Rewrite:
         steps = tuple(image.view.steps[n] for n in kept)
         return Term(View(image.view.array, image.view.start, steps, tuple(extents[x] for x in letters)), letters)
 
-    def laid(self, name: str, term: Term, near: str, back: bool = False) -> tuple[Term, *tuple[Step, ...]]:
-        """An operand whose neighbours in memory go along a letter: itself, or an array of that name, and the copy to
-        it, or `back`."""
+    def copied(self, target: Term, source: Term) -> Apply:
+        """A copy of an operand."""
+        extents = dict(zip(source.letters, source.view.shape, strict=True))
+        return write_product(Product(target, (source,), extents, ""), Origin((), (), self.step.span))
+
+    def block(self, name: str, term: Term, near: str, rows: int) -> Array | None:
+        """An array for some rows of an operand in each share, whose neighbours in memory go along a letter; None where
+        those of the operand do."""
         if term.nearest == near:
-            return (term,)
-        letters = "".join(x for x in in_order(term, term.letters) if x != near) + near
-        extents = dict(zip(term.letters, term.view.shape, strict=True))
-        own = whole_term(self.local(name, tuple(extents[x] for x in letters)), letters)
-        target, source = (term, own) if back else (own, term)
-        return own, write_product(Product(target, (source,), extents, ""), Origin((), (), self.step.span))
+            return None
+        along, last = (term.view.shape[term.letters.index(x)] for x in (self.parts.places[1], near))
+        return self.local(name, (index(self.threads), index(rows), along, last))
 
     def local(self, name: str, shape: tuple[Expr, ...]) -> Array:
         """One more array."""
@@ -187,18 +189,24 @@ class _Rewrite:
         return self.arrays[-1]
 
     def windows(self, windows: Array, kernel: Term, sizes: tuple[str, ...]) -> tuple[Step, ...]:
-        """The loops that transform the windows of all channels, which threads share out, and features."""
-        parts = self.parts
+        """The loops that transform the windows of all channels, which threads share out, and features: of a copy, where
+        features do not lie side by side."""
+        parts, read, before = self.parts, kernel, list[Step]()
+        if kernel.nearest != parts.features:
+            letters = "".join(x for x in in_order(kernel, kernel.letters) if x != parts.features) + parts.features
+            extents = dict(zip(kernel.letters, kernel.view.shape, strict=True))
+            read = whole_term(self.local("kernel", tuple(extents[x] for x in letters)), letters)
+            before.append(self.copied(read, kernel))
 
         def part(range: Range) -> tuple[Step, ...]:
             channel, feature = take_name("p", self.taken), take_name("f", self.taken)
             places = {parts.channels: add(range[0], index(channel)), parts.features: index(feature)}
-            source = side(kernel, parts.window, self.minimal.taps, places)
+            source = side(read, parts.window, self.minimal.taps, places)
             target = planes(windows, self.minimal.size, tuple(places.values()))
             loops = {channel: range[1], feature: self.features}
             return (self.transformed(self.minimal.window, source, target, loops, (), (*sizes, *_names(*range))),)
 
-        return share_out((index(0), self.channels), self.threads, self.taken, part)
+        return (*before, *share_out((index(0), self.channels), self.threads, self.taken, part))
 
     def tiles(self, windows: Array, image: Term, output: Term, sizes: tuple[str, ...]) -> tuple[Step, ...]:
         """What is done with the tiles, whose rows threads share out; `sizes`: of loops around."""
@@ -209,7 +217,11 @@ class _Rewrite:
             self.local(name, (index(self.threads), number, index(rows), along, count))
             for name, count in (("tiles", self.channels), ("products", self.features))
         )
-        operands = _Operands(windows, image, output, tiles, products, rows, along)
+        laid = (
+            self.block("image", image, self.parts.channels, outputs * rows + self.minimal.taps - 1),
+            self.block("results", output, self.parts.features, outputs * rows),
+        )
+        operands = _Operands(windows, image, output, *laid, tiles, products, rows, along)
         if self.threads == 1:
             return (self.rows_of_tiles(operands, (index(0), down), index(0), sizes),)
         # The last share gets what is left out here as well: a tile has to fit into each.
@@ -225,30 +237,44 @@ class _Rewrite:
         """The loop over rows of tiles for some rows of the results: their transforms, the products, and the results, in
         the memory of a share; `sizes`: of loops around."""
         minimal, places, outputs = self.minimal, self.parts.places, self.minimal.outputs
-        image, output, along = operands.image, operands.output, operands.along
         down = floordiv(add(range[1], index(outputs - 1)), index(outputs))
-        first, row, column = (take_name(x, self.taken) for x in ("first", "row", "tile"))
+        first, row, column, y, x = (take_name(z, self.taken) for z in ("first", "row", "tile", "y", "x"))
         here = extremum("min", index(operands.rows), sub(down, index(first)))
         # The last tiles are moved back, so that they end where the results do.
-        ends = range, (index(0), self.product.extents[places[1]])
-        numbers = add(index(first), index(row)), index(column)
-        names = [take_name(x, self.taken) for x in "yx"]
-        lets = tuple(
-            Let(name, add(begin, extremum("min", mul(index(outputs), number), sub(count, index(outputs)))))
-            for name, number, (begin, count) in zip(names, numbers, ends, strict=True)
-        )
-        corner = dict(zip(places, map(index, names), strict=True))
-        loops, known = {row: here, column: along}, (*sizes, first)
+        top = _moved(index(first), range[1], outputs)
+        end = extremum("min", mul(index(outputs), add(index(first), here)), range[1])
+        line = _moved(add(index(first), index(row)), range[1], outputs)
+        names = Let(y, line), Let(x, _moved(index(column), self.product.extents[places[1]], outputs))
+        loops, known = {row: here, column: operands.along}, (*sizes, first)
+
+        def seen(
+            term: Term, rows: Array | None, lane: str, name: str, extent: int, further: int
+        ) -> tuple[Side, tuple[Step, ...]]:
+            """A tile of an operand, where it lies or among rows of it, and the copy to these, or from there."""
+            own, at, copies = term, add(range[0], index(y)), list[Step]()
+            if rows is not None:
+                lying = term.part(places[0], add(range[0], top), add(sub(end, top), index(further)))
+                extents = dict(zip(lying.letters, lying.view.shape, strict=True))
+                own, at = _part(_of_share(rows, share, places + lane), extents), sub(index(y), top)
+                copies.append(self.copied(own, lying) if further else self.copied(lying, own))
+            return side(own, places, extent, {places[0]: at, places[1]: index(x), lane: index(name)}), tuple(copies)
+
+        def planes_of(array: Array, lane: str) -> Side:
+            return planes(array, minimal.size, (index(row), index(column), index(lane)), (share,))
+
         channel, feature = take_name("p", self.taken), take_name("f", self.taken)
-        target, source = (
-            planes(x, minimal.size, (index(row), index(column), index(lane)), (share,))
-            for x, lane in ((operands.tiles, channel), (operands.products, feature))
+        tile, before = seen(
+            operands.image, operands.image_rows, self.parts.channels, channel, minimal.size, minimal.taps - 1
         )
-        tile = side(image, places, minimal.size, {**corner, self.parts.channels: index(channel)})
-        result = side(output, places, outputs, {**corner, self.parts.features: index(feature)})
-        going = self.transformed(minimal.image, tile, target, {**loops, channel: self.channels}, lets, known)
-        coming = self.transformed(minimal.results, source, result, {**loops, feature: self.features}, lets, known)
-        steps = going, self.multiplied(operands, here, share), coming
+        result, after = seen(operands.output, operands.output_rows, self.parts.features, feature, outputs, 0)
+        going = self.transformed(
+            minimal.image, tile, planes_of(operands.tiles, channel), {**loops, channel: self.channels}, names, known
+        )
+        coming = self.transformed(
+            minimal.results, planes_of(operands.products, feature), result, {**loops, feature: self.features}, names,
+            known,
+        )  # fmt: skip
+        steps = (*before, going, self.multiplied(operands, here, share), coming, *after)
         return Repeat(first, index(0), down, operands.rows, steps)
 
     def multiplied(self, operands: _Operands, here: Expr, share: Expr) -> Repeat:
@@ -323,6 +349,11 @@ def side(term: Term, elements: str, extent: int, places: Mapping[str, Expr]) -> 
         return out
 
     return Side(term.view.array, extent, place)
+
+
+def _moved(number: Expr, extent: Expr, outputs: int) -> Expr:
+    """Where a tile of so many results begins that is to end within an extent."""
+    return extremum("min", mul(index(outputs), number), sub(extent, index(outputs)))
 
 
 def _with_rest(range: Range, most: Expr, outputs: int) -> Range:

@@ -42,6 +42,12 @@ class Term:
         steps, shape = tuple(view.steps[n] for n in left), tuple(view.shape[n] for n in left)
         return Term(View(view.array, start, steps, shape), "".join(self.letters[n] for n in left))
 
+    def part(self, letter: str, begin: Expr, count: Expr) -> Term:
+        """The elements of the operand with some values of a letter."""
+        place, view = self.letters.index(letter), self.view
+        shape = tuple(count if n == place else x for n, x in enumerate(view.shape))
+        return Term(View(view.array, stepped(view.start, view.steps[place], begin), view.steps, shape), self.letters)
+
     def ordered(self, letters: str) -> Term:
         """The same operand with its dimensions in another order."""
         places = [self.letters.index(x) for x in letters]
