@@ -44,6 +44,7 @@ from planish.library.shares import Range, share_numbered, share_out
 from planish.library.winograd.matrices import F23, Minimal
 from planish.library.winograd.transforms import Around, Side, planes, write_transform
 from planish.raising.algebra.columns import in_order
+from planish.raising.algebra.cost import Model
 from planish.raising.algebra.dead import describe
 from planish.raising.algebra.direct import Direct, find_parts
 from planish.raising.algebra.facts import Facts
@@ -51,7 +52,7 @@ from planish.raising.algebra.fold import fold
 from planish.raising.algebra.kinds import kind_of
 from planish.raising.algebra.product import Product, Term, stepped
 from planish.raising.algebra.setting import Change, Setting, done, replaced, with_locals
-from planish.raising.algebra.writing import Origin, whole_term, write_product
+from planish.raising.algebra.writing import Origin, write_product
 from planish.raising.raised import Apply, Loops, Repeat, Reshape, Step, View, repeated, whole
 
 REMARK = "tiles"
@@ -75,7 +76,7 @@ def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23, threads: i
         if found is None or not isinstance(step, Apply):
             continue
         taken = setting.taken(facts.raised)
-        made = _Rewrite(facts, product, found, step, minimal, setting.model.points, taken, threads)
+        made = _Rewrite(facts, product, found, step, minimal, setting.model, taken, threads)
         try:
             steps = made.steps()
         except PlanishError:
@@ -102,10 +103,12 @@ def find_tiles(facts: Facts, product: Product, minimal: Minimal) -> Direct | Non
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """What is read and set for the tiles, the memory that each share has for some `rows` of them (of the image and the
-    results only where these do not lie well), transformed and multiplied, and how many lie in a row."""
+    """What is read and set for the tiles, whether each share has its `own` windows, the memory that each has for some
+    `rows` of tiles (of the image and the results only where these do not lie well), transformed and multiplied, and how
+    many lie in a row."""
 
     windows: Array
+    own: bool
     image: Term
     output: Term
     image_rows: Array | None
@@ -125,7 +128,7 @@ class _Rewrite:
     parts: Direct
     step: Apply
     minimal: Minimal
-    points: Sequence[Mapping[str, int]]
+    model: Model
     taken: set[str]
     threads: int
     arrays: list[Array] = field(default_factory=list)
@@ -135,6 +138,11 @@ class _Rewrite:
     def type(self) -> Type:
         """The type of all elements."""
         return self.facts.type_of(self.product)
+
+    @property
+    def point(self) -> Mapping[str, int] | None:
+        """The sizes, if they are known."""
+        return self.model.points[0] if len(self.model.points) == 1 else None
 
     @property
     def channels(self) -> Expr:
@@ -153,12 +161,37 @@ class _Rewrite:
         # Where every group of features has windows of its own, these are in the loop as well.
         apart = {x: y for x, y in at.items() if x in parts.kernel.letters}
         shared = {x: y for x, y in at.items() if x not in apart}
-        # One more row, so that planes are not a multiple of a page apart.
-        windows = self.local("windows", (index(self.minimal.size**2), add(self.channels, index(1)), self.features))
-        first = self.windows(windows, parts.kernel.at(apart), tuple(apart.values()))
-        tiles = self.tiles(windows, self.seen().at(at), self.product.output.at(at), tuple(at.values()))
-        inner = repeated({y: self.product.extents[x] for x, y in shared.items()}, tiles)
-        return repeated({y: self.product.extents[x] for x, y in apart.items()}, (*first, *inner))
+        own = self.threads > 1 and self.are_windows_few()
+        operands, inside = self.operands(at, own), {y: self.product.extents[x] for x, y in shared.items()}
+        down, rest = self.product.extents[parts.places[0]], self.minimal.outputs - 1
+        kernel, outer = parts.kernel.at(apart), tuple(apart.values())
+
+        def part(range: Range, share: Expr) -> tuple[Step, ...]:
+            names = (*outer, *_names(*range, share))
+            first = self.windows(operands, kernel, share, 1, names) if own else ()
+            tiles = self.rows_of_tiles(operands, range, share, (*names, *shared.values()))
+            return (*first, *repeated(inside, (tiles,)))
+
+        if self.threads == 1:
+            steps = part((index(0), down), index(0))
+        else:
+            # The last share gets what is left out here as well: a tile has to fit into each.
+            most = sub(down, index(rest))
+
+            def with_rest(range: Range, share: Expr) -> tuple[Step, ...]:
+                return part(_with_rest(range, most, rest + 1), share)
+
+            steps = share_numbered((index(0), most), self.threads, self.taken, with_rest, rest + 1)
+        before = () if own else self.windows(operands, kernel, index(0), self.threads, outer)
+        return repeated({y: self.product.extents[x] for x, y in apart.items()}, (*before, *steps))
+
+    def are_windows_few(self) -> bool:
+        """Whether those of all channels and features are known to fit into a cache, transformed: then each thread makes
+        them for itself, which takes less time than to get them from another one."""
+        if self.point is None:
+            return False
+        elements = evaluate(self.channels, self.point) * evaluate(self.features, self.point) * self.minimal.size**2
+        return elements * self.type.size <= self.model.target.cache(2).share
 
     def seen(self) -> Term:
         """All of the image that is seen, without the letters of the window."""
@@ -188,50 +221,45 @@ class _Rewrite:
         self.arrays.append(Array(take_name(name, self.taken), self.type, shape, True))
         return self.arrays[-1]
 
-    def windows(self, windows: Array, kernel: Term, sizes: tuple[str, ...]) -> tuple[Step, ...]:
-        """The loops that transform the windows of all channels, which threads share out, and features: of a copy, where
-        features do not lie side by side."""
+    def operands(self, at: Mapping[str, str], own: bool) -> _Operands:
+        """What there is for the tiles of an image, with the loops `at` around; `own`: each share has its windows."""
+        outputs, number = self.minimal.outputs, index(self.minimal.size**2)
+        image, output = self.seen().at(at), self.product.output.at(at)
+        extent, rows = self.product.extents[self.parts.places[1]], self.count_rows()
+        along, shares = floordiv(add(extent, index(outputs - 1)), index(outputs)), index(self.threads)
+        # One more row, so that planes are not a multiple of a page apart.
+        shape = (shares if own else index(1), number, add(self.channels, index(1)), self.features)
+        windows = self.local("windows", shape)
+        tiles, products = (
+            self.local(name, (shares, number, index(rows), along, count))
+            for name, count in (("tiles", self.channels), ("products", self.features))
+        )
+        image_rows = self.block("image", image, self.parts.channels, outputs * rows + self.minimal.taps - 1)
+        output_rows = self.block("results", output, self.parts.features, outputs * rows)
+        return _Operands(windows, own, image, output, image_rows, output_rows, tiles, products, rows, along)
+
+    def windows(
+        self, operands: _Operands, kernel: Term, share: Expr, threads: int, sizes: tuple[str, ...]
+    ) -> tuple[Step, ...]:
+        """The loops that transform the windows of all channels, which threads share out, and features, for a share: of
+        a copy, where features do not lie side by side."""
         parts, read, before = self.parts, kernel, list[Step]()
         if kernel.nearest != parts.features:
             letters = "".join(x for x in in_order(kernel, kernel.letters) if x != parts.features) + parts.features
             extents = dict(zip(kernel.letters, kernel.view.shape, strict=True))
-            read = whole_term(self.local("kernel", tuple(extents[x] for x in letters)), letters)
+            shape = index(self.threads if operands.own else 1), *(extents[x] for x in letters)
+            read = _of_share(self.local("kernel", shape), share, letters)
             before.append(self.copied(read, kernel))
 
         def part(range: Range) -> tuple[Step, ...]:
             channel, feature = take_name("p", self.taken), take_name("f", self.taken)
             places = {parts.channels: add(range[0], index(channel)), parts.features: index(feature)}
             source = side(read, parts.window, self.minimal.taps, places)
-            target = planes(windows, self.minimal.size, tuple(places.values()))
+            target = planes(operands.windows, self.minimal.size, tuple(places.values()), (share,))
             loops = {channel: range[1], feature: self.features}
             return (self.transformed(self.minimal.window, source, target, loops, (), (*sizes, *_names(*range))),)
 
-        return (*before, *share_out((index(0), self.channels), self.threads, self.taken, part))
-
-    def tiles(self, windows: Array, image: Term, output: Term, sizes: tuple[str, ...]) -> tuple[Step, ...]:
-        """What is done with the tiles, whose rows threads share out; `sizes`: of loops around."""
-        outputs, number = self.minimal.outputs, index(self.minimal.size**2)
-        down, extent = (self.product.extents[x] for x in self.parts.places)
-        along, rows = floordiv(add(extent, index(outputs - 1)), index(outputs)), self.count_rows()
-        tiles, products = (
-            self.local(name, (index(self.threads), number, index(rows), along, count))
-            for name, count in (("tiles", self.channels), ("products", self.features))
-        )
-        laid = (
-            self.block("image", image, self.parts.channels, outputs * rows + self.minimal.taps - 1),
-            self.block("results", output, self.parts.features, outputs * rows),
-        )
-        operands = _Operands(windows, image, output, *laid, tiles, products, rows, along)
-        if self.threads == 1:
-            return (self.rows_of_tiles(operands, (index(0), down), index(0), sizes),)
-        # The last share gets what is left out here as well: a tile has to fit into each.
-        most = sub(down, index(outputs - 1))
-
-        def part(range: Range, share: Expr) -> tuple[Step, ...]:
-            names = (*sizes, *_names(*range, share))
-            return (self.rows_of_tiles(operands, _with_rest(range, most, outputs), share, names),)
-
-        return share_numbered((index(0), most), self.threads, self.taken, part, outputs)
+        return (*before, *share_out((index(0), self.channels), threads, self.taken, part))
 
     def rows_of_tiles(self, operands: _Operands, range: Range, share: Expr, sizes: tuple[str, ...]) -> Repeat:
         """The loop over rows of tiles for some rows of the results: their transforms, the products, and the results, in
@@ -288,7 +316,7 @@ class _Rewrite:
             for x, groups in (
                 (_of_share(operands.products, share, "eatf"), ("e", "at", "f")),
                 (_of_share(operands.tiles, share, "eatc"), ("e", "at", "c")),
-                (whole_term(operands.windows, "ecf"), ("e", "c", "f")),
+                (_of_share(operands.windows, share if operands.own else index(0), "ecf"), ("e", "c", "f")),
             )
         ]  # fmt: skip
         output, *factors = (x.at({"e": element}) for x in terms)
@@ -328,9 +356,9 @@ class _Rewrite:
     def count_rows(self) -> int:
         """As many rows of tiles as make enough of them, where it is known how long they are."""
         extents = self.product.extents
-        if len(self.points) != 1:
+        point = self.point
+        if point is None:
             return _ROWS
-        (point,) = self.points
         sizes = [evaluate(extents[x], point) for x in self.parts.places]
         down, along = (max(1, -(-x // self.minimal.outputs)) for x in sizes)
         bytes_of = along * evaluate(self.channels, point) * self.type.size
