@@ -103,7 +103,7 @@ def call_instead(
     after = _updates(region.updates, names)
     if not guards and not fallible:
         after += [f"(void){v};" for v in outer_counters(original)]
-    call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, fallible)
+    call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, fallible, region.alone)
     call = _with_copies(region, call, indent)
     patch = Patch(region.start, region.end, call)
     return Replacement(text, patch, tuple(guards), headers, callees, done)

@@ -122,3 +122,16 @@ def test_what_loops_leave_is_stored() -> None:
 )
 def test_counters_from_outside_are_found(text: str, found: tuple[str, ...]) -> None:
     assert outer_counters(text) == found
+
+
+def test_a_body_without_braces_stays_one_statement(tmp_path: Path) -> None:
+    text = (
+        "int f(int n, double on, double *restrict y)\n{\n  int i = 7;\n  if (on > 0)\n"
+        "    for (i = 0; i < n; i++) y[i] = 1;\n  else\n    i = 5;\n  return i;\n}\n"
+    )
+    _, whole = replaced(text)
+    assert "#ifdef PLANISH_ORIGINAL" in whole
+    compile_silently(whole, tmp_path)
+    _, without = replaced(text.replace("  else\n    i = 5;\n", ""))
+    update = without[without.index("int f(") :].partition("#else")[2]
+    assert update.index("{") < update.index("i = ") < update.index("}")

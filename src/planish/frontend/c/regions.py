@@ -50,6 +50,7 @@ class Search:
     remarks: list[Remark] = field(default_factory=list)
     spans: dict[tuple[int, int], Span] = field(default_factory=dict)
     finished: dict[int, Finished] = field(default_factory=dict)
+    alone: set[int] = field(default_factory=set)
 
     def span_of(self, node: c_ast.Node | None) -> Span | None:
         """Where a node stands in the user's file."""
@@ -90,6 +91,8 @@ def _search_body(node: c_ast.Node, s: Search) -> None:
     if isinstance(node, c_ast.Compound):
         search(node, s)
     else:
+        if id(node) in s.items:
+            s.alone.add(s.items[id(node)].start)
         _search_run([node], s)
 
 
@@ -309,7 +312,7 @@ def _finish(
     computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
     return Region(
         name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
-        computed, span,
+        computed, span, alone=first.start in s.alone,
     )  # fmt: skip
 
 
