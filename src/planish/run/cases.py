@@ -15,10 +15,10 @@ import islpy as isl
 
 from planish.core.lazy import Lazy
 from planish.frontend.c.unit import CFunction, CParameter
-from planish.ir.expr import Binary, Expr, Load, Var
-from planish.ir.nest import For, Reduce
+from planish.ir.expr import Binary, Call, Expr, Load, Var
+from planish.ir.nest import Block, For, Reduce
 from planish.ir.polynomial import place, polynomial, sub
-from planish.ir.traverse import walk
+from planish.ir.traverse import expressions, loads, walk, walk_expr
 from planish.poly.extents import (
     busy_sizes,
     count_elements,
@@ -272,13 +272,16 @@ def make_case(
     fixed = dict(loose or {})
     alone = bool(known) and all(k.alone for k in known)
     reached: dict[str, int] = {}
+    rows: dict[str, int] = {}
     unsure: set[str] = set()
+    factorised = any(_divides(k.scop.kernel.body) for k in known)
     for k in known:
         counts = (reach_elements if alone else count_elements)(k.scop, _inner(k, sizes))
         unsure |= {c for name, c in k.arrays.items() if name not in counts}
         for name, count in counts.items():
             if name in k.arrays:
                 reached[k.arrays[name]] = max(reached.get(k.arrays[name], 0), count)
+        rows |= _rows(k, sizes) if factorised else {}
     most = {p.name: fixed.get(p.name, LOOSE_RANGE[1]) for p in function.parameters if _is_loose_integer(p, sizes)}
     elements: dict[str, int] = {}
     shapes: dict[str, tuple[int, ...]] = {}
@@ -302,7 +305,37 @@ def make_case(
     values: dict[str, int | float] = {
         p.name: v for p in function.parameters if (v := sizes.get(p.name, fixed.get(p.name))) is not None
     }
-    return Case(values, elements, shapes, seed, ranges=ranges)
+    square = {x: r for x, r in rows.items() if x not in shapes and _is_square(elements.get(x, 0), r)}
+    return Case(values, elements, shapes, seed, ranges=ranges, rows=square)
+
+
+def _divides(body: Block) -> bool:
+    """Whether a nest divides by numbers from memory, or takes roots of them, as factorisations and solves do."""
+    for x in (y for stmt in walk(body) for e in expressions(stmt) for y in walk_expr(e)):
+        match x:
+            case Binary(op="div", right=over) if loads(over):
+                return True
+            case Call(function="sqrt", arguments=arguments) if any(loads(x) for x in arguments):
+                return True
+            case _:
+                pass
+    return False
+
+
+def _rows(known: Known, sizes: Mapping[str, int]) -> dict[str, int]:
+    """How far apart the rows of matrices lie, by the function's names, where a kernel reads them as such."""
+    out: dict[str, int] = {}
+    for array in known.scop.kernel.arrays:
+        if len(array.shape) == 2 and array.shape[1] is not None and array.name in known.arrays:
+            row = evaluate_extent(array.shape[1], _inner(known, sizes))
+            out |= {known.arrays[array.name]: row} if row else {}
+    return out
+
+
+def _is_square(elements: int, row: int) -> bool:
+    """Whether so many elements, up to the last one that is used, are as many rows as the last one has columns."""
+    rows = -(-elements // row)
+    return elements == (rows - 1) * row + rows
 
 
 def _distances(function: CFunction) -> Iterator[str]:
