@@ -17,8 +17,9 @@ from planish.core.lazy import Lazy
 from planish.frontend.c.unit import CFunction, CParameter
 from planish.ir.expr import Binary, Call, Expr, Load, Var
 from planish.ir.nest import Block, For, Reduce
+from planish.ir.overflow import limits, may_overflow
 from planish.ir.polynomial import place, polynomial, sub
-from planish.ir.traverse import expressions, loads, walk, walk_expr
+from planish.ir.traverse import expressions, loads, may_fail, walk, walk_expr
 from planish.poly.extents import (
     busy_sizes,
     count_elements,
@@ -54,6 +55,9 @@ LARGEST_GIVEN = 1 << 24
 DISTANCES, DISTANCES_OF = (0, 100), 4
 """The bounds of distances between places, which would grow beyond any bound if they were negative; of so many calls
 that check, one has others."""
+WIDE_OF, WIDE_AT = 4, 2
+"""Of so many calls that check, the one with this number has integers of the whole range of their type, where these are
+harmless."""
 LARGEST_LOOSE = 1 << 14
 POWERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 """Integers that two is raised to the power of."""
@@ -302,6 +306,8 @@ def make_case(
     ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
     if seed % DISTANCES_OF != 0:
         ranges |= dict.fromkeys(_distances(function), DISTANCES)
+    if alone and seed % WIDE_OF == WIDE_AT and not any(_may_fail(k.scop.kernel.body) for k in known):
+        ranges = _whole_ranges(function) | ranges
     values: dict[str, int | float] = {
         p.name: v for p in function.parameters if (v := sizes.get(p.name, fixed.get(p.name))) is not None
     }
@@ -320,6 +326,18 @@ def _divides(body: Block) -> bool:
             case _:
                 pass
     return False
+
+
+def _may_fail(body: Block) -> bool:
+    """Whether a nest does what C leaves undefined for some integers, other than that sums over a loop overflow."""
+    products = any(isinstance(x, Reduce) and x.op == "mul" for x in walk(body))
+    return products or any(may_fail(x) or may_overflow(x) for stmt in walk(body) for x in expressions(stmt))
+
+
+def _whole_ranges(function: CFunction) -> dict[str, tuple[int, int]]:
+    """The bounds of wide integers in arrays: those of their types."""
+    wide = [(p.name, p.type) for p in function.parameters if p.pointer and p.type is not None and p.type.bits > 16]
+    return {name: limits(type) for name, type in wide if type.is_int}
 
 
 def _rows(known: Known, sizes: Mapping[str, int]) -> dict[str, int]:

@@ -63,6 +63,10 @@ int f(int n, const int *a) { int m = a[0]; for (int i = 1; i < n; i++) m = a[i] 
 /// int_min_if regions=1
 int f(int n, const int *a) { int m = a[0]; for (int i = 1; i < n; i++) if (m > a[i]) m = a[i]; return m; }
 
+/// saturate_a_wider_sum regions=1
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) { long v = b[i] * -1000000000L;
+  a[i] = v > 2147483647 ? 2147483647 : v < -2147483647 - 1 ? -2147483647 - 1 : (int)v; } }
+
 /// clamp_if_else regions=1
 void f(int n, float *a, const float *b) {
   for (int i = 0; i < n; i++) if (b[i] > 1.0f) a[i] = 1.0f; else a[i] = b[i]; }

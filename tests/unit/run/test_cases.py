@@ -184,3 +184,22 @@ def test_a_matrix_without_a_shape_can_be_factorised() -> None:
     assert (values[:: 23 + 1] > 20).all() and np.median(values) < 2
     function, known = known_of(SOLVE.replace("/= a[j * lda + j]", "*= 2"))
     assert make_case(function, known, {"n": 20, "lda": 23}, seed=1).rows == {}
+
+
+SATURATE = """
+void saturate(int n, const int *a, int *b)
+{
+    for (int i = 0; i < n; i++) {
+        long v = (long)a[i] << 3;
+        b[i] = v > 2147483647 ? 2147483647 : (int)v;
+    }
+}
+"""
+
+
+def test_integers_that_cannot_overflow_are_of_the_whole_range_at_times() -> None:
+    function, known = known_of(SATURATE)
+    wide = [x.ranges for x in check_cases(function, known, {}) if x.ranges]
+    assert wide and all(x == {"a": (-(2**31), 2**31 - 1), "b": (-(2**31), 2**31 - 1)} for x in wide)
+    function, known = known_of(SATURATE.replace("(long)a[i] << 3", "a[i] * 8"))
+    assert not [x for x in check_cases(function, known, {}) if x.ranges]
