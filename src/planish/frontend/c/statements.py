@@ -11,7 +11,8 @@ from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.arithmetic import conjunction, negation
 from planish.frontend.c.assignments import assign, convert_stored, declare, step_statement, target_of, write
-from planish.frontend.c.expressions import choose, condition_of, only_sizes, value_of
+from planish.frontend.c.branches import is_static
+from planish.frontend.c.expressions import choose, condition_of, value_of
 from planish.frontend.c.loops import run_loop
 from planish.frontend.c.memory import is_block_call, run_block_call
 from planish.frontend.c.scope import Symbol, walk_tree
@@ -19,10 +20,8 @@ from planish.frontend.c.searches import search_statement, searched
 from planish.frontend.c.state import Address, Known, Lost, Refused, Translation, Value
 from planish.frontend.c.subscripts import call_name
 from planish.frontend.c.wraps import choose_index, may_choose
-from planish.ir.expr import Compare, Const, Expr, Load, Var
+from planish.ir.expr import Const, Expr, Load, Var
 from planish.ir.nest import Block, If
-from planish.ir.polynomial import affine_over
-from planish.ir.traverse import walk_expr
 from planish.ir.types import BOOL
 
 _JUMPS = {c_ast.Break: "break", c_ast.Continue: "continue", c_ast.Return: "return", c_ast.Goto: "goto"}
@@ -72,16 +71,10 @@ def _branch(node: c_ast.If, cx: Translation) -> None:
         if chosen is not None:
             execute(chosen, cx)
         return
-    if only_sizes(test) and _affine(test, cx):
+    if is_static(test, cx):
         _branch_on_sizes(node, test, cx)
     else:
         _branch_on_data(node, test, cx)
-
-
-def _affine(test: Expr, cx: Translation) -> bool:
-    its = [it.name for it in cx.iterators]
-    sides = [side for x in walk_expr(test) if isinstance(x, Compare) for side in (x.left, x.right)]
-    return bool(cx.dry) or all(affine_over(side, its, False) for side in sides)
 
 
 def _branch_on_sizes(node: c_ast.If, test: Expr, cx: Translation) -> None:
