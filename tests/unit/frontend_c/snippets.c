@@ -81,6 +81,17 @@ void f(int n, float *a, const float *b) { for (int i = 0; i < n; i++) { if (i > 
 void f(int n, double *a, const double *b) { for (int i = 0; i < n; i++) {
   double left = i > 0 ? b[i - 1] : 0.0; a[i] = 2 * b[i] - left - (i + 1 < n ? b[i + 1] : 0); } }
 
+/// shortest_if regions=1
+void f(int n, int *d) { int k, i, j; for (k = 0; k < n; k++) for (i = 0; i < n; i++) for (j = 0; j < n; j++)
+  if (d[i*n+k] + d[k*n+j] < d[i*n+j]) d[i*n+j] = d[i*n+k] + d[k*n+j]; }
+
+/// swap_if regions=1
+void f(int n, int *a) { for (int t = 0; t < n; t++) for (int i = 0; i < n; i++) if (i + 1 < n && a[i] > a[i + 1]) {
+  int u = a[i]; a[i] = a[i + 1]; a[i + 1] = u; } }
+
+/// not_read_in_every_case_stops regions=0
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) if (b[i] > 1 && a[i] > 2) a[i] = b[i]; }
+
 /// clamp_if_else regions=1
 void f(int n, float *a, const float *b) {
   for (int i = 0; i < n; i++) if (b[i] > 1.0f) a[i] = 1.0f; else a[i] = b[i]; }

@@ -11,7 +11,7 @@ from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.arithmetic import conjunction, negation
 from planish.frontend.c.assignments import assign, convert_stored, declare, step_statement, target_of, write
-from planish.frontend.c.branches import is_static
+from planish.frontend.c.branches import certain_loads, is_static
 from planish.frontend.c.expressions import choose, condition_of, value_of
 from planish.frontend.c.loops import run_loop
 from planish.frontend.c.memory import is_block_call, run_block_call
@@ -65,6 +65,15 @@ def execute(node: c_ast.Node, cx: Translation) -> None:
 
 
 def _branch(node: c_ast.If, cx: Translation) -> None:
+    if node.iffalse is None and isinstance(node.cond, c_ast.BinaryOp) and node.cond.op == "&&" and not cx.guards:
+        with cx.trial():
+            outer = condition_of(node.cond.left, cx)
+        if not isinstance(outer, Const) and is_static(outer, cx):
+            # What is on the right of && is then read in a branch of its own.
+            inner = c_ast.If(node.cond.right, node.iftrue, None, node.coord)
+            cx.bound.kept += (inner, whole := c_ast.If(node.cond.left, inner, None, node.coord))
+            _branch(whole, cx)
+            return
     test = condition_of(node.cond, cx)
     if isinstance(test, Const):
         chosen = node.iftrue if test.value else node.iffalse
@@ -115,6 +124,17 @@ def _untouched(symbol: Symbol, value: Value) -> bool:
 
 
 def _branch_on_data(node: c_ast.If, test: Expr, cx: Translation) -> None:
+    if cx.guards:
+        _choose_by_data(node, test, cx)
+        return
+    cx.certain = tuple(certain_loads(test))
+    try:
+        _choose_by_data(node, test, cx)
+    finally:
+        cx.certain = ()
+
+
+def _choose_by_data(node: c_ast.If, test: Expr, cx: Translation) -> None:
     then, otherwise = _flat(node.iftrue), _flat(node.iffalse)
     if _same_target(then, otherwise, cx):
         symbol = cx.bound.symbol(then[0].lvalue)

@@ -56,7 +56,8 @@ class Region:
     parameters, and how. `stages` are the same statements in several iterations of the loop around them, the most
     first: their updates leave the loop's counter as in the last of these; `powers` are C variables of which two is
     raised to the power. `alone`: the region is the whole body of a branch or loop that has no braces, so that what
-    stands for it has to be one statement.
+    stands for it has to be one statement. `shy` are arrays of the kernel whose elements it stores to in every case,
+    where the statements do so under conditions on data: nothing but changes may be stored there.
     """
 
     function: str
@@ -73,6 +74,7 @@ class Region:
     stages: tuple[Region, ...] = ()
     powers: tuple[str, ...] = ()
     alone: bool = False
+    shy: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
