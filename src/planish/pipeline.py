@@ -314,7 +314,7 @@ def _confirm_meaning(function: CFunction, file: CFile, cases: tuple[Case, ...], 
     signature = signature_of(function)
     assert signature is not None, "every type of a kernel is known"
     kernel = function.regions[0].kernel
-    flags = ("-w", "-O1", "-ffp-contract=off")
+    flags = ("-w", "-O1", "-ffp-contract=off", "-fwrapv")
     text = file.source.text + entry_text(signature)
     library = compile_library(bench.compiler, text, flags, bench.folder, include_dirs=bench.include_dirs)
     wrong = confirm_meaning(library, kernel, signature, cases)

@@ -110,12 +110,14 @@ def guarded_call(
     guards: Sequence[str],
     updates: Sequence[str],
     returns_status: bool,
+    alone: bool = False,
 ) -> str:
     """A call that stands for the nest `original`, which stays as the way out.
 
     The guards are C conditions, the updates are C statements that follow the call (what the loops leave in their
     variables). Where nothing can fail, the original remains under `#ifdef PLANISH_ORIGINAL`. `indent` is that of the
-    line on which the nest begins.
+    line on which the nest begins. `alone`: the nest is the body of a branch or loop without braces, which may go on
+    with an `else`: one statement stands for it.
     """
     call = f"{name}({', '.join(arguments)})"
     tests = [f"({x})" if len(guards) + returns_status > 1 and "||" in x else x for x in guards]
@@ -126,6 +128,9 @@ def guarded_call(
         after.insert(0, f"{call};")
     if not tests:
         body = "\n".join(f"{indent}{line}" for line in after)
+        if alone and len(after) > 1:
+            inner = "\n".join(f"{indent}  {line}" for line in after)
+            body = f"{indent}{{\n{inner}\n{indent}}}"
         return f"\n#ifdef PLANISH_ORIGINAL\n{indent}{original}\n#else\n{body}\n#endif"
     joined = f" &&\n{indent}    ".join(tests) if sum(len(x) for x in tests) > 80 else " && ".join(tests)
     body = "".join(f"{indent}  {line}\n" for line in after)

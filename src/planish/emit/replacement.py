@@ -17,6 +17,7 @@ import islpy as isl
 
 from planish.emit.c import emit_callees, emit_function, is_fallible
 from planish.emit.calls import headers_of
+from planish.emit.changes import store_changes
 from planish.emit.dropin import Patch, alias_guard, emit_guard, guarded_call
 from planish.emit.expression import c_type, refuse_bf16
 from planish.frontend.c.lexer import tokenize
@@ -62,6 +63,7 @@ def replace_region(
     for type in (*(x.type for x in kernel.scalars), *(x.type for x in copied)):
         refuse_bf16(type)
     name = name_of(region) + suffix
+    kernel = store_changes(kernel, region.shy)
     text = emit_function(
         kernel, name, threads=threads, strict=strict, own_functions=not strict, noalias=True, comment=comment,
         reserved=reserved, catalogue=catalogue,
@@ -103,7 +105,7 @@ def call_instead(
     after = _updates(region.updates, names)
     if not guards and not fallible:
         after += [f"(void){v};" for v in outer_counters(original)]
-    call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, fallible)
+    call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, fallible, region.alone)
     call = _with_copies(region, call, indent)
     patch = Patch(region.start, region.end, call)
     return Replacement(text, patch, tuple(guards), headers, callees, done)

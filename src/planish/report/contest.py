@@ -161,7 +161,7 @@ def _arrange(
     cases, clocks = check_cases(function, known, options.sizes), clock_cases(function, known, options.sizes)
     if not clocks:
         return None
-    flags = ("-O1", "-ffp-contract=off", *(f"-D{d}" for d in options.defines))
+    flags = ("-O1", "-ffp-contract=off", "-fwrapv", *(f"-D{d}" for d in options.defines))
     reference = _compile(source.text, signature, compiler, flags, folder, include_dirs)
     slack: dict[str, float] = {}
     for x in plans:

@@ -15,10 +15,11 @@ import islpy as isl
 
 from planish.core.lazy import Lazy
 from planish.frontend.c.unit import CFunction, CParameter
-from planish.ir.expr import Binary, Expr, Load, Var
-from planish.ir.nest import For, Reduce
+from planish.ir.expr import Binary, Call, Expr, Load, Var
+from planish.ir.nest import Block, For, Reduce
+from planish.ir.overflow import limits, may_overflow
 from planish.ir.polynomial import place, polynomial, sub
-from planish.ir.traverse import walk
+from planish.ir.traverse import expressions, loads, may_fail, walk, walk_expr
 from planish.poly.extents import (
     busy_sizes,
     count_elements,
@@ -54,6 +55,9 @@ LARGEST_GIVEN = 1 << 24
 DISTANCES, DISTANCES_OF = (0, 100), 4
 """The bounds of distances between places, which would grow beyond any bound if they were negative; of so many calls
 that check, one has others."""
+WIDE_OF, WIDE_AT = 4, 2
+"""Of so many calls that check, the one with this number has integers of the whole range of their type, where these are
+harmless."""
 LARGEST_LOOSE = 1 << 14
 POWERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 """Integers that two is raised to the power of."""
@@ -166,7 +170,8 @@ def _clock_attempts(function: CFunction, known: tuple[Known, ...], given: Mappin
         loose |= {x: loose[x].bit_length() - 1 for x in _powers(function, loose)}
         sizes |= {name: given.get(name, value) for name, value in loose.items()}
         case = make_case(function, known, sizes, seed=1, most_guess=LARGEST_GIVEN if given else LARGEST_GUESS)
-        if _instances(known, sizes) <= CLOCK_INSTANCES and _bytes(function, case) <= CLOCK_BYTES:
+        # A call in which no region does anything says nothing of how fast they are.
+        if 0 < _instances(known, sizes) <= CLOCK_INSTANCES and _bytes(function, case) <= CLOCK_BYTES:
             yield case
     smallest = _sizes(function, known, wanted_sizes(names, 1), given)
     if smallest is not None:
@@ -272,13 +277,16 @@ def make_case(
     fixed = dict(loose or {})
     alone = bool(known) and all(k.alone for k in known)
     reached: dict[str, int] = {}
+    rows: dict[str, int] = {}
     unsure: set[str] = set()
+    factorised = any(_divides(k.scop.kernel.body) for k in known)
     for k in known:
         counts = (reach_elements if alone else count_elements)(k.scop, _inner(k, sizes))
         unsure |= {c for name, c in k.arrays.items() if name not in counts}
         for name, count in counts.items():
             if name in k.arrays:
                 reached[k.arrays[name]] = max(reached.get(k.arrays[name], 0), count)
+        rows |= _rows(k, sizes) if factorised else {}
     most = {p.name: fixed.get(p.name, LOOSE_RANGE[1]) for p in function.parameters if _is_loose_integer(p, sizes)}
     elements: dict[str, int] = {}
     shapes: dict[str, tuple[int, ...]] = {}
@@ -299,10 +307,54 @@ def make_case(
     ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
     if seed % DISTANCES_OF != 0:
         ranges |= dict.fromkeys(_distances(function), DISTANCES)
+    if alone and seed % WIDE_OF == WIDE_AT and not any(_may_fail(k.scop.kernel.body) for k in known):
+        ranges = _whole_ranges(function) | ranges
     values: dict[str, int | float] = {
         p.name: v for p in function.parameters if (v := sizes.get(p.name, fixed.get(p.name))) is not None
     }
-    return Case(values, elements, shapes, seed, ranges=ranges)
+    square = {x: r for x, r in rows.items() if x not in shapes and _is_square(elements.get(x, 0), r)}
+    return Case(values, elements, shapes, seed, ranges=ranges, rows=square)
+
+
+def _divides(body: Block) -> bool:
+    """Whether a nest divides by numbers from memory, or takes roots of them, as factorisations and solves do."""
+    for x in (y for stmt in walk(body) for e in expressions(stmt) for y in walk_expr(e)):
+        match x:
+            case Binary(op="div", right=over) if loads(over):
+                return True
+            case Call(function="sqrt", arguments=arguments) if any(loads(x) for x in arguments):
+                return True
+            case _:
+                pass
+    return False
+
+
+def _may_fail(body: Block) -> bool:
+    """Whether a nest does what C leaves undefined for some integers, other than that sums over a loop overflow."""
+    products = any(isinstance(x, Reduce) and x.op == "mul" for x in walk(body))
+    return products or any(may_fail(x) or may_overflow(x) for stmt in walk(body) for x in expressions(stmt))
+
+
+def _whole_ranges(function: CFunction) -> dict[str, tuple[int, int]]:
+    """The bounds of wide integers in arrays: those of their types."""
+    wide = [(p.name, p.type) for p in function.parameters if p.pointer and p.type is not None and p.type.bits > 16]
+    return {name: limits(type) for name, type in wide if type.is_int}
+
+
+def _rows(known: Known, sizes: Mapping[str, int]) -> dict[str, int]:
+    """How far apart the rows of matrices lie, by the function's names, where a kernel reads them as such."""
+    out: dict[str, int] = {}
+    for array in known.scop.kernel.arrays:
+        if len(array.shape) == 2 and array.shape[1] is not None and array.name in known.arrays:
+            row = evaluate_extent(array.shape[1], _inner(known, sizes))
+            out |= {known.arrays[array.name]: row} if row else {}
+    return out
+
+
+def _is_square(elements: int, row: int) -> bool:
+    """Whether so many elements, up to the last one that is used, are as many rows as the last one has columns."""
+    rows = -(-elements // row)
+    return elements == (rows - 1) * row + rows
 
 
 def _distances(function: CFunction) -> Iterator[str]:

@@ -41,9 +41,10 @@ class Inputs:
         self._distribution: Distribution = "uniform" if distribution == "auto" else distribution
 
     def array(
-        self, type: Type, count: int, shape: tuple[int, ...], bounds: tuple[int, int] | None = None
+        self, type: Type, count: int, shape: tuple[int, ...], bounds: tuple[int, int] | None = None, row: int = 0
     ) -> npt.NDArray[Any]:
-        """`count` elements as they lie in memory (bf16: uint16), flat; `shape` only shapes the values."""
+        """`count` elements as they lie in memory (bf16: uint16), flat; `shape` only shapes the values, and so does
+        `row`, which is not 0 for a square matrix without a shape: its rows lie so far apart."""
         dtype = memory_dtype(type)
         match type.kind:
             case "bool":
@@ -52,15 +53,16 @@ class Inputs:
                 low, high = bounds or integer_range(type)
                 return self._random.integers(low, high, count, dtype=dtype, endpoint=True)
             case "float" | "bfloat":
-                return to_memory(self._floats(type, count, shape), type)
+                return to_memory(self._floats(type, count, shape, row), type)
 
     def scalar(self, type: Type, bounds: tuple[int, int] | None = None) -> npt.NDArray[Any]:
         """One value as an array of one element."""
         return self.array(type, 1, (), bounds)
 
-    def _floats(self, type: Type, count: int, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    def _floats(self, type: Type, count: int, shape: tuple[int, ...], row: int) -> npt.NDArray[Any]:
         working = np.float64 if type.bits == 64 else np.float32
-        square = len(shape) == 2 and shape[0] == shape[1]
+        if len(shape) == 2 and shape[0] == shape[1]:
+            row = shape[1]
         match self._distribution:
             case "whole":
                 return self._random.integers(1, 4, count).astype(working)
@@ -71,8 +73,9 @@ class Inputs:
                 return self._random.standard_normal(count, dtype=working)
             case _:
                 values = self._random.random(count, dtype=working) + working(0.5)
-                if square:
-                    values[: shape[0] * shape[1] : shape[1] + 1] += working(1.5 * shape[0])
+                if row:
+                    rows = -(-count // row)
+                    values[: rows * row : row + 1] += working(1.5 * rows)
                 return values
 
 

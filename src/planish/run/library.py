@@ -46,8 +46,9 @@ def draw(signature: Signature, case: Case, distribution: Distribution) -> Drawn:
     for parameter in signature.parameters:
         bounds = case.ranges.get(parameter.name)
         if parameter.kind == "array":
-            count, shape = case.elements.get(parameter.name, 0), case.shapes.get(parameter.name, ())
-            arrays[parameter.name] = source.array(parameter.type, count, tuple(shape), bounds)
+            count, row = case.elements.get(parameter.name, 0), case.rows.get(parameter.name, 0)
+            shape = tuple(case.shapes.get(parameter.name, ()))
+            arrays[parameter.name] = source.array(parameter.type, count, shape, bounds, row)
         elif parameter.name in case.values:
             given = np.array([case.values[parameter.name]])
             scalars[parameter.name] = to_memory(given, parameter.type)

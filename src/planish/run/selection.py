@@ -95,7 +95,7 @@ def select(
     """Verify the versions and, where there are `clocks`, time them against the original under its best flags: with the
     first of these calls in which it does not crash."""
     remarks: list[Remark] = []
-    reference = _compile(original, signature, bench, ("-O1", "-ffp-contract=off", *_defines(bench)))
+    reference = _compile(original, signature, bench, ("-O1", "-ffp-contract=off", "-fwrapv", *_defines(bench)))
     good: list[tuple[Version, Verdict, Path]] = []
     for version in versions:
         outcome, cases = _verify(version, reference, signature, cases, bench)

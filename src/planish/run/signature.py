@@ -52,7 +52,8 @@ class Case:
     """One call: values of scalar parameters (those left out are drawn at random), and the elements of each array.
 
     `shapes` tells arrays of several dimensions (a square one is filled so that it can be factorised); `ranges` bounds
-    the random integers of a parameter, both ends included. `placement` puts every array against the guard page behind
+    the random integers of a parameter, both ends included. `rows` says how far apart the rows of square matrices lie of
+    which no shape is given. `placement` puts every array against the guard page behind
     it ("end") or before it ("start"). `distribution` of floats: "auto" tries them until the result is finite.
     """
 
@@ -63,6 +64,7 @@ class Case:
     placement: Placement = "end"
     distribution: Distribution = "auto"
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
 
     def describe(self, signature: Signature) -> str:
         """The values that were given, in the order of the parameters: "ni=20, nj=25"; without any, the extents."""

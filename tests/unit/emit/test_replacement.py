@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
+from planish.emit.changes import store_changes
 from planish.emit.dropin import assemble
 from planish.emit.prologue import emit_prologue
 from planish.emit.replacement import Replacement, outer_counters, overlapping, replace_region
 from planish.frontend.c.reader import read_c
 from planish.ir.expr import index
-from planish.ir.nest import Array
+from planish.ir.nest import Array, Block, For, LoopFacts
+from planish.ir.parser import parse_kernel
 from planish.ir.types import F64
 from planish.schedule.automatic.plan import plan, prepare
 from planish.target.load import load_target
@@ -122,3 +125,46 @@ def test_what_loops_leave_is_stored() -> None:
 )
 def test_counters_from_outside_are_found(text: str, found: tuple[str, ...]) -> None:
     assert outer_counters(text) == found
+
+
+def test_a_body_without_braces_stays_one_statement(tmp_path: Path) -> None:
+    text = (
+        "int f(int n, double on, double *restrict y)\n{\n  int i = 7;\n  if (on > 0)\n"
+        "    for (i = 0; i < n; i++) y[i] = 1;\n  else\n    i = 5;\n  return i;\n}\n"
+    )
+    _, whole = replaced(text)
+    assert "#ifdef PLANISH_ORIGINAL" in whole
+    compile_silently(whole, tmp_path)
+    _, without = replaced(text.replace("  else\n    i = 5;\n", ""))
+    update = without[without.index("int f(") :].partition("#else")[2]
+    assert update.index("{") < update.index("i = ") < update.index("}")
+
+
+def test_only_changes_are_stored_where_the_original_stores_under_a_condition(tmp_path: Path) -> None:
+    text = """void f(int n, int *restrict a, const int *restrict b)
+{
+  for (int i = 0; i < n; i++)
+    if (b[i] < a[i])
+      a[i] = b[i];
+}
+"""
+    made, whole = replaced(text)
+    stored = made.function[: made.function.index("a[i] =")].splitlines()[-2]
+    assert stored.strip().startswith("if (") and "a[i]" in stored
+    call = "\nint main(void) { static const int a[9] = {1, 2}; int b[9] = {1, 2}; f(9, (int *)a, b); return 0; }\n"
+    path = tmp_path / "r.c"
+    path.write_text(whole + call)
+    # The array cannot be written: a store that the original does not make would end the program.
+    subprocess.run(["cc", "-O2", "-fopenmp-simd", str(path), "-o", str(tmp_path / "r")], check=True)
+    assert subprocess.run([str(tmp_path / "r")], check=False).returncode == 0
+
+
+def test_an_instruction_that_stores_in_any_case_does_not_store_changes_only() -> None:
+    facts = LoopFacts(simd=True, stream="avx512_stream_f32")
+    kernel = parse_kernel("kernel k(n; a: f32[n] distinct) { for i in 0 .. n { a[i] = 2.0:f32 } }")
+    (loop,) = kernel.body.body
+    assert isinstance(loop, For)
+    kernel = replace(kernel, body=Block((replace(loop, facts=facts),)))
+    assert store_changes(kernel, ()) is kernel
+    with pytest.raises(PlanishError, match="E0715"):
+        store_changes(kernel, ("a",))

@@ -63,6 +63,35 @@ int f(int n, const int *a) { int m = a[0]; for (int i = 1; i < n; i++) m = a[i] 
 /// int_min_if regions=1
 int f(int n, const int *a) { int m = a[0]; for (int i = 1; i < n; i++) if (m > a[i]) m = a[i]; return m; }
 
+/// saturate_a_wider_sum regions=1
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) { long v = b[i] * -1000000000L;
+  a[i] = v > 2147483647 ? 2147483647 : v < -2147483647 - 1 ? -2147483647 - 1 : (int)v; } }
+
+/// continue_at_the_border regions=1
+void f(int n, float *a, const float *b) { for (int i = 0; i < n; i++) { a[i] = 1; for (int j = -2; j < 3; j++) {
+  int at = i + j; if (at < 0 || at >= n) continue; if (j) { a[i] += b[at]; } else { a[i] -= b[at]; continue; } a[i] *= 2; } } }
+
+/// continue_for_data regions=1
+int f(int n, const int *a) { int s = 0; for (int i = 0; i < n; i++) { if (a[i] == 2) continue; s += a[i]; } return s; }
+
+/// continue_inside_a_branch_stops regions=0
+void f(int n, float *a, const float *b) { for (int i = 0; i < n; i++) { if (i > 1) { if (i > 3) continue; a[i] = 2; } a[i] += b[i]; } }
+
+/// loads_on_one_side regions=1
+void f(int n, double *a, const double *b) { for (int i = 0; i < n; i++) {
+  double left = i > 0 ? b[i - 1] : 0.0; a[i] = 2 * b[i] - left - (i + 1 < n ? b[i + 1] : 0); } }
+
+/// shortest_if regions=1
+void f(int n, int *d) { int k, i, j; for (k = 0; k < n; k++) for (i = 0; i < n; i++) for (j = 0; j < n; j++)
+  if (d[i*n+k] + d[k*n+j] < d[i*n+j]) d[i*n+j] = d[i*n+k] + d[k*n+j]; }
+
+/// swap_if regions=1
+void f(int n, int *a) { for (int t = 0; t < n; t++) for (int i = 0; i < n; i++) if (i + 1 < n && a[i] > a[i + 1]) {
+  int u = a[i]; a[i] = a[i + 1]; a[i + 1] = u; } }
+
+/// not_read_in_every_case_stops regions=0
+void f(int n, int *a, const int *b) { for (int i = 0; i < n; i++) if (b[i] > 1 && a[i] > 2) a[i] = b[i]; }
+
 /// clamp_if_else regions=1
 void f(int n, float *a, const float *b) {
   for (int i = 0; i < n; i++) if (b[i] > 1.0f) a[i] = 1.0f; else a[i] = b[i]; }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from planish.core.span import Source
@@ -20,6 +21,7 @@ from planish.run.cases import (
     signature_of,
     wanted_sizes,
 )
+from planish.run.library import draw
 from planish.run.signature import Parameter
 from planish.target.load import load_target
 
@@ -158,3 +160,46 @@ def test_arrays_that_no_region_knows_get_a_generous_guess() -> None:
     assert case.elements["x"] >= 400
     loose = make_case(function, known, {}, 0)
     assert loose.ranges == {"n": (1, 7)} and loose.elements["x"] >= 7
+
+
+SOLVE = """
+void solve(int n, int lda, const double *a, double *x)
+{
+    for (int j = 0; j < n; j++) {
+        x[j] /= a[j * lda + j];
+        for (int i = j + 1; i < n; i++)
+            x[i] -= a[j * lda + i] * x[j];
+    }
+}
+"""
+
+
+def test_a_matrix_without_a_shape_can_be_factorised() -> None:
+    function, known = known_of(SOLVE)
+    case = make_case(function, known, {"n": 20, "lda": 23}, seed=1)
+    assert case.elements["a"] == 19 * 23 + 20 and case.rows == {"a": 23}
+    signature = signature_of(function)
+    assert signature is not None
+    values = draw(signature, case, "uniform").arrays["a"]
+    assert (values[:: 23 + 1] > 20).all() and np.median(values) < 2
+    function, known = known_of(SOLVE.replace("/= a[j * lda + j]", "*= 2"))
+    assert make_case(function, known, {"n": 20, "lda": 23}, seed=1).rows == {}
+
+
+SATURATE = """
+void saturate(int n, const int *a, int *b)
+{
+    for (int i = 0; i < n; i++) {
+        long v = (long)a[i] << 3;
+        b[i] = v > 2147483647 ? 2147483647 : (int)v;
+    }
+}
+"""
+
+
+def test_integers_that_cannot_overflow_are_of_the_whole_range_at_times() -> None:
+    function, known = known_of(SATURATE)
+    wide = [x.ranges for x in check_cases(function, known, {}) if x.ranges]
+    assert wide and all(x == {"a": (-(2**31), 2**31 - 1), "b": (-(2**31), 2**31 - 1)} for x in wide)
+    function, known = known_of(SATURATE.replace("(long)a[i] << 3", "a[i] * 8"))
+    assert not [x for x in check_cases(function, known, {}) if x.ranges]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import conjunction, convert
+from planish.frontend.c.branches import find_choice, is_static
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CUnknown, CVoid
 from planish.frontend.c.expressions import as_data, choose, expect_one_way, operate, type_name, value_of
 from planish.frontend.c.scope import Symbol, is_integer
@@ -28,8 +29,9 @@ from planish.frontend.c.subscripts import (
 )
 from planish.ir.accumulation import accumulation
 from planish.ir.expr import Binary, Cast, Const, Expr, Load, index, type_of
-from planish.ir.nest import Alloc, Array, Assign, Block, For, Reduce
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Reduce
 from planish.ir.polynomial import constant, neg
+from planish.ir.traverse import decide
 from planish.ir.types import INDEX, Type
 
 _MOST_LISTED = 256
@@ -177,18 +179,49 @@ def write(target: Target, value: Expr, node: c_ast.Node, cx: Translation) -> Non
     if cx.guards:
         _write_guarded(target, value, node, cx)
         return
+    if (test := find_choice(value, lambda x: is_static(x, cx))) is not None:
+        _write_branches(target, value, test, node, cx)
+        return
     found = accumulation(target.array, target.index, value, cx.fp == "reassociate")
     if found is not None:
         op, term = found
+        if op == "add" and _is_nothing(term, cx):
+            return
         cx.emit(Reduce(target.array, target.index, op, term, cx.span_of(node)))
     else:
         cx.store(target.array, target.index, value, node)
 
 
+def _write_branches(target: Target, value: Expr, test: Expr, node: c_ast.Node, cx: Translation) -> None:
+    """Store a value of which a choice by loop variables is a part: each side where it is chosen."""
+    with cx.inside() as then:
+        write(target, decide(value, test, True), node, cx)
+    with cx.inside() as otherwise:
+        write(target, decide(value, test, False), node, cx)
+    if then or otherwise:
+        cx.emit(If(test, Block(tuple(then)), Block(tuple(otherwise)), cx.span_of(node)))
+
+
+def _is_nothing(term: Expr, cx: Translation) -> bool:
+    """Whether adding a term changes nothing; with floats, but for the sign of a zero and what is no number."""
+    match term:
+        case Const(value=value):
+            return value == 0 and (term.type.is_int or cx.fp == "reassociate")
+        case Binary(op="mul", left=left, right=right):
+            return _is_nothing(left, cx) or _is_nothing(right, cx)
+        case Cast(operand=operand):
+            return _is_nothing(operand, cx)
+        case _:
+            return False
+
+
 def _write_guarded(target: Target, value: Expr, node: c_ast.Node, cx: Translation) -> None:
     if not target.local and not cx.is_covered(target.array, target.index):
-        message = "a store under a condition that depends on data (a store in every case might be seen by others)"
-        raise Refused("scop-condition", message, node)
+        # What is loaded in every case is there in every case; of floats, the sign of a zero is not seen to change.
+        if target.load not in cx.certain or not (target.type.is_int or cx.fp == "reassociate"):
+            message = "a store under a condition that depends on data (a store in every case might be seen by others)"
+            raise Refused("scop-condition", message, node)
+        cx.shy.add(target.array)
     guard = conjunction(cx.guards)
     chosen = choose(guard, value, target.load)
     sum_ = accumulation(target.array, target.index, value, cx.fp == "reassociate")
@@ -229,7 +262,10 @@ def declare(node: c_ast.Decl, cx: Translation) -> None:
                 value = convert(value_of(init, cx), type)
                 if cx.guards:
                     value = choose(conjunction(cx.guards), value, Const(0.0 if type.is_float else 0, type))
-                cx.store(symbol.key, (), value, node)
+                if not cx.guards and (test := find_choice(value, lambda x: is_static(x, cx))) is not None:
+                    _write_branches(Target(symbol.key, (), type, True), value, test, node, cx)
+                else:
+                    cx.store(symbol.key, (), value, node)
         case CPointer():
             if node.init is not None:
                 point(symbol, address_of(node.init, cx), cx)

@@ -246,12 +246,10 @@ def choose(test: Expr, a: Expr, b: Expr) -> Expr:
         return a
     if isinstance(test, Compare) and test.op in ("lt", "le", "gt", "ge") and type_of(a).is_int:
         less = test.op in ("lt", "le")
-        left, right = test.left, test.right
-        if type_of(left) == INDEX:
-            left, right = as_data(left, type_of(a)), as_data(right, type_of(a))
-        if (left, right) == (a, b):
+        # What is compared must be what is chosen: a conversion to a narrower type may change the order.
+        if (test.left, test.right) == (a, b):
             return Binary("min" if less else "max", a, b)
-        if (left, right) == (b, a):
+        if (test.left, test.right) == (b, a):
             return Binary("max" if less else "min", b, a)
     return Select(test, a, b)
 

@@ -42,6 +42,7 @@ class Finished:
     quotients: Mapping[str, Quotient] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
+    shy: tuple[str, ...] = ()
 
 
 def finish(
@@ -84,7 +85,8 @@ def finish(
     names = tuple((key, counted.get(key) or _argument(by_key[key], cx)) for key in parameters)
     registers = tuple(by_key[a.name].name for a in arrays if by_key[a.name].register and not a.shape)
     quotients = {x: cx.quotients[x] for x in counted}
-    return Finished(kernel, names, updates, registers, quotients, {s.key: s.name for s in cx.used}, remarks)
+    variables, shy = {s.key: s.name for s in cx.used}, tuple(sorted(cx.shy & stored))
+    return Finished(kernel, names, updates, registers, quotients, variables, remarks, shy)
 
 
 def _cut(kernel: Kernel, nodes: list[c_ast.Node]) -> tuple[Kernel, tuple[Remark, ...]]:

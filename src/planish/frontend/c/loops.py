@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import common
+from planish.frontend.c.continues import without_continue
 from planish.frontend.c.folding import loops_of
 from planish.frontend.c.quotients import Quotient
 from planish.frontend.c.scope import Bound, Symbol, fold, is_integer, is_pointer, walk_tree, written
@@ -97,9 +98,10 @@ def run_loop(node: c_ast.For | c_ast.While | c_ast.DoWhile, cx: Translation, exe
             execute(node.init, cx)
         if node.cond is None:
             raise Refused("scop-loop", "a loop without a condition", node)
-        parts = Parts(node.cond, node.next, node.stmt, False)
+        parts = Parts(node.cond, node.next, without_continue(node.stmt, cx.bound.kept), False)
     else:
-        parts = Parts(node.cond, None, node.stmt, isinstance(node, c_ast.DoWhile))
+        body = without_continue(node.stmt, cx.bound.kept)
+        parts = Parts(node.cond, None, body, isinstance(node, c_ast.DoWhile))
     walk = _walk(parts, cx, execute)
     _write_loop(node, parts, walk, cx, execute)
 

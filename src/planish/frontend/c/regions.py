@@ -50,6 +50,7 @@ class Search:
     remarks: list[Remark] = field(default_factory=list)
     spans: dict[tuple[int, int], Span] = field(default_factory=dict)
     finished: dict[int, Finished] = field(default_factory=dict)
+    alone: set[int] = field(default_factory=set)
 
     def span_of(self, node: c_ast.Node | None) -> Span | None:
         """Where a node stands in the user's file."""
@@ -90,6 +91,8 @@ def _search_body(node: c_ast.Node, s: Search) -> None:
     if isinstance(node, c_ast.Compound):
         search(node, s)
     else:
+        if id(node) in s.items:
+            s.alone.add(s.items[id(node)].start)
         _search_run([node], s)
 
 
@@ -162,7 +165,7 @@ def _with_stages(loop: c_ast.For, region: Region, s: Search) -> Region:
     """The region that was found in a loop, with those of several of its iterations, if it is all of the body but for
     what comes before it."""
     body = loop.stmt.block_items or [] if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
-    if region.start not in s.finished or any(id(x) not in s.items for x in body) or s.bound.jumps:
+    if region.shy or region.start not in s.finished or any(id(x) not in s.items for x in body) or s.bound.jumps:
         return region
     before = [x for x in body if s.items[id(x)].end <= region.start]
     if s.items[id(body[-1])].end != region.end or len(before) == len(body):
@@ -309,7 +312,7 @@ def _finish(
     computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
     return Region(
         name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
-        computed, span,
+        computed, span, alone=first.start in s.alone, shy=finished.shy,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from planish.core.span import Span
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of
 from planish.frontend.c.quotients import Quotient
 from planish.frontend.c.scope import Bound, Symbol, is_integer
-from planish.ir.expr import Binary, Compare, Const, Expr, Select, Var, index
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Reduce, Stmt
 from planish.ir.polynomial import add, build, constant, linear_in, names, neg, normal, place, polynomial, sub
 from planish.ir.traverse import map_expr, walk_expr
@@ -110,7 +110,8 @@ class Translation:
     `searches`: between which values variables are that are computed from data, where these may stand in subscripts;
     `choosers`: those that do; `live`: what may be read behind statements; `choosing`: integers may be choices between
     index expressions; `chosen`: one was made to be that; `ranges`: the least and the greatest value, made of sizes,
-    that some choices may have.
+    that some choices may have; `certain`: what the condition on data around this place loads in every case; `shy`:
+    arrays that are stored to in every case, where the original does so under such a condition.
     """
 
     bound: Bound
@@ -138,6 +139,8 @@ class Translation:
     choosing: bool = True
     ranges: dict[Expr, tuple[Expr, Expr]] = field(default_factory=dict)
     chosen: bool = False
+    certain: tuple[Load, ...] = ()
+    shy: set[str] = field(default_factory=set)
     dry: int = 0
     counter: int = 0
 

@@ -11,7 +11,8 @@ from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.arithmetic import conjunction, negation
 from planish.frontend.c.assignments import assign, convert_stored, declare, step_statement, target_of, write
-from planish.frontend.c.expressions import choose, condition_of, only_sizes, value_of
+from planish.frontend.c.branches import certain_loads, is_static
+from planish.frontend.c.expressions import choose, condition_of, value_of
 from planish.frontend.c.loops import run_loop
 from planish.frontend.c.memory import is_block_call, run_block_call
 from planish.frontend.c.scope import Symbol, walk_tree
@@ -19,10 +20,8 @@ from planish.frontend.c.searches import search_statement, searched
 from planish.frontend.c.state import Address, Known, Lost, Refused, Translation, Value
 from planish.frontend.c.subscripts import call_name
 from planish.frontend.c.wraps import choose_index, may_choose
-from planish.ir.expr import Compare, Const, Expr, Load, Var
+from planish.ir.expr import Const, Expr, Load, Var
 from planish.ir.nest import Block, If
-from planish.ir.polynomial import affine_over
-from planish.ir.traverse import walk_expr
 from planish.ir.types import BOOL
 
 _JUMPS = {c_ast.Break: "break", c_ast.Continue: "continue", c_ast.Return: "return", c_ast.Goto: "goto"}
@@ -66,22 +65,25 @@ def execute(node: c_ast.Node, cx: Translation) -> None:
 
 
 def _branch(node: c_ast.If, cx: Translation) -> None:
+    if node.iffalse is None and isinstance(node.cond, c_ast.BinaryOp) and node.cond.op == "&&" and not cx.guards:
+        with cx.trial():
+            outer = condition_of(node.cond.left, cx)
+        if not isinstance(outer, Const) and is_static(outer, cx):
+            # What is on the right of && is then read in a branch of its own.
+            inner = c_ast.If(node.cond.right, node.iftrue, None, node.coord)
+            cx.bound.kept += (inner, whole := c_ast.If(node.cond.left, inner, None, node.coord))
+            _branch(whole, cx)
+            return
     test = condition_of(node.cond, cx)
     if isinstance(test, Const):
         chosen = node.iftrue if test.value else node.iffalse
         if chosen is not None:
             execute(chosen, cx)
         return
-    if only_sizes(test) and _affine(test, cx):
+    if is_static(test, cx):
         _branch_on_sizes(node, test, cx)
     else:
         _branch_on_data(node, test, cx)
-
-
-def _affine(test: Expr, cx: Translation) -> bool:
-    its = [it.name for it in cx.iterators]
-    sides = [side for x in walk_expr(test) if isinstance(x, Compare) for side in (x.left, x.right)]
-    return bool(cx.dry) or all(affine_over(side, its, False) for side in sides)
 
 
 def _branch_on_sizes(node: c_ast.If, test: Expr, cx: Translation) -> None:
@@ -122,6 +124,17 @@ def _untouched(symbol: Symbol, value: Value) -> bool:
 
 
 def _branch_on_data(node: c_ast.If, test: Expr, cx: Translation) -> None:
+    if cx.guards:
+        _choose_by_data(node, test, cx)
+        return
+    cx.certain = tuple(certain_loads(test))
+    try:
+        _choose_by_data(node, test, cx)
+    finally:
+        cx.certain = ()
+
+
+def _choose_by_data(node: c_ast.If, test: Expr, cx: Translation) -> None:
     then, otherwise = _flat(node.iftrue), _flat(node.iffalse)
     if _same_target(then, otherwise, cx):
         symbol = cx.bound.symbol(then[0].lvalue)

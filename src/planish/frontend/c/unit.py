@@ -46,7 +46,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Consecutive statements of one compound statement that are a kernel.
+    """Consecutive statements of one compound statement, or the one that is a body without braces, that are a kernel.
 
     `text[start:end]` of the original source is exactly these statements. `names` pairs every kernel parameter (sizes,
     scalars, arrays, in this order) with the C expression to pass for it. `updates` must be applied after the kernel
@@ -55,7 +55,9 @@ class Region:
     behind it: what the kernel leaves in them may be anything. `computed` are sizes that the function computes from its
     parameters, and how. `stages` are the same statements in several iterations of the loop around them, the most
     first: their updates leave the loop's counter as in the last of these; `powers` are C variables of which two is
-    raised to the power.
+    raised to the power. `alone`: the region is the whole body of a branch or loop that has no braces, so that what
+    stands for it has to be one statement. `shy` are arrays of the kernel whose elements it stores to in every case,
+    where the statements do so under conditions on data: nothing but changes may be stored there.
     """
 
     function: str
@@ -71,6 +73,8 @@ class Region:
     span: Span | None = None
     stages: tuple[Region, ...] = ()
     powers: tuple[str, ...] = ()
+    alone: bool = False
+    shy: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

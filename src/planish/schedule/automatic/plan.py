@@ -27,6 +27,7 @@ from planish.poly.trees import Path, find_node
 from planish.schedule.automatic.band import Band, Group, read_band
 from planish.schedule.automatic.choice import Choice, choose, room_for_sweeps, share_out
 from planish.schedule.automatic.lower import lower
+from planish.schedule.automatic.passing import pass_values
 from planish.schedule.automatic.recurrence import use_blocks
 from planish.schedule.automatic.shape import StripOrder, leaf_bands, shape_band
 from planish.schedule.automatic.strategies import STRATEGIES, Strategy, compute_schedule
@@ -164,6 +165,7 @@ def shape_schedule(
     if reassociate:
         kernel, blocked = use_blocks(collect_terms(kernel))
         remarks += blocked
+    kernel = pass_values(kernel, draft.whole)
     return Candidate(strategy.name, schedule, kernel, tuple(remarks), draft.cost)
 
 

@@ -1,0 +1,54 @@
+"""Loops whose iterations end early: what comes behind `if (…) continue;` is the other side of that condition.
+
+>>> from pycparser.c_generator import CGenerator
+>>> from pycparser.c_parser import CParser
+>>> body = CParser().parse("void f() { for (;;) { if (i < 0) continue; x += a[i]; } }").ext[0].body.block_items[0].stmt
+>>> print(" ".join(CGenerator().visit(without_continue(body, [])).split()))
+{ if (i < 0) { } else { x += a[i]; } }
+"""
+
+from __future__ import annotations
+
+from pycparser import c_ast
+
+
+def without_continue(body: c_ast.Node, kept: list[c_ast.Node]) -> c_ast.Node:
+    """The same body of a loop without its `continue`s, as far as these stand at the end of a branch of the body itself.
+
+    New nodes are appended to `kept`: who keeps that list may know nodes by their identity.
+    """
+    items = _items(body)
+    fresh = _cut(items, kept)
+    if all(a is b for a, b in zip(items, fresh, strict=False)) and len(items) == len(fresh):
+        return body
+    return _keep(c_ast.Compound(fresh, body.coord), kept)
+
+
+def _items(node: c_ast.Node | None) -> list[c_ast.Node]:
+    if node is None:
+        return []
+    return list(node.block_items or []) if isinstance(node, c_ast.Compound) else [node]
+
+
+def _cut(items: list[c_ast.Node], kept: list[c_ast.Node]) -> list[c_ast.Node]:
+    """The statements of an iteration up to its end."""
+    for n, item in enumerate(items):
+        if isinstance(item, c_ast.Continue):
+            return items[:n]
+        if not isinstance(item, c_ast.If):
+            continue
+        then, otherwise, rest = _items(item.iftrue), _items(item.iffalse), items[n + 1 :]
+        if then and isinstance(then[-1], c_ast.Continue):
+            sides = then[:-1], [*otherwise, *rest]
+        elif otherwise and isinstance(otherwise[-1], c_ast.Continue):
+            sides = [*then, *rest], otherwise[:-1]
+        else:
+            continue
+        blocks = [_keep(c_ast.Compound(_cut(side, kept), item.coord), kept) for side in sides]
+        return [*items[:n], _keep(c_ast.If(item.cond, *blocks, item.coord), kept)]
+    return items
+
+
+def _keep(node: c_ast.Node, kept: list[c_ast.Node]) -> c_ast.Node:
+    kept.append(node)
+    return node
