@@ -41,6 +41,7 @@ from planish.isa.shipped import shipped
 from planish.library.filters import filter_versions
 from planish.library.further import further_versions
 from planish.library.maker import Maker
+from planish.library.portions.starts import start_where_worth
 from planish.library.stages.versions import StageVersion, stage_versions
 from planish.library.stepwise import is_pivoting, stepwise_versions
 from planish.library.transforms import transform_versions
@@ -249,6 +250,7 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
     except isl.Error as error:
         message = f"the polyhedral library gave up: {str(error).partition(' in /')[0]}"
         return RegionPlan(region, None, (), (Remark("scop-limit", "refused", message, region.span),))
+    candidates = start_where_worth(prepared, candidates)
     for candidate in candidates:
         check_kernel(candidate.kernel, f"schedule {candidate.name}")
     return RegionPlan(region, prepared, candidates, spoken)
@@ -273,7 +275,7 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     made = tuple(x for x in (candidate, tile_version(*what)) if x is not None)
     made += filter_versions(plan.prepared, target, maker, options.threads) if options.fp == "reassociate" else ()
     blocks, spoken = stepwise_versions(region.kernel, plan.prepared, target, options.fp, maker, options.threads)
-    made += blocks
+    made = start_where_worth(plan.prepared, (*made, *blocks))
     for x in made:
         check_kernel(x.kernel, f"schedule {x.name}")
     return replace(plan, candidates=(*plan.candidates, *made), remarks=(*plan.remarks, *remarks, *spoken))

@@ -444,7 +444,12 @@ class _Function:
             self.lines.append(f"{indent}#pragma GCC unroll {facts.unroll}")
         step = f"{var}++" if loop.step == 1 else f"{var} += {loop.step}"
         self.lines.append(f"{indent}for (ptrdiff_t {var} = {lower}; {var} < {upper}; {step}) {{")
+        before = dict(self.finishes)
         self.block(loop.body, inner.inside(loop), indent + "  ")
+        if facts.parallel and self.threads:
+            # Each thread finishes what it did.
+            self.lines += [f"{indent}  {x}" for x in self.finishes if x not in before]
+            self.finishes = before
         self.lines.append(f"{indent}}}")
         self.lines += [f"{indent}{line}" for line in after]
         if held:

@@ -14,17 +14,19 @@ arrays. So they are made where versions are timed.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from planish.library.cascades.versions import cascade_versions
 from planish.library.inside.versions import inside_versions
 from planish.library.lookahead.versions import lookahead_versions
 from planish.library.mirrors.versions import mirror_versions
+from planish.library.portions.versions import portion_versions
 from planish.library.scans.versions import scan_versions
 from planish.library.segments.versions import segment_versions
 from planish.library.streaming.versions import stream_versions
 from planish.schedule.automatic.cells import cell_versions
 from planish.schedule.automatic.given import given_versions
-from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.schedule.automatic.plan import Candidate, Prepared, plan
 from planish.schedule.automatic.settled import settled_versions
 from planish.target.machine import Target
 
@@ -42,7 +44,15 @@ def further_versions(
     out += given_versions(prepared, target, known, sizes or {}, reassociate=reassociate, threads=threads)
     out += cascade_versions(prepared, target, reassociate)
     out += scan_versions(prepared, target)
+    out += lookahead_versions(prepared, target) if reassociate else ()
     if threads == 1:
-        # One thread by itself keeps memory busy.
-        out += stream_versions(prepared, target, (*known, *out), reassociate=reassociate, sizes=sizes)
-    return out + (lookahead_versions(prepared, target) if reassociate else ())
+        return out + stream_versions(prepared, target, (*known, *out), reassociate=reassociate, sizes=sizes)
+
+    def alone(part: Prepared) -> tuple[Candidate, ...]:
+        """The versions for one thread."""
+        first = plan(part, target, reassociate=reassociate)
+        return first + further_versions(part, target, first, reassociate, 1, sizes, scratch)
+
+    out += portion_versions(prepared, alone, threads, reassociate=reassociate)
+    # Where memory is all that is waited for, several threads may be no faster.
+    return out + tuple(replace(x, name=f"{x.name}, one thread") for x in alone(prepared))
