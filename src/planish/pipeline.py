@@ -39,7 +39,7 @@ from planish.ir.types import INDEX, Floats, Type
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.filters import filter_versions
-from planish.library.further import further_versions
+from planish.library.further import further_versions, raised_portions
 from planish.library.maker import Maker
 from planish.library.portions.starts import start_where_worth
 from planish.library.stages.versions import StageVersion, stage_versions
@@ -266,8 +266,7 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     if plan.prepared is None or not plan.candidates or is_pivoting(plan.region.kernel):
         return plan
     maker = Maker(Cache(), tell=lambda x: tell(f"{plan.region.function}: making {x}"))
-    sizes = sizes_of(plan.region, options)
-    region = plan.region
+    region, sizes = plan.region, sizes_of(plan.region, options)
     what = (
         region.kernel, plan.prepared, region.scratch, target, options.fp, maker, options.threads, sizes,
     )  # fmt: skip
@@ -275,6 +274,7 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     made = tuple(x for x in (candidate, tile_version(*what)) if x is not None)
     made += filter_versions(plan.prepared, target, maker, options.threads) if options.fp == "reassociate" else ()
     blocks, spoken = stepwise_versions(region.kernel, plan.prepared, target, options.fp, maker, options.threads)
+    made += raised_portions(plan.prepared, region.scratch, target, options.fp, maker, options.threads, sizes, candidate)
     made = start_where_worth(plan.prepared, (*made, *blocks))
     for x in made:
         check_kernel(x.kernel, f"schedule {x.name}")

@@ -48,7 +48,7 @@ from planish.ir.nest import (
     Reduce,
     Stmt,
 )
-from planish.ir.polynomial import extremum, place
+from planish.ir.polynomial import coefficient_of, extremum, place, sub
 from planish.ir.printer import print_expr
 from planish.ir.traverse import expressions, used_names, walk, walk_expr
 from planish.ir.types import Type
@@ -464,10 +464,14 @@ class _Function:
 
 
 def _on_threads(loop: For, catalogue: Catalogue) -> str:
-    """OpenMP's words: where iterations call kernels, they are large, and may be unlike each other."""
-    called = (x.facts.instruction for x in walk(loop.body) if isinstance(x, For) and x.facts.instruction)
+    """OpenMP's words: where iterations call kernels, they are large, and may be unlike each other; so they are where a
+    loop in them has another number of iterations in each."""
+    inside = [x for x in walk(loop.body) if isinstance(x, For)]
+    called = [x.facts.instruction for x in inside if x.facts.instruction]
     large = any(catalogue.instruction(x).implementation is not None for x in called)
-    return f"parallel for{' schedule(dynamic)' * large}"
+    grows = [coefficient_of(sub(x.upper, x.lower), loop.var) for x in inside]
+    uneven = any(x is not None and x[0] for x in grows)
+    return f"parallel for{' schedule(dynamic)' * (large or uneven)}"
 
 
 def _extents(shape: tuple[Expr | None, ...], context: Context) -> str:

@@ -15,6 +15,7 @@ from planish.ir.nest import For, If, Kernel, Stmt
 from planish.ir.parser import parse_kernel
 from planish.ir.traverse import map_block, substitute_block, walk
 from planish.library.portions import versions
+from planish.library.portions.marks import mark_threads
 from planish.library.portions.ranges import find_range
 from planish.library.portions.starts import with_starts
 from planish.schedule.automatic.plan import plan, prepare
@@ -72,7 +73,7 @@ def test_portions_compute_the_same_in_any_order(name: str, monkeypatch: pytest.M
     monkeypatch.setattr(versions, "WORTH", -1)
     kernel = parse_kernel(f"{HEAD} {{ {SHARED[name]} }}")
     target = load_target("x86-avx2")
-    made = versions.portion_versions(prepare(kernel), lambda x: plan(x, target, reassociate=True), 2, reassociate=True)
+    made = versions.portion_versions(prepare(kernel), lambda x: plan(x, target, reassociate=True, most=2), 2, reassociate=True)
     assert made
     for candidate in made:
         check_kernel(candidate.kernel, candidate.name)
@@ -107,3 +108,20 @@ def test_each_start_of_threads_needs_its_work() -> None:
         True, False,
     ]  # fmt: skip
     assert with_starts(made, index("n")) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("for i in 0 .. n { for j in 1 .. m { x[i, j] = x[i, j - 1] } }", ["i"]),
+        ("for j in 1 .. m { for i in 0 .. n { x[i, j] = x[i, j - 1] } }", ["i"]),
+        ("for i in 1 .. n { for j in 1 .. m { x[i, j] = x[i - 1, j - 1] } }", ["j"]),
+        ("for i in 1 .. n { for j in 1 .. m { x[i, j] = x[i - 1, j] + x[i, j - 1] } }", []),
+        ("for i in 0 .. n { v[i] = 1.0 } for i in 0 .. n { for j in 0 .. m { x[i, j] = 0.0 } }", ["i"]),
+        ("alloc s: f64[] for i in 0 .. n { s[] = y[i, 0] v[i] = s[] }", []),
+        ("for i in 0 .. n { alloc s: f64[] s[] = y[i, 0] v[i] = s[] }", ["i"]),
+    ],
+)
+def test_the_outermost_independent_loops_are_marked(text: str, marked: list[str]) -> None:
+    made = mark_threads(parse_kernel(f"{HEAD} {{ {text} }}"))
+    assert [x.var for x in walk(made.body) if isinstance(x, For) and x.facts.parallel] == marked if made else not marked

@@ -20,16 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 
 import islpy as isl
 
 from planish.core.names import take_name
 from planish.ir.expr import Compare, Expr, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Reduce, ReduceOp, Stmt
-from planish.ir.polynomial import extremum, mod, same, sub
+from planish.ir.polynomial import coefficient_of, extremum, mod, same, sub
 from planish.ir.traverse import arrays_in, blocks_of, expressions, loads, used_names, variables, walk
-from planish.ir.types import F32, F64
+from planish.ir.types import F32, F64, Type
 from planish.poly.affine import NotAffineError, isl_name
 from planish.poly.budget import budget
 from planish.poly.dependence import find_order, reduction_chains
@@ -42,6 +42,8 @@ MOST = 24
 """So many choices are tried."""
 OPERATIONS = 20_000_000
 """The work of isl (a second or two) after which nothing is known."""
+LINE = 64
+"""The bytes of a line of the cache."""
 PARAM = isl.dim_type.param
 
 
@@ -50,9 +52,9 @@ class Range:
     """A part of a kernel that may be run for any range of the whole one.
 
     `kernel`: that part for the iterations from the size `low` to the size `high`, of those from `lower` to `upper`, of
-    which there is one in each `step`; what else it uses of local arrays is among its arrays. Around it: local arrays
-    (`shared`), statements before and after. `sums`: cells that it only updates, each by one operation. `loops`: the
-    variables of the loops that are chosen.
+    which there is one in each `step`, best by multiples of `grain`; what else it uses of local arrays is among its
+    arrays. Around it: local arrays (`shared`), statements before and after. `sums`: cells that it only updates, each by
+    one operation. `loops`: the variables of the loops that are chosen.
     """
 
     kernel: Kernel
@@ -61,6 +63,7 @@ class Range:
     lower: Expr
     upper: Expr
     step: int
+    grain: int
     shared: tuple[Alloc, ...]
     before: tuple[Stmt, ...]
     after: tuple[Stmt, ...]
@@ -235,20 +238,22 @@ def _make(
     body = Block(tuple(_narrowed(x, narrowed) for x in nests))
     used, outside = set(arrays_in(body)), {y for x in (*before, *after) for y in arrays_in(x)}
     allocs = [x for x in kernel.body.body if isinstance(x, Alloc)]
+    types = {x.name: x.type for x in (*kernel.arrays, *(x.array for x in allocs))}
     cells = {name for _, name in sums}
     shared = tuple(x for x in allocs if x.array.name in outside | cells or x.array.name not in used)
     own = tuple(x for x in allocs if x not in shared)
     arrays = (*kernel.arrays, *(_as_argument(x.array) for x in shared if x.array.name in used))
     step = chosen[0].step
-    known = [Compare("le", lower, index(low)), Compare("le", index(high), upper)]
+    known = [Compare("le", x, y) for x, y in pairwise((lower, index(low), index(high), upper))]
     if step > 1:
         known.append(Compare("eq", mod(sub(index(low), lower), index(step)), index(0)))
     part = replace(
         kernel, sizes=(*kernel.sizes, low, high), arrays=arrays, body=Block((*own, *body.body)),
         assumptions=(*kernel.assumptions, *known),
     )  # fmt: skip
+    grain = max(_grain(x, types) for x in chosen)
     names = tuple(x.var for x in chosen)
-    return Range(part, low, high, lower, upper, step, shared, tuple(before), tuple(after), tuple(sums), names)
+    return Range(part, low, high, lower, upper, step, grain, shared, tuple(before), tuple(after), tuple(sums), names)
 
 
 def _narrowed(nest: Stmt, loops: Mapping[int, For]) -> Stmt:
@@ -259,6 +264,18 @@ def _narrowed(nest: Stmt, loops: Mapping[int, For]) -> Stmt:
     assert isinstance(nest, For)
     (only,) = nest.body.body
     return replace(nest, body=Block((_narrowed(only, loops),)))
+
+
+def _grain(loop: For, types: Mapping[str, Type]) -> int:
+    """The iterations that store to one line of the cache, which is best left to one thread; 1 where there are none."""
+    stores = [x for x in walk(loop) if isinstance(x, Assign | Reduce) and x.index]
+    found = [types[x.array].size for x in stores if _goes_along(x.index[-1], loop.var)]
+    return max(LINE // min(found) // loop.step, 1) if found else 1
+
+
+def _goes_along(subscript: Expr, var: str) -> bool:
+    moved = coefficient_of(subscript, var)
+    return moved is not None and moved[0] == 1
 
 
 def _as_argument(array: Array) -> Array:

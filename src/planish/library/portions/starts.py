@@ -4,7 +4,7 @@
 >>> from planish.ir.printer import print_stmt
 >>> kernel = parse_kernel("kernel k(n; x: f64[n]) { for i in 0 .. n parallel { x[i] = 0.0 } }")
 >>> print(print_stmt(with_starts(kernel, index("n")).body.body[0]), end="")
-if n >= 262144 {
+if n >= 1048576 {
   for i in 0 .. n parallel {
     x[i] = 0.0:f64
   }
@@ -30,9 +30,9 @@ from planish.ir.types import INDEX
 from planish.library.portions.effort import estimate
 from planish.schedule.automatic.plan import Candidate, Prepared
 
-WORTH = 1 << 18
-"""The operations from which on a start of threads is worth it: that takes about a microsecond where they wait for
-it."""
+WORTH = 1 << 20
+"""The operations from which on a start of threads is worth it: that takes about a microsecond where they wait for it,
+and what little there is lies in the nearest caches of one of them."""
 
 
 def start_where_worth(prepared: Prepared, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:

@@ -7,17 +7,17 @@ the iterations, with local arrays of its own; where there is little to do, one t
 >>> from planish.target.load import load_target
 >>> text = "kernel k(n; A: f64[n] distinct, B: f64[n] distinct) { for i in 0 .. n { B[i] = A[i] + 1.0 } }"
 >>> prepared, target = prepare(parse_kernel(text)), load_target("generic")
->>> (made,) = portion_versions(prepared, lambda x: plan(x, target, reassociate=True, most=1), 2, reassociate=True)
+>>> made, _ = portion_versions(prepared, lambda x: plan(x, target, reassociate=True, most=1), 2, reassociate=True)
 >>> print(print_stmt(made.kernel.body.body[0]), end="")
-if n >= 2 && 3 * n >= 262144 {
+if n >= 2 && 3 * n >= 1048576 {
   for part in 0 .. 2 parallel {
-    let low = n * part // 2
-    let high = (n * part + n) // 2
+    let low = min(8 * ((n + 7) // 8 * part // 2), n)
+    let high = min(8 * (((n + 7) // 8 * part + (n + 7) // 8) // 2), n)
     for i in low .. high simd {
       B[i] = A[i] + 1.0:f64
     }
   }
-} else {
+} else if 0 < n {
   let low = 0
   let high = n
   for i in low .. high simd {
@@ -42,33 +42,41 @@ from planish.ir.traverse import used_names, variables
 from planish.library.portions.effort import estimate
 from planish.library.portions.ranges import Range, find_range
 from planish.library.portions.starts import WORTH
-from planish.poly.expression import conjunction
+from planish.poly.expression import FALSE, TRUE, conjunction
 from planish.schedule.accesses import redirect
-from planish.schedule.automatic.plan import Candidate, Prepared, analyse
+from planish.schedule.automatic.plan import Candidate, Prepared, analyse, as_written
+from planish.schedule.reach import throughout
 
 
 def portion_versions(
-    prepared: Prepared, versions: Callable[[Prepared], Sequence[Candidate]], threads: int, *, reassociate: bool
+    prepared: Prepared, versions: Callable[[Prepared], Sequence[Candidate]], threads: int, *, reassociate: bool,
+    written: bool = True,
 ) -> tuple[Candidate, ...]:
     """The versions of a kernel in which each of several threads runs one of those for one thread; none where no loop
-    of it is found to be one whose iterations are independent."""
+    of it is found to be one whose iterations are independent. `written`: among them the one in the order as written."""
     found = find_range(prepared.kernel, reassociate=reassociate)
     work = estimate(prepared.kernel.body)
     if found is None or work is None:
         return ()
-    made = (_shared(prepared.kernel, found, x, work, threads) for x in versions(analyse(found.kernel)))
+    part = analyse(found.kernel)
+    # Compilers may make more of the loops as they are written than of those in another order.
+    as_it_is = Candidate("as written", part.scop.schedule, as_written(part), (), 0.0)
+    every = (*versions(part), *((as_it_is,) if written else ()))
+    made = (_shared(prepared.kernel, found, x, work, threads) for x in every)
     return tuple(x for x in made if x is not None)
 
 
 def _shared(kernel: Kernel, found: Range, candidate: Candidate, work: Expr, threads: int) -> Candidate | None:
     """A version of a range as one of the whole kernel; None where what it needs to hold, or the size of an array of
-    its own, depends on the range."""
+    its own, depends on the range in a way that is not known."""
     own, both = candidate.kernel, {found.low, found.high}
-    asked = tuple(x for x in own.assumptions if x not in found.kernel.assumptions)
+    needed = [x for x in own.assumptions if x not in found.kernel.assumptions]
+    asked = [throughout(found.kernel, both, x) if both & variables(x) else x for x in needed]
+    conditions = tuple(x for x in asked if x is not None and x != TRUE)
     heap = [x.array for x in own.body.body if isinstance(x, Alloc) and x.array.memory in ("dram", "scratch")]
     heap = [x for x in heap if x.shape]
     wider = [_widest(x, found) for x in heap]
-    if any(both & variables(x) for x in asked) or not all(wider):
+    if None in asked or FALSE in conditions or not all(wider):
         return None
     taken = {*used_names(own), *used_names(kernel)}
     part = take_name("part", taken)
@@ -80,10 +88,11 @@ def _shared(kernel: Kernel, found: Range, candidate: Candidate, work: Expr, thre
     loop = For(part, index(0), index(threads), 1, Block(each), LoopFacts(parallel=True, reductions=found.sums))
     enough = conjunction([Compare("ge", count, index(threads)), Compare("ge", work, index(WORTH))])
     allocs = [Alloc(replace(x, shape=(index(threads), *x.shape))) for x in wider if x is not None]
-    stmts = (*allocs, *found.shared, *found.before, If(enough, Block((loop,)), Block(all_)), *found.after)
+    alone = If(Compare("lt", found.lower, found.upper), Block(all_))
+    stmts = (*allocs, *found.shared, *found.before, If(enough, Block((loop,)), Block((alone,))), *found.after)
     arrays = tuple(next(y for y in own.arrays if y.name == x.name) for x in kernel.arrays)
     whole = replace(
-        own, sizes=kernel.sizes, arrays=arrays, body=Block(stmts), assumptions=(*kernel.assumptions, *asked)
+        own, sizes=kernel.sizes, arrays=arrays, body=Block(stmts), assumptions=(*kernel.assumptions, *conditions)
     )
     loops = " and ".join(f"`{x}`" for x in dict.fromkeys(found.loops))
     message = f"each of {threads} threads has a portion of the iterations of {loops}, from {WORTH} operations on"
@@ -93,9 +102,10 @@ def _shared(kernel: Kernel, found: Range, candidate: Candidate, work: Expr, thre
 
 def _end(found: Range, count: Expr, number: Expr, threads: int) -> Expr:
     """Where the portion of some number begins."""
-    share = mul(floordiv(mul(number, count), index(threads)), index(found.step))
+    grains = floordiv(add(count, index(found.grain - 1)), index(found.grain))
+    share = mul(floordiv(mul(number, grains), index(threads)), index(found.step * found.grain))
     end = add(found.lower, share)
-    return end if found.step == 1 else extremum("min", end, found.upper)
+    return end if found.step * found.grain == 1 else extremum("min", end, found.upper)
 
 
 def _widest(array: Array, found: Range) -> Array | None:
