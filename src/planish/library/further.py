@@ -22,6 +22,7 @@ from planish.library.inside.versions import inside_versions
 from planish.library.lookahead.versions import lookahead_versions
 from planish.library.maker import Maker
 from planish.library.mirrors.versions import mirror_versions
+from planish.library.portions.grids import grid_versions
 from planish.library.portions.marks import has_threads, marked_versions
 from planish.library.portions.versions import portion_versions
 from planish.library.scans.versions import scan_versions
@@ -57,7 +58,8 @@ def further_versions(
         first = plan(part, target, reassociate=reassociate)
         return first + further_versions(part, target, first, reassociate, 1, sizes, scratch)
 
-    out += portion_versions(prepared, alone, threads, reassociate=reassociate)
+    shared = portion_versions(prepared, alone, threads, reassociate=reassociate)
+    out += shared or grid_versions(prepared, alone, threads)
     # Where memory is all that is waited for, several threads may be no faster.
     return out + tuple(replace(x, name=f"{x.name}, one thread") for x in alone(prepared))
 

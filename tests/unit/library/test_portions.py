@@ -4,6 +4,7 @@ them, in any order, compute what the nest does."""
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -73,7 +74,8 @@ def test_portions_compute_the_same_in_any_order(name: str, monkeypatch: pytest.M
     monkeypatch.setattr(versions, "WORTH", -1)
     kernel = parse_kernel(f"{HEAD} {{ {SHARED[name]} }}")
     target = load_target("x86-avx2")
-    made = versions.portion_versions(prepare(kernel), lambda x: plan(x, target, reassociate=True, most=2), 2, reassociate=True)
+    some = partial(plan, target=target, reassociate=True, most=2)
+    made = versions.portion_versions(prepare(kernel), some, 2, reassociate=True)
     assert made
     for candidate in made:
         check_kernel(candidate.kernel, candidate.name)

@@ -48,20 +48,27 @@ PARAM = isl.dim_type.param
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """A part of a kernel that may be run for any range of the whole one.
+class Limits:
+    """The sizes `low` and `high` from and to which a part goes, of all from `lower` to `upper`."""
 
-    `kernel`: that part for the iterations from the size `low` to the size `high`, of those from `lower` to `upper`, of
-    which there is one in each `step`, best by multiples of `grain`; what else it uses of local arrays is among its
-    arrays. Around it: local arrays (`shared`), statements before and after. `sums`: cells that it only updates, each by
-    one operation. `loops`: the variables of the loops that are chosen.
-    """
-
-    kernel: Kernel
     low: str
     high: str
     lower: Expr
     upper: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A part of a kernel that may be run for any range of the whole one.
+
+    `kernel`: that part for the iterations within some `limits`, of which there is one in each `step`, best by multiples
+    of `grain`; what else it uses of local arrays is among its arrays. Around it: local arrays (`shared`), statements
+    before and after. `sums`: cells that it only updates, each by one operation. `loops`: the variables of the loops
+    that are chosen.
+    """
+
+    kernel: Kernel
+    limits: Limits
     step: int
     grain: int
     shared: tuple[Alloc, ...]
@@ -115,11 +122,11 @@ def _depth(stmt: Stmt) -> int:
 
 def _in_run(kernel: Kernel, stmts: Sequence[Stmt], first: int, last: int, reassociate: bool) -> Range | None:
     nests = [x for x in stmts[first : last + 1] if isinstance(x, For)]
-    choices = [_loops(x, kernel) for x in nests]
+    choices = [loops_to_choose(x, kernel) for x in nests]
     if not all(choices):
         return None
     scop = extract_scop(kernel)
-    parts = _statements(scop, stmts)[first : last + 1]
+    parts = statements_of(scop, stmts)[first : last + 1]
     inside = replace(scop, statements=tuple(x for part in parts for x in part))
     order = find_order(inside)
     sums = _sums(kernel, nests, reassociate)
@@ -129,23 +136,27 @@ def _in_run(kernel: Kernel, stmts: Sequence[Stmt], first: int, last: int, reasso
         chosen = [x[y] for x, y in zip(choices, depths, strict=True)]
         if _go_together(chosen) and order.is_subset(_in_one(inside, parts, depths)):
             made = _make(kernel, stmts, (first, last), chosen, sums)
-            return made if _is_part(made, parts, depths) else None
+            wanted = [(x, ((y, made.limits),)) for part, y in zip(parts, depths, strict=True) for x in part]
+            return made if is_part(made.kernel, wanted) else None
     return None
 
 
-def _is_part(made: Range, parts: Sequence[Sequence[Statement]], depths: Sequence[int]) -> bool:
-    """Whether what is made runs those instances of the statements whose values are in the range, and no others."""
-    scop = extract_scop(made.kernel)
-    space = scop.context.get_space()
-    wanted = [(x, depth) for part, depth in zip(parts, depths, strict=True) for x in part]
-    out = len(scop.statements) == len(wanted)
-    for found, (statement, depth) in zip(scop.statements, wanted, strict=False):
-        domain = statement.domain.align_params(space).reset_tuple_id()
+Bounds = tuple[int, Limits]
+"""Which of the loops around a statement has which limits, the outermost one being 0."""
+
+
+def is_part(part: Kernel, wanted: Sequence[tuple[Statement, Sequence[Bounds]]]) -> bool:
+    """Whether a kernel runs those instances of some statements whose values are within limits, and no others."""
+    scop = extract_scop(part)
+    space, out = scop.context.get_space(), len(scop.statements) == len(wanted)
+    for found, (statement, bounds) in zip(scop.statements, wanted, strict=False):
+        domain = statement.domain.align_params(space).reset_tuple_id().intersect_params(scop.context)
         local = isl.LocalSpace.from_space(domain.get_space())
-        value = isl.Aff.var_on_domain(local, isl.dim_type.set, depth)
-        places = (local.find_dim_by_name(PARAM, isl_name(x)) for x in (made.low, made.high))
-        low, high = (isl.Aff.var_on_domain(local, PARAM, x) for x in places)
-        domain = domain.intersect(value.ge_set(low)).intersect(value.lt_set(high)).intersect_params(scop.context)
+        for depth, limits in bounds:
+            value = isl.Aff.var_on_domain(local, isl.dim_type.set, depth)
+            places = (local.find_dim_by_name(PARAM, isl_name(x)) for x in (limits.low, limits.high))
+            low, high = (isl.Aff.var_on_domain(local, PARAM, x) for x in places)
+            domain = domain.intersect(value.ge_set(low)).intersect(value.lt_set(high))
         out = out and domain.is_equal(found.domain.reset_tuple_id())
     return out
 
@@ -156,7 +167,7 @@ def _go_together(loops: Sequence[For]) -> bool:
     return all(x.step == first.step and (x.step == 1 or same(x.lower, first.lower)) for x in loops)
 
 
-def _loops(nest: For, kernel: Kernel) -> list[For]:
+def loops_to_choose(nest: For, kernel: Kernel) -> list[For]:
     """The loops of a nest that may be chosen, from the outermost one: around all of its statements, with bounds that do
     not move."""
     out: list[For] = []
@@ -172,7 +183,7 @@ def _loops(nest: For, kernel: Kernel) -> list[For]:
     return out
 
 
-def _statements(scop: Scop, stmts: Sequence[Stmt]) -> list[list[Statement]]:
+def statements_of(scop: Scop, stmts: Sequence[Stmt]) -> list[list[Statement]]:
     """The statements of a kernel, by which of its parts they are in."""
     out, first = [], 0
     for stmt in stmts:
@@ -253,7 +264,8 @@ def _make(
     )  # fmt: skip
     grain = max(_grain(x, types) for x in chosen)
     names = tuple(x.var for x in chosen)
-    return Range(part, low, high, lower, upper, step, grain, shared, tuple(before), tuple(after), tuple(sums), names)
+    limits = Limits(low, high, lower, upper)
+    return Range(part, limits, step, grain, shared, tuple(before), tuple(after), tuple(sums), names)
 
 
 def _narrowed(nest: Stmt, loops: Mapping[int, For]) -> Stmt:
