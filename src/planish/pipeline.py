@@ -217,7 +217,7 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
     nest = _plan_nest(region, options, target, most)
     if options.script is not None:
         return nest
-    stages, remarks = stage_versions(region, target, most)
+    stages, remarks = stage_versions(region, target, most, options.threads)
     return replace(nest, stages=stages, remarks=(*nest.remarks, *remarks))
 
 
@@ -468,7 +468,7 @@ def _replace_stages(region: Region, version: StageVersion, source: Source, optio
     """The C for a version of one region that does several iterations of the loop around it."""
     return replace_by_ladder(
         region, version, source.text, options.fp != "reassociate", f"{_place(region.span)}: {version.name}",
-        defined_macros(source.text), shipped(),
+        defined_macros(source.text), shipped(), options.threads > 1,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from planish.ir.interpreter import run_kernel
 from planish.ir.nest import For, If, Kernel, Stmt
 from planish.ir.parser import parse_kernel
 from planish.ir.traverse import map_block, substitute_block, walk
-from planish.library.portions import versions
+from planish.library.portions import grids, versions
 from planish.library.portions.marks import mark_threads
 from planish.library.portions.ranges import find_range
 from planish.library.portions.starts import with_starts
@@ -127,3 +127,41 @@ def test_each_start_of_threads_needs_its_work() -> None:
 def test_the_outermost_independent_loops_are_marked(text: str, marked: list[str]) -> None:
     made = mark_threads(parse_kernel(f"{HEAD} {{ {text} }}"))
     assert [x.var for x in walk(made.body) if isinstance(x, For) and x.facts.parallel] == marked if made else not marked
+
+
+GRIDS = {
+    "alignment": (
+        "for i in 1 .. n { for j in 1 .. m { x[i, j] = max(x[i - 1, j - 1], max(x[i - 1, j], x[i, j - 1])) } }"
+    ),
+    "local values": (
+        "for i in 1 .. n { for j in 2 .. m { alloc s: f64[] s[] = x[i - 1, j] s[] += x[i, j - 2] x[i, j] = s[] } }"
+    ),
+}
+NO_GRIDS = {
+    "from the right": "for i in 1 .. n { for j in 0 .. m { x[i, j] = x[i - 1, j + 1] + x[i - 1, j] } }",
+    "to the right": "for i in 0 .. n { for j in 1 .. m { x[i, j] = x[i + 1, j - 1] } }",
+    "a sum of each row": "alloc s: f64[n] for i in 0 .. n { for j in 0 .. m { s[i] = s[i] + y[i, j] v[j] += s[i] } }",
+    "a triangle": "for i in 1 .. n { for j in i .. m { x[i, j] = x[i - 1, j] + x[i, j - 1] } }",
+    "between the loops": "for i in 1 .. n { v[i] = v[i - 1] for j in 1 .. m { x[i, j] = x[i - 1, j] + v[i] } }",
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_parts_along_a_diagonal_compute_the_same_in_any_order(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grids, "WORTH", 0)
+    monkeypatch.setattr(grids, "ROWS", 3)
+    kernel = parse_kernel(f"{HEAD} {{ {GRIDS[name]} }}")
+    some = partial(plan, target=load_target("x86-avx2"), reassociate=True, most=1)
+    (made,) = grids.grid_versions(prepare(kernel), some, 3)
+    check_kernel(made.kernel, made.name)
+    assert sum(isinstance(x, For) and x.facts.parallel for x in walk(made.kernel.body)) == 1
+    turned = replace(made.kernel, body=map_block(backwards, made.kernel.body))
+    for n, m in [*SIZES, (13, 11), (9, 3)]:
+        for one in (made.kernel, turned):
+            for a, b in zip(run(one, n, m), run(kernel, n, m), strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", NO_GRIDS)
+def test_what_waits_for_later_rows_or_columns_is_no_grid(name: str) -> None:
+    assert grids.find_grid(prepare(parse_kernel(f"{HEAD} {{ {NO_GRIDS[name]} }}")).kernel) is None
