@@ -25,7 +25,7 @@ from planish.ir.expr import Compare, Expr, index, type_of
 from planish.ir.nest import Alloc, Block, For, If, Kernel, Let, Stmt
 from planish.ir.polynomial import add, constant, floordiv, mul, place, sub
 from planish.ir.simplify import simplify
-from planish.ir.traverse import blocks_of, loads, map_block, variables, walk
+from planish.ir.traverse import blocks_of, has_work, loads, map_block, variables, walk
 from planish.ir.types import INDEX
 from planish.library.portions.effort import estimate
 from planish.schedule.automatic.plan import Candidate, Prepared
@@ -40,10 +40,17 @@ def start_where_worth(prepared: Prepared, candidates: Sequence[Candidate]) -> tu
     already, or where that has no short expression."""
     if not any(_starts_always(x.kernel) for x in candidates):
         return tuple(candidates)
-    work = estimate(prepared.kernel.body)
-    if work is None:
-        return tuple(candidates)
-    return tuple(replace(x, kernel=with_starts(x.kernel, work)) for x in candidates)
+    whole = estimate(prepared.kernel.body)
+    works = (_own_work(x.kernel) or whole for x in candidates)
+    made = (x.kernel if y is None else with_starts(x.kernel, y) for x, y in zip(candidates, works, strict=True))
+    return tuple(replace(x, kernel=y) for x, y in zip(candidates, made, strict=True))
+
+
+def _own_work(kernel: Kernel) -> Expr | None:
+    """The operations of a version itself, which may be far fewer than those of what it was made from; None where that
+    has no simple expression, as where loops are cut into tiles."""
+    found = estimate(kernel.body)
+    return None if found is None or has_work(Block((Let("work", found),))) else found
 
 
 def with_starts(kernel: Kernel, work: Expr) -> Kernel:
