@@ -16,14 +16,16 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import raising_race
 from bars import Bar, keep
 from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 from convolutions import FIRST, FOLDER, LAYERS
+from dsp import LENGTHS
 from polybench import POLYBENCH
+from suite import evaluate_length
 
 from planish.core.span import Source
 from planish.pipeline import Options, build_file
@@ -48,12 +50,13 @@ LOSS = 0.97
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A file, what it is built with, and where its headers are."""
+    """A file, what it is built with, and where its headers are; `lengths`: of arrays of which its text does not say."""
 
     name: str
     path: Path
     sizes: Mapping[str, int]
     defines: tuple[str, ...]
+    lengths: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +96,12 @@ def list_others() -> Iterator[Task]:
         found = re.findall(r"^#define (\w+) (\d+)$", path.read_text(), re.MULTILINE)
         sizes = {x.lower(): int(y) for x, y in found}
         yield Task(f"streams/{path.stem}", path, sizes, tuple(f"{x}={y}" for x, y in found))
-    yield Task("stages/walsh", STAGES, {"n": 1 << 18}, ("TYPE=float",))
+    yield Task("stages/walsh", STAGES, {"n": 1 << 18}, ("TYPE=float",), {"a": 1 << 18})
     known = tomllib.loads((SIGNALS / "sizes.toml").read_text())
     for name in SIGNALS_OF_ONE:
-        yield Task(f"dsp/{name}", SIGNALS / f"{name}.c", known[name]["large"], ())
+        sizes = known[name]["large"]
+        lengths = {x: evaluate_length(y, sizes) for x, y in LENGTHS[name].items()}
+        yield Task(f"dsp/{name}", SIGNALS / f"{name}.c", sizes, (), lengths)
 
 
 def pair(task: Task, rules: Rules, folder: Path) -> Pair:
@@ -114,6 +119,7 @@ def pair(task: Task, rules: Rules, folder: Path) -> Pair:
     signature = signature_of(function)
     assert signature is not None
     case, entry = make_case(function, (), task.sizes, seed=1), entry_text(signature)
+    case = replace(case, elements={**case.elements, **task.lengths})
     strict = ("-O2", "-w", *macros)
     reference = compile_library(rules.compilers[0], text + entry, strict, folder, limits, (include,))
     course = Course(reference, signature, case, case, folder, include, rules)

@@ -122,7 +122,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, tuple[ctypes.C
         for x in start_where_worth(prepared, MAKE[region.function](prepared)):
             made.append(make_replacement(region, prepared, x, source, options))
     text = compose(TEXT, made, "")
-    return text, (compile_whole(TEXT, folder), compile_whole(text.replace(f">= {WORTH}", ">= 0"), folder))
+    always = text.replace(f">= {WORTH}", ">= 0").replace(f">= {2 * WORTH}", ">= 0")
+    return text, (compile_whole(TEXT, folder), compile_whole(always, folder))
 
 
 def compile_whole(text: str, folder: Path) -> ctypes.CDLL:

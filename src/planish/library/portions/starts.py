@@ -53,15 +53,15 @@ def _own_work(kernel: Kernel) -> Expr | None:
     return None if found is None or has_work(Block((Let("work", found),))) else found
 
 
-def with_starts(kernel: Kernel, work: Expr) -> Kernel:
-    """A kernel whose threads start only where there are so many operations to do for each start."""
+def with_starts(kernel: Kernel, work: Expr, worth: int = WORTH) -> Kernel:
+    """A kernel whose threads start only where it has to do so much, `work`, that it is `worth` each start."""
     starts = _count(kernel.body, {})
     if starts is None or not variables(starts) <= {*kernel.sizes} or not _starts_always(kernel):
         return kernel
     allocs = tuple(x for x in kernel.body.body if isinstance(x, Alloc))
     body = Block(tuple(x for x in kernel.body.body if not isinstance(x, Alloc)))
-    worth = Compare("ge", work, mul(index(WORTH), simplify(starts)))
-    return replace(kernel, body=Block((*allocs, If(worth, body, map_block(_alone, body)))))
+    enough = Compare("ge", work, mul(index(worth), simplify(starts)))
+    return replace(kernel, body=Block((*allocs, If(enough, body, map_block(_alone, body)))))
 
 
 def _starts_always(kernel: Kernel) -> bool:

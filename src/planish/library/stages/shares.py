@@ -47,11 +47,14 @@ from planish.ir.nest import Block, For, If, Kernel, Let, LoopFacts, Stmt
 from planish.ir.polynomial import add, extremum, floordiv, mul
 from planish.ir.traverse import used_names
 from planish.library.portions.effort import estimate
-from planish.library.portions.starts import with_starts
+from planish.library.portions.starts import WORTH, with_starts
 from planish.library.stages.columns import Columns
 
 GRAIN = 16
 """Columns side by side are given out by multiples of so many: registers are full, and lines of the cache whole."""
+_TIMES = 2
+"""Threads exchange what they have in their caches from one kernel to the next one, which takes so much more to be worth
+it."""
 
 
 def share_columns(kernel: Kernel, columns: Columns, threads: int) -> Kernel:
@@ -70,7 +73,7 @@ def share_columns(kernel: Kernel, columns: Columns, threads: int) -> Kernel:
             over = If(Compare("ge", first.upper, index(threads)), Block((over,)), Block((few,)))
         case _:
             pass
-    return with_starts(replace(kernel, body=Block((over, *others))), work)
+    return with_starts(replace(kernel, body=Block((over, *others))), work, _TIMES * WORTH)
 
 
 def _share_row(along: For, threads: int, taken: set[str]) -> For:

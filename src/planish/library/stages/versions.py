@@ -90,6 +90,10 @@ def stage_versions(
         out.append(StageVersion(f"{largest} stages at a time{how}", (first, *ladder)))
     if _vectors_are_few(target):
         out.append(StageVersion(f"{largest - 1} stages at a time", (near[0], *ladder[1:])))
+    if threads > 1 and most is None:
+        # Where the caches of one core hold everything, it may be faster by itself.
+        alone, _ = stage_versions(region, target)
+        out += [replace(x, name=f"{x.name}, one thread") for x in alone]
     message = f"up to {largest} iterations of the loop around it, which are stages, are done at a time, in registers"
     return tuple(out[:most]), (Remark("stages", "done", message, region.span),)
 
