@@ -22,7 +22,7 @@ from polybench import POLYBENCH
 from record import Result, geometric_mean, ratios
 from streams import Streamed, stream_all
 from transforms import Transformed, transform_all
-from two_cores import CONVOLUTION, Pair, pair_all
+from two_cores import CONVOLUTION, KERNELS, Pair, pair_all
 
 HERE = Path(__file__).resolve().parent
 DENSE, WITH_BLAS = HERE / "dense", HERE / "dense_blas.c"
@@ -136,7 +136,7 @@ def examine_cores(quick: bool) -> Iterator[Claim | Note]:
         yield Note("skipped two cores: there are none")
         return
     found = []
-    for one in pair_all((CONVOLUTION,) if quick else (), raising_race.make_rules(quick)):
+    for one in pair_all((CONVOLUTION,) if quick else (*KERNELS, CONVOLUTION), raising_race.make_rules(quick)):
         yield _note("cores", one, quick)
         found.append(one.ratio)
     yield at_least("library.two_cores", min(found), 1.8)

@@ -39,8 +39,9 @@ from planish.ir.types import INDEX, Floats, Type
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.filters import filter_versions
-from planish.library.further import further_versions
+from planish.library.further import further_versions, raised_portions
 from planish.library.maker import Maker
+from planish.library.portions.starts import start_where_worth
 from planish.library.stages.versions import StageVersion, stage_versions
 from planish.library.stepwise import is_pivoting, stepwise_versions
 from planish.library.transforms import transform_versions
@@ -216,7 +217,7 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
     nest = _plan_nest(region, options, target, most)
     if options.script is not None:
         return nest
-    stages, remarks = stage_versions(region, target, most)
+    stages, remarks = stage_versions(region, target, most, options.threads)
     return replace(nest, stages=stages, remarks=(*nest.remarks, *remarks))
 
 
@@ -249,6 +250,7 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
     except isl.Error as error:
         message = f"the polyhedral library gave up: {str(error).partition(' in /')[0]}"
         return RegionPlan(region, None, (), (Remark("scop-limit", "refused", message, region.span),))
+    candidates = start_where_worth(prepared, candidates)
     for candidate in candidates:
         check_kernel(candidate.kernel, f"schedule {candidate.name}")
     return RegionPlan(region, prepared, candidates, spoken)
@@ -264,8 +266,7 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     if plan.prepared is None or not plan.candidates or is_pivoting(plan.region.kernel):
         return plan
     maker = Maker(Cache(), tell=lambda x: tell(f"{plan.region.function}: making {x}"))
-    sizes = sizes_of(plan.region, options)
-    region = plan.region
+    region, sizes = plan.region, sizes_of(plan.region, options)
     what = (
         region.kernel, plan.prepared, region.scratch, target, options.fp, maker, options.threads, sizes,
     )  # fmt: skip
@@ -273,7 +274,8 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     made = tuple(x for x in (candidate, tile_version(*what)) if x is not None)
     made += filter_versions(plan.prepared, target, maker, options.threads) if options.fp == "reassociate" else ()
     blocks, spoken = stepwise_versions(region.kernel, plan.prepared, target, options.fp, maker, options.threads)
-    made += blocks
+    made += raised_portions(plan.prepared, region.scratch, target, options.fp, maker, options.threads, sizes, candidate)
+    made = start_where_worth(plan.prepared, (*made, *blocks))
     for x in made:
         check_kernel(x.kernel, f"schedule {x.name}")
     return replace(plan, candidates=(*plan.candidates, *made), remarks=(*plan.remarks, *remarks, *spoken))
@@ -466,7 +468,7 @@ def _replace_stages(region: Region, version: StageVersion, source: Source, optio
     """The C for a version of one region that does several iterations of the loop around it."""
     return replace_by_ladder(
         region, version, source.text, options.fp != "reassociate", f"{_place(region.span)}: {version.name}",
-        defined_macros(source.text), shipped(),
+        defined_macros(source.text), shipped(), options.threads > 1,
     )  # fmt: skip
 
 

@@ -48,7 +48,7 @@ from planish.ir.nest import (
     Reduce,
     Stmt,
 )
-from planish.ir.polynomial import extremum, place
+from planish.ir.polynomial import coefficient_of, extremum, place, sub
 from planish.ir.printer import print_expr
 from planish.ir.traverse import expressions, used_names, walk, walk_expr
 from planish.ir.types import Type
@@ -446,7 +446,12 @@ class _Function:
             self.lines.append(f"{indent}#pragma GCC unroll {facts.unroll}")
         step = f"{var}++" if loop.step == 1 else f"{var} += {loop.step}"
         self.lines.append(f"{indent}for (ptrdiff_t {var} = {lower}; {var} < {upper}; {step}) {{")
+        before = dict(self.finishes)
         self.block(loop.body, inner.inside(loop), indent + "  ")
+        if facts.parallel and self.threads:
+            # Each thread finishes what it did.
+            self.lines += [f"{indent}  {x}" for x in self.finishes if x not in before]
+            self.finishes = before
         self.lines.append(f"{indent}}}")
         self.lines += [f"{indent}{line}" for line in after]
         if held:
@@ -461,12 +466,16 @@ class _Function:
 
 
 def _on_threads(loop: For, catalogue: Catalogue) -> str:
-    """OpenMP's words: where iterations call kernels, they are large, and may be unlike each other. As few as there are
-    threads go to the same ones each time, which have in their caches what they did before."""
+    """OpenMP's words: where iterations call kernels, they are large, and may be unlike each other; so they are where a
+    loop in them has another number of iterations in each. As few as there are threads go to the same ones each time,
+    which have in their caches what they did before."""
     few = isinstance(loop.upper, Const) and int(loop.upper.value) <= _THREADS
-    called = (x.facts.instruction for x in walk(loop.body) if isinstance(x, For) and x.facts.instruction)
+    inside = [x for x in walk(loop.body) if isinstance(x, For)]
+    called = [x.facts.instruction for x in inside if x.facts.instruction]
     large = any(catalogue.instruction(x).implementation is not None for x in called)
-    return f"parallel for{' schedule(dynamic)' * (large and not few)}"
+    grows = [coefficient_of(sub(x.upper, x.lower), loop.var) for x in inside]
+    uneven = any(x is not None and x[0] for x in grows)
+    return f"parallel for{' schedule(dynamic)' * ((large and not few) or uneven)}"
 
 
 def _extents(shape: tuple[Expr | None, ...], context: Context) -> str:

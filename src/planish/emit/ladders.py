@@ -25,7 +25,7 @@ from planish.library.stages.versions import StageVersion
 
 def replace_by_ladder(
     region: Region, version: StageVersion, source_text: str, strict: bool, comment: str, reserved: frozenset[str],
-    catalogue: Catalogue | None = None,
+    catalogue: Catalogue | None = None, threads: bool = False,
 ) -> Replacement:  # fmt: skip
     """The replacement of a region by the kernels of a version, tried from the first one on; what is written there stays
     for where none may do it. Raises NoExtentError."""
@@ -34,7 +34,7 @@ def replace_by_ladder(
     for piece in reversed(version.pieces):
         made.append(
             replace_region(
-                piece.region, piece.scop, piece.kernel, source_text, threads=False, strict=strict,
+                piece.region, piece.scop, piece.kernel, source_text, threads=threads, strict=strict,
                 comment=comment, reserved=reserved, catalogue=catalogue,
                 suffix=f"_{piece.suffix}", original=otherwise,
             )

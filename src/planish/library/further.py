@@ -14,17 +14,24 @@ arrays. So they are made where versions are timed.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
+from planish.ir.types import Floats
 from planish.library.cascades.versions import cascade_versions
 from planish.library.inside.versions import inside_versions
 from planish.library.lookahead.versions import lookahead_versions
+from planish.library.maker import Maker
 from planish.library.mirrors.versions import mirror_versions
+from planish.library.portions.grids import grid_versions
+from planish.library.portions.marks import has_threads, marked_versions
+from planish.library.portions.versions import portion_versions
 from planish.library.scans.versions import scan_versions
 from planish.library.segments.versions import segment_versions
 from planish.library.streaming.versions import stream_versions
+from planish.library.versions import raise_version
 from planish.schedule.automatic.cells import cell_versions
 from planish.schedule.automatic.given import given_versions
-from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.schedule.automatic.plan import Candidate, Prepared, plan
 from planish.schedule.automatic.settled import settled_versions
 from planish.target.machine import Target
 
@@ -36,13 +43,38 @@ def further_versions(
     """All of them that a kernel has besides those that are `known`; `reassociate`: sums may be made in another order;
     `sizes`: those that calls are likely to have; `scratch`: arrays of which nothing is read behind the kernel."""
     out = segment_versions(prepared, target) + mirror_versions(prepared, target)
+    out += cascade_versions(prepared, target, reassociate) + scan_versions(prepared, target)
+    out = out if threads == 1 else marked_versions(out)
     out += inside_versions(prepared, target, threads, scratch)
     out += cell_versions(prepared, target, reassociate=reassociate, threads=threads)
     out += settled_versions(prepared, target, reassociate=reassociate, threads=threads)
     out += given_versions(prepared, target, known, sizes or {}, reassociate=reassociate, threads=threads)
-    out += cascade_versions(prepared, target, reassociate)
-    out += scan_versions(prepared, target)
+    out += lookahead_versions(prepared, target) if reassociate else ()
     if threads == 1:
-        # One thread by itself keeps memory busy.
-        out += stream_versions(prepared, target, (*known, *out), reassociate=reassociate, sizes=sizes)
-    return out + (lookahead_versions(prepared, target) if reassociate else ())
+        return out + stream_versions(prepared, target, (*known, *out), reassociate=reassociate, sizes=sizes)
+
+    def alone(part: Prepared) -> tuple[Candidate, ...]:
+        """The versions for one thread."""
+        first = plan(part, target, reassociate=reassociate)
+        return first + further_versions(part, target, first, reassociate, 1, sizes, scratch)
+
+    shared = portion_versions(prepared, alone, threads, reassociate=reassociate)
+    out += shared or grid_versions(prepared, alone, threads)
+    # Where memory is all that is waited for, several threads may be no faster.
+    return out + tuple(replace(x, name=f"{x.name}, one thread") for x in alone(prepared))
+
+
+def raised_portions(
+    prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
+    threads: int, sizes: Mapping[str, int] | None, known: Candidate | None,
+) -> tuple[Candidate, ...]:  # fmt: skip
+    """The versions for several threads of a kernel whose version that calls kernels of the library, `known`, is for one
+    thread: each has its portion."""
+    if threads == 1 or known is None or has_threads(known):
+        return ()
+
+    def raised(part: Prepared) -> tuple[Candidate, ...]:
+        made, _ = raise_version(part.kernel, part, scratch, target, fp, maker, 1, sizes)
+        return () if made is None else (made,)
+
+    return portion_versions(prepared, raised, threads, reassociate=fp == "reassociate", written=False)

@@ -89,8 +89,8 @@ def numbers_of(work: Work) -> Product | Type:
 def make_kernel(
     work: Work, vectors: Vectors, target: Target, maker: Maker, threads: int = 1
 ) -> tuple[Instruction, list[Instruction]]:
-    """The kernel that does it on a target, and all that it calls, with itself; transpositions wait for memory, which
-    one thread keeps busy."""
+    """The kernel that does it on a target, and all that it calls, with itself; a transposition is one thread's, or
+    some of the rows of one are."""
     name = f"planish_{_PREFIXES.get(work.type, '')}"
     match work:
         case Matrices() if work.numbers.group > 1:

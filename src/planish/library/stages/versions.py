@@ -27,6 +27,7 @@ from planish.ir.nest import Kernel
 from planish.ir.types import F32, F64
 from planish.library.stages.columns import Columns, NoColumnsError, read_columns
 from planish.library.stages.nests import allows_squares, reach, write_neighbours, write_rows, write_squares
+from planish.library.stages.shares import share_columns
 from planish.library.vectors import Vectors, choose_vectors
 from planish.poly.affine import NotAffineError
 from planish.poly.scop import Scop
@@ -56,10 +57,10 @@ class StageVersion:
 
 
 def stage_versions(
-    region: Region, target: Target, most: int | None = None
+    region: Region, target: Target, most: int | None = None, threads: int = 1
 ) -> tuple[tuple[StageVersion, ...], tuple[Remark, ...]]:
     """The versions of a region whose statements are a stage, at most so many, the most promising first; and why there
-    are none."""
+    are none; several `threads` share the columns."""
     if not region.stages:
         return (), ()
     try:
@@ -68,17 +69,20 @@ def stage_versions(
         reason = error.reason if isinstance(error, NotAffineError) else str(error)
         message = f"iterations of the loop around it stay one after the other: {reason}"
         return (), (Remark("stages", "refused", message, region.span),)
-    rows = {n: Piece(f"stages{n}", x, scop, _write_rows(x.kernel, y)) for n, (x, y, scop) in sorted(read.items())}
+    rows = {
+        n: Piece(f"stages{n}", x, scop, _write_rows(x.kernel, y, threads)) for n, (x, y, scop) in sorted(read.items())
+    }
     largest = max(rows)
     stage, columns, scop = read[largest]
-    near = [Piece(f"stages{largest}_near", stage, scop, write_neighbours(stage.kernel, columns))]
+    made = share_columns(write_neighbours(stage.kernel, columns), columns, threads)
+    near = [Piece(f"stages{largest}_near", stage, scop, made)]
     out = []
     for number in (largest, largest - 1):
         vectors = _vectors(target, read[number][1]) if number in read else None
         if vectors is not None and allows_squares(read[number][1], vectors):
             stage, columns, scop = read[number]
-            turned = Piece(f"stages{number}_turned", stage, scop, write_squares(stage.kernel, columns, vectors))
-            near.insert(0, turned)
+            made = share_columns(write_squares(stage.kernel, columns, vectors), columns, threads)
+            near.insert(0, Piece(f"stages{number}_turned", stage, scop, made))
             break
     ladder = [rows[x] for x in sorted(rows, reverse=True)]
     for first in near:
@@ -86,6 +90,10 @@ def stage_versions(
         out.append(StageVersion(f"{largest} stages at a time{how}", (first, *ladder)))
     if _vectors_are_few(target):
         out.append(StageVersion(f"{largest - 1} stages at a time", (near[0], *ladder[1:])))
+    if threads > 1 and most is None:
+        # Where the caches of one core hold everything, it may be faster by itself.
+        alone, _ = stage_versions(region, target)
+        out += [replace(x, name=f"{x.name}, one thread") for x in alone]
     message = f"up to {largest} iterations of the loop around it, which are stages, are done at a time, in registers"
     return tuple(out[:most]), (Remark("stages", "done", message, region.span),)
 
@@ -97,10 +105,10 @@ def _read(stage: Region) -> tuple[Columns, Scop]:
     return columns, prepare(reach(stage.kernel, columns)).scop
 
 
-def _write_rows(kernel: Kernel, columns: Columns) -> Kernel:
+def _write_rows(kernel: Kernel, columns: Columns, threads: int) -> Kernel:
     """The kernel along rows. Where stages come to nearer and nearer rows, it leaves for the last ones what is done with
     neighbours at once."""
-    made = write_rows(kernel, columns)
+    made = share_columns(write_rows(kernel, columns), columns, threads)
     if not columns.falls:
         return made
     unit = index(columns.unit)

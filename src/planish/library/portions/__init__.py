@@ -1,0 +1,1 @@
+"""Loops of which each thread has a portion."""
