@@ -176,9 +176,11 @@ def _read(program: Program, setting: Setting) -> CFile:
 
 
 def run_versions(
-    program: Program, name: str, setting: Setting, folder: Path, tell: Tell, failed: Path | None = None
-) -> Iterator[Found]:
-    """The verdict on each version of a function; the text of one that fails is put into the folder `failed`."""
+    program: Program, name: str, setting: Setting, folder: Path, tell: Tell, failed: Path | None = None,
+    remember: bool = True,
+) -> Iterator[Found]:  # fmt: skip
+    """The verdict on each version of a function; the text of one that fails is put into the folder `failed`.
+    `remember`: what was found of an equal text is taken."""
     target, options = load_target(setting.target), _options(program, setting, name)
     called = f"{program.name}.{name}"
     try:
@@ -199,7 +201,7 @@ def run_versions(
     compiler = _compiler(target)
     bench = make_workbench(replace(options, compiler=compiler.name), target, folder, file.source)
     emulator = _emulator(compiler, folder) if _is_emulated(target) else ()
-    judge = _Judge(bench, signature, cases, file.source.text, emulator)
+    judge = _Judge(bench, signature, cases, file.source.text, emulator, remember)
     for version in versions:
         tell(f"{version.label} on {setting}")
         text = _noted(file.source.text, replaced[version.label])
@@ -254,13 +256,14 @@ def _compiled(
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """Runs texts of versions beside the original; what was found of an equal one is taken."""
+    """Runs texts of versions beside the original; `remember`: what was found of an equal one is taken."""
 
     bench: Workbench
     signature: Signature
     cases: tuple[Case, ...]
     text: str
     emulator: tuple[str, ...]
+    remember: bool = True
 
     def judge(self, text: str, slack: Mapping[str, float]) -> dict[str, Any]:
         """The fields of `Found`."""
@@ -269,7 +272,7 @@ class _Judge:
         calls = [(sorted(x.values.items()), sorted(x.elements.items()), x.seed, x.distribution) for x in self.cases]
         parts = (text, self.text, flags, strict, sorted(slack.items()), calls, self.bench.compiler.stamp)
         address, cache = key("everywhere", 2, *map(repr, parts)), Cache(RESULTS / "everywhere" / "known")
-        known = cache.get(address)
+        known = cache.get(address) if self.remember else None
         if known is None:
             found = self._judged(text, slack, flags, strict)
             cache.put(address, dumps(found).encode())

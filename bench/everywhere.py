@@ -135,7 +135,7 @@ def run_jobs(jobs: Sequence[Job], stale: bool = False, fresh: bool = False, show
         with tempfile.TemporaryDirectory(prefix="planish-everywhere-") as folder:
             for job in wanted:
                 progress.begin(job.name)
-                found = _run(job, Path(folder), progress)
+                found = _run(job, Path(folder), progress, not fresh)
                 known[job] = (found, False)
                 bad = sum(x.failed for x in found)
                 progress.finish(f"{job.setting}: {len(found)} versions{f', {bad} FAILED' if bad else ''}")
@@ -147,9 +147,10 @@ def run_jobs(jobs: Sequence[Job], stale: bool = False, fresh: bool = False, show
     return [x for found in known.values() if found is not None for x in found[0]]
 
 
-def _run(job: Job, folder: Path, progress: Progress) -> list[Found]:
-    state = compiler_state()
-    found = list(run_versions(job.program, job.function, job.setting, folder, progress.tell, STORE / "failed"))
+def _run(job: Job, folder: Path, progress: Progress, remember: bool) -> list[Found]:
+    state, failed = compiler_state(), STORE / "failed"
+    made = run_versions(job.program, job.function, job.setting, folder, progress.tell, failed, remember)
+    found = list(made)
     data = {"source": job.source, "state": state, "found": [pack(x) for x in found]}
     write_atomically(job.place, dumps(data, indent=1) + "\n")
     return found
@@ -243,7 +244,7 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--fresh", action="store_true", help="run all again; default: only what has no verdict")
     which.add_argument("--stale", action="store_true", help="also run again what another planish made")
     which.add_argument("--report", action="store_true", help="run nothing, print what is stored")
-    which.add_argument("--quick", action="store_true", help="a sample, under a minute")
+    parser.add_argument("--quick", action="store_true", help="a sample, under a minute")
     return parser
 
 
