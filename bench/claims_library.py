@@ -13,10 +13,12 @@ from pathlib import Path
 import raising_race
 from bars import keep
 from blas_anchors import Anchor, find_fftw, find_onednn
-from claim import Claim, Note, at_least
+from claim import Claim, Note, at_least, at_most
 from claims_raising import over_best, race_suite
 from convolutions import FIRST, KINDS, LAYERS, Convolved, convolve_all
 from dsp import DSP
+from everywhere import TARGETS, family_jobs, find_targets, quick_jobs, run_jobs, tell_how
+from everywhere import stored as stored_of
 from iree_anchor import ORDERS, Shape, time_iree
 from polybench import POLYBENCH
 from record import Result, geometric_mean, ratios
@@ -44,8 +46,24 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
         yield from examine_convolutions(quick)
         yield from examine_transforms(quick)
         yield from examine_cores(quick)
+    yield from examine_everywhere(quick, stored)
     yield from examine_polybench(quick, stored)
     yield from examine_dsp(quick, stored)
+
+
+def examine_everywhere(quick: bool, stored: bool) -> Iterator[Claim | Note]:
+    """All versions beside the original on all targets, in all modes: what is wrong of them."""
+    able, skipped = find_targets(TARGETS)
+    yield from map(Note, skipped)
+    jobs = quick_jobs(able) if quick else family_jobs(able)
+    found = stored_of(jobs) if stored else run_jobs(jobs)
+    if not found:
+        yield Note("skipped all versions on all targets: none were run")
+        return
+    failed = [x for x in found if x.failed]
+    yield from (Note(tell_how(x)) for x in failed)
+    yield Note(f"{len(found)} versions in {len({x.setting for x in found})} settings: {', '.join(able)}")
+    yield at_most("everywhere", len(failed), 0)
 
 
 def examine_dense(quick: bool) -> Iterator[Claim | Note]:

@@ -24,12 +24,12 @@ def accumulation(
 ) -> tuple[ReduceOp, Expr] | None:
     """`(op, term)` where the value is `array[subscripts] op term` and the term does not read that element.
 
-    With `reassociate` a sum of several terms may be split behind its first one, and what of two floats is beyond the
-    other one is an extremum, of which zeros may get another sign.
+    What of two integers is beyond the other one is an extremum. With `reassociate` it is one of floats as well, of
+    which zeros may get another sign, and a sum of several terms may be split behind its first one.
     """
     own = Load(array, subscripts, type_of(value))
     if isinstance(value, Select):
-        return _extremum(value, own) if reassociate else None
+        return _extremum(value, own) if reassociate or own.type.is_int else None
     if not isinstance(value, Binary) or value.op not in _REDUCTIONS:
         return None
     if value.op == "sub":

@@ -23,6 +23,7 @@ for sum in 0 .. m {
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -30,8 +31,9 @@ from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Expr, Load, index, type_of
 from planish.ir.nest import Block, For, Kernel, Reduce, Stmt
-from planish.ir.polynomial import coefficient_of, extremum, place, same, sub
+from planish.ir.polynomial import add, coefficient_of, extremum, place, same, sub
 from planish.ir.printer import print_expr
+from planish.ir.simplify import simplify_block
 from planish.ir.traverse import map_block, substitute_block, used_names, variables, walk
 from planish.ir.types import F32, F64, Type
 from planish.isa.instruction import Catalogue, Instruction
@@ -96,25 +98,47 @@ def name_filters(kernel: Kernel) -> tuple[Kernel, tuple[Filter, ...]]:
     found: list[Filter] = []
 
     def visit(stmt: Stmt) -> Stmt:
-        if not isinstance(stmt, For):
-            return stmt
-        parts = _read(stmt)
-        if parts is None:
+        read = ((x, _read(x)) for x in (_spellings(stmt) if isinstance(stmt, For) else ()))
+        loop, parts = next(((x, y) for x, y in read if y is not None), (None, None))
+        if loop is None or parts is None:
             return stmt
         inner, turned, backwards = parts
         sum, window, rest = (take_name(x, taken) for x in ("sum", "window", "rest"))
-        upper = _least(inner.upper, stmt)
+        upper = _least(inner.upper, loop)
         update = inner.body.body[0]
         assert isinstance(update, Reduce)
         type = type_of(update.value)
-        count, steps = sub(stmt.upper, stmt.lower), sub(upper, inner.lower)
+        count, steps = sub(loop.upper, loop.lower), sub(upper, inner.lower)
         found.append(Filter(sum, window, count, steps, type, turned, backwards))
         even = _renamed(replace(inner, upper=upper), window)
         more = () if same(upper, inner.upper) else (_renamed(replace(inner, lower=upper), rest),)
-        body = (y for x in stmt.body.body for y in ((even, *more) if x is inner else (x,)))
-        return _renamed(replace(stmt, body=Block(tuple(body))), sum)
+        body = (y for x in loop.body.body for y in ((even, *more) if x is inner else (x,)))
+        return _renamed(replace(loop, body=Block(tuple(body))), sum)
 
     return replace(kernel, body=map_block(visit, kernel.body)), tuple(found)
+
+
+def _spellings(loop: For) -> Iterator[For]:
+    """A loop in ways in which it may be a filter: as it is; with windows from 0 on that begin later from sum to sum;
+    with the loop in it outside, where it is nothing but sums (these are then in another order)."""
+    yield loop
+    inside = [x for x in loop.body.body if isinstance(x, For) and loop.var in variables(x.lower) and x.step == 1]
+    if len(inside) == 1:
+        moved = _from_zero(inside[0])
+        yield replace(loop, body=Block(tuple(moved if x is inside[0] else x for x in loop.body.body)))
+    match loop.body.body:
+        case (For(body=Block(body=(Reduce(op="add"),))) as inner,) if loop.var not in {
+            *variables(inner.lower), *variables(inner.upper)
+        }:
+            yield replace(inner, body=Block((replace(loop, body=inner.body),)))
+        case _:
+            pass
+
+
+def _from_zero(loop: For) -> For:
+    """A loop whose counter begins with 0."""
+    body = substitute_block(loop.body, {loop.var: add(index(loop.var), loop.lower)})
+    return replace(loop, lower=index(0), upper=sub(loop.upper, loop.lower), body=simplify_block(body))
 
 
 def _read(loop: For) -> tuple[For, bool, bool] | None:

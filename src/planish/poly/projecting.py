@@ -131,7 +131,7 @@ def _shares(stmts: Sequence[Stmt], var: str) -> tuple[str, str, str, Expr, Expr]
             return None
     array, shares = take.array, dot.array
     k = index(var)
-    if len(outer) != 1 or len(middle) != 2 or len(inner) != 2 or len(take.index) != 2:
+    if (len(outer), len(middle), len(inner)) != (1, 2, 2) or (len(dot.index), len(take.index)) != (2, 2):
         return None
     (j,) = outer
     i2, j2 = _row_and_column(middle, dot.index[-1])

@@ -28,7 +28,8 @@ class Guarded:
 
     With the placement "end" the last byte touches the forbidden pages behind, with "start" the first byte touches the
     ones before. What is left of the pages on the other side is filled with a pattern, and `spilled` tells whether
-    somebody wrote there. An empty buffer is an address at which every access faults. Raises MemoryError.
+    somebody wrote there. `pages` are the bytes of these pages, in which the array begins at `place`. An empty buffer is
+    an address at which every access faults. Raises MemoryError.
     """
 
     def __init__(self, size: int, placement: Placement) -> None:
@@ -50,6 +51,8 @@ class Guarded:
         slack = pages[_GUARD:offset] if placement == "end" else pages[offset + size : _GUARD + inner]
         slack[:] = _CANARY
         self._slack = slack
+        self.pages = pages[_GUARD : _GUARD + inner]
+        self.place = offset - _GUARD
 
     def view(self, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         """The bytes as a flat array of `dtype`; ValueError where the size is no multiple of its item."""

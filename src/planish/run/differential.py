@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from planish.ir.types import Type
 from planish.run.child import Report
+from planish.run.emulated import EmulatedLibrary
 from planish.run.inputs import AUTO, from_memory, perturbed
 from planish.run.library import Arguments, Drawn, Library, LibraryError, draw
 from planish.run.signature import Case, Signature
@@ -32,6 +33,7 @@ class Comparison:
     """The request: two libraries with entries, and what to call them with; tolerance None asks for the same bits.
 
     `patience`: the seconds that a call of the reference may take, besides some for its elements; 0 is no bound.
+    `emulator`: the command that calls libraries for another processor.
     """
 
     reference: str
@@ -40,6 +42,7 @@ class Comparison:
     cases: tuple[Case, ...]
     tolerance: Tolerance | None
     patience: float = 0.0
+    emulator: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,9 @@ class _Found:
     """The array with the first element out of bounds, or ""."""
     place: int
     absolute: float
+
+
+_Sides = tuple[Library | EmulatedLibrary, Library | EmulatedLibrary]
 
 
 class _Stop(Exception):
@@ -84,8 +90,10 @@ def compare_cases(request: Comparison, report: Report) -> dict[str, Any]:
     return {**tally, "status": "ok", "message": "", "where": None}
 
 
-def _load(path: str, request: Comparison, side: str) -> Library:
+def _load(path: str, request: Comparison, side: str) -> Library | EmulatedLibrary:
     try:
+        if request.emulator:
+            return EmulatedLibrary(request.emulator, path, request.signature)
         return Library(path, request.signature)
     except LibraryError as error:
         status = "not comparable" if side == "reference" else "crashed"
@@ -93,7 +101,7 @@ def _load(path: str, request: Comparison, side: str) -> Library:
 
 
 def _compare_case(
-    request: Comparison, number: int, sides: tuple[Library, Library], report: Report, tally: dict[str, Any]
+    request: Comparison, number: int, sides: _Sides, report: Report, tally: dict[str, Any]
 ) -> bool:
     """Whether the case is conclusive; raises _Stop on a real difference."""
     case, signature = request.cases[number], request.signature
@@ -127,7 +135,7 @@ def _compare_case(
     return True
 
 
-def _compare_exactly(request: Comparison, number: int, sides: tuple[Library, Library], report: Report) -> None:
+def _compare_exactly(request: Comparison, number: int, sides: _Sides, report: Report) -> None:
     """On small whole numbers: where neither side rounded anything, any difference at all is a wrong result."""
     drawn = draw(request.signature, request.cases[number], "whole")
     wanted = _run(sides[0], "reference", request, number, drawn, report, None)
@@ -145,7 +153,7 @@ def _compare_exactly(request: Comparison, number: int, sides: tuple[Library, Lib
 def _ill_conditioned(
     request: Comparison,
     number: int,
-    reference: Library,
+    reference: Library | EmulatedLibrary,
     drawn: Drawn,
     wanted: _State,
     found: _Found,
@@ -167,7 +175,7 @@ def _ill_conditioned(
 
 
 def _run(
-    library: Library,
+    library: Library | EmulatedLibrary,
     side: str,
     request: Comparison,
     number: int,

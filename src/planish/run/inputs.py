@@ -21,6 +21,8 @@ from planish.run.signature import Distribution
 AUTO: tuple[Distribution, ...] = ("uniform", "small", "normal")
 """What "auto" tries, in this order, until the reference gives a finite and well-conditioned result."""
 
+_WILD = (0.0, -0.0, math.inf, -math.inf, math.nan, 3.0, -5.0)
+"""In units of the least number of a type."""
 _WIDE = 100  # bound of random 32-bit and 64-bit integers, so that sums of products do not overflow
 
 
@@ -33,7 +35,8 @@ class Inputs:
       diagonally dominant and (read as symmetric) positive definite;
     - "small": (0, 1/n) for n elements in a row, so that repeated products stay bounded;
     - "normal": mean 0, deviation 1;
-    - "whole": 1, 2 or 3, on which sums of products are exact in any order.
+    - "whole": 1, 2 or 3, on which sums of products are exact in any order;
+    - "wild": as "normal", but every fifth is a zero of either sign, an infinity, no number, or denormal.
     """
 
     def __init__(self, seed: int, distribution: Distribution) -> None:
@@ -71,6 +74,10 @@ class Inputs:
                 return (1 - self._random.random(count, dtype=working)) * working(1 / row)
             case "normal":
                 return self._random.standard_normal(count, dtype=working)
+            case "wild":
+                values = self._random.standard_normal(count, dtype=working)
+                odd = np.array([x * tiny(type) for x in _WILD], working)
+                return np.where(self._random.random(count) < 0.2, self._random.choice(odd, count), values)
             case _:
                 values = self._random.random(count, dtype=working) + working(0.5)
                 if row:
@@ -122,6 +129,11 @@ def perturbed(stored: npt.NDArray[Any], type: Type, seed: int) -> npt.NDArray[An
     steps = random.integers(-1, 2, stored.shape)
     toward = np.where(steps > 0, math.inf, -math.inf).astype(stored.dtype)
     return np.where(steps == 0, stored, np.nextafter(stored, toward))
+
+
+def tiny(type: Type) -> float:
+    """The least positive float of the type."""
+    return 2.0**-133 if type.kind == "bfloat" else {16: 2.0**-24, 32: 2.0**-149, 64: 2.0**-1074}[type.bits]
 
 
 def epsilon(type: Type) -> float:

@@ -64,16 +64,18 @@ def compare(
     tolerance: Tolerance | Literal["exact"] = "exact",
     limits: Limits = DEFAULT_LIMITS,
     patience: float = 0.0,
+    emulator: tuple[str, ...] = (),
 ) -> Verdict:
     """Runs both libraries (built with `entry_text` in them) in one child process on every case.
 
     Both get equal copies of random arrays between guard pages; every array and the returned value must agree in
     every bit ("exact"; any two NaNs agree) or within the tolerance. `limits` hold for all cases together; besides, one
     call of the candidate gets 50 times what the reference took, and at least 5 s; one of the reference gets `patience`
-    seconds, and some for its elements, where that is not 0.
+    seconds, and some for its elements, where that is not 0. `emulator`: the command that calls libraries for another
+    processor (`planish.run.emulated`).
     """
     bound = None if tolerance == "exact" else tolerance
-    request = Comparison(str(reference), str(candidate), signature, tuple(cases), bound, patience)
+    request = Comparison(str(reference), str(candidate), signature, tuple(cases), bound, patience, emulator)
     child = run_child("planish.run.differential:compare_cases", request, limits, spoiled=True)
     if child.status == "ok":
         return _verdict(child.value, signature, request.cases)

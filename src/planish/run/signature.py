@@ -16,7 +16,7 @@ from planish.ir.types import Type
 
 ParameterKind = Literal["value", "array"]
 Placement = Literal["end", "start"]
-Distribution = Literal["auto", "whole", "uniform", "small", "normal"]
+Distribution = Literal["auto", "whole", "uniform", "small", "normal", "wild"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,8 @@ def _find(loop: For, program: Program) -> Instruction:
         raise _Unknown(f"nothing was learnt for registers `{kinds[0]}`")
     speaker, header = known.speakers[kinds[0]]
     plain = speaker.find(definition, fused=False)
-    text = speaker.find(definition, fused=True) if program.contract else plain
+    # Where nothing rounds a product and a sum once, what rounds both is still what the loop says.
+    text = (speaker.find(definition, fused=True) if program.contract else None) or plain
     if text is None:
         raise _Unknown(f"none of those for `{kinds[0]}` does it")
     # Its name says what it is, so that the same one has it in all programs.

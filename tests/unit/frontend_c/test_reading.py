@@ -211,6 +211,13 @@ def test_sums_of_terms_are_split_only_where_allowed() -> None:
     assert kinds == {"strict": "Assign", "contract": "Assign", "reassociate": "Reduce"}
 
 
+@pytest.mark.parametrize("fp", ["strict", "contract", "reassociate"])
+def test_the_larger_integer_is_an_extremum_in_every_mode(fp: str) -> None:
+    text = "void f(int n, T *a) { for (int i = 0; i < n; i++) a[0] = a[i + 1] > a[0] ? a[i + 1] : a[0]; }"
+    assert last_statement(read(text.replace("T", "long"), fp)) == "Reduce"
+    assert (last_statement(read(text.replace("T", "float"), fp)) == "Reduce") == (fp == "reassociate")
+
+
 def last_statement(file: CFile) -> str:
     (region,) = file.functions[0].regions
     return type(list(walk(region.kernel.body))[-1]).__name__

@@ -12,6 +12,7 @@ from planish.ir.printer import print_kernel
 from planish.library.cascades.versions import cascade_versions
 from planish.schedule.automatic.plan import prepare
 from planish.target.load import load_target
+from planish.target.machine import Target
 
 AVX2, NEON = load_target("x86-avx2"), load_target("aarch64-neon")
 ARRAYS = "x: f64[n + 1], y: f64[n + 1], c: f64[2 * m + 1], z: f64[2 * m + 1]"
@@ -73,6 +74,25 @@ def test_cascades_are_found(name: str) -> None:
     for n, m in ((0, 5), (5, 0), (5, 1), (3, 2), (4, 2), (8, 4), (13, 5), (19, 9)):
         for made, wanted in zip(run(version.kernel, n, m), run(kernel, n, m), strict=True):
             assert np.isfinite(wanted).all() and (made == wanted).all(), (n, m)
+
+
+@pytest.mark.parametrize("stages", [3, 5, 11])
+def test_a_constant_number_of_stages(stages: int) -> None:
+    """Only one of the ways is left: few stages are in one group of lanes, many in several."""
+    kernel = CASCADES["two coefficients"]
+    loop = f"for k in 0 .. {stages} "
+    few = parse_kernel(print_kernel(kernel).replace("for k in 0 .. m ", loop).replace("m >= 0", f"m >= {stages}"))
+    (version,) = cascade_versions(prepare(few), AVX2, False)
+    for n in (0, 1, 9, 30):
+        for made, wanted in zip(run(version.kernel, n, stages), run(few, n, stages), strict=True):
+            assert np.isfinite(wanted).all() and (made == wanted).all(), n
+
+
+@pytest.mark.parametrize("target", [AVX2, NEON], ids=["avx2", "neon"])
+def test_products_of_three_may_be_rounded_once(target: Target) -> None:
+    """No instruction takes a product of three off in one rounding: then two do it."""
+    kernel = kernel_of("o[] = s[] - g * c[k] * z[k] z[k] = o[] s[] = o[]")
+    assert len(cascade_versions(prepare(kernel), target, True)) == 1
 
 
 @pytest.mark.parametrize("name", NEAR_MISSES)

@@ -32,6 +32,8 @@ FOUND = {
     "rows": ("for s in 0 .. 4 { for i in 0 .. n { for p in 0 .. m { z[s, i] += h[p] * w[s, i + p] } } }", FORWARDS),
     "part": ("for i in 2 .. n - 1 { for p in 1 .. m { y[i] += h[p] * x[i + p - 1] } }", FORWARDS),
     "less and less": ("for i in 0 .. n { for p in 0 .. n + m - i { y[i] += x[p] * x[p + i] } }", FORWARDS),
+    "later and later": ("for i in 0 .. n { for p in i .. n + m { y[i] += x[p] * x[p - i] } }", FORWARDS),
+    "taps outside": ("for p in 0 .. m { for i in 0 .. n { y[i] += h[p] * x[i + p] } }", FORWARDS),
     "more and more": ("for i in 0 .. n { for p in 0 .. m + i { y[i] += g[p] * x[i + p] } }", FORWARDS),
 }
 LEFT = {
@@ -40,6 +42,9 @@ LEFT = {
     "a product of matrices": "for i in 0 .. n { for p in 0 .. 4 { y[i] += h[p] * z[p, i] } }",
     "all into one": "for i in 0 .. n { for p in 0 .. m { y[0] += h[p] * x[i + p] } }",
     "recursive": "for i in 0 .. n { for p in 0 .. m { x[i + m] += h[p] * x[i + p] } }",
+    "taps outside that move": "for p in 0 .. m { for i in 0 .. n { y[i] += x[i] * x[i + p] } }",
+    "taps outside of a triangle": "for p in 0 .. m { for i in p .. n { y[i] += h[p] * x[i + p] } }",
+    "taps outside, two sums": "for p in 0 .. m { for i in 0 .. n { y[i] += h[p] * x[i + p] } y[0] += h[p] }",
     "taps that move": "for i in 0 .. n { for p in 0 .. m { y[i] += g[i + p] * x[i + p] } }",
     "whole numbers": "for i in 0 .. n { for p in 0 .. m { c[i] += d[p] * e[i + p] } }",
     "a minimum": "for i in 0 .. n { for p in 0 .. m { y[i] min= h[p] * x[i + p] } }",

@@ -86,6 +86,12 @@ def test_what_looks_like_one_is_none(old: str, new: str) -> None:
     assert find((old, new)) is None
 
 
+def test_a_share_in_a_cell_is_none() -> None:
+    """A product that is summed up in a variable has no column of its own."""
+    alloc = STEP.replace("alloc norm: f64[]", "alloc norm: f64[] alloc r: f64[]")
+    assert find_projecting(parse_kernel(alloc.replace("R[k, j]", "r[]"))) is None
+
+
 def test_a_sum_is_complete_before_it_is_used() -> None:
     together = STEP.replace("      }\n      for v in 0 .. m {\n", "").replace(
         "A[v, j] += -(Q[v, k]", "A[u, j] += -(Q[u, k]"

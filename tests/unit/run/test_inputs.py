@@ -26,6 +26,14 @@ def test_distributions_stay_in_their_ranges() -> None:
     assert Inputs(1, "normal").array(F64, 1000, ()).min() < 0
 
 
+@pytest.mark.parametrize("type", [BF16, F16, F32, F64], ids=str)
+def test_wild_numbers_have_all_kinds(type: Type) -> None:
+    values = from_memory(Inputs(1, "wild").array(type, 2000, ()), type)
+    assert np.isnan(values).any() and {math.inf, -math.inf} <= {*values}
+    assert {*np.signbit(values[values == 0]).tolist()} == {True, False}
+    assert np.nanmin(np.abs(values[values != 0])) < np.finfo("f4" if type == BF16 else type.numpy).tiny
+
+
 @pytest.mark.parametrize(
     ("type", "low", "high"), [(I8, -128, 127), (I16, -32768, 32767), (U16, 0, 65535), (I64, -100, 100), (U64, 0, 100)]
 )

@@ -17,7 +17,7 @@ from dataclasses import replace
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.nest import Alloc, Block, For, Kernel, Stmt
 from planish.ir.simplify import simplify_block
-from planish.ir.traverse import map_block, used_names, variables, walk
+from planish.ir.traverse import arrays_in, map_block, used_names, variables, walk
 from planish.isa.instruction import Catalogue
 from planish.library.cascades.lanes import Lanes
 from planish.library.cascades.nests import find_cascade
@@ -63,6 +63,10 @@ def cascade_versions(prepared: Prepared, target: Target, reassociate: bool) -> t
     body = simplify_block(Block((*lines, *body.body)), assumptions=kernel.assumptions)
     if not remarks:
         return ()
+    # Of a number of stages that is a constant, only one of the ways is left.
+    used, left = {*arrays_in(body)}, {x.var for x in walk(body) if isinstance(x, For)}
+    body = Block(tuple(x for x in body.body if x not in lines or (isinstance(x, Alloc) and x.array.name in used)))
+    given = [x for x in given if x[0] in left]
     try:
         program = _with_instructions(replace(kernel, body=body), given, reassociate)
     except PlanishError:

@@ -1,0 +1,72 @@
+/* Loops that double, or halve, what they step over: subsets, averages, maxima, rows, columns, many types. */
+#include <stddef.h>
+#include <stdint.h>
+
+void subsets(uint32_t *a, int n)
+{
+    for (int h = 1; h < n; h <<= 1)
+        for (int i = 0; i < n; i += h << 1)
+            for (int j = 0; j < h; j++)
+                a[i + j + h] += a[i + j];
+}
+
+void halved(float *restrict a, long n)
+{
+    for (long h = n / 2; h > 0; h /= 2)
+        for (long i = 0; i < n; i += 2 * h)
+            for (long j = 0; j < h; j++) {
+                float x = a[i + j], y = a[i + j + h];
+                a[i + j] = 0.5f * (x + y);
+                a[i + j + h] = 0.5f * (x - y);
+            }
+}
+
+void counted(int64_t *a, int m)
+{
+    for (int s = 0; s < m; s++) {
+        int h = 1 << s;
+        for (int i = 0; i < 1 << m; i += 2 * h)
+            for (int j = i; j < i + h; j++) {
+                int64_t x = a[j], y = a[j + h];
+                a[j] = x < y ? x : y;
+                a[j + h] = x < y ? y : x;
+            }
+    }
+}
+
+void columns(int n, int m, double a[restrict n][m])
+{
+    for (int h = 1; h < n; h *= 2)
+        for (int i = 0; i < n; i += 2 * h)
+            for (int j = i; j < i + h; j++)
+                for (int c = 0; c < m; c++) {
+                    double x = a[j][c], y = a[j + h][c];
+                    a[j][c] = x + y;
+                    a[j + h][c] = x - y;
+                }
+}
+
+void rows(int r, size_t n, unsigned char *a)
+{
+    for (int k = 0; k < r; k++)
+        for (size_t h = 1; h < n; h *= 2)
+            for (size_t i = 0; i < n; i += 2 * h)
+                for (size_t j = 0; j < h; j++) {
+                    unsigned char x = a[k * n + i + j], y = a[k * n + i + j + h];
+                    a[k * n + i + j] = x ^ y;
+                    a[k * n + i + j + h] = x & y;
+                }
+}
+
+void complex_pairs(float *restrict re, float *restrict im, unsigned n)
+{
+    for (unsigned h = 1; h < n; h += h)
+        for (unsigned i = 0; i < n; i += 2 * h)
+            for (unsigned j = i; j < i + h; j++) {
+                float a = re[j], b = im[j], c = re[j + h], d = im[j + h];
+                re[j] = a + d;
+                im[j] = b - c;
+                re[j + h] = a - d;
+                im[j + h] = b + c;
+            }
+}

@@ -1,0 +1,71 @@
+"""All versions on all targets: what is run, and that what is wrong, or never runs, is seen."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import every_version
+import everywhere
+import pytest
+from every_version import Found, Program, Setting, pack, run_versions, unpack
+
+SETTING = Setting("generic", "strict", 1)
+TEXT = "void twice(int n, double *a, double *b) { for (int i = 0; i < n; i++) b[i] = 2.0 * a[i]; }\n"
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc here")
+    monkeypatch.setattr(every_version, "RESULTS", tmp_path / "results")
+    path = tmp_path / "everywhere" / "small.c"
+    path.parent.mkdir()
+    path.write_text(TEXT)
+    return Program(path, large={"twice": [{"n": 1000}]})
+
+
+def test_a_right_version_is_ok_and_did_run(program: Program, tmp_path: Path) -> None:
+    found = list(run_versions(program, "twice", SETTING, tmp_path, lambda _: None))
+    assert found and all(x.function == "small.twice" and x.verdict == "ok" for x in found)
+    # What is asked when it runs, whether the arrays overlap, is noted; they never do.
+    assert all(x.done > 10 and not x.fallen for x in found)
+    assert [unpack(pack(x)) for x in found] == found
+
+
+def test_a_wrong_version_is_seen(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = every_version.make_versions
+
+    def wrong(*given: Any) -> Any:
+        versions, replaced, remarks = made(*given)
+        function = {x: replace(y[0], function=y[0].function.replace("2.0 *", "2.5 *")) for x, y in replaced.items()}
+        return versions, {x: (y,) for x, y in function.items()}, remarks
+
+    monkeypatch.setattr(every_version, "make_versions", wrong)
+    found = list(run_versions(program, "twice", SETTING, tmp_path, lambda _: None, tmp_path / "failed"))
+    assert found and all(x.failed and x.verdict == "mismatch" for x in found)
+    assert len(list((tmp_path / "failed").glob("*.c"))) == len(found)
+    assert everywhere.tell_how(found[0]).startswith("python bench/everywhere.py small.twice --targets generic")
+
+
+def test_that_planish_fails_is_a_finding(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(every_version, "plan_region", lambda *given: 1 / 0)
+    (found,) = run_versions(program, "twice", SETTING, tmp_path, lambda _: None)
+    assert found.failed and "ZeroDivisionError" in found.message
+
+
+def test_the_summary_counts_what_is_right() -> None:
+    found = [Found("a.b", x, SETTING, y, 0.0) for x, y in (("fused", "ok"), ("apart", "crashed"), ("other", "weak"))]
+    assert [x.split() for x in everywhere.summarise(found)] == [["generic", "strict", "1"], ["a", "2/3"]]
+
+
+def test_the_sample_and_the_calls_are_of_programs_that_there_are() -> None:
+    programs = {x.name: x for x in everywhere.load_programs(everywhere.FOLDERS[0])}
+    text = {x: y.path.read_text() for x, y in programs.items()}
+    wanted = [*everywhere.QUICK, *(f"{x}.{z}" for x, y in programs.items() for z in (*y.large, *y.given))]
+    for name, _, function in (x.partition(".") for x in wanted):
+        assert f" {function}(" in text[name], (name, function)
+    assert "polybench-gemm" in {x.name for x in everywhere.all_programs()}
+    assert len(everywhere.settings(everywhere.TARGETS, everywhere.MODES, everywhere.THREADS)) == 18
