@@ -272,7 +272,9 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     candidate, remarks = raise_version(*what)
     made = tuple(x for x in (candidate, tile_version(*what)) if x is not None)
     made += filter_versions(plan.prepared, target, maker, options.threads) if options.fp == "reassociate" else ()
-    blocks, spoken = stepwise_versions(region.kernel, plan.prepared, target, options.fp, maker, options.threads)
+    blocks, spoken = stepwise_versions(
+        region.kernel, plan.prepared, target, options.fp, maker, options.threads, region.scratch
+    )
     made += blocks
     for x in made:
         check_kernel(x.kernel, f"schedule {x.name}")

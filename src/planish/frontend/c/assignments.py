@@ -186,7 +186,7 @@ def write(target: Target, value: Expr, node: c_ast.Node, cx: Translation) -> Non
 
 
 def _write_guarded(target: Target, value: Expr, node: c_ast.Node, cx: Translation) -> None:
-    if not target.local and not cx.is_covered(target.array, target.index):
+    if not target.local and not cx.is_covered(target.array, target.index) and cx.searches is None:
         message = "a store under a condition that depends on data (a store in every case might be seen by others)"
         raise Refused("scop-condition", message, node)
     guard = conjunction(cx.guards)

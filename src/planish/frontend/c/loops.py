@@ -20,6 +20,7 @@ from planish.frontend.c.arithmetic import common
 from planish.frontend.c.folding import loops_of
 from planish.frontend.c.quotients import Quotient
 from planish.frontend.c.scope import Bound, Symbol, fold, is_integer, is_pointer, walk_tree, written
+from planish.frontend.c.skips import body_of
 from planish.frontend.c.state import Address, Again, Enclosing, Known, Lost, NotIndex, Refused, Translation, Value
 from planish.frontend.c.subscripts import address_of, distance, fitted, index_of, is_address
 from planish.ir.expr import CompareOp, Expr, Var, index
@@ -66,12 +67,14 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A loop's condition, step and body; `late` says that the condition comes after the body."""
+    """A loop's condition, step and body; `late` says that the condition comes after the body. The body does nothing
+    unless the `guards` hold."""
 
     cond: c_ast.Node
     next: c_ast.Node | None
     body: c_ast.Node
     late: bool
+    guards: list[Expr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +93,31 @@ def run_loop(node: c_ast.For | c_ast.While | c_ast.DoWhile, cx: Translation, exe
         if isinstance(node, c_ast.DoWhile):
             execute(node.stmt, cx)
         return
-    if cx.guards:
+    if cx.guards and cx.searches is None:
         raise Refused("scop-condition", "a loop under a condition that depends on data", node)
+    # Counters are what they are, whether the body does anything.
+    before, guards, cx.guards = dict(cx.values), cx.guards, []
     if isinstance(node, c_ast.For):
         if node.init is not None:
             execute(node.init, cx)
         if node.cond is None:
             raise Refused("scop-loop", "a loop without a condition", node)
-        parts = Parts(node.cond, node.next, node.stmt, False)
+        parts = Parts(node.cond, node.next, body_of(node.stmt, cx), False, guards)
     else:
-        parts = Parts(node.cond, None, node.stmt, isinstance(node, c_ast.DoWhile))
+        parts = Parts(node.cond, None, node.stmt, isinstance(node, c_ast.DoWhile), guards)
     walk = _walk(parts, cx, execute)
     _write_loop(node, parts, walk, cx, execute)
+    cx.guards = guards
+    for symbol in written(node, cx.bound) & cx.values.keys() if guards else ():
+        if cx.values[symbol] != before.get(symbol):
+            cx.values[symbol] = Lost("it is set under a condition")
+
+
+def _run_body(parts: Parts, cx: Translation, execute: Execute) -> None:
+    """Translate a loop's body, under the conditions of the loop."""
+    cx.guards = parts.guards
+    execute(parts.body, cx)
+    cx.guards = []
 
 
 def _changed(parts: Parts, cx: Translation) -> tuple[list[Symbol], list[Symbol]]:
@@ -166,7 +182,7 @@ def _walk(parts: Parts, cx: Translation, execute: Execute) -> Walk:
             tests = tests_of(parts.cond, cx)
         # Where only the step changes anything that is carried, the body need not be read twice.
         if parts.late or any(_writes_openly(parts.body, s, cx.bound) for s in carried):
-            execute(parts.body, cx)
+            _run_body(parts, cx, execute)
         if parts.late:
             tests = tests_of(parts.cond, cx)
         if parts.next is not None:
@@ -383,7 +399,7 @@ def _write_loop(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation, exe
     with cx.inside() as body:
         if not parts.late:
             tests_of(parts.cond, cx)
-        execute(parts.body, cx)
+        _run_body(parts, cx, execute)
         if parts.late:
             tests_of(parts.cond, cx)
         if parts.next is not None:
