@@ -266,15 +266,13 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     if plan.prepared is None or not plan.candidates or is_pivoting(plan.region.kernel):
         return plan
     maker = Maker(Cache(), tell=lambda x: tell(f"{plan.region.function}: making {x}"))
-    region, sizes = plan.region, sizes_of(plan.region, options)
-    what = (
-        region.kernel, plan.prepared, region.scratch, target, options.fp, maker, options.threads, sizes,
-    )  # fmt: skip
+    region, sizes, fp, threads = plan.region, sizes_of(plan.region, options), options.fp, options.threads
+    what = region.kernel, plan.prepared, region.scratch, target, fp, maker, threads, sizes
     candidate, remarks = raise_version(*what)
     made = tuple(x for x in (candidate, tile_version(*what)) if x is not None)
-    made += filter_versions(plan.prepared, target, maker, options.threads) if options.fp == "reassociate" else ()
-    blocks, spoken = stepwise_versions(region.kernel, plan.prepared, target, options.fp, maker, options.threads)
-    made += raised_portions(plan.prepared, region.scratch, target, options.fp, maker, options.threads, sizes, candidate)
+    made += filter_versions(plan.prepared, target, maker, threads) if fp == "reassociate" else ()
+    blocks, spoken = stepwise_versions(region.kernel, plan.prepared, target, fp, maker, threads, region.scratch)
+    made += raised_portions(plan.prepared, region.scratch, target, fp, maker, threads, sizes, candidate)
     made = start_where_worth(plan.prepared, (*made, *blocks))
     for x in made:
         check_kernel(x.kernel, f"schedule {x.name}")

@@ -1,4 +1,5 @@
-"""Eliminations that choose rows, and directions taken out of columns, by blocks: beside the C, from no row on."""
+"""Eliminations that choose rows, directions taken out of columns, and reflections, by blocks: beside the C, from no row
+on."""
 
 from __future__ import annotations
 
@@ -136,6 +137,32 @@ void inplace(int m, int n, double A[m][n], double R[n][n])
                 A[i][j] -= R[k][j] * A[i][k];
     }
 }
+
+void mirror(int m, int n, double A[m][n], double d[n])
+{
+    for (int k = 0; k < n; k++) {
+        double norm = 0;
+        for (int i = k; i < m; i++)
+            norm += A[i][k] * A[i][k];
+        norm = sqrt(norm);
+        if (norm != 0) {
+            if (A[k][k] < 0)
+                norm = -norm;
+            for (int i = k; i < m; i++)
+                A[i][k] /= norm;
+            A[k][k] += 1;
+            for (int j = k + 1; j < n; j++) {
+                double s = 0;
+                for (int i = k; i < m; i++)
+                    s += A[i][k] * A[i][j];
+                s = -s / A[k][k];
+                for (int i = k; i < m; i++)
+                    A[i][j] += s * A[i][k];
+            }
+        }
+        d[k] = -norm;
+    }
+}
 """
 NAMES = ("right", "flat")
 
@@ -248,3 +275,23 @@ def test_directions_that_are_not_orthogonal_come_out_as_they_did(both: tuple[cty
     np.testing.assert_allclose(np.triu(same), np.triu(shares), atol=1e-12)
     np.testing.assert_allclose(blocks @ np.triu(same), matrix, atol=1e-12)
     assert np.abs(blocks.T @ blocks - np.eye(100)).max() < 10 * np.abs(plain.T @ plain - np.eye(100)).max()
+
+
+def test_blocks_reflect_alike(both: tuple[ctypes.CDLL, ctypes.CDLL]) -> None:
+    """Also where a step has nothing to do, as in two of these columns; what is left in the triangle is R of A = Q R."""
+    random = np.random.default_rng(13)
+    before = fallbacks(both[1])
+    for n in reversed(SIZES):
+        m, found = 2 * n + 3, []
+        matrix = random.uniform(-1, 1, (m, n))
+        matrix[:, [x for x in (5, 40) if x < n]] = 0
+        for library in both:
+            own, kept = matrix.copy(), np.ones(n)
+            library.mirror(m, n, *(x.ctypes.data_as(ctypes.c_void_p) for x in (own, kept)))
+            found.append((own, kept))
+        for plain, blocks in zip(*found, strict=True):
+            np.testing.assert_allclose(blocks, plain, rtol=1e-9, atol=1e-11)
+        assert n < 2 or fallbacks(both[1]) == before
+        own, diagonal = found[1]
+        triangle = np.triu(own[:n], 1) + np.diag(diagonal)
+        np.testing.assert_allclose(triangle.T @ triangle, matrix.T @ matrix, atol=1e-10)

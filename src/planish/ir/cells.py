@@ -9,12 +9,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from planish.ir.expr import Expr, Load
+from planish.ir.expr import Const, Expr, Load, Select, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
-from planish.ir.traverse import expressions, walk, walk_expr
+from planish.ir.traverse import (
+    blocks_of,
+    chained,
+    expressions,
+    loads,
+    map_block,
+    map_expr,
+    map_exprs,
+    walk,
+    walk_expr,
+)
 from planish.ir.types import Type
 
 
@@ -84,3 +94,72 @@ def sink(name: str, type: Type, block: Block) -> Block:
     first = users[0] if users else 0
     alloc = Alloc(Array(name, type, (), True, "register"))
     return Block((*block.body[:first], alloc, *block.body[first:]))
+
+
+def forget(name: str, type: Type, block: Block) -> Block:
+    """The block with a cell that is set only if a condition holds set to zero if not, where nobody then reads it.
+
+    Before: t = x != 0;  s = t ? x : s;  A[i] = t ? s : A[i]
+    After:  t = x != 0;  s = t ? x : 0;  A[i] = t ? s : A[i]
+    """
+    sets = [x for x in walk(block) if isinstance(x, Assign) and x.array == name]
+    tests = [x.value.condition for x in sets if isinstance(x.value, Select) and x.value.otherwise == _before(x)]
+    test = min(tests, key=lambda x: len([*chained(x, "and")]), default=None)
+    if test is None or not _is_kept(test, name, block):
+        return block
+    held = map_block(lambda x: map_exprs(lambda e: map_expr(lambda y: _decided(y, test, True), e), x), block)
+    lost = map_block(lambda x: map_exprs(lambda e: map_expr(lambda y: _decided(y, test, False), e), x), block)
+    kept = (x for x in walk(lost) if not (isinstance(x, Assign) and x.array == name and x.value == _before(x)))
+    if exposed(held, name) or any(_reads(e, name) for x in kept for e in expressions(x)):
+        return block
+    zero = Const(0.0 if type.is_float else 0, type)
+
+    def settled(stmt: Stmt) -> Stmt:
+        match stmt:
+            case Assign(array=array, value=Select(condition=condition) as value) if array == name and condition == test:
+                return replace(stmt, value=replace(value, otherwise=zero)) if value.otherwise == _before(stmt) else stmt
+            case _:
+                return stmt
+
+    return map_block(settled, block)
+
+
+def _before(stmt: Assign) -> Load:
+    """What an assignment changes, as it was."""
+    return Load(stmt.array, stmt.index, type_of(stmt.value))
+
+
+def _decided(expr: Expr, test: Expr, holds: bool) -> Expr:
+    """A choice where a condition is known to hold, or not to, on which it depends with others or alone."""
+    if isinstance(expr, Select) and expr.condition == test:
+        return expr.then if holds else expr.otherwise
+    parts = [*chained(test, "and")]
+    if isinstance(expr, Select) and not holds and [*chained(expr.condition, "and")][: len(parts)] == parts:
+        return expr.otherwise
+    return expr
+
+
+def _is_kept(test: Expr, name: str, block: Block) -> bool:
+    """Whether a condition is made of cells that are set once, right in a block in which all that a cell is used for
+    comes after them."""
+    cells = loads(test)
+    if not cells or any(x.index for x in cells):
+        return False
+    for cell in {x.array for x in cells}:
+        setting = [x for x in walk(block) if isinstance(x, Assign | Reduce) and x.array == cell]
+        if len(setting) != 1:
+            return False
+        home = next((x for x in _lists(block) if any(y is setting[0] for y in x)), ())
+        at = next((n for n, x in enumerate(home) if x is setting[0]), 0)
+        after = sum(_mentions(x, name) for stmt in home[at + 1 :] for x in walk(stmt) if not blocks_of(x))
+        if after != sum(_mentions(x, name) for x in walk(block) if not blocks_of(x)):
+            return False
+    return True
+
+
+def _lists(block: Block) -> Iterator[tuple[Stmt, ...]]:
+    """The statements of each block in a block."""
+    yield block.body
+    for stmt in block.body:
+        for inner in blocks_of(stmt):
+            yield from _lists(inner)

@@ -11,6 +11,7 @@ products of matrices for those after the block.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import islpy as isl
@@ -18,7 +19,7 @@ import islpy as isl
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.nest import Kernel
 from planish.ir.types import Floats
-from planish.library import pivots, projections
+from planish.library import pivots, projections, reflections
 from planish.library.lowering import NotLoweredError, lower_raised
 from planish.library.maker import Maker
 from planish.poly.affine import NotAffineError
@@ -39,13 +40,15 @@ def is_pivoting(kernel: Kernel) -> bool:
 
 
 def stepwise_versions(
-    kernel: Kernel, prepared: Prepared, target: Target, fp: Floats, maker: Maker, threads: int = 1
-) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:
+    kernel: Kernel, prepared: Prepared, target: Target, fp: Floats, maker: Maker, threads: int = 1,
+    scratch: Collection[str] = (),
+) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:  # fmt: skip
     """The version by blocks of a kernel that has one, and why there is none where sums have to keep their order, or the
-    library has no products for the target. `prepared`: the kernel as it is scheduled otherwise."""
+    library has no products for the target. `prepared`: the kernel as it is scheduled otherwise; `scratch`: arrays that
+    nobody reads afterwards."""
     scop, span = prepared.scop, prepared.scop.kernel.span
     try:
-        raised, name, message = _by_blocks(delinearise(kernel))
+        raised, name, message = _by_blocks(delinearise(kernel), scratch)
         if raised is None:
             return (), ()
         if fp != "reassociate":
@@ -67,11 +70,15 @@ def stepwise_versions(
     return (Candidate(name, scop.schedule, whole, (remark, *lowered.remarks), 0.0, lowered.catalogue),), (remark,)
 
 
-def _by_blocks(kernel: Kernel) -> tuple[Raised | None, str, str]:
+def _by_blocks(kernel: Kernel, scratch: Collection[str]) -> tuple[Raised | None, str, str]:
     """The steps by blocks, if there are such, what that version is called, and what is said of it."""
     raised = pivots.raise_pivoting(kernel)
     if raised is not None:
         what = "an elimination that chooses rows is done by blocks of {} columns, which choose the same ones"
         return raised, pivots.NAME, what.format(pivots.WIDTH)
-    what = "directions are taken out of columns by blocks of {}, and products take them out of all others"
-    return projections.raise_projecting(kernel), projections.NAME, what.format(projections.WIDTH)
+    raised = projections.raise_projecting(kernel)
+    if raised is not None:
+        what = "directions are taken out of columns by blocks of {}, and products take them out of all others"
+        return raised, projections.NAME, what.format(projections.WIDTH)
+    what = "columns are reflected by blocks of {} steps, of which products reflect the columns after them"
+    return reflections.raise_reflecting(kernel, scratch), reflections.NAME, what.format(reflections.WIDTH)

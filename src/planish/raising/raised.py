@@ -86,7 +86,8 @@ class Loops:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Steps that are run where a condition over the sizes holds; its arrays have names that no others have."""
+    """Steps that are run where a condition holds, over the sizes or what steps before have found; its arrays have names
+    that no others have."""
 
     condition: Expr
     steps: tuple[Step, ...]

@@ -216,7 +216,7 @@ def _is_nothing(term: Expr, cx: Translation) -> bool:
 
 
 def _write_guarded(target: Target, value: Expr, node: c_ast.Node, cx: Translation) -> None:
-    if not target.local and not cx.is_covered(target.array, target.index):
+    if not target.local and not cx.is_covered(target.array, target.index) and cx.searches is None:
         # What is loaded in every case is there in every case; of floats, the sign of a zero is not seen to change.
         if target.load not in cx.certain or not (target.type.is_int or cx.fp == "reassociate"):
             message = "a store under a condition that depends on data (a store in every case might be seen by others)"

@@ -20,7 +20,7 @@ from planish.frontend.c.scope import Symbol, is_integer, is_pointer, walk_tree, 
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
 from planish.frontend.c.subscripts import index_of
 from planish.frontend.c.unit import Update
-from planish.ir.cells import exposed, sink
+from planish.ir.cells import exposed, forget, sink
 from planish.ir.expr import Cast, Expr, Load, Var, index
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Scalar
 from planish.ir.polynomial import mul, same, sub
@@ -64,6 +64,8 @@ def finish(
     pointers = [s for s in shapes if is_pointer(s)]
     for symbol in behind:
         if symbol not in shapes:
+            if cx.searches is not None and not symbol.lasting and symbol not in live:
+                body = forget(symbol.key, cx.element(symbol), body)
             if not symbol.lasting and symbol not in live and not exposed(body, symbol.key):
                 body = sink(symbol.key, cx.element(symbol), body)
                 continue

@@ -67,12 +67,14 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A loop's condition, step and body; `late` says that the condition comes after the body."""
+    """A loop's condition, step and body; `late` says that the condition comes after the body. The body does nothing
+    unless the `guards` hold."""
 
     cond: c_ast.Node
     next: c_ast.Node | None
     body: c_ast.Node
     late: bool
+    guards: list[Expr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +93,32 @@ def run_loop(node: c_ast.For | c_ast.While | c_ast.DoWhile, cx: Translation, exe
         if isinstance(node, c_ast.DoWhile):
             execute(node.stmt, cx)
         return
-    if cx.guards:
+    if cx.guards and cx.searches is None:
         raise Refused("scop-condition", "a loop under a condition that depends on data", node)
+    # Counters are what they are, whether the body does anything.
+    before, guards, cx.guards = dict(cx.values), cx.guards, []
     if isinstance(node, c_ast.For):
         if node.init is not None:
             execute(node.init, cx)
         if node.cond is None:
             raise Refused("scop-loop", "a loop without a condition", node)
-        parts = Parts(node.cond, node.next, without_continue(node.stmt, cx.bound.kept), False)
+        parts = Parts(node.cond, node.next, without_continue(node.stmt, cx.bound.kept), False, guards)
     else:
         body = without_continue(node.stmt, cx.bound.kept)
-        parts = Parts(node.cond, None, body, isinstance(node, c_ast.DoWhile))
+        parts = Parts(node.cond, None, body, isinstance(node, c_ast.DoWhile), guards)
     walk = _walk(parts, cx, execute)
     _write_loop(node, parts, walk, cx, execute)
+    cx.guards = guards
+    for symbol in written(node, cx.bound) & cx.values.keys() if guards else ():
+        if cx.values[symbol] != before.get(symbol):
+            cx.values[symbol] = Lost("it is set under a condition")
+
+
+def _run_body(parts: Parts, cx: Translation, execute: Execute) -> None:
+    """Translate a loop's body, under the conditions of the loop."""
+    cx.guards = parts.guards
+    execute(parts.body, cx)
+    cx.guards = []
 
 
 def _changed(parts: Parts, cx: Translation) -> tuple[list[Symbol], list[Symbol]]:
@@ -168,7 +183,7 @@ def _walk(parts: Parts, cx: Translation, execute: Execute) -> Walk:
             tests = tests_of(parts.cond, cx)
         # Where only the step changes anything that is carried, the body need not be read twice.
         if parts.late or any(_writes_openly(parts.body, s, cx.bound) for s in carried):
-            execute(parts.body, cx)
+            _run_body(parts, cx, execute)
         if parts.late:
             tests = tests_of(parts.cond, cx)
         if parts.next is not None:
@@ -385,7 +400,7 @@ def _write_loop(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation, exe
     with cx.inside() as body:
         if not parts.late:
             tests_of(parts.cond, cx)
-        execute(parts.body, cx)
+        _run_body(parts, cx, execute)
         if parts.late:
             tests_of(parts.cond, cx)
         if parts.next is not None:

@@ -29,6 +29,7 @@ from planish.ir.ranges import Range
 from planish.poly.affine import NotAffineError
 from planish.poly.delinearise import delinearise
 from planish.poly.pivoting import find_pivoting
+from planish.poly.reflecting import find_reflecting
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _MOST_RESTARTS = 200
@@ -177,15 +178,18 @@ def _with_stages(loop: c_ast.For, region: Region, s: Search) -> Region:
 
 
 def _searched(node: c_ast.For, s: Search) -> Region | None:
-    """The region of a loop in which rows are chosen by data, where it is known how to do better than to search for
-    them: sums are then made in another order."""
+    """The region of a loop in which rows are chosen by data, or it depends on data whether loops are run, where it is
+    known how to do better than to search for the rows and to choose for each element: sums are then made in another
+    order."""
     if s.fp != "reassociate":
         return None
     found = _finish([node], [], s, searches={})
     if not isinstance(found, Region):
         return None
     try:
-        return found if find_pivoting(delinearise(found.kernel)) is not None else None
+        kernel = delinearise(found.kernel)
+        known = find_pivoting(kernel) is not None or find_reflecting(kernel, found.scratch) is not None
+        return found if known else None
     except NotAffineError:
         return None
 

@@ -107,7 +107,8 @@ class Enclosing:
 class Translation:
     """The translation of consecutive statements: the variables' values, and what has been written so far.
 
-    `searches`: between which values variables are that are computed from data, where these may stand in subscripts;
+    `searches`: between which values variables are that are computed from data, where these may stand in subscripts, and
+    data may say whether loops are run;
     `choosers`: those that do; `live`: what may be read behind statements; `choosing`: integers may be choices between
     index expressions; `chosen`: one was made to be that; `ranges`: the least and the greatest value, made of sizes,
     that some choices may have; `certain`: what the condition on data around this place loads in every case; `shy`:
