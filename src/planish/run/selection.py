@@ -32,6 +32,11 @@ PATIENCE = 4.0
 expect."""
 
 
+_WRONG_CODE = {"gcc": ("-fno-loop-unroll-and-jam",)}
+"""What a kind of compiler must not do: with that, gcc 12 takes loads before the stores that they wait for, where a loop
+in lanes whose elements lie apart stands in one whose iterations depend on each other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workbench:
     """Where and how versions are built: the compiler, its flags for the target, a folder, what floats may do, a BLAS
@@ -56,7 +61,8 @@ class Workbench:
     @property
     def version_flags(self) -> tuple[str, ...]:
         """What versions are compiled with besides: the loop directives that were proven."""
-        return ("-fopenmp",) if self.threads > 1 else ("-fopenmp-simd",)
+        proven = "-fopenmp" if self.threads > 1 else "-fopenmp-simd"
+        return (proven, *_WRONG_CODE.get(self.compiler.kind, ()))
 
 
 @dataclass(frozen=True, slots=True)
