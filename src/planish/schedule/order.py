@@ -78,12 +78,12 @@ def check_parallel(kernel: Kernel, path: Sequence[Node], sums: Set[str] = frozen
         scop = replace(scop, statements=tuple(x for x in scop.statements if x.name in inside))
         order = find_order(scop, _private(kernel))
         carried = order if depth == 0 else order.intersect(together(scop, depth))
-        carried = carried.subtract(together(scop, depth + 1)).subtract(_updates(scop, order, sums))
+        carried = carried.subtract(together(scop, depth + 1)).subtract(updates_of(scop, order, sums))
         if not carried.is_empty():
             raise _shared(scop, carried)
 
 
-def _updates(scop: Scop, order: isl.UnionMap, cells: Set[str]) -> isl.UnionMap:
+def updates_of(scop: Scop, order: isl.UnionMap, cells: Set[str]) -> isl.UnionMap:
     """The chains of updates of some cells."""
     chains = reduction_chains(scop, order)
     out = isl.UnionMap.empty(chains.get_space())

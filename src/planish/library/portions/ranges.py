@@ -32,9 +32,10 @@ from planish.ir.traverse import arrays_in, blocks_of, expressions, loads, used_n
 from planish.ir.types import F32, F64, Type
 from planish.poly.affine import NotAffineError, isl_name
 from planish.poly.budget import budget
-from planish.poly.dependence import find_order, reduction_chains
+from planish.poly.dependence import find_order
 from planish.poly.scop import Scop, Statement, extract_scop
 from planish.schedule.automatic.band import same_time
+from planish.schedule.order import updates_of
 
 DEEPEST = 3
 """So many loops of a nest, from the outermost one, may be chosen."""
@@ -130,7 +131,7 @@ def _in_run(kernel: Kernel, stmts: Sequence[Stmt], first: int, last: int, reasso
     inside = replace(scop, statements=tuple(x for part in parts for x in part))
     order = find_order(inside)
     sums = _sums(kernel, nests, reassociate)
-    order = order.subtract(_updates(inside, order, {x for _, x in sums}))
+    order = order.subtract(updates_of(inside, order, {x for _, x in sums}))
     tried = sorted(product(*(range(len(x)) for x in choices)), key=lambda x: (sum(x), x))
     for depths in tried[:MOST]:
         chosen = [x[y] for x, y in zip(choices, depths, strict=True)]
@@ -207,16 +208,6 @@ def _sums(kernel: Kernel, nests: Sequence[For], reassociate: bool) -> list[tuple
             if out.setdefault(stmt.array, stmt.op) != stmt.op or (cells[stmt.array].type.is_float and not reassociate):
                 others.add(stmt.array)
     return [(op, name) for name, op in out.items() if name not in others]
-
-
-def _updates(scop: Scop, order: isl.UnionMap, cells: set[str]) -> isl.UnionMap:
-    """The chains of updates of some cells."""
-    chains = reduction_chains(scop, order)
-    out = isl.UnionMap.empty(chains.get_space())
-    for statement in scop.statements:
-        if statement.write.array in cells:
-            out = out.union(chains.intersect_domain(isl.UnionSet.from_set(statement.domain)))
-    return out
 
 
 def _in_one(scop: Scop, parts: Sequence[Sequence[Statement]], depths: Sequence[int]) -> isl.UnionMap:
