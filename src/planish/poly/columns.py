@@ -12,10 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from planish.ir.expr import Expr, index
-from planish.ir.nest import Assign, For, Reduce, Stmt
+from planish.ir.nest import Alloc, Assign, For, Reduce, Stmt
 from planish.ir.polynomial import constant, same, sub
 from planish.ir.ranges import extreme
-from planish.ir.traverse import blocks_of, expressions, loads, walk
+from planish.ir.traverse import blocks_of, expressions, flatten, loads, walk
+
+Leaf = tuple[Assign | Reduce, tuple[For, ...]]
+"""A store, and the loops around it."""
 
 
 def is_at_most(a: Expr, b: Expr) -> bool:
@@ -54,3 +57,17 @@ def accesses(
         inner = (*loops, stmt) if isinstance(stmt, For) else loops
         for block in blocks_of(stmt):
             yield from accesses(block.body, array, inner)
+
+
+def leaves_of(stmts: Sequence[Stmt], loops: tuple[For, ...] = ()) -> Iterator[Leaf | None]:
+    """The stores in statements, in the order of the text; None for what is neither a loop nor a store."""
+    for stmt in flatten(stmts):
+        match stmt:
+            case For():
+                yield from leaves_of(stmt.body.body, (*loops, stmt))
+            case Assign() | Reduce():
+                yield stmt, loops
+            case Alloc():
+                pass
+            case _:
+                yield None

@@ -15,7 +15,7 @@ much of Q's column is in it, and that is taken off:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planish.ir.expr import Binary, Const, Expr, Load, Unary, index
@@ -23,10 +23,7 @@ from planish.ir.nest import Alloc, Array, Assign, For, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, constant, names, same
 from planish.ir.traverse import flatten, walk
 from planish.ir.types import F32, F64
-from planish.poly.columns import accesses, is_at_most, is_in_column
-
-Leaf = tuple[Assign | Reduce, tuple[For, ...]]
-"""A statement, and the loops around it within a step."""
+from planish.poly.columns import Leaf, accesses, is_at_most, is_in_column, leaves_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +95,10 @@ def _keeps_to_column(stmt: Stmt, matrices: tuple[str, str], shares: str, step: F
     )
 
 
-def _leaves(stmts: Sequence[Stmt], loops: tuple[For, ...]) -> Iterator[Leaf | None]:
-    """The statements in loops, in the order of the text; None for one that is neither a loop nor a store."""
-    for stmt in flatten(stmts):
-        match stmt:
-            case For():
-                yield from _leaves(stmt.body.body, (*loops, stmt))
-            case Assign() | Reduce():
-                yield stmt, loops
-            case Alloc():
-                pass
-            case _:
-                yield None
-
-
 def _shares(stmts: Sequence[Stmt], var: str) -> tuple[str, str, str, Expr, Expr] | None:
     """The array, the units and the shares of what a step does to other columns, and how many rows and columns there
     are; None where statements do anything else."""
-    leaves = [*_leaves(stmts, ())]
+    leaves = [*leaves_of(stmts)]
     if len(leaves) != 3 or None in leaves:
         return None
     first, second, third = (x for x in leaves if x is not None)

@@ -18,17 +18,15 @@ k + 1 m -(t[] * A[i, k])
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from planish.ir.accumulation import accumulation
 from planish.ir.expr import Binary, Const, Expr, Load, Unary, index, type_of
-from planish.ir.nest import Alloc, Assign, For, Reduce, Stmt
+from planish.ir.nest import Assign, For, Reduce, Stmt
 from planish.ir.polynomial import add, names, same
-from planish.ir.traverse import conditions, decide, flatten, loads, variables
-
-Leaf = tuple[Assign | Reduce, tuple[For, ...]]
-"""A statement, and the loops around it."""
+from planish.ir.traverse import conditions, decide, loads, variables
+from planish.poly.columns import Leaf, leaves_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def find_rank_one(
 ) -> RankOne | None:
     """What statements of step `step` do to columns; None where they do anything else. `cells` are scalars, `rows`
     arrays with an element for each column, that nobody else reads."""
-    leaves = list(_leaves(stmts, ()))
+    leaves = list(leaves_of(stmts))
     known = [x for x in leaves if x is not None]
     if not known or len(known) < len(leaves):
         return None
@@ -90,20 +88,6 @@ def find_rank_one(
     if sums is None or not any(x.var for x in sums):
         return None
     return RankOne(sums, tuple(reading.changes), outer.lower, outer.upper, test, frozenset(reading.held))
-
-
-def _leaves(stmts: Sequence[Stmt], loops: tuple[For, ...]) -> Iterator[Leaf | None]:
-    """The statements in loops, in the order of the text; None for one that is neither a loop nor a store."""
-    for stmt in flatten(stmts):
-        match stmt:
-            case For():
-                yield from _leaves(stmt.body.body, (*loops, stmt))
-            case Assign() | Reduce():
-                yield stmt, loops
-            case Alloc():
-                pass
-            case _:
-                yield None
 
 
 def _test(leaves: Sequence[Leaf], matrix: Matrix, changed: set[str]) -> Expr | None:

@@ -10,7 +10,7 @@ from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.unit import CFile
-from planish.ir.nest import For, Reduce
+from planish.ir.nest import For, If, Reduce
 from planish.ir.polynomial import show
 from planish.ir.printer import print_expr
 from planish.ir.traverse import walk
@@ -216,6 +216,14 @@ def test_the_larger_integer_is_an_extremum_in_every_mode(fp: str) -> None:
     text = "void f(int n, T *a) { for (int i = 0; i < n; i++) a[0] = a[i + 1] > a[0] ? a[i + 1] : a[0]; }"
     assert last_statement(read(text.replace("T", "long"), fp)) == "Reduce"
     assert (last_statement(read(text.replace("T", "float"), fp)) == "Reduce") == (fp == "reassociate")
+
+
+@pytest.mark.parametrize("fp", ["strict", "contract", "reassociate"])
+def test_a_zero_is_left_out_only_where_its_sign_may_change(fp: str) -> None:
+    loop = "for (int i = 0; i < n; i++) y[i] += (double)(i > 0 ? b[i - 1] : 0);"
+    (region,) = read(f"void f(int n, double *y, const int *b) {{ {loop} }}", fp).functions[0].regions
+    (branch,) = [x for x in walk(region.kernel.body) if isinstance(x, If)]
+    assert bool(branch.otherwise.body) == (fp != "reassociate")
 
 
 def last_statement(file: CFile) -> str:

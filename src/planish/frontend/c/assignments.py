@@ -210,7 +210,7 @@ def _is_nothing(term: Expr, cx: Translation) -> bool:
         case Binary(op="mul", left=left, right=right):
             return _is_nothing(left, cx) or _is_nothing(right, cx)
         case Cast(operand=operand):
-            return _is_nothing(operand, cx)
+            return (term.type.is_int or cx.fp == "reassociate") and _is_nothing(operand, cx)
         case _:
             return False
 

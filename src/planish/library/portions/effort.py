@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from planish.ir.expr import Binary, Call, Compare, Expr, Load, Select, Unary, index, type_of
 from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
@@ -17,6 +17,8 @@ from planish.ir.polynomial import add, floordiv, mul, place, sub
 from planish.ir.traverse import loads, walk_expr
 from planish.ir.types import INDEX
 
+Count = Callable[[Stmt, Mapping[str, Expr]], Expr | None]
+"""Counts something in a statement, with values for the names in it."""
 FUNCTION = 16
 """The operations that a function of C's library is taken for."""
 LONGEST = 40
@@ -26,16 +28,18 @@ LONGEST = 40
 def estimate(block: Block) -> Expr | None:
     """The operations of a nest: stores, loads and what is computed, with the iterations of each loop in the middle of
     those around it; None where that has no short expression."""
-    found = _of_block(block, {})
+    found = add_up(block, {}, _of_stmt)
     return found if found is not None and sum(1 for _ in walk_expr(found)) <= LONGEST else None
 
 
-def _of_block(block: Block, middle: Mapping[str, Expr]) -> Expr | None:
+def add_up(block: Block, middle: Mapping[str, Expr], count: Count) -> Expr | None:
+    """What is counted in the statements of a block, in all, with values for what is named in it; None where a count is
+    not known."""
     out: Expr = index(0)
     for stmt in block.body:
         if isinstance(stmt, Let) and type_of(stmt.value) == INDEX and not loads(stmt.value):
             middle = {**middle, stmt.var: place(stmt.value, middle)}
-        found = _of_stmt(stmt, middle)
+        found = count(stmt, middle)
         if found is None:
             return None
         out = add(out, found)
@@ -48,13 +52,13 @@ def _of_stmt(stmt: Stmt, middle: Mapping[str, Expr]) -> Expr | None:
             if loads(lower) or loads(upper):
                 return None
             first, end = place(lower, middle), place(upper, middle)
-            inside = _of_block(stmt.body, {**middle, stmt.var: floordiv(add(first, end), index(2))})
+            inside = add_up(stmt.body, {**middle, stmt.var: floordiv(add(first, end), index(2))}, _of_stmt)
             return None if inside is None else mul(floordiv(sub(end, first), index(stmt.step)), inside)
         case If():
-            then, otherwise = (_of_block(x, middle) for x in (stmt.then, stmt.otherwise))
+            then, otherwise = (add_up(x, middle, _of_stmt) for x in (stmt.then, stmt.otherwise))
             return None if then is None or otherwise is None else add(then, otherwise)
         case Block():
-            return _of_block(stmt, middle)
+            return add_up(stmt, middle, _of_stmt)
         case Assign(value=value) | Reduce(value=value):
             return index(1 + isinstance(stmt, Reduce) + _work(value))
         case Let(value=value):

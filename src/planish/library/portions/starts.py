@@ -21,13 +21,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
-from planish.ir.expr import Compare, Expr, index, type_of
+from planish.ir.expr import Compare, Expr, index
 from planish.ir.nest import Alloc, Block, For, If, Kernel, Let, Stmt
 from planish.ir.polynomial import add, constant, floordiv, mul, place, sub
 from planish.ir.simplify import simplify
 from planish.ir.traverse import blocks_of, has_work, loads, map_block, variables, walk
-from planish.ir.types import INDEX
-from planish.library.portions.effort import estimate
+from planish.library.portions.effort import add_up, estimate
 from planish.schedule.automatic.plan import Candidate, Prepared
 
 WORTH = 1 << 20
@@ -55,7 +54,7 @@ def _own_work(kernel: Kernel) -> Expr | None:
 
 def with_starts(kernel: Kernel, work: Expr, worth: int = WORTH) -> Kernel:
     """A kernel whose threads start only where it has to do so much, `work`, that it is `worth` each start."""
-    starts = _count(kernel.body, {})
+    starts = add_up(kernel.body, {}, _count)
     if starts is None or not variables(starts) <= {*kernel.sizes} or not _starts_always(kernel):
         return kernel
     allocs = tuple(x for x in kernel.body.body if isinstance(x, Alloc))
@@ -89,28 +88,16 @@ def _alone(stmt: Stmt) -> Stmt:
     return replace(stmt, facts=facts if facts.simd else replace(facts, reductions=()))
 
 
-def _count(block: Block, middle: Mapping[str, Expr]) -> Expr | None:
-    """How often threads are started in a block; None where that is not known."""
-    out: Expr = index(0)
-    for stmt in block.body:
-        if isinstance(stmt, Let) and type_of(stmt.value) == INDEX and not loads(stmt.value):
-            middle = {**middle, stmt.var: place(stmt.value, middle)}
-        found = _of_stmt(stmt, middle)
-        if found is None:
-            return None
-        out = add(out, found)
-    return out
-
-
-def _of_stmt(stmt: Stmt, middle: Mapping[str, Expr]) -> Expr | None:
+def _count(stmt: Stmt, middle: Mapping[str, Expr]) -> Expr | None:
+    """How often threads are started in a statement; None where that is not known."""
     if not isinstance(stmt, For):
-        parts = [_count(x, middle) for x in blocks_of(stmt)]
+        parts = [add_up(x, middle, _count) for x in blocks_of(stmt)]
         known = [x for x in parts if x is not None]
         return reduce(add, known, index(0)) if len(known) == len(parts) else None
     if stmt.facts.parallel:
         return index(1)
     first, end = place(stmt.lower, middle), place(stmt.upper, middle)
-    inside = _count(stmt.body, {**middle, stmt.var: floordiv(add(first, end), index(2))})
+    inside = add_up(stmt.body, {**middle, stmt.var: floordiv(add(first, end), index(2))}, _count)
     if inside is None or constant(inside) == 0:
         return inside
     if loads(first) or loads(end):
