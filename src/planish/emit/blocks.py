@@ -1,7 +1,8 @@
 """Loops that run for a block of iterations, with the functions that they call made for the whole block before them.
 
 A compiler that makes lanes of a loop does the operations of one vector one after the other, and each waits for the one
-before it. Where there are registers enough, functions of a block do each step for several vectors.
+before it. Where there are registers enough, functions of a block do each step for several vectors, with instructions
+that no text in C becomes.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.ir.printer import print_stmt
@@ -41,7 +42,8 @@ REGISTER = 64
 def _instruction(name: str, function: str, type: Type) -> Instruction:
     count = BYTES // type.size
     loop = f"for l in 0 .. {count} {{ x[l] = {function}(x[l]) }}"
-    return make_instruction(name, parse_kernel(f"kernel {name}(x: {type}[{count}]) {{ {loop} }}"), f"{name}({{x}});")
+    definition = parse_kernel(f"kernel {name}(x: {type}[{count}]) {{ {loop} }}")
+    return make_instruction(name, definition, f"{name}({{x}});", header="immintrin.h")
 
 
 BLOCKS: Mapping[tuple[str, Type], Instruction] = {("exp", F32): _instruction("planish_expf_64", "exp", F32)}

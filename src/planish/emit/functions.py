@@ -5,6 +5,8 @@ polynomial (of Taylor's coefficients for f64; for f32 those of Cephes' expf by S
 added, and 2^n is multiplied in two parts, so that results without a normal exponent are rounded once. What is beyond
 any result comes to the edge as a whole number (the bits of what is negative are the greater ones without a sign, and
 the lesser ones with one): compilers make no lanes of comparisons of floats that may trap.
+In a block of f32 for AVX-512, n is a float, the polynomial the one of its degree with the least relative error, 2^n
+multiplied in one step, and what is no number stays as it is under a mask.
 `bench/lane_functions.py` compares all of f32 and 40 million of f64 with more exact ones.
 
 >>> sorted(LANE_FUNCTIONS)
@@ -88,51 +90,32 @@ static inline double planish_exp(double x)
 """
 
 
-def _write_block(head: str, count: int, arrays: tuple[str, ...], stages: tuple[str, ...]) -> str:
-    """A function of a block of values: each stage for all of them before the next one, so that compilers with enough
-    registers work on several vectors at a time."""
-    loops = [f"  for (int l = 0; l < {count}; l++) {{\n    {stage}\n  }}" for stage in stages]
-    own = [f"  {array};" for array in arrays]
-    return "\n".join((f"static inline void {head}", "{", *own, *loops, "}", ""))
+def _write_block(head: str, registers: int, own: tuple[str, ...], stages: tuple[str, ...]) -> str:
+    """A function of several registers `v`: each stage for all of them before the next one, so that none waits for the
+    one before it."""
+    loops = [f"  for (int v = 0; v < {registers}; v++) {stage}" for stage in stages]
+    return "\n".join((f"static inline void {head}", "{", *(f"  {x};" for x in own), *loops, "}", ""))
 
 
-_BITS_F32 = """\
-static inline uint32_t planish_bits_f32(float x)
-{
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-static inline float planish_f32_of(uint32_t bits)
-{
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-"""
+def _write_steps(coefficients: tuple[str, ...]) -> tuple[str, ...]:
+    """Horner's steps from the first coefficient to the last one."""
+    first, *others = (f"_mm512_set1_ps({x}f)" for x in coefficients)
+    return (f"p[v] = {first};", *(f"p[v] = _mm512_fmadd_ps(p[v], r[v], {x});" for x in others))
 
-_EXPF_BLOCK = _BITS_F32 + _write_block(
+
+_EXPF_BLOCK = _write_block(
     "planish_expf_64(float *x)",
-    64,
-    ("uint32_t bits[64]", "int32_t n[64]", "float near_x[64], nan_x[64], r[64], p[64]"),
+    4,
+    ("__m512 whole[4], n[4], r[4], p[4]",),
     (
-        "bits[l] = planish_bits_f32(x[l]);",
-        "nan_x[l] = planish_f32_of((bits[l] & 0x7fffffffu) > 0x7f800000u ? bits[l] : 0);",
-        "bits[l] = bits[l] < 0xc2d20000u ? bits[l] : 0xc2d20000u;",
-        "n[l] = (int32_t)bits[l];",
-        "n[l] = n[l] < 0x42d20000 ? n[l] : 0x42d20000;",
-        "near_x[l] = planish_f32_of((uint32_t)n[l]);",
-        "bits[l] = planish_bits_f32(near_x[l] * 1.44269504f + 12582912.0f);",
-        "n[l] = (int32_t)(bits[l] - 0x4b400000u);",
-        "r[l] = (near_x[l] - (float)n[l] * 0.693145752f) - (float)n[l] * 1.42860677e-06f;",
-        "p[l] = 1.9875691500e-4f * r[l] + 1.3981999507e-3f;",
-        "p[l] = p[l] * r[l] + 8.3334519073e-3f;",
-        "p[l] = p[l] * r[l] + 4.1665795894e-2f;",
-        "p[l] = p[l] * r[l] + 1.6666665459e-1f;",
-        "p[l] = p[l] * r[l] + 0.5f;",
-        "const float near_p = 1.0f + r[l];\n    p[l] = (p[l] * r[l] * r[l] + (r[l] - (near_p - 1.0f))) + near_p;",
-        "p[l] = planish_f32_of(planish_bits_f32(p[l]) + ((uint32_t)(n[l] >> 1) << 23));",
-        "x[l] = p[l] * planish_f32_of((uint32_t)(n[l] - (n[l] >> 1) + 127) << 23) + nan_x[l];",
+        "whole[v] = _mm512_loadu_ps(x + 16 * v);",
+        "r[v] = _mm512_range_ps(whole[v], _mm512_set1_ps(105.0f), 2);",
+        "n[v] = _mm512_roundscale_ps(_mm512_mul_ps(r[v], _mm512_set1_ps(1.44269504f)), 8);",
+        "r[v] = _mm512_fnmadd_ps(n[v], _mm512_set1_ps(0.693145752f), r[v]);",
+        "r[v] = _mm512_fnmadd_ps(n[v], _mm512_set1_ps(1.42860677e-06f), r[v]);",
+        *_write_steps(("1.38146e-3", "8.36873e-3", "4.166839e-2", "0.16666521", "0.49999993", "1.0", "1.0")),
+        "whole[v] = _mm512_mask_scalef_ps(whole[v], _mm512_cmp_ps_mask(whole[v], whole[v], _CMP_ORD_Q), p[v], n[v]);",
+        "_mm512_storeu_ps(x + 16 * v, whole[v]);",
     ),
 )
 

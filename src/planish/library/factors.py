@@ -60,7 +60,7 @@ def cut_factor(
         return (cut.whole(step.operands, step.sizes),)
     match step.operation.name:
         case "cholesky":
-            return (cut.cholesky(),)
+            return cut.cholesky()
         case "lu" | "lu_steps":
             return (cut.lu(),)
         case _:
@@ -108,8 +108,9 @@ class Cut:
         self.type: Type = arrays[step.operands["A"].array].type
         self.origin = Origin((), step.statements, step.span)
 
-    def cholesky(self) -> Repeat:
-        """A block of columns after the other: what the columns before it take off, its diagonal, what lies below."""
+    def cholesky(self) -> tuple[Step, ...]:
+        """A block of columns after the other: what the columns before it take off, its diagonal, what lies below. Of
+        several threads the one with the first rows below looks ahead: it does the diagonal of the next block, too."""
         a, n = self.step.operands["A"], self.step.sizes["n"]
         var, here, below = self.block(n)
         before = (index(0), index(var))
@@ -122,10 +123,22 @@ class Cut:
                 self.solved("trsm_right_upper_transposed_nonunit", diagonal, rest, rows[1], here[1]),
             )
 
-        return self.repeated(
-            var, n, self.triangle(diagonal, left), self.whole({"A": diagonal}, {"n": here[1]}),
-            *self.shared(below, finish),
-        )  # fmt: skip
+        if self.threads == 1:
+            return (self.repeated(var, n, *self.factorised(here), *finish(below)),)
+        following, next, _ = self.block(n)
+
+        def finish_and_look_ahead(rows: Range) -> tuple[Step, ...]:
+            return (*finish(rows), Repeat(following, rows[0], add(below[0], index(1)), 1, self.factorised(next)))
+
+        first = (index(0), extremum("min", index(self.width), n))
+        begun = self.whole({"A": part_of(a, first, first)}, {"n": first[1]})
+        return begun, self.repeated(var, n, *self.shared(below, finish_and_look_ahead, self.width))
+
+    def factorised(self, rows: Range) -> tuple[Step, ...]:
+        """A block on the diagonal, off which the columns before it are taken."""
+        a = self.step.operands["A"]
+        diagonal, left = part_of(a, rows, rows), part_of(a, rows, (index(0), rows[0]))
+        return self.triangle(diagonal, left), self.whole({"A": diagonal}, {"n": rows[1]})
 
     def lu(self) -> Repeat:
         """A block on the diagonal, what lies below and to the right of it, and what these take off the rest."""
@@ -185,9 +198,11 @@ class Cut:
 
         return self.shared((index(0), self.step.sizes[size]), part)
 
-    def shared(self, range: Range, steps: Callable[[Range], tuple[Step, ...]]) -> tuple[Step, ...]:
+    def shared(
+        self, range: Range, steps: Callable[[Range], tuple[Step, ...]], besides: int = 0
+    ) -> tuple[Step, ...]:
         """Steps for some rows or columns, which are shared out among the threads."""
-        return share_out(range, self.threads, self.taken, steps, self.grain)
+        return share_out(range, self.threads, self.taken, steps, self.grain, besides)
 
     def block(self, extent: Expr) -> tuple[str, Range, Range]:
         """A variable for where a block begins, the rows of the block, and those after it."""

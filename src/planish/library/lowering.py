@@ -343,7 +343,7 @@ class _Lowering:
         bounds = [Compare("ge", var, step.lower), Compare("lt", var, step.upper)]
         if step.shares is not None:
             share, number = index(step.shares.share), index(step.shares.number)
-            bounds.append(Compare("ge", index(step.shares.width), index(step.by)))
+            bounds.append(Compare("ge", index(step.shares.width), index(step.shares.least(step.by))))
             bounds += (Compare("ge", share, index(0)), Compare("lt", share, number))
         return _Place((*place.sizes, *own), (*place.known, *bounds))
 

@@ -56,23 +56,26 @@ Range = tuple[Expr, Expr]
 
 
 def share_out(
-    range: Range, threads: int, taken: set[str], steps: Callable[[Range], tuple[Step, ...]], grain: int = GRAIN
-) -> tuple[Step, ...]:
+    range: Range, threads: int, taken: set[str], steps: Callable[[Range], tuple[Step, ...]], grain: int = GRAIN,
+    besides: int = 0,
+) -> tuple[Step, ...]:  # fmt: skip
     """Steps for some rows or columns, of which each of several threads has a share: a multiple of `grain` but for the
-    last one. `taken`: names that loops may not have, and those of the loop afterwards."""
-    return share_numbered(range, threads, taken, lambda part, _: steps(part), grain)
+    last one, and for the first one, which has so many less as is done `besides` in it. `taken`: names that loops may
+    not have, and those of the loop afterwards."""
+    return share_numbered(range, threads, taken, lambda part, _: steps(part), grain, besides)
 
 
 def share_numbered(
-    range: Range, threads: int, taken: set[str], steps: Callable[[Range, Expr], tuple[Step, ...]], grain: int
-) -> tuple[Step, ...]:
+    range: Range, threads: int, taken: set[str], steps: Callable[[Range, Expr], tuple[Step, ...]], grain: int,
+    besides: int = 0,
+) -> tuple[Step, ...]:  # fmt: skip
     """As `share_out`; steps may use the number of the share, from 0 on, to have memory of their own."""
     if threads == 1 or is_at_most(range[1], grain):
         return steps(range, index(0))
     width, var, share = (take_name(x, taken) for x in ("width", "part", "share"))
     end = add(*range)
     part = index(var), extremum("min", index(width), sub(end, index(var)))
-    return (Repeat(var, range[0], end, grain, steps(part, index(share)), Shares(threads, width, share)),)
+    return (Repeat(var, range[0], end, grain, steps(part, index(share)), Shares(threads, width, share, besides)),)
 
 
 def is_at_most(extent: Expr, size: int) -> bool:
@@ -97,26 +100,26 @@ def with_own(loop: For, own: Sequence[Array]) -> For | None:
 
 
 def are_apart(step: Repeat, body: Block, around: Kernel) -> bool:
-    """Whether any two parts of a range meet nowhere: the first one and the second one, of any width, which lie anywhere
-    in it, and have numbers that differ. `body`: what is done in a part."""
+    """Whether any two parts of a range meet nowhere: the first one and the second one, each of any width, which lie
+    anywhere in it, and have numbers that differ. `body`: what is done in a part."""
     assert step.shares is not None
-    width, share = step.shares.width, step.shares.share
+    width, share, least = step.shares.width, step.shares.share, index(step.shares.least(step.by))
     taken = {*around.sizes, *bindings(body), width, share}
-    part, first, second = (take_name(x, taken) for x in ("part", "one", "other"))
-    begins, end = (index(first), index(second)), add(index(first), index(width))
+    part, first, second, wide = (take_name(x, taken) for x in ("part", "one", "other", "wide"))
+    begins, widths = (index(first), index(second)), (index(width), index(wide))
     known = (
-        Compare("le", step.lower, index(first)), Compare("ge", index(width), index(step.by)),
-        Compare("le", end, index(second)), Compare("lt", index(second), step.upper),
+        Compare("le", step.lower, index(first)), *(Compare("ge", x, least) for x in widths),
+        Compare("le", add(index(first), index(width)), index(second)), Compare("lt", index(second), step.upper),
     )  # fmt: skip
     both = (
-        If(Compare("eq", index(part), index(i)), substitute_block(body, {step.var: x, share: index(i)}))
-        for i, x in enumerate(begins)
+        If(Compare("eq", index(part), index(i)), substitute_block(body, {step.var: x, width: y, share: index(i)}))
+        for i, (x, y) in enumerate(zip(begins, widths, strict=True))
     )
     named = _Named({*around.sizes}, taken | {part, first, second})
     arrays = tuple(replace(x, shape=tuple(y and named.expr(y) for y in x.shape)) for x in around.arrays)
     assumptions = (*around.assumptions, *map(named.expr, known))
     loop = For(part, index(0), index(2), 1, map_block(named.stmt, Block(tuple(both))))
-    sizes = (*around.sizes, width, first, second, *named.products.values())
+    sizes = (*around.sizes, width, wide, first, second, *named.products.values())
     return _is_parallel(loop, replace(around, sizes=sizes, arrays=arrays, assumptions=assumptions))
 
 

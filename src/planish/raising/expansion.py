@@ -27,7 +27,7 @@ from typing import assert_never
 from planish.core.names import free_name, take_name
 from planish.ir.expr import Cast, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
-from planish.ir.polynomial import add, floordiv, mod, mul, normal, sub
+from planish.ir.polynomial import add, extremum, floordiv, mod, mul, normal, sub
 from planish.ir.traverse import children, map_block, map_expr, map_exprs, with_children
 from planish.ir.types import F64, INDEX, Type
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Reshape, Step, View, arrays_of, bound_names
@@ -66,9 +66,14 @@ def wrap(step: Repeat, body: Sequence[Stmt]) -> For:
     if step.shares is None:
         return For(step.var, step.lower, step.upper, step.by, Block(tuple(body)))
     number, by = index(step.shares.number), index(step.by)
-    extent = sub(step.upper, step.lower)
+    share, besides = index(step.shares.share), index(step.shares.besides)
+    extent = add(sub(step.upper, step.lower), besides)
     width = mul(_ceildiv(_ceildiv(extent, number), by), by)
-    begins = add(step.lower, mul(index(step.shares.share), index(step.shares.width)))
+    begins = add(step.lower, mul(share, index(step.shares.width)))
+    if step.shares.besides:
+        width = extremum("max", width, add(besides, besides))
+        width = sub(width, extremum("max", sub(besides, mul(besides, share)), index(0)))
+        begins = sub(begins, extremum("min", mul(besides, share), besides))
     inside = If(Compare("lt", index(step.var), step.upper), Block(tuple(body)))
     body = Let(step.shares.width, width), Let(step.var, begins), inside
     return For(step.shares.share, index(0), number, 1, Block(body))

@@ -104,11 +104,17 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class Shares:
     """How threads share out a range: in `number` parts at most, all of `width` values but the last one. The steps may
-    use this name, and that of the `share`, which goes from 0 on."""
+    use this name, and that of the `share`, which goes from 0 on. The first part is shorter by as many values as what
+    is done `besides` in it is worth; no other but the last one has fewer than these, and neither has it."""
 
     number: int
     width: str
     share: str
+    besides: int = 0
+
+    def least(self, by: int) -> int:
+        """The least width of a part that ends before the range does, where parts are multiples of `by`."""
+        return self.besides or by
 
 
 @dataclass(frozen=True, slots=True)

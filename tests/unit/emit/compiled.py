@@ -30,12 +30,13 @@ def compile_text(text: str, folder: Path, compiler: str = "gcc", flags: Sequence
 
 
 def compile_kernels(
-    kernels: Sequence[Kernel], folder: Path, compiler: str = "gcc", flags: Sequence[str] = (), **options: Any
-) -> list[Any]:
+    kernels: Sequence[Kernel], folder: Path, compiler: str = "gcc", flags: Sequence[str] = (),
+    headers: Sequence[str] = (), **options: Any,
+) -> list[Any]:  # fmt: skip
     """Functions `k0`, `k1`, … that take the kernels' parameters."""
     texts = [emit_function(kernel, f"k{i}", **options) for i, kernel in enumerate(kernels)]
     exports = [f"void *get{i}(void) {{ return (void *)k{i}; }}\n" for i in range(len(kernels))]
-    library = compile_text(emit_prologue(texts) + "".join(exports), folder, compiler, flags)
+    library = compile_text(emit_prologue(texts, headers=headers) + "".join(exports), folder, compiler, flags)
     return [_function(library, i, kernel) for i, kernel in enumerate(kernels)]
 
 

@@ -17,7 +17,7 @@ from planish.library.transposition import share_transposition
 from planish.raising.algebra.product import Product
 from planish.raising.algebra.writing import whole_term, write_product
 from planish.raising.expansion import expand
-from planish.raising.raised import Raised, Repeat, Shares
+from planish.raising.raised import Loops, Raised, Repeat, Shares
 
 HEAD = "kernel k(n, share; own: f64[2, n], same: f64[2, n], other: f64[2, n], x: f64[n], y: f64[n])"
 
@@ -45,6 +45,34 @@ def test_what_another_share_may_have_set_is_still_read() -> None:
         "own[share, 0] += other[1 - share, 0] other[share, 0] = own[share, 0] other[0, 0] = 1.0",
     ):  # fmt: skip
         assert "own[share, 0]" in left(text).partition(" = 1.0")[2] or left(text).startswith("own[share, 0]"), text
+
+
+def test_the_first_of_several_shares_is_shorter_by_what_it_does_besides() -> None:
+    text = "kernel k(n, part, width, share; A: f64[n], s: f64[9]) { for i in part .. min(n, part + width) {"
+    body = parse_kernel(f"{text} A[i] += 1.0 s[share] += 1.0 }} }}").body
+    arrays = (Array("A", F64, (index("n"),)), Array("s", F64, (index(9),)))
+    for threads in (1, 2, 3, 4):
+        step = Repeat("part", index(0), index("n"), 2, (Loops(body),), Shares(threads, "width", "share", 5))
+        kernel = expand(Raised(Kernel("k", ("n",), arrays=arrays), (step,)))
+        for n in (0, 1, 4, 5, 6, 10, 11, 20, 50, 51):
+            values = {"n": n, "A": np.zeros(n), "s": np.zeros(9)}
+            run_kernel(kernel, values)
+            first = values["s"][0]
+            assert (values["A"] == 1).all() and sum(values["s"]) == n
+            assert first >= min(n, 5), "what is done besides needs as many"
+            assert threads == 1 or first + 5 <= max(10, -(-(n + 5) // threads) + 1), "it has less"
+
+
+def test_shares_of_other_widths_are_told_apart() -> None:
+    around = parse_kernel("kernel k(n; A: f64[n]) { }")
+    step = Repeat("part", index(0), index("n"), 2, (), Shares(2, "width", "share", 4))
+    head = "kernel k(n, part, width; A: f64[n]) { for q in part .. 1 { for i in q .. min(n, q +"
+    for count, apart in ((4, True), (5, False)):
+        text = f"{head} {count}) {{ A[i] = 0.0 }} }} for i in part .. min(n, part + width) {{ A[i] += 1.0 }} }}"
+        assert are_apart(step, parse_kernel(text).body, around) == apart
+    # The other part is as wide as it likes.
+    text = "kernel k(n, part, width; A: f64[n]) { for i in part .. min(n, part + width) { A[width] = 0.0 } }"
+    assert not are_apart(step, parse_kernel(text).body, around)
 
 
 @pytest.mark.parametrize("subscripts,apart", [("i, j", True), ("i, n * m - 1 - j", True), ("i, 0", False)])
