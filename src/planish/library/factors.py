@@ -9,7 +9,7 @@ After:  for b in 0 .. n by w { solve(L[b, b], B[b]);  B[b + w ..] -= L[b + w ..,
 >>> cholesky = tactics_by_name()["cholesky"].operation
 >>> arrays = {"A": Array("A", F64, (index("n"), index("n")))}
 >>> step = Apply(cholesky, {"A": whole(arrays["A"])}, {"n": index("n")})
->>> loop, = cut_factor(step, arrays, 64, {"A", "n"})
+>>> (loop,), _ = cut_factor(step, arrays, 64, {"A", "n"})
 >>> [x.operation.name if isinstance(x, Apply) else "loops" for x in loop.steps]
 ['syrk_lower_plain', 'loops', 'gemm', 'trsm_right_upper_transposed_nonunit']
 """
@@ -25,12 +25,15 @@ from planish.ir.nest import Array
 from planish.ir.polynomial import add, extremum, sub
 from planish.ir.types import F32, F64, Type
 from planish.library.shares import GRAIN, Range, is_at_most, share_out
+from planish.library.solves import operation_of, turn_solve
 from planish.raising.algebra.product import Product, Term, stepped
 from planish.raising.algebra.writing import Origin, write_product
 from planish.raising.expansion import inline
-from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Loops, Repeat, Step, View
 from planish.raising.tdl.reader import tactics_by_name
+
+ROWS = 8
+"""Shares of what is no longer than its rows are multiples of so many: less is waited for than with more."""
 
 
 def is_factor(step: Apply, arrays: Mapping[str, Array]) -> bool:
@@ -41,30 +44,16 @@ def is_factor(step: Apply, arrays: Mapping[str, Array]) -> bool:
     return has_blocks and name in tactics_by_name() and operation_of(name) == step.operation and types in ({F32}, {F64})
 
 
-def operation_of(name: str) -> Operation:
-    """The operation that has a name among the tactics; KeyError where none has it."""
-    return tactics_by_name()[name].operation
-
-
 def cut_factor(
     step: Apply, arrays: Mapping[str, Array], width: int, taken: set[str], threads: int = 1, grain: int = GRAIN
-) -> tuple[Step, ...]:
-    """The steps by blocks of `width` on the diagonal; `taken` are names that loops may not have. Each of several
-    threads has a share of the sides of a solve or triangular product, of the rows below the diagonal, or of the columns
-    beside it, a multiple of `grain`."""
+) -> tuple[tuple[Step, ...], tuple[Array, ...]]:
+    """The steps by blocks of `width` on the diagonal, and the arrays that they need; `taken` are names that loops and
+    arrays may not have. Each of several threads has a share of the sides of a solve or triangular product, of the rows
+    below the diagonal, or of the columns beside it, a multiple of `grain`."""
     step = _forwards(step)
     cut = Cut(step, arrays, width, {*taken}, threads, grain)
-    if threads > 1 and step.operation.name.startswith(("trsm_", "trmm_")):
-        return cut.sides()
-    if is_at_most(step.sizes[_size_of(step)], width):
-        return (cut.whole(step.operands, step.sizes),)
-    match step.operation.name:
-        case "cholesky":
-            return cut.cholesky()
-        case "lu" | "lu_steps":
-            return (cut.lu(),)
-        case _:
-            return (cut.triangular(),)
+    steps = cut.steps()
+    return steps, tuple(cut.locals)
 
 
 def _size_of(step: Apply) -> str:
@@ -107,6 +96,22 @@ class Cut:
         self.threads, self.grain = threads, grain
         self.type: Type = arrays[step.operands["A"].array].type
         self.origin = Origin((), step.statements, step.span)
+        self.locals: list[Array] = []
+
+    def steps(self) -> tuple[Step, ...]:
+        """All of it."""
+        step, name = self.step, self.step.operation.name
+        if self.threads > 1 and name.startswith(("trsm_", "trmm_")):
+            return self.sides()
+        if is_at_most(step.sizes[_size_of(step)], self.width):
+            return (self.whole(step.operands, step.sizes),)
+        match name:
+            case "cholesky":
+                return self.cholesky()
+            case "lu" | "lu_steps":
+                return (self.lu(),)
+            case _:
+                return (self.triangular(),)
 
     def cholesky(self) -> tuple[Step, ...]:
         """A block of columns after the other: what the columns before it take off, its diagonal, what lies below. Of
@@ -132,7 +137,9 @@ class Cut:
 
         first = (index(0), extremum("min", index(self.width), n))
         begun = self.whole({"A": part_of(a, first, first)}, {"n": first[1]})
-        return begun, self.repeated(var, n, *self.shared(below, finish_and_look_ahead, self.width))
+        grain = min(self.grain, ROWS)
+        shared = share_out(below, self.threads, self.taken, finish_and_look_ahead, grain, besides=self.width)
+        return begun, self.repeated(var, n, *shared)
 
     def factorised(self, rows: Range) -> tuple[Step, ...]:
         """A block on the diagonal, off which the columns before it are taken."""
@@ -198,11 +205,9 @@ class Cut:
 
         return self.shared((index(0), self.step.sizes[size]), part)
 
-    def shared(
-        self, range: Range, steps: Callable[[Range], tuple[Step, ...]], besides: int = 0
-    ) -> tuple[Step, ...]:
+    def shared(self, range: Range, steps: Callable[[Range], tuple[Step, ...]]) -> tuple[Step, ...]:
         """Steps for some rows or columns, which are shared out among the threads."""
-        return share_out(range, self.threads, self.taken, steps, self.grain, besides)
+        return share_out(range, self.threads, self.taken, steps, self.grain)
 
     def block(self, extent: Expr) -> tuple[str, Range, Range]:
         """A variable for where a block begins, the rows of the block, and those after it."""
@@ -215,10 +220,16 @@ class Cut:
         """Steps for each block."""
         return Repeat(var, index(0), extent, self.width, steps)
 
-    def whole(self, operands: Mapping[str, View], sizes: Mapping[str, Expr]) -> Loops:
-        """The operation as it is defined, on a block."""
+    def whole(self, operands: Mapping[str, View], sizes: Mapping[str, Expr]) -> Step:
+        """The operation on a block, as it is defined, or as a solve in lanes."""
         small = replace(self.step, operands=operands, sizes=sizes)
-        return Loops(inline(small, self.arrays, {*self.taken}))
+        turned = None
+        if self.step.operation.name.startswith("trsm_"):
+            turned = turn_solve(small, self.arrays, self.width, self.taken)
+        if turned is None:
+            return Loops(inline(small, self.arrays, {*self.taken}))
+        self.locals.append(turned[1])
+        return turned[0]
 
     def solved(self, name: str, triangle: View, sides: View, rows: Expr, columns: Expr) -> Apply:
         """Another solve, in blocks of its own."""

@@ -311,7 +311,9 @@ class _Lowering:
 
     def factor(self, step: Apply, place: _Place) -> list[Stmt]:
         """The statements that solve, multiply by a triangle or factorise by blocks."""
-        cut = cut_factor(step, self.arrays, _DEPTH, self.taken(place), self.threads)
+        cut, own = cut_factor(step, self.arrays, _DEPTH, self.taken(place), self.threads)
+        self.heap += own
+        self.arrays |= {x.name: x for x in own}
         if any(isinstance(x, Repeat) and x.shares is None for x in cut):
             message = f"`{step.operation.name}` is computed by blocks of {_DEPTH} on the diagonal"
             self.remarks.append(Remark("raise-factor", "done", message, step.span))

@@ -34,7 +34,8 @@ from planish.ir.polynomial import add, extremum, sub
 from planish.ir.ranges import find_range
 from planish.ir.traverse import flatten, used_names
 from planish.ir.types import INDEX
-from planish.library.factors import Cut, operation_of, part_of
+from planish.library.factors import Cut, part_of
+from planish.library.solves import operation_of
 from planish.poly.chosen import without_searches
 from planish.poly.pivoting import Pivoting, find_pivoting
 from planish.raising.raised import Apply, Loops, Raised, Repeat, Step, View

@@ -31,7 +31,7 @@ from planish.ir.expr import Binary, Const, Expr, Load, Unary, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Reduce, Stmt
 from planish.ir.polynomial import add, extremum, sub
 from planish.ir.traverse import flatten, substitute_block, used_names
-from planish.library.factors import operation_of
+from planish.library.solves import operation_of
 from planish.poly.projecting import Projecting, find_projecting
 from planish.raising.algebra.product import Product, Term
 from planish.raising.algebra.writing import Origin, write_product

@@ -34,7 +34,7 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, LoopFa
 from planish.ir.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.traverse import arrays_in, flatten, loads, map_block, substitute, used_names
 from planish.ir.types import BOOL, I32
-from planish.library.factors import operation_of
+from planish.library.solves import operation_of
 from planish.poly.rankone import Part
 from planish.poly.reflecting import Reflecting, find_reflecting
 from planish.raising.algebra.product import Product, Term

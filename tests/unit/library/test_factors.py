@@ -67,14 +67,14 @@ def test_blocks_compute_what_is_defined(name: str, seen: Callable[[Operation], A
     step, empty = seen(operation), replace(operation.definition, body=Block(()))
     definition = expand(Raised(empty, (step,)))
     arrays = {x.name: x for x in definition.arrays}
-    steps = cut_factor(step, arrays, 3, {*arrays, *definition.sizes})
+    steps, own = cut_factor(step, arrays, 3, {*arrays, *definition.sizes})
     products = [x for x in walk_steps(steps) if isinstance(x, Apply) and x.operation.name == "gemm"]
     assert products
     if name.startswith("tr"):
         # The library's product would not take a triangle that is seen backwards.
         triangles = [y for x in products for y in x.operands.values() if y.array == "A"]
         assert triangles and all(sum(step) > 0 for y in triangles for step in y.steps)
-    blocked = expand(Raised(empty, steps))
+    blocked = expand(Raised(empty, steps, own))
     for m, n in SIZES:
         sizes = {x: {"m": m, "n": n}[x] for x in definition.sizes}
         wanted, found = fill(operation, sizes), fill(operation, sizes)
@@ -90,13 +90,13 @@ def test_threads_have_shares_that_lie_apart(name: str) -> None:
     step, empty = apply(operation), replace(operation.definition, body=Block(()))
     arrays = {x.name: x for x in operation.definition.arrays}
     taken = {*arrays, *operation.definition.sizes}
-    steps = cut_factor(step, arrays, 3, {*taken}, threads=3, grain=2)
+    steps, own = cut_factor(step, arrays, 3, {*taken}, threads=3, grain=2)
     shared = [x for x in walk_repeats(steps) if x.shares is not None]
     assert shared
     for repeat in shared:
         around = replace(empty, sizes=(*empty.sizes, "first"), assumptions=(Compare("ge", index("first"), index(0)),))
         assert are_apart(repeat, Block(tuple(write_steps(repeat.steps, arrays, {*taken}))), around)
-    definition, cut = expand(Raised(empty, (step,))), expand(Raised(empty, steps))
+    definition, cut = expand(Raised(empty, (step,))), expand(Raised(empty, steps, own))
     for m, n in SIZES:
         sizes = {x: {"m": m, "n": n}[x] for x in definition.sizes}
         wanted, found = fill(operation, sizes), fill(operation, sizes)
@@ -125,7 +125,38 @@ def test_shares_that_meet_are_found() -> None:
 
 def test_a_block_is_left_as_it_is_defined() -> None:
     step = replace(apply(KNOWN["lu"]), sizes={"n": index(3)})
-    assert [type(x) for x in cut_factor(step, {"A": KNOWN["lu"].definition.arrays[0]}, 3, {"A"})] == [Loops]
+    steps, own = cut_factor(step, {"A": KNOWN["lu"].definition.arrays[0]}, 3, {"A"})
+    assert [type(x) for x in steps] == [Loops] and not own
+
+
+@pytest.mark.parametrize("columns", [False, True], ids=["by rows", "by columns"])
+@pytest.mark.parametrize("name", [x for x in NAMES if x.startswith("trsm_")])
+def test_equations_that_lie_along_memory_are_turned(name: str, columns: bool) -> None:
+    operation, lies_along = KNOWN[name], ("_left_" in name) == columns
+    step, definition = apply(operation), operation.definition
+    if columns:
+        b = step.operands["B"]
+        stored = View("B", b.start, b.steps[::-1], b.shape)
+        step = replace(step, operands={**step.operands, "B": stored})
+        shapes = {"B": definition.array("B").shape[::-1]}
+        definition = replace(
+            definition, arrays=tuple(replace(x, shape=shapes.get(x.name, x.shape)) for x in definition.arrays)
+        )
+    arrays = {x.name: x for x in definition.arrays}
+    sizes = {"m": 5, "n": 70} if "_left_" in name else {"m": 70, "n": 5}
+    size = "m" if "_left_" in name else "n"
+    step = replace(step, sizes={**step.sizes, size: index(sizes[size])})
+    steps, own = cut_factor(step, arrays, 5, {*arrays, *definition.sizes})
+    assert bool(own) == lies_along
+    empty = replace(definition, body=Block(()))
+    values = {**sizes, "A": np.random.default_rng(1).random((5, 5)) + 5 * np.eye(5)}
+    shape = (sizes["n"], sizes["m"]) if columns else (sizes["m"], sizes["n"])
+    results = []
+    for each in (Raised(empty, (step,)), Raised(empty, steps, own)):
+        b = np.random.default_rng(2).random(shape)
+        run_kernel(expand(each), {**values, "B": b})
+        results.append(b)
+    np.testing.assert_allclose(*results, rtol=1e-12)
 
 
 def test_only_floats_and_shipped_definitions_are_cut() -> None:
