@@ -20,6 +20,9 @@ from planish.emit.calls import headers_of
 from planish.emit.prologue import emit_prologue
 from planish.ir.nest import Block, If, Kernel
 from planish.ir.parser import parse_kernel
+from planish.ir.types import F32, F64, Type
+from planish.isa.shipped import shipped
+from planish.library.scans.versions import scan_versions
 from planish.library.streaming.versions import stream_versions
 from planish.schedule.automatic.plan import plan, prepare
 from planish.target.load import load_target
@@ -157,3 +160,33 @@ def test_rows_that_are_stored_while_the_next_are_made_are_the_same(text: str, tm
                 results.append(result.copy())
             same = np.array_equal(*results) if strict else np.allclose(*results, rtol=3e-6, atol=0)
             assert same, (m, n, after)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("type", [F32, F64], ids=str)
+def test_sums_that_grow_are_stored_past_the_caches(target: str, type: Type, tmp_path: Path, guarded: Any) -> None:
+    if TARGETS[target] not in flags():
+        pytest.skip(f"this machine has no {target}")
+    loop = "y[0] = x[0] for i in 1 .. n { y[i] = y[i - 1] + x[i] }"
+    head = f"kernel sums(n; x: {type}[n] distinct, y: {type}[n] distinct) assume n >= 1"
+    machine, prepared = load_target(target), prepare(parse_kernel(f"{head} {{ {loop} }}"))
+    scanned = scan_versions(prepared, machine, reassociate=True)
+    (made,) = stream_versions(prepared, machine, scanned, reassociate=True)
+    kernels = {"plain": prepared.kernel, "scanned": scanned[0].kernel, "streamed": always(made.kernel)}
+    catalogue = shipped().with_instructions(made.catalogue.instructions.values())
+    texts = [emit_function(x, y, noalias=True, catalogue=catalogue) for y, x in kernels.items()]
+    assert "planish_until_line" in texts[2] and "planish_until_line" not in texts[1]
+    exports = "".join(f"void *get_{x}(void) {{ return (void *){x}; }}\n" for x in kernels)
+    text = emit_prologue(texts, headers=headers_of(kernels["streamed"], catalogue)) + exports
+    library = compile_text(text, tmp_path, flags=(*machine.flags_for("gcc"), "-O2", "-fopenmp-simd", "-Wno-psabi"))
+    for n in (1, 2, 16, 17, 64, 300, 512, 513, 514, 1031):
+        for after in (0, type.size, 36 if type == F32 else 48):
+            values = np.random.default_rng(n).uniform(-9, 9, n).astype(type.numpy)
+            for function in ("scanned", "streamed"):
+                getter = getattr(library, f"get_{function}")
+                getter.restype = ctypes.c_void_p
+                call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_ssize_t, *[ctypes.c_void_p] * 2)(getter())
+                source, result = guarded(values, 0), guarded(np.full_like(values, 7), after)
+                call(n, source.ctypes.data, result.ctypes.data)
+                exact = np.cumsum(values.astype(np.float64))
+                assert np.allclose(result, exact, rtol=0, atol=1e-3 if type == F32 else 1e-12), (function, n, after)

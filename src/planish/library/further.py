@@ -43,7 +43,7 @@ def further_versions(
     """All of them that a kernel has besides those that are `known`; `reassociate`: sums may be made in another order;
     `sizes`: those that calls are likely to have; `scratch`: arrays of which nothing is read behind the kernel."""
     out = segment_versions(prepared, target) + mirror_versions(prepared, target)
-    out += cascade_versions(prepared, target, reassociate) + scan_versions(prepared, target)
+    out += cascade_versions(prepared, target, reassociate) + scan_versions(prepared, target, reassociate)
     out = out if threads == 1 else marked_versions(out)
     out += inside_versions(prepared, target, threads, scratch)
     out += cell_versions(prepared, target, reassociate=reassociate, threads=threads)

@@ -1,4 +1,5 @@
-"""The version of a kernel whose chains are made in lanes: rows of alignments, peaks that decay, running extrema.
+"""The version of a kernel whose chains are made in lanes: rows of alignments, peaks that decay, running extrema, and
+sums that grow.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.schedule.automatic.plan import prepare
@@ -15,15 +16,16 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from planish.core.diagnostic import PlanishError, Remark
-from planish.ir.nest import Block, For, Kernel, LoopFacts, Stmt
+from planish.ir.nest import Block, For, LoopFacts, Stmt
 from planish.ir.simplify import simplify_block
 from planish.ir.traverse import map_block, used_names
 from planish.ir.types import F32, Type
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import extension
-from planish.library.scans.chains import find_chain
+from planish.library.scans.chains import Chain, find_chain
 from planish.library.scans.gaps import find_gaps
 from planish.library.scans.strips import Registers, Strips
+from planish.library.scans.sums import Sum, Sums, find_sum
 from planish.library.vectors import choose_vectors
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.schedule.nodes import label_kernel
@@ -35,9 +37,9 @@ NAME = "scans"
 """What the version is called."""
 
 
-def scan_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
-    """The version of a kernel whose chains of integers are made in registers; none where there are none, or no
-    instructions for them."""
+def scan_versions(prepared: Prepared, target: Target, reassociate: bool = False) -> tuple[Candidate, ...]:
+    """The version of a kernel whose chains of integers are made in registers, and with `reassociate` its sums of floats
+    that grow; none where there are none, or no instructions for them."""
     kernel = prepared.kernel
     taken = {*used_names(kernel)}
     scalars = {x.name for x in kernel.scalars}
@@ -46,11 +48,12 @@ def scan_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
     apart: set[str] = set()
 
     def visit(stmt: Stmt) -> Stmt:
-        found = find_chain(stmt, scalars) or find_gaps(stmt, scalars)
-        registers = _registers(target, found.type) if found is not None else None
+        found: Chain | Sum | None = find_chain(stmt, scalars) or find_gaps(stmt, scalars)
+        found = found or (find_sum(stmt, scalars) if reassociate else None)
+        registers = _registers(target, found.target.type) if found is not None else None
         if found is None or registers is None:
             return stmt
-        strips = Strips(found, registers, taken)
+        strips = Sums(found, registers, taken) if isinstance(found, Sum) else Strips(found, registers, taken)
         whole = strips.stmt()
         if whole is None:
             return stmt
@@ -66,7 +69,8 @@ def scan_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
         return ()
     body = simplify_block(body, assumptions=kernel.assumptions)
     try:
-        program = _with_instructions(label_kernel(replace(kernel, body=body)), given)
+        program = Program.of(label_kernel(replace(kernel, body=body)), "reassociate" if reassociate else "strict")
+        program = _with_instructions(program, given)
     except PlanishError:
         return ()
     catalogue = Catalogue().with_instructions(program.found)
@@ -89,9 +93,8 @@ def _registers(target: Target, type: Type) -> Registers | None:
     return found if slides and all(x in known.instructions for x in slides) else None
 
 
-def _with_instructions(kernel: Kernel, given: list[tuple[str, str]]) -> Program:
-    """The kernel with loops over lanes given to instructions; PlanishError where there is none for one of them."""
-    program = Program.of(kernel, "strict")
+def _with_instructions(program: Program, given: list[tuple[str, str]]) -> Program:
+    """A kernel with loops over lanes given to instructions; PlanishError where there is none for one of them."""
     for loop, instruction in given:
         program = program.apply(Replace(loop, instruction))
     return program

@@ -205,8 +205,9 @@ def _marked(loop: For, around: tuple[For, ...], arrays: Mapping[str, Array], vec
 
 
 def _written_only(kernel: Kernel) -> Mapping[str, Array]:
-    """The arrays of a kernel of which it reads nothing, and which it does not update."""
-    read = {x.array for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e)}
+    """The arrays of a kernel of which it reads nothing but what is read once, and which it does not update."""
+    loops = [x for x in walk(kernel.body) if isinstance(x, For)]
+    read = {x.array for loop in loops for stmt in walk(loop) for e in expressions(stmt) for x in loads(e)}
     read |= {x.array for x in walk(kernel.body) if isinstance(x, Reduce)}
     return {x.name: x for x in kernel.arrays if x.name not in read and x.shape}
 
