@@ -1,4 +1,5 @@
-/* Alignments and chains: words of bytes, rows in one array, costs as parameters, the other way round, peaks. */
+/* Alignments and chains: words of bytes, rows in one array, costs as parameters, the other way round, peaks; sums that
+ * grow, and that fade. */
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 
@@ -72,4 +73,17 @@ void sampled(int n, const unsigned char *restrict x, unsigned char *restrict y)
         held = MAX(x[i], held - 2);
         y[i] = (unsigned char)held;
     }
+}
+
+void prefix(int n, const float *restrict x, float *restrict y)
+{
+    y[0] = x[0];
+    for (int i = 1; i < n; i++)
+        y[i] = y[i - 1] + x[i];
+}
+
+void fading(int n, double keep, const double *restrict x, double *restrict y)
+{
+    for (int i = n - 2; i >= 0; i--)
+        y[i] = keep * y[i + 1] + (1 - keep) * x[i];
 }

@@ -105,7 +105,7 @@ class Choice:
 class Shares:
     """How threads share out a range: in `number` parts at most, all of `width` values but the last one. The steps may
     use this name, and that of the `share`, which goes from 0 on. The first part is shorter by as many values as what
-    is done `besides` in it is worth; no other but the last one has fewer than these, and neither has it."""
+    is done `besides` in it is worth; all but the last one have as many at least."""
 
     number: int
     width: str

@@ -1,10 +1,10 @@
-"""A sum that grows along a row, of which a part may be lost with each value, in lanes: along a strip all that does not
-wait is made first, then the sums within a register, each from the ones 1, 2, 4, ... places before it; one is handed on.
+"""A sum that grows along a row, of which a part may be lost with each value, in lanes: in a register, all that does not
+wait is made first, then each sum within it from those 1, 2, 4, ... places before it; one is handed on.
 
 Before: for j { x[j] = a * x[j - 1] + f(j) }
-After:  for strips of j { own = f in lanes;
-        for registers v of own { for k = 1, 2, 4, ... { v += a^k (v moved by k lanes) };
-        v[l] += a^(l + 1) carry;  carry = v[last] };  x = own in lanes }
+After:  for strips of j { for registers v of sums { v = f in lanes;
+        for k = 1, 2, 4, ... { v += a^k (v moved by k lanes) };  v[l] += a^(l + 1) carry;  carry = v[last] };
+        x = sums in lanes }
 
 Where a sum is no number, it may be one that only this order has: the register's are made one by one then.
 
@@ -16,8 +16,8 @@ Where a sum is no number, it may be one that only this order has: the register's
 >>> sums = Sums(found, Registers("avx512", "zmm", 16), {"x", "y", "n", "j", "a"})
 >>> print(print_stmt(sums.rest()))
 for rest in 16 * (count // 16) .. count {
-  carry[] = own[rest] + a * carry[]
-  own[rest] = carry[]
+  carry[] = y[first + rest] + a * carry[]
+  sums[rest] = carry[]
 }
 """
 
@@ -68,7 +68,10 @@ class Sums:
         self.found, self.type, self.lanes, self.taken = found, found.target.type, registers.lanes, taken
         self.registers, self.given, self.apart = registers, list[tuple[str, str]](), list[str]()
         self.first, self.count = self.fresh("first"), self.fresh("count")
-        self.own = Array(self.fresh("own"), self.type, (index(STRIP),), True, "stack")
+        self.sums = Array(self.fresh("sums"), self.type, (index(STRIP),), True, "stack")
+        self.own, self.made = (
+            Array(self.fresh(x), self.type, (index(self.lanes),), True, "stack") for x in ("own", "made")
+        )
         self.row = Array(self.fresh("row"), self.type, (index(self.lanes),), True, "stack")
         self.carry = Array(self.fresh("carry"), self.type, (), True, "register")
         self.v, self.w, self.ramp = (
@@ -86,7 +89,7 @@ class Sums:
         loop = self.found.loop
         start = place_expr(before(self.found.target, loop.var, 1), {loop.var: loop.lower})
         count = extremum("min", index(STRIP), sub(loop.upper, index(self.first)))
-        strip = Block((Alloc(self.own), Let(self.count, count), *self.strip()))
+        strip = Block((Alloc(self.sums), Let(self.count, count), *self.strip()))
         body = (
             *map(Alloc, (self.v, self.w, self.carry)), *self.powers(),
             Assign(self.carry.name, (), start), For(self.first, loop.lower, loop.upper, STRIP, strip),
@@ -108,39 +111,38 @@ class Sums:
         return Load(self.row.name, (index(n - 1),), self.type)
 
     def strip(self) -> list[Stmt]:
-        """One strip: what does not wait, whole registers, the rest, and all of it put where it belongs."""
-        var, place = self.found.loop.var, self.fresh("place")
-        make = self.over(place, Assign(self.own.name, (index(place),), self.at(self.found.rest, var, index(place))))
+        """One strip: whole registers, the rest, and all of it put where it belongs."""
         place = self.fresh("place")
-        target = self.at(self.found.target, var, index(place))
+        target = self.at(self.found.target, index(place))
         assert isinstance(target, Load)
-        put = self.over(place, Assign(target.array, target.index, Load(self.own.name, (index(place),), self.type)))
-        return [make, self.registers_of(), self.rest(), put]
+        put = Assign(target.array, target.index, Load(self.sums.name, (index(place),), self.type))
+        return [self.registers_of(), self.rest(), self.over(place, index(self.count), put)]
 
-    def at(self, value: Expr, var: str, place: Expr) -> Expr:
+    def at(self, value: Expr, place: Expr) -> Expr:
         """A value at a place of a strip."""
-        return place_expr(value, {var: add(index(self.first), place)})
+        return place_expr(value, {self.found.loop.var: add(index(self.first), place)})
 
-    def over(self, place: str, stmt: Stmt) -> Stmt:
-        """A statement for all places of a strip, which do not wait for each other."""
+    def over(self, place: str, count: Expr, stmt: Stmt) -> Stmt:
+        """A statement for so many places, which do not wait for each other."""
         self.apart.append(place)
-        return For(place, index(0), index(self.count), 1, Block((stmt,)))
+        return For(place, index(0), count, 1, Block((stmt,)))
 
     def registers_of(self) -> Stmt:
         """The loop over whole registers of a strip."""
-        block, carried, next = (self.fresh(x) for x in ("block", "carried", "next"))
-        made = Array(self.fresh("made"), self.type, (index(self.lanes),), True, "stack")
-        before = Var(carried, self.type)
-        body: list[Stmt] = [self.copy(self.v.name, None, self.own.name, index(block))]
+        block, carried, next, place = (self.fresh(x) for x in ("block", "carried", "next", "place"))
+        before, here = Var(carried, self.type), add(index(block), index(place))
+        make = Assign(self.own.name, (index(place),), self.at(self.found.rest, here))
+        body: list[Stmt] = [*map(Alloc, (self.own, self.made)), self.over(place, index(self.lanes), make)]
+        body.append(self.copy(self.v.name, None, self.own.name, index(0)))
         for k in self.registers.moves:
             body += self.move(k)
-        body += [Alloc(made), self.copy(made.name, index(0), self.v.name, None)]
-        last = Load(made.name, (index(self.lanes - 1),), self.type)
+        body.append(self.copy(self.made.name, index(0), self.v.name, None))
+        last = Load(self.made.name, (index(self.lanes - 1),), self.type)
         grown = before if self.is_plain else Binary("mul", self.power(self.lanes), before)
         body += [Let(carried, Load(self.carry.name, (), self.type)), Let(next, Binary("add", last, grown))]
         sum = Var(next, self.type)
         finite = Compare("eq", Binary("sub", sum, sum), Const(0.0, self.type))
-        store = self.copy(self.own.name, index(block), self.v.name, None)
+        store = self.copy(self.sums.name, index(block), self.v.name, None)
         together = Block((*self.join(before), store, Assign(self.carry.name, (), sum)))
         one = self.fresh("one")
         one_by_one = For(one, index(0), index(self.lanes), 1, Block(self.one(add(index(block), index(one)))))
@@ -179,9 +181,9 @@ class Sums:
 
     def one(self, place: Expr) -> tuple[Stmt, Stmt]:
         """A value from the one before it."""
-        carry, own = Load(self.carry.name, (), self.type), Load(self.own.name, (place,), self.type)
+        carry, own = Load(self.carry.name, (), self.type), self.at(self.found.rest, place)
         left = carry if self.is_plain else Binary("mul", self.found.factor, carry)
-        return Assign(self.carry.name, (), Binary("add", own, left)), Assign(self.own.name, (place,), carry)
+        return Assign(self.carry.name, (), Binary("add", own, left)), Assign(self.sums.name, (place,), carry)
 
     @property
     def whole(self) -> Expr:
