@@ -32,6 +32,8 @@ from planish.raising.expansion import inline
 from planish.raising.raised import Apply, Loops, Repeat, Step, View
 from planish.raising.tdl.reader import tactics_by_name
 
+CHOLESKY, LU = (("cholesky", "cholesky_steps"), ("lu", "lu_steps"))
+"""The factorisations: what columns before take off is taken off when a column's turn has come, or step by step."""
 ROWS = 8
 """Shares of what is no longer than its rows are multiples of so many: less is waited for than with more."""
 
@@ -39,7 +41,7 @@ ROWS = 8
 def is_factor(step: Apply, arrays: Mapping[str, Array]) -> bool:
     """Whether an operation is one that there are blocks for."""
     name = step.operation.name
-    has_blocks = name in ("cholesky", "lu", "lu_steps") or name.startswith(("trsm_", "trmm_"))
+    has_blocks = name in (*CHOLESKY, *LU) or name.startswith(("trsm_", "trmm_"))
     types = {arrays[x.array].type for x in step.operands.values()}
     return has_blocks and name in tactics_by_name() and operation_of(name) == step.operation and types in ({F32}, {F64})
 
@@ -105,13 +107,9 @@ class Cut:
             return self.sides()
         if is_at_most(step.sizes[_size_of(step)], self.width):
             return (self.whole(step.operands, step.sizes),)
-        match name:
-            case "cholesky":
-                return self.cholesky()
-            case "lu" | "lu_steps":
-                return (self.lu(),)
-            case _:
-                return (self.triangular(),)
+        if name in CHOLESKY:
+            return self.cholesky()
+        return (self.lu() if name in LU else self.triangular(),)
 
     def cholesky(self) -> tuple[Step, ...]:
         """A block of columns after the other: what the columns before it take off, its diagonal, what lies below. Of

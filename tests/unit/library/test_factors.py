@@ -20,7 +20,7 @@ from planish.ir.nest import Array, Block
 from planish.ir.parser import parse_kernel
 from planish.ir.polynomial import sub
 from planish.ir.types import F64, I32
-from planish.library.factors import cut_factor, is_factor
+from planish.library.factors import CHOLESKY, LU, cut_factor, is_factor
 from planish.library.shares import are_apart
 from planish.raising.expansion import expand, write_steps
 from planish.raising.operation import Operation
@@ -28,7 +28,7 @@ from planish.raising.raised import Apply, Loops, Raised, Repeat, Shares, Step, V
 from planish.raising.tdl.reader import load_tactics
 
 KNOWN = {x.operation.name: x.operation for x in load_tactics()}
-NAMES = [x for x in KNOWN if x in ("cholesky", "lu", "lu_steps") or x.startswith(("trsm_", "trmm_"))]
+NAMES = [x for x in KNOWN if x in (*CHOLESKY, *LU) or x.startswith(("trsm_", "trmm_"))]
 SIZES = [(0, 3), (1, 1), (3, 4), (4, 3), (7, 5), (9, 9), (11, 2)]
 
 
@@ -56,7 +56,7 @@ def fill(operation: Operation, sizes: dict[str, int]) -> dict[str, Any]:
     for array in operation.definition.arrays:
         shape = [sizes[str(x.name)] for x in array.shape]  # type: ignore[union-attr]
         made = generator.random(shape) + (sum(shape) * np.eye(*shape) if array.name == "A" else 0.0)
-        out[array.name] = (made + made.T) / 2 if operation.name == "cholesky" else made
+        out[array.name] = (made + made.T) / 2 if operation.name in CHOLESKY else made
     return out
 
 
