@@ -22,6 +22,7 @@ from planish.ir.traverse import walk
 from planish.poly.affine import NotAffineError
 from planish.poly.agreement import Pattern, pattern_of
 from planish.poly.chain import normal_form
+from planish.poly.copies import without_copies
 from planish.poly.once import compute_once
 from planish.poly.pickles import read_sets, write_sets
 from planish.poly.products import NoFormError
@@ -110,7 +111,7 @@ def nest_for(operation: Operation, reassociate: bool) -> Kernel | None:
 
 def prepare(kernel: Kernel, reassociate: bool) -> Kernel:
     """A kernel in the form in which it is looked at; raises NotAffineError where it is not a static control part."""
-    ready = compute_once(tidy(kernel))
+    ready = compute_once(without_copies(tidy(kernel)))
     return find_updates(ready) if reassociate else ready
 
 

@@ -330,13 +330,14 @@ OUTER = """void f(int n, double A[40][40]) {
     for (int k = 0; k < n; k++) {
         double d = sqrt(A[k][k]); A[k][k] = d;
         for (int i = k + 1; i < n; i++) A[i][k] /= d;
-        for (int i = k + 1; i < n; i++)
-            for (int j = k + 1; j < #; j++) A[i][j] -= @ * A[j][k]; } }"""
+        for (int i = k + 1; i < n; i++) {
+            double m = A[i][k];
+            for (int j = k + 1; j < #; j++) A[i][j] -= @ * A[j][k]; } } }"""
 
 
 @pytest.mark.parametrize(
     ("factor", "end", "found"),
-    [("A[i][k]", "i + 1", True), ("A[i][k]", "n", False), ("A[i][k]", "i", False), ("A[k][i]", "i + 1", False)],
+    [("A[i][k]", "i + 1", True), ("m", "i + 1", True), ("A[i][k]", "n", False), ("A[i][k]", "i", False), ("A[k][i]", "i + 1", False)],
 )
 def test_cholesky_step_by_step(factor: str, end: str, found: bool) -> None:
     assert ("cholesky_steps" in names(raise_c(OUTER.replace("@", factor).replace("#", end)))) == found
