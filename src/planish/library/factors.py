@@ -58,6 +58,11 @@ def cut_factor(
     return steps, tuple(cut.locals)
 
 
+def is_one_block(step: Apply, width: int) -> bool:
+    """Whether there is nothing beside one block on the diagonal."""
+    return is_at_most(step.sizes[_size_of(step)], width)
+
+
 def _size_of(step: Apply) -> str:
     """The size of the matrix that is factorised, or has a triangle."""
     return "m" if "_left_" in step.operation.name else "n"
@@ -105,7 +110,7 @@ class Cut:
         step, name = self.step, self.step.operation.name
         if self.threads > 1 and name.startswith(("trsm_", "trmm_")):
             return self.sides()
-        if is_at_most(step.sizes[_size_of(step)], self.width):
+        if is_one_block(step, self.width):
             return (self.whole(step.operands, step.sizes),)
         if name in CHOLESKY:
             return self.cholesky()

@@ -30,7 +30,7 @@ from planish.ir.traverse import arrays_in, variables, walk
 from planish.ir.types import BOOL, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
-from planish.library.factors import cut_factor, is_factor
+from planish.library.factors import cut_factor, is_factor, is_one_block
 from planish.library.flattening import with_one_name
 from planish.library.maker import Maker
 from planish.library.naming import renamed, with_name
@@ -314,7 +314,7 @@ class _Lowering:
         cut, own = cut_factor(step, self.arrays, _DEPTH, self.taken(place), self.threads)
         self.heap += own
         self.arrays |= {x.name: x for x in own}
-        if any(isinstance(x, Repeat) and x.shares is None for x in cut):
+        if not is_one_block(step, _DEPTH) and any(isinstance(x, Repeat) and x.shares is None for x in cut):
             message = f"`{step.operation.name}` is computed by blocks of {_DEPTH} on the diagonal"
             self.remarks.append(Remark("raise-factor", "done", message, step.span))
         return self.steps(cut, place)

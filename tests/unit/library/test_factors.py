@@ -2,7 +2,7 @@
 the blocks.
 
 >>> sorted(x.split("_")[0] for x in NAMES)[:3]
-['cholesky', 'lu', 'lu']
+['cholesky', 'cholesky', 'lu']
 """
 
 from __future__ import annotations

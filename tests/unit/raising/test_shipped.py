@@ -337,7 +337,10 @@ OUTER = """void f(int n, double A[40][40]) {
 
 @pytest.mark.parametrize(
     ("factor", "end", "found"),
-    [("A[i][k]", "i + 1", True), ("m", "i + 1", True), ("A[i][k]", "n", False), ("A[i][k]", "i", False), ("A[k][i]", "i + 1", False)],
+    [
+        ("A[i][k]", "i + 1", True), ("m", "i + 1", True),
+        ("A[i][k]", "n", False), ("A[i][k]", "i", False), ("A[k][i]", "i + 1", False),
+    ],  # fmt: skip
 )
 def test_cholesky_step_by_step(factor: str, end: str, found: bool) -> None:
     assert ("cholesky_steps" in names(raise_c(OUTER.replace("@", factor).replace("#", end)))) == found
