@@ -10,7 +10,7 @@ import pytest
 from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
-from planish.library.scans.strips import STRIP
+from planish.library.scans.lanes import STRIP
 from planish.library.scans.sums import find_sum
 from planish.library.scans.versions import scan_versions
 from planish.schedule.automatic.plan import prepare

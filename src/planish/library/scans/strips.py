@@ -24,52 +24,28 @@ for rest in 16 * (count // 16) .. count {
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
-from planish.core.names import take_name
 from planish.ir.arithmetic import limits
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Stmt
-from planish.ir.polynomial import add, extremum, floordiv, mul, sub
+from planish.ir.polynomial import add, sub
 from planish.library.scans.chains import Chain, Cost, Second
+from planish.library.scans.lanes import STRIP, Lanes, Registers
 from planish.poly.expression import conjunction
-from planish.schedule.automatic.lower import place_expr
 
-STRIP = 512
-"""The values of a strip: what is made of them stays in the nearest cache."""
 LARGE = 1 << 16
 """Costs below it are as large as those of alignments are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Registers:
-    """The registers of a vector extension, and how many values of a chain one holds."""
-
-    extension: str
-    memory: str
-    lanes: int
-
-    @property
-    def moves(self) -> tuple[int, ...]:
-        """By how many lanes values are moved, one after the other."""
-        return tuple(1 << n for n in range(self.lanes.bit_length() - 1))
-
-    def slide(self, lanes: int, type: str) -> str:
-        """The instruction that moves lanes on by so many."""
-        return f"{self.extension}_slide_{f'{lanes}_' if lanes > 1 else ''}{type}"
-
-
-class Strips:
-    """The statements of a chain in registers; names that are made are `taken` then. `given`: the loops over lanes that
-    have to become instructions, with the names of those that are known; `apart`: the loops whose iterations make what
-    no other one reads. `largest`: the cost up to which it is right. `raises`: values are raised before a cost is taken
-    off; this counts on what signed integers are in C, where no value of the loop as it is written leaves the type."""
+class Strips(Lanes):
+    """The statements of a chain in registers. `largest`: the cost up to which it is right. `raises`: values are raised
+    before a cost is taken off; this counts on what signed integers are in C, where no value of the loop as it is
+    written leaves the type."""
 
     def __init__(self, found: Chain, registers: Registers, taken: set[str]) -> None:
-        self.found, self.type, self.lanes, self.taken = found, found.type, registers.lanes, taken
-        self.registers, self.given, self.apart = registers, list[tuple[str, str]](), list[str]()
+        super().__init__(found.loop, found.type, registers, taken)
+        self.found, self.start = found, self.fresh("start")
         low, high = limits(self.type)
         room = found.bound - low if found.op == "max" else high - found.bound
         plain, self.largest = min(room, high) // self.lanes, high // self.lanes
@@ -79,7 +55,6 @@ class Strips:
         self.raises = found.second is not None or plain < wanted
         if not self.raises:
             self.largest = plain
-        self.first, self.count, self.start = (self.fresh(x) for x in ("first", "count", "start"))
         # Behind the last value of a strip stands what it has for the next one.
         self.own = Array(self.fresh("own"), self.type, (index(STRIP + 1),), True, "stack")
         self.kept = Array(self.fresh("kept"), self.type, (index(STRIP),), True, "stack")
@@ -116,8 +91,7 @@ class Strips:
         """The loop over strips, with what is the same for all of them before it."""
         loop = self.found.loop
         worst = self.found.worst if self.raises else self.found.bound
-        count = extremum("min", index(STRIP), sub(loop.upper, index(self.first)))
-        body = Block((Alloc(self.own), Let(self.count, count), *self.strip()))
+        body = Block((Alloc(self.own), Let(self.count, self.length), *self.strip()))
         over = For(self.first, loop.lower, loop.upper, STRIP, body)
         named = [] if isinstance(self.found.cost, Const | Var) else [Let(self.name, self.found.cost)]
         opening = [*named, *map(Alloc, (self.v, self.w)), *self.ramps(), Let(self.start, Const(worst, self.type))]
@@ -148,7 +122,7 @@ class Strips:
         zero, place = index(0), self.fresh("place")
         make = Assign(self.own.name, (index(place),), self.at(self.found.own, index(place)))
         first = self.better(self.load(self.own, zero), self.step(self.at(self.found.start, zero)))
-        return [self.over(place, make), Assign(self.own.name, (zero,), first)]
+        return [self.over(place, index(self.count), make), Assign(self.own.name, (zero,), first)]
 
     def with_second(self, second: Second) -> tuple[list[Stmt], list[Stmt]]:
         """The own values of a strip that are made of the second values' own ones; and these with the chain's."""
@@ -160,27 +134,17 @@ class Strips:
         keep = Assign(self.kept.name, (at,), value)
         put = Assign(self.own.name, (add(at, index(1)),), self.less(value, 1, second.cost))
         begin = Assign(self.own.name, (zero,), self.at(second.begin, zero))
-        make = self.over(place, *ahead, made, keep, put, *behind)
+        make = self.over(place, index(self.count), *ahead, made, keep, put, *behind)
         place = self.fresh("place")
         both = self.better(self.load(self.kept, index(place)), self.at(self.found.target, index(place)))
-        target = self.at(second.target, index(place))
-        assert isinstance(target, Load)
-        return [Alloc(self.kept), make, begin], [self.over(place, Assign(target.array, target.index, both))]
+        target = self.target_at(second.target, index(place))
+        put = Assign(target.array, target.index, both)
+        return [Alloc(self.kept), make, begin], [self.over(place, index(self.count), put)]
 
     def placed(self, stmt: Assign, place: Expr) -> Assign:
         """A statement at a place of a strip."""
-        target = self.at(Load(stmt.array, stmt.index, self.type), place)
-        assert isinstance(target, Load)
+        target = self.target_at(Load(stmt.array, stmt.index, self.type), place)
         return Assign(target.array, target.index, self.at(stmt.value, place), stmt.span)
-
-    def over(self, place: str, *stmts: Stmt) -> Stmt:
-        """Statements for all places of a strip, which do not wait for each other."""
-        self.apart.append(place)
-        return For(place, index(0), index(self.count), 1, Block(stmts))
-
-    def at(self, value: Expr, place: Expr) -> Expr:
-        """A value at a place of a strip."""
-        return place_expr(value, {self.found.loop.var: add(index(self.first), place)})
 
     def registers_of(self) -> Stmt:
         """The loop over whole registers of a strip."""
@@ -193,7 +157,7 @@ class Strips:
         body.append(Let(last, self.load(made, index(self.lanes - 1))))
         body.append(Let(carried, self.load(self.carry)))
         body.append(self.join(Var(carried, self.type)))
-        target = self.target(add(index(self.first), index(block)))
+        target = self.target_at(self.found.target, index(block))
         body.append(self.copy(target.array, target.index, self.v.name, ()))
         later = self.less(Var(carried, self.type), self.lanes)
         body.append(Assign(self.carry.name, (), self.better(Var(last, self.type), later)))
@@ -222,15 +186,10 @@ class Strips:
     def rest(self) -> Stmt:
         """The values of a strip that fill no register, one by one."""
         var = self.fresh("rest")
-        target = self.target(add(index(self.first), index(var)))
+        target = self.target_at(self.found.target, index(var))
         value = self.better(self.load(self.own, index(var)), self.less(self.load(self.carry), 1))
         body = Assign(self.carry.name, (), value), Assign(target.array, target.index, self.load(self.carry))
         return For(var, self.whole, index(self.count), 1, Block(body))
-
-    @property
-    def whole(self) -> Expr:
-        """The values of a strip that fill registers."""
-        return mul(index(self.lanes), floordiv(index(self.count), index(self.lanes)))
 
     @property
     def sign(self) -> Literal["sub", "add"]:
@@ -265,28 +224,3 @@ class Strips:
 
     def better(self, a: Expr, b: Expr) -> Expr:
         return Binary(self.found.op, a, b)
-
-    def target(self, at: Expr) -> Load:
-        """The target of an iteration."""
-        found = place_expr(self.found.target, {self.found.loop.var: at})
-        assert isinstance(found, Load)
-        return found
-
-    def load(self, array: Array, *at: Expr) -> Load:
-        return Load(array.name, at, array.type)
-
-    def copy(self, target: str, own: Sequence[Expr], source: str, other: Sequence[Expr]) -> Stmt:
-        """Lanes from one row to another one; of both the place of the first one is given."""
-        lane = self.fresh("lane")
-
-        def at(first: Sequence[Expr]) -> tuple[Expr, ...]:
-            return (*first[:-1], add(first[-1], index(lane))) if first else (index(lane),)
-
-        return self.loop(lane, Assign(target, at(own), Load(source, at(other), self.type)))
-
-    def loop(self, lane: str, put: Assign, instruction: str = "") -> Stmt:
-        self.given.append((lane, instruction))
-        return For(lane, index(0), index(self.lanes), 1, Block((put,)))
-
-    def fresh(self, name: str) -> str:
-        return take_name(name, self.taken)

@@ -26,13 +26,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from planish.core.names import take_name
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
-from planish.ir.polynomial import add, extremum, floordiv, mul, sub
+from planish.ir.polynomial import add, sub
 from planish.ir.traverse import loads, variables
 from planish.ir.types import F32, F64
-from planish.library.scans.strips import STRIP, Registers
+from planish.library.scans.lanes import STRIP, Lanes, Registers
 from planish.schedule.automatic.lower import place_expr
 from planish.schedule.automatic.recurrence import find_recurrence
 from planish.schedule.automatic.states import before
@@ -59,15 +58,12 @@ def find_sum(stmt: Stmt, scalars: Collection[str]) -> Sum | None:
     return Sum(stmt, found.target, factor, found.rest) if fixed else None
 
 
-class Sums:
-    """The statements of a sum in registers; names that are made are `taken` then. `given`: the loops over lanes that
-    have to become instructions, with the names of those that are known; `apart`: the loops whose iterations make what
-    no other one reads."""
+class Sums(Lanes):
+    """The statements of a sum in registers."""
 
     def __init__(self, found: Sum, registers: Registers, taken: set[str]) -> None:
-        self.found, self.type, self.lanes, self.taken = found, found.target.type, registers.lanes, taken
-        self.registers, self.given, self.apart = registers, list[tuple[str, str]](), list[str]()
-        self.first, self.count = self.fresh("first"), self.fresh("count")
+        super().__init__(found.loop, found.target.type, registers, taken)
+        self.found = found
         self.sums = Array(self.fresh("sums"), self.type, (index(STRIP),), True, "stack")
         self.own, self.made = (
             Array(self.fresh(x), self.type, (index(self.lanes),), True, "stack") for x in ("own", "made")
@@ -88,8 +84,7 @@ class Sums:
         """All of it: what is before the first value is only there where there is one."""
         loop = self.found.loop
         start = place_expr(before(self.found.target, loop.var, 1), {loop.var: loop.lower})
-        count = extremum("min", index(STRIP), sub(loop.upper, index(self.first)))
-        strip = Block((Alloc(self.sums), Let(self.count, count), *self.strip()))
+        strip = Block((Alloc(self.sums), Let(self.count, self.length), *self.strip()))
         body = (
             *map(Alloc, (self.v, self.w, self.carry)), *self.powers(),
             Assign(self.carry.name, (), start), For(self.first, loop.lower, loop.upper, STRIP, strip),
@@ -104,28 +99,18 @@ class Sums:
         for n in range(1, self.lanes):
             half = Binary("mul", self.power((n + 1) // 2), self.power(n + 1 - (n + 1) // 2))
             out.append(Assign(self.row.name, (index(n),), half))
-        return [*out, Alloc(self.ramp), self.copy(self.ramp.name, None, self.row.name, index(0))]
+        return [*out, Alloc(self.ramp), self.copy(self.ramp.name, (), self.row.name, (index(0),))]
 
     def power(self, n: int) -> Expr:
         """The factor so many times."""
-        return Load(self.row.name, (index(n - 1),), self.type)
+        return self.load(self.row, index(n - 1))
 
     def strip(self) -> list[Stmt]:
         """One strip: whole registers, the rest, and all of it put where it belongs."""
         place = self.fresh("place")
-        target = self.at(self.found.target, index(place))
-        assert isinstance(target, Load)
-        put = Assign(target.array, target.index, Load(self.sums.name, (index(place),), self.type))
+        target = self.target_at(self.found.target, index(place))
+        put = Assign(target.array, target.index, self.load(self.sums, index(place)))
         return [self.registers_of(), self.rest(), self.over(place, index(self.count), put)]
-
-    def at(self, value: Expr, place: Expr) -> Expr:
-        """A value at a place of a strip."""
-        return place_expr(value, {self.found.loop.var: add(index(self.first), place)})
-
-    def over(self, place: str, count: Expr, stmt: Stmt) -> Stmt:
-        """A statement for so many places, which do not wait for each other."""
-        self.apart.append(place)
-        return For(place, index(0), count, 1, Block((stmt,)))
 
     def registers_of(self) -> Stmt:
         """The loop over whole registers of a strip."""
@@ -133,16 +118,16 @@ class Sums:
         before, here = Var(carried, self.type), add(index(block), index(place))
         make = Assign(self.own.name, (index(place),), self.at(self.found.rest, here))
         body: list[Stmt] = [*map(Alloc, (self.own, self.made)), self.over(place, index(self.lanes), make)]
-        body.append(self.copy(self.v.name, None, self.own.name, index(0)))
+        body.append(self.copy(self.v.name, (), self.own.name, (index(0),)))
         for k in self.registers.moves:
             body += self.move(k)
-        body.append(self.copy(self.made.name, index(0), self.v.name, None))
-        last = Load(self.made.name, (index(self.lanes - 1),), self.type)
+        body.append(self.copy(self.made.name, (index(0),), self.v.name, ()))
+        last = self.load(self.made, index(self.lanes - 1))
         grown = before if self.is_plain else Binary("mul", self.power(self.lanes), before)
-        body += [Let(carried, Load(self.carry.name, (), self.type)), Let(next, Binary("add", last, grown))]
+        body += [Let(carried, self.load(self.carry)), Let(next, Binary("add", last, grown))]
         sum = Var(next, self.type)
         finite = Compare("eq", Binary("sub", sum, sum), Const(0.0, self.type))
-        store = self.copy(self.sums.name, index(block), self.v.name, None)
+        store = self.copy(self.sums.name, (index(block),), self.v.name, ())
         together = Block((*self.join(before), store, Assign(self.carry.name, (), sum)))
         one = self.fresh("one")
         one_by_one = For(one, index(0), index(self.lanes), 1, Block(self.one(add(index(block), index(one)))))
@@ -152,7 +137,7 @@ class Sums:
     def move(self, k: int) -> list[Stmt]:
         """To each value comes the one so many lanes before it."""
         lane = self.fresh("lane")
-        moved = Load(self.v.name, (sub(index(lane), index(k)),), self.type)
+        moved = self.load(self.v, sub(index(lane), index(k)))
         entering = Select(Compare("lt", index(lane), index(k)), Const(0.0, self.type), moved)
         slide = self.loop(lane, Assign(self.w.name, (index(lane),), entering), self.registers.slide(k, str(self.type)))
         return [slide, self.grow(self.w, None if self.is_plain else self.power(k))]
@@ -167,12 +152,10 @@ class Sums:
     def grow(self, by: Array, factor: Expr | None) -> Stmt:
         """Another register, times a factor where there is one, is added to the values."""
         lane = self.fresh("lane")
-        value: Expr = Load(by.name, (index(lane),), self.type)
-        value = value if factor is None else Binary("mul", factor, value)
-        own = Load(self.v.name, (index(lane),), self.type)
+        own, value = self.load(self.v, index(lane)), self.load(by, index(lane))
         if factor is None:
             return self.loop(lane, Assign(self.v.name, (index(lane),), Binary("add", own, value)))
-        return self.loop(lane, Reduce(self.v.name, (index(lane),), "add", value))
+        return self.loop(lane, Reduce(self.v.name, (index(lane),), "add", Binary("mul", factor, value)))
 
     def rest(self) -> Stmt:
         """The values of a strip that fill no register, one by one."""
@@ -181,24 +164,6 @@ class Sums:
 
     def one(self, place: Expr) -> tuple[Stmt, Stmt]:
         """A value from the one before it."""
-        carry, own = Load(self.carry.name, (), self.type), self.at(self.found.rest, place)
+        carry, own = self.load(self.carry), self.at(self.found.rest, place)
         left = carry if self.is_plain else Binary("mul", self.found.factor, carry)
         return Assign(self.carry.name, (), Binary("add", own, left)), Assign(self.sums.name, (place,), carry)
-
-    @property
-    def whole(self) -> Expr:
-        """The values of a strip that fill registers."""
-        return mul(index(self.lanes), floordiv(index(self.count), index(self.lanes)))
-
-    def copy(self, target: str, own: Expr | None, source: str, other: Expr | None) -> Stmt:
-        """Lanes from a row to a register, or back; of a row the place of the first one is given."""
-        lane = self.fresh("lane")
-        there, here = (index(lane) if x is None else add(x, index(lane)) for x in (own, other))
-        return self.loop(lane, Assign(target, (there,), Load(source, (here,), self.type)))
-
-    def loop(self, lane: str, put: Assign | Reduce, instruction: str = "") -> Stmt:
-        self.given.append((lane, instruction))
-        return For(lane, index(0), index(self.lanes), 1, Block((put,)))
-
-    def fresh(self, name: str) -> str:
-        return take_name(name, self.taken)

@@ -24,7 +24,8 @@ from planish.isa.instruction import Catalogue
 from planish.isa.shipped import extension
 from planish.library.scans.chains import Chain, find_chain
 from planish.library.scans.gaps import find_gaps
-from planish.library.scans.strips import Registers, Strips
+from planish.library.scans.lanes import Registers
+from planish.library.scans.strips import Strips
 from planish.library.scans.sums import Sum, Sums, find_sum
 from planish.library.vectors import choose_vectors
 from planish.schedule.automatic.plan import Candidate, Prepared
