@@ -13,6 +13,7 @@ from typing import assert_never
 import numpy as np
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.emit.clamps import clamped
 from planish.emit.context import Context
 from planish.emit.division import rounded, tested
 from planish.emit.functions import LANE_FUNCTIONS
@@ -107,6 +108,9 @@ def _form(expr: Expr, context: Context) -> tuple[str, int]:
             # Compilers warn of comparisons of comparisons, so those get parentheses whatever the precedence.
             return f"{emit_expr(left, context, SHIFT)} {sign} {emit_expr(right, context, SHIFT)}", own
         case Select(condition=condition, then=then, otherwise=otherwise):
+            whole = clamped(expr)
+            if whole is not None:
+                return _form(whole, context)
             parts = [emit_expr(x, context, TERNARY + 1) for x in (condition, then, otherwise)]
             return f"{parts[0]} ? {parts[1]} : {parts[2]}", TERNARY
         case Cast(operand=operand, type=type):

@@ -14,6 +14,7 @@ from planish.emit.blocks import BLOCKS
 from planish.emit.c import emit_function
 from planish.emit.expression import emit_expr
 from planish.emit.prologue import HELPERS, emit_prologue
+from planish.ir.interpreter import run_kernel
 from planish.ir.parser import parse_expr, parse_kernel
 
 
@@ -208,6 +209,28 @@ def test_helpers_are_written_once_and_compile(tmp_path: Path) -> None:
     # These are no inline functions, and are written only where they are used.
     use = "void *(*borrow)(size_t) = planish_borrow;\nvoid (*give_back)(void *) = planish_return;\n"
     compile_text(text + use, tmp_path)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+@pytest.mark.parametrize("type", ["i32", "i64"])
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "select(x[i] > HIGH, HIGH, max(x[i], LOW))", "select(HIGH <= x[i], HIGH, max(x[i], LOW))",
+        "select(x[i] <= HIGH, max(x[i], LOW), HIGH)", "select(x[i] < LOW, LOW, min(x[i], HIGH))",
+        "select(x[i] > LOW, LOW, max(x[i], HIGH))",  # that is something else
+    ],
+)  # fmt: skip
+def test_bounds_of_bytes_are_kept(choice: str, type: str, compiler: str, tmp_path: Path, need_compiler: Any) -> None:
+    need_compiler(compiler)
+    value = choice.replace("HIGH", f"127:{type}").replace("LOW", f"-128:{type}")
+    kernel = parse_kernel(f"kernel k(n; x: {type}[n], y: i8[n]) {{ for i in 0 .. n {{ y[i] = i8({value}) }} }}")
+    (function,) = compile_kernels([kernel], tmp_path, compiler, ("-O2",))
+    x = np.array([-1000, -129, -128, -127, 0, 126, 127, 128, 133, 1000], np.int32 if type == "i32" else np.int64)
+    found, wanted = (np.zeros(x.size, np.int8) for _ in range(2))
+    call(function, kernel, {"n": x.size, "x": x, "y": found})
+    run_kernel(kernel, {"n": x.size, "x": x, "y": wanted})
+    assert np.array_equal(found, wanted)
 
 
 def test_c99_is_enough(tmp_path: Path) -> None:
