@@ -47,6 +47,7 @@ from planish.library.stepwise import is_pivoting, stepwise_versions
 from planish.library.transforms import transform_versions
 from planish.library.versions import raise_version
 from planish.library.winograd.versions import tile_version
+from planish.library.woven.versions import woven_version
 from planish.poly.affine import NotAffineError
 from planish.poly.extents import with_values
 from planish.run.blas import Blas, find_blas
@@ -269,7 +270,7 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     region, sizes, fp, threads = plan.region, sizes_of(plan.region, options), options.fp, options.threads
     what = region.kernel, plan.prepared, region.scratch, target, fp, maker, threads, sizes
     candidate, remarks = raise_version(*what)
-    made = tuple(x for x in (candidate, tile_version(*what)) if x is not None)
+    made = tuple(x for x in (candidate, tile_version(*what), woven_version(*what)) if x is not None)
     made += filter_versions(plan.prepared, target, maker, threads) if fp == "reassociate" else ()
     blocks, spoken = stepwise_versions(region.kernel, plan.prepared, target, fp, maker, threads, region.scratch)
     made += raised_portions(plan.prepared, region.scratch, target, fp, maker, threads, sizes, candidate)

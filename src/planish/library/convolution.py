@@ -21,10 +21,12 @@ from planish.isa.instruction import Catalogue, Instruction
 from planish.library.calls import make_callable
 from planish.library.gemm.edges import make_family, name_family
 from planish.library.gemm.microkernel import Tile, choose_tile
+from planish.library.gemm.operands import spell_number, spell_term
 from planish.library.gemm.window import Window
 from planish.library.maker import Maker
 from planish.library.squares import turn_squares
 from planish.library.vectors import Vectors
+from planish.library.woven.operands import PANELS, WOVEN_ROWS, left_of_features, make_weavers, weave_operands
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.buffers import LiftAlloc, StageMem
@@ -60,15 +62,21 @@ class Shape:
     @property
     def name(self) -> str:
         """What the kernel is called."""
-        return f"planish_conv_{'' if self.first else 'add_'}{self.tile.vectors_of.type}_{self.window.name}"
+        return f"planish_conv_{'' if self.first else 'add_'}{self.tile.vectors_of.product.name}_{self.window.name}"
 
 
 def choose_shape(vectors: Vectors, window: Window, target: Target, first: bool = False) -> Shape:
-    """The largest tile, and as many channels as leave half of the second cache to the image."""
+    """The largest tile, and as many channels as leave half of the second cache to the image; where these are woven in
+    groups, as many as fit with a block of the image in three quarters of it."""
     rows, count = choose_tile(vectors)
     tile = Tile(vectors, rows, count, layout="window", fetch="not", window=window)
-    room = target.cache(2).share // 2
-    depth = room // (window.size * tile.columns * vectors.type.size)
+    room, word = target.cache(2).share // 2, vectors.product.right.size * tile.group
+    weights = window.size * tile.columns * word
+    if tile.group == 1:
+        depth = room // weights
+    else:
+        block = window.seen_by(WOVEN_ROWS, 0) * window.seen_by(TILES * rows, 1) * word
+        depth = room * 3 // 2 // (PANELS * weights + block)
     return Shape(tile, max(1, depth // vectors.lanes) * vectors.lanes, first)
 
 
@@ -76,7 +84,13 @@ def make_convolution(shape: Shape, maker: Maker, threads: int = 1) -> tuple[Inst
     """The kernel that does the convolution of any image with any features, and all that it calls, with itself; where
     there are several `threads`, each does some of the features or rows."""
     made = make_family(shape.tile, maker=maker)
-    made.append(maker.make(shape.name, _make_whole, shape, Catalogue().with_instructions(made)))
+    if shape.tile.group > 1:
+        groups = f"{shape.name}_groups"
+        made += make_weavers(shape.tile, maker)
+        made.append(maker.make(groups, _make_groups, groups, shape, Catalogue().with_instructions(made)))
+        made.append(maker.make(shape.name, _make_sums, shape, Catalogue().with_instructions(made[-1:])))
+    else:
+        made.append(maker.make(shape.name, _make_whole, shape, Catalogue().with_instructions(made)))
     if threads > 1:
         name = f"{shape.name}_threads"
         made.append(maker.make(name, _make_shares, name, shape, Catalogue().with_instructions(made[-1:])))
@@ -86,24 +100,55 @@ def make_convolution(shape: Shape, maker: Maker, threads: int = 1) -> tuple[Inst
 def define_convolution(name: str, shape: Shape) -> Kernel:
     """The plain nest: features f, places y and x, channels p, elements r and s of the window. Rows of the image are as
     long as it is wide; the weights of a feature lie one after the other."""
-    t, w = shape.tile.vectors_of.type, shape.window
+    return _define(name, shape, "k", shape.window.around(_spell_update(shape, "p")))
+
+
+def define_groups(name: str, shape: Shape) -> Kernel:
+    """The nest for whole groups of channels, which k counts."""
+    g = shape.tile.group
+    update = f"for q in 0 .. {g} {{ {_spell_update(shape, f'{g} * p + q')} }}"
+    return _define(name, shape, f"{g} * k", shape.window.around(update))
+
+
+def _spell_update(shape: Shape, channel: str) -> str:
+    w, factors = shape.window, shape.tile.vectors_of.product
+    return f"C[f, y, x] += {spell_term(factors, w.seen('y', 'x', channel), f'f, {w.place(channel)}', scaled=False)}"
+
+
+def _define(name: str, shape: Shape, channels: str, update: str) -> Kernel:
+    """The nest around an `update`, with so many `channels` of the image."""
+    w, factors = shape.window, shape.tile.vectors_of.product
     known = (
         "nf >= 1", "k >= 1", "oh >= 1", "ow >= 1", f"ih >= {w.reach('oh', 0)}", f"iw >= {w.reach('ow', 1)}",
-        f"ldw >= {w.size} * k", "ho >= oh", "wo >= ow",
+        f"ldw >= {w.size * (shape.tile.group if '*' in channels else 1)} * k", "ho >= oh", "wo >= ow",
     )  # fmt: skip
-    clear = f"C[f, y, x] = 0.0:{t} " if shape.first else ""
-    update = clear + w.around(f"C[f, y, x] += A[{w.seen('y', 'x')}] * B[f, {w.place}]")
+    clear = f"C[f, y, x] = {spell_number(0, factors)} " if shape.first else ""
     return parse_kernel(
         f"kernel {name}(nf, k, oh, ow, ih, iw, ldw, ho, wo;"
-        f" A: {t}[k, ih, iw], B: {t}[nf, ldw], C: {t}[nf, ho, wo] distinct)"
+        f" A: {factors.left}[{channels}, ih, iw], B: {factors.right}[nf, ldw], C: {factors.sum}[nf, ho, wo] distinct)"
         f" {' '.join(f'assume {x}' for x in known)}"
-        f" {{ for f in 0 .. nf {{ for y in 0 .. oh {{ for x in 0 .. ow {{ {update} }} }} }} }}"
+        f" {{ for f in 0 .. nf {{ for y in 0 .. oh {{ for x in 0 .. ow {{ {clear} {update} }} }} }} }}"
     )
 
 
 def _make_whole(shape: Shape, tiles: Catalogue) -> Instruction:
     definition = define_convolution(shape.name, shape)
     return make_callable(definition, cut_convolution(definition, shape, tiles))
+
+
+def _make_groups(name: str, shape: Shape, tiles: Catalogue) -> Instruction:
+    definition = define_groups(name, shape)
+    return make_callable(definition, cut_convolution(definition, shape, tiles))
+
+
+def _make_sums(shape: Shape, known: Catalogue) -> Instruction:
+    """The kernel for any number of channels: whole groups by the one for these, then what is left by plain loops."""
+    definition, g = define_convolution(shape.name, shape), shape.tile.group
+    program = Program.of(definition, catalogue=known).apply(Specialise("f", f"k >= {g}"), Simplify())
+    program = program.apply(Split("p", g, ("pg", "q"), "cut"), Fission("pg", 3), Reorder("pg", ("pg", "r", "s", "q")))
+    program = program.apply(Replace("f", f"{shape.name}_groups"))
+    program = program.apply(Specialise("f #2", f"k % {g} > 0"), Simplify())
+    return make_callable(definition, program.apply(Reorder("f #2", ("f", "y", "q", "r", "s", "x")), Vectorise("x #2")))
 
 
 def _make_shares(name: str, shape: Shape, known: Catalogue) -> Instruction:
@@ -124,23 +169,29 @@ def cut_convolution(definition: Kernel, shape: Shape, tiles: Catalogue) -> Progr
     tile = shape.tile
     program = Program.of(definition, catalogue=tiles).apply(Split("p", shape.depth, ("pb", "p"), "short"))
     program = program.apply(Sink("C[_] = _")) if shape.first else program
-    order = ("pb", "fb", "y", "xb", "xr", "ii", "jj")
     program = program.apply(
-        Split("f", tile.columns, ("fb", "jj"), "short"),
-        Split("x", TILES * tile.rows, ("xb", "xc"), "short"), Split("xc", tile.rows, ("xr", "ii"), "short"),
-        Reorder("fb", order if shape.first else (*order, "p", "r", "s")),
-        StageMem("y", "B", "b", "scratch", clip=True), ReorderDims("b: _", (1, 0)),
-        RenameLoop("b_0", "wf"), RenameLoop("b_1", "wp"), Widen("wf", tile.columns, zero=True),
-    )  # fmt: skip
-    program = _turn(program, tile, ("wf", "wp"), 0)
+        Split("x", TILES * tile.rows, ("xb", "xc"), "short"), Split("xc", tile.rows, ("xr", "ii"), "short")
+    )
+    program = (_turn_weights if tile.group == 1 else weave_operands)(program, tile, shape.first)
     if shape.first:
         program = program.apply(Specialise("y", "pb == 0"), Simplify())
         program = _stage_row(program, tile, "u", " #2", False)
     program = _stage_row(program, tile, "t", "", shape.first)
-    for buffer in ("b: _", "t: _", "u: _"):
+    for buffer in ("a: _", "b: _", "t: _", "u: _"):
         while program.has(buffer) and len(program.path(buffer)) > 1:
             program = program.apply(LiftAlloc(buffer, 1, expand=False))
     return program.apply(Simplify())
+
+
+def _turn_weights(program: Program, tile: Tile, first: bool) -> Program:
+    """Tiles of features in their order, with the weights of one as a panel."""
+    order = ("pb", "fb", "y", "xb", "xr", "ii", "jj")
+    program = program.apply(
+        Split("f", tile.columns, ("fb", "jj"), "short"), Reorder("fb", order if first else (*order, "p", "r", "s")),
+        StageMem("y", "B", "b", "scratch", clip=True), ReorderDims("b: _", (1, 0)),
+        RenameLoop("b_0", "wf"), RenameLoop("b_1", "wp"), Widen("wf", tile.columns, zero=True),
+    )  # fmt: skip
+    return _turn(program, tile, ("wf", "wp"), 0)
 
 
 def _stage_row(program: Program, tile: Tile, name: str, which: str, first: bool) -> Program:
@@ -167,7 +218,7 @@ def _turn(program: Program, tile: Tile, loops: tuple[str, str], inner: int) -> P
     """Copy by squares what lies transposed, where there are all features of a tile; `inner`: which of the loops, over
     features and others, goes along what is written."""
     columns, lanes = tile.columns, tile.vectors_of.lanes
-    program = program.apply(Specialise(loops[0], f"nf - {columns} * fb >= {columns}"), Simplify())
+    program = program.apply(Specialise(loops[0], f"{left_of_features(tile)} >= {columns}"), Simplify())
     outer = [f"{x}b" for x in loops]
     for loop, block in zip(loops, outer, strict=True):
         program = program.apply(Split(loop, lanes, (block, loop), "short"))

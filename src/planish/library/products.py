@@ -103,7 +103,7 @@ def find_matrices(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> 
     if (a, b) not in ops:
         name = (first if a == "" else second).view.array
         raise NoMatricesError(f"no dimension of `{name}` has neighbours in memory")
-    numbers = _numbers_of(arrays[first.view.array].type, arrays[second.view.array].type, type)
+    numbers = numbers_of(arrays[first.view.array].type, arrays[second.view.array].type, type)
     if numbers.group > 1 and a == "t":
         raise NoMatricesError(f"there are none of {numbers.name} whose first factor lies transposed")
     if numbers.group > 1 and product.alpha is not None and not is_number(product.alpha, 1):
@@ -115,7 +115,7 @@ def find_matrices(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> 
     return Matrices(product, groups, ops[a, b], numbers, batch, letters)
 
 
-def _numbers_of(left: Type, right: Type, sum: Type) -> Numbers:
+def numbers_of(left: Type, right: Type, sum: Type) -> Numbers:
     """What the library has for factors and sums of these types."""
     found = (x for x in PRODUCTS.values() if (x.left, x.right, x.sum) == (left, right, sum))
     numbers = next(found, None)
@@ -188,13 +188,14 @@ def loops_of(matrices: Matrices) -> For:
     body: Stmt = Reduce(target, place, "add", value)
     for letter in (groups.depth, groups.columns, groups.rows):
         clear = matrices.stores and letter == groups.columns
-        first = (Assign(target, place, _zero(matrices.type)),) if clear else ()
+        first = (Assign(target, place, zero(matrices.type)),) if clear else ()
         body = For(matrices.letters[letter], index(0), product.extents[letter], 1, Block((*first, body)))
     assert isinstance(body, For)
     return body
 
 
-def _zero(type: Type) -> Const:
+def zero(type: Type) -> Const:
+    """A sum of nothing."""
     return Const(0.0 if type.is_float else 0, type)
 
 
@@ -203,7 +204,7 @@ def begin(product: Product, letters: Mapping[str, str], type: Type) -> list[Stmt
     if product.accumulates:
         return []
     target, at = product.output.view.array, element(product.output, letters)
-    body: Stmt = Assign(target, at, _zero(type))
+    body: Stmt = Assign(target, at, zero(type))
     if product.beta is not None and not is_number(product.beta, 0):
         body = Reduce(target, at, "mul", product.beta)
     for letter in reversed(product.output.letters):

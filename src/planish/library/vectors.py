@@ -74,9 +74,9 @@ class Vectors:
         dot = self.product.dot
         return f"{self.extension}_{dot}" if dot else self.name("fmadd_scalar")
 
-    def has(self, operation: str) -> bool:
+    def has(self, operation: str, type: Type | None = None) -> bool:
         """Whether there is such an instruction."""
-        return self.name(operation) in extension(self.extension).instructions
+        return self.name(operation, type) in extension(self.extension).instructions
 
 
 def choose_vectors(target: Target, product: Product | Type) -> Vectors:

@@ -44,11 +44,13 @@ _DEPTH = 3
 
 @dataclass(frozen=True, slots=True)
 class Convolve:
-    """A way to do convolutions: what the version is called, the rule, and the remark of where it was used."""
+    """A way to do convolutions: what the version is called, the rule, and the remark of where it was used. `woven`:
+    those of narrow numbers are left to the library, too."""
 
     name: str
-    rule: Rule
+    rule: Rule | None
     remark: str
+    woven: bool = False
 
 
 def raise_version(
@@ -76,7 +78,7 @@ def raise_version(
         choose_vectors(target, F64)
         raised, remarks = improve_nest(
             kernel, scratch, target, fp, typical, direct=True, cache=maker.cache, narrow=narrow,
-            convolve=None if convolve is None else convolve.rule,
+            convolve=None if convolve is None else convolve.rule, woven=convolve is not None and convolve.woven,
         )  # fmt: skip
         if convolve is not None and all(x.id != convolve.remark for x in remarks):
             return None, ()
@@ -118,18 +120,19 @@ def _is_turned(statement: Statement) -> bool:
 def improve_nest(
     kernel: Kernel, scratch: Collection[str], target: Target, fp: Floats, typical: Mapping[str, int] | None = None,
     *, blas: bool = False, direct: bool = False, cache: Cache | None = None, narrow: Mapping[str, Type] | None = None,
-    convolve: Rule | None = None,
+    convolve: Rule | None = None, woven: bool = False,
 ) -> tuple[Raised, tuple[Remark, ...]]:  # fmt: skip
     """The operations of a kernel, improved for a target as by `improve`; raises NotAffineError. What operations
     are compared by is kept in a `cache`; `blas`, `direct`: they are to stay what a BLAS, or the library, has; `narrow`:
-    the types of arrays that were made wide; `convolve`: a rule for convolutions that is tried before others."""
+    the types of arrays that were made wide; `convolve`: a rule for convolutions that is tried before others; `woven`:
+    the library has convolutions of what was made wide, too."""
     raised, own = _raise(kernel, fp == "reassociate", cache)
     own += tuple(x for x in raised.kernel.arrays if x.name in scratch and None not in x.shape)
     if own:
         others = tuple(x for x in raised.kernel.arrays if x not in own)
         raised = replace(raised, kernel=replace(raised.kernel, arrays=others), locals=(*raised.locals, *own))
     known = with_copies(raised, narrow or {}, scratch)
-    return improve(raised, target, fp, typical, blas=blas, direct=direct, narrow=known, convolve=convolve)
+    return improve(raised, target, fp, typical, blas=blas, direct=direct, narrow=known, convolve=convolve, woven=woven)
 
 
 def _raise(kernel: Kernel, reassociate: bool, cache: Cache | None) -> tuple[Raised, tuple[Array, ...]]:

@@ -22,11 +22,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planish.core.names import take_name
-from planish.ir.expr import Binary, Const, Expr, Load, index
+from planish.ir.expr import Binary, Cast, Expr, Load, index
 from planish.ir.nest import Array, Assign, Block, For, Reduce, Stmt
-from planish.ir.types import F32, F64, Type
+from planish.ir.types import Type
 from planish.library.gemm.window import Window
-from planish.library.products import NoMatricesError, element
+from planish.library.products import NoMatricesError, element, numbers_of, zero
+from planish.library.vectors import Product as Numbers
 from planish.raising.algebra.direct import find_direct
 from planish.raising.algebra.kinds import kind_of
 from planish.raising.algebra.product import Product, Term
@@ -42,10 +43,15 @@ class Windows:
     window: Window
     loop: For
     batch: Mapping[str, Expr]
-    type: Type
+    numbers: Numbers
     names: tuple[str, str, str]
     """The arrays: the output's, those of the image and of the weights."""
     letters: Mapping[str, str]
+
+    @property
+    def type(self) -> Type:
+        """The type of the sums."""
+        return self.numbers.sum
 
 
 def find_windows(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Windows:
@@ -60,25 +66,26 @@ def find_windows(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> W
     found = find_direct(product)
     if isinstance(found, str):
         raise NoMatricesError(found)
-    if {output.type, *(arrays[x.view.array].type for x in product.factors)} not in ({F32}, {F64}):
-        raise NoMatricesError("its elements are not f32 or f64")
+    left, right = (arrays[x.view.array].type for x in (found.image, found.kernel))
+    numbers = numbers_of(left, right, output.type)
     order = found.features + found.places + found.channels + found.window
     used = set(taken)
     names = dict(zip(order, "fyxprs", strict=True))
     letters = {x: take_name(names.get(x, "n"), used) for x in found.batch + order}
 
     def load(term: Term) -> Expr:
-        return Load(term.view.array, element(term, letters), output.type)
+        value = Load(term.view.array, element(term, letters), arrays[term.view.array].type)
+        return value if value.type == numbers.sum else Cast(value, numbers.sum)
 
     value = Binary("mul", load(found.image), load(found.kernel))
     place = element(product.output, letters)
     body: Stmt = Reduce(output.name, place, "add", value)
     for letter in reversed(order):
         clear = product.overwrites and letter == found.places[-1]
-        first = (Assign(output.name, place, Const(0.0, output.type)),) if clear else ()
+        first = (Assign(output.name, place, zero(output.type)),) if clear else ()
         body = For(letters[letter], index(0), product.extents[letter], 1, Block((*first, body)))
     assert isinstance(body, For)
     arrays_of = (output.name, found.image.view.array, found.kernel.view.array)
     batch = {letters[x]: product.extents[x] for x in found.batch}
     window = Window(found.extents, found.steps, found.apart)
-    return Windows(product, window, body, batch, output.type, arrays_of, letters)
+    return Windows(product, window, body, batch, numbers, arrays_of, letters)

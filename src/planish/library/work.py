@@ -83,7 +83,7 @@ def begun(work: Work) -> list[Stmt]:
 
 def numbers_of(work: Work) -> Product | Type:
     """What vectors have to be for."""
-    return work.numbers if isinstance(work, Matrices) else work.type
+    return work.type if isinstance(work, Transposition) else work.numbers
 
 
 def make_kernel(

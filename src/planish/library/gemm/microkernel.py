@@ -160,7 +160,7 @@ def define_micro(tile: Tile, panel: Panel | None = None) -> Kernel:
     if tile.by_stack and tile.in_place:
         message = f"`{v.extension}` has no instruction that loads a part of a vector"
         raise PlanishError(Diagnostic("E0640", message, help='choose whole vectors, or the layout "columns"'))
-    if tile.group > 1 and tile.layout != "strided":
+    if tile.group > 1 and tile.layout not in ("strided", "window"):
         message = f"products of {v.product.name} are not made of the layout `{tile.layout}`"
         raise PlanishError(Diagnostic("E0641", message, help="choose the layout `strided`"))
     columns = [f"n > {tile.columns - v.lanes}", f"n <= {tile.columns}"] if tile.masked else [f"n == {tile.columns}"]
@@ -188,9 +188,12 @@ def define_tile(tile: Tile, name: str, known: Sequence[str], panel: Panel | None
             a, b = f"A: {left}[{operands.rows_a}, lda]", f"B: {right}[k, ldb]"
         case "window":
             window = tile.window or Window()
-            sizes, row, column = "m, n, k, ih, iw, ldc", window.seen("0", "i"), f"{window.place}, j"
+            sizes, row, column = "m, n, k, ih, iw, ldc", window.seen("0", "i"), f"{window.place()}, j"
             known = [f"ih >= {window.reach('1', 0)}", f"iw >= {window.reach('m', 1)}", *known]
             a, b = f"A: {left}[k, ih, iw]", f"B: {right}[{window.size} * k, {panel.columns}] distinct"
+            if g > 1:
+                row, column = f"{row}, q", f"p, {window.element}, j, q"
+                a, b = f"A: {left}[k, ih, iw, {g}]", f"B: {right}[k, {window.size}, {panel.columns}, {g}] distinct"
         case _:
             assert_never(tile.layout)
     update = f"C[i, j] += {spell_term(v.product, row, column, tile.is_scaled)}"

@@ -32,18 +32,25 @@ class Window:
         return self.extents[0] * self.extents[1]
 
     @property
-    def place(self) -> str:
-        """The number of element r, s of channel p."""
-        return f"{self.size} * p + {self.extents[1]} * r + s"
+    def element(self) -> str:
+        """The number of element r, s."""
+        return f"{self.extents[1]} * r + s"
 
-    def seen(self, y: str, x: str) -> str:
-        """The subscripts of what element r, s sees in channel p at a place."""
-        return f"p, {self.steps[0]} * {y} + {self.apart[0]} * r, {self.steps[1]} * {x} + {self.apart[1]} * s"
+    def place(self, channel: str = "p") -> str:
+        """The number of element r, s of a channel."""
+        return f"{self.size} * ({channel}) + {self.element}"
+
+    def seen(self, y: str, x: str, channel: str = "p") -> str:
+        """The subscripts of what element r, s sees in a channel at a place."""
+        return f"{channel}, {self.steps[0]} * {y} + {self.apart[0]} * r, {self.steps[1]} * {x} + {self.apart[1]} * s"
 
     def reach(self, places: str, along: int) -> str:
         """How many elements are seen from some places in a row, down (0) or along (1)."""
-        beyond = self.apart[along] * (self.extents[along] - 1) + 1 - self.steps[along]
-        return f"{self.steps[along]} * {places} + {beyond}"
+        return f"{self.steps[along]} * {places} + {self.seen_by(0, along)}"
+
+    def seen_by(self, places: int, along: int) -> int:
+        """The same for so many places."""
+        return self.steps[along] * (places - 1) + self.apart[along] * (self.extents[along] - 1) + 1
 
     def around(self, update: str) -> str:
         """The loops over k channels and the elements around a statement."""

@@ -51,6 +51,8 @@ from planish.raising.algebra.window import is_windowed
 from planish.raising.algebra.writing import Origin, whole_term, write_product
 from planish.raising.raised import Apply, Case, Choice, Raised, Repeat, Reshape, Step, View, repeated
 
+WOVEN = "woven"
+"""What the remark of a convolution of narrow numbers is called that is no product of matrices."""
 _UNKNOWN = 12
 """What an extent is taken for of which nothing is known: channels and rows are longer, windows are shorter."""
 _FEWEST = 8
@@ -82,8 +84,13 @@ def use_columns(facts: Facts, setting: Setting) -> Change:
         if product is None or kind_of(product) != "convolution":
             continue
         step = facts.raised.steps[place]
-        if setting.direct and not _is_for_library(facts, setting, product) and is_left(product, facts, setting):
-            continue
+        if setting.direct and is_left(product, facts, setting):
+            if not _is_for_library(facts, setting, product):
+                continue
+            if setting.woven:
+                message = f"{describe(step)} is left to a kernel that weaves channels, and sums where the image lies"
+                remarks.append(Remark(f"algebra-{WOVEN}", "done", message, span(step)))
+                continue
         plan = find_plan(product)
         if isinstance(plan, str):
             remarks.append(refused("columns", f"{describe(step)} stays: {plan}", span(step)))

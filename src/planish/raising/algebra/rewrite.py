@@ -46,16 +46,17 @@ _MOST_CHANGES = 20
 
 def improve(
     raised: Raised, target: Target, fp: Floats, typical: Mapping[str, int] | None = None, *, blas: bool = False,
-    direct: bool = False, narrow: Collection[str] = (), convolve: Rule | None = None,
+    direct: bool = False, narrow: Collection[str] = (), convolve: Rule | None = None, woven: bool = False,
 ) -> tuple[Raised, tuple[Remark, ...]]:  # fmt: skip
     """The kernel with its operations rewritten where that is cheaper on the target, and what was done or refused.
 
     `fp` says what may happen to floats; `typical` are sizes at which costs are compared, where they are known.
     `blas`: operations stay what a BLAS has routines for; `direct`: and convolutions what the library has kernels for;
     `narrow`: arrays whose elements are narrower than they are seen; `convolve`: a rule for convolutions, which is tried
-    before they become products of what their windows see.
+    before they become products of what their windows see; `woven`: the library has convolutions of narrow ones, too.
     """
-    setting = Setting(Model(target, sample(raised.kernel, typical or {})), fp, direct=direct, narrow=frozenset(narrow))
+    model = Model(target, sample(raised.kernel, typical or {}))
+    setting = Setting(model, fp, direct=direct, narrow=frozenset(narrow), woven=woven)
     rules = tuple(x for x in _RULES if x not in (use_builders, join_dimensions, fuse_epilogues)) if blas else _RULES
     if convolve is not None:
         place = rules.index(use_columns)

@@ -41,13 +41,14 @@ from planish.raising.raised import (
 class Setting:
     """The cost model, what may be done to floats, and names that are taken besides those of the kernel. `direct`:
     convolutions may be left to a library that does them where the image lies; `narrow`: arrays of elements that are
-    narrower in memory than they are seen here."""
+    narrower in memory than they are seen here; `woven`: convolutions of these may be left, too."""
 
     model: Model
     floats: Floats
     names: frozenset[str] = frozenset()
     direct: bool = False
     narrow: frozenset[str] = frozenset()
+    woven: bool = False
 
     def taken(self, raised: Raised) -> set[str]:
         """Every name in use."""
