@@ -96,3 +96,30 @@ def test_columns_become_rows(group: Group, tmp_path: Path) -> None:
         assert reply.signal == 0 and not any(reply.spilled), name
         for row, found in zip(expected, reply.arrays, strict=False):
             assert found == row.tobytes(), name
+
+
+@pytest.mark.parametrize("group", [x for x in GROUPS if str(x) == "avx512-avx512bw"], ids=str)
+def test_columns_that_lie_apart_become_words(group: Group, tmp_path: Path) -> None:
+    target = machine(group.processor, group.features, group.flags)
+    if not isinstance(target, Machine):
+        pytest.skip(f"{group}: {target}")
+    members = [x for x in extension(group.set).instructions.values() if "_weave_columns_" in x.name]
+    assert len(members) == 2 and {x.name for x in members} <= set(UNTESTED)
+    kernels = [Program.of(x.definition).apply(Replace("l", x.name)).kernel for x in members]
+    program = build(kernels, extension(group.set), target, tmp_path)
+    rng = np.random.default_rng(1)
+    requests, wanted = [], []
+    for number, member in enumerate(members):
+        for i, (ldd, lds) in enumerate(((32, 8), (32, 9), (70, 18))):
+            sources = [rng.integers(0, 1 << 16, 15 * lds + 8, np.uint16) for _ in range(2)]
+            out = rng.integers(0, 1 << 16, 7 * ldd + 32, np.uint16)
+            place = (AT_END, 0, 200)[i]
+            arrays = [(place, x.tobytes()) for x in (out, *sources)]
+            requests.append(Request(number, (ldd, lds), (), tuple(arrays)))
+            expected = out.copy()
+            for row, column, which in np.ndindex(16, 8, 2):
+                expected[column * ldd + 2 * row + which] = sources[which][row * lds + column]
+            wanted.append((member.name, expected))
+    for (name, expected), reply in zip(wanted, call_all(program, target, requests), strict=True):
+        assert reply.signal == 0 and not any(reply.spilled), name
+        assert reply.arrays[0] == expected.tobytes(), name

@@ -152,14 +152,21 @@ def _make_sums(shape: Shape, known: Catalogue) -> Instruction:
 
 
 def _make_shares(name: str, shape: Shape, known: Catalogue) -> Instruction:
-    definition = define_convolution(name, shape)
+    definition, columns = define_convolution(name, shape), shape.tile.columns
     program = Program.of(definition, catalogue=known)
-    program = program.apply(Specialise("f", f"nf > {shape.tile.columns}"))
-    program = program.apply(Split("f", shape.tile.columns, ("ft", "fs"), "short"), Replace("fs", shape.name))
+    loop = program.find("f")
+    # What shares weave of the image is the less, the more features they have.
+    shares = (columns,) if shape.tile.group == 1 else (PANELS * columns, columns)
+    for n, share in enumerate(shares):
+        program = program.apply(Specialise(loop, f"nf > {share}"))
+        rest = program.cursor(loop).parent().body()[-1]
+        outer, inner = f"ft{n}", f"fs{n}"
+        program = program.apply(Split(loop, share, (outer, inner), "short"), Replace(inner, shape.name))
+        program, loop = program.apply(Parallelise(outer)), rest
     # All features are those of one tile.
     program = program.apply(
-        Split("y #2", ROWS, ("yt", "ys"), "short"), Reorder("f", ("yt", "f", "ys")), Replace("f", shape.name),
-        Parallelise("ft"), Parallelise("yt"),
+        Split(f"y #{len(shares) + 1}", ROWS, ("yt", "ys"), "short"), Reorder("f", ("yt", "f", "ys")),
+        Replace("f", shape.name), Parallelise("yt"),
     )  # fmt: skip
     return make_callable(definition, program)
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from typing import Literal
@@ -63,10 +64,11 @@ class Step:
 
 
 def find_way(
-    target: Layout, moves: Moves, cost: Callable[[Layout], float | None], *, element: int
+    target: Layout, moves: Moves, cost: Callable[[Layout], float | None], *, element: int, least: float = 0.0
 ) -> tuple[Step, ...] | None:
     """The cheapest steps to a layout from one that can be loaded, which `cost` says of one that can; None where there
-    are none. `element`: how many of the lowest bits are within an element."""
+    are none. `element`: how many of the lowest bits are within an element; `least`: what loading a register costs at
+    least, so that what is too dear with that is left."""
     number = count()
     queue: list[tuple[float, int, Layout, Step | None]] = [(0.0, next(number), target, None)]
     came: dict[Layout, tuple[Step | None, Layout | None]] = {}
@@ -82,11 +84,12 @@ def find_way(
         loaded = cost(here) if not here.summed else None
         if loaded is not None and (best is None or spent + loaded < best[0]):
             best = spent + loaded, here
-        for more, made in _steps_to(here, moves, element):
+        for more, before, make in _steps_to(here, moves, element):
             total = spent + more
-            if total < known.get(made.before, float("inf")):
-                known[made.before] = total
-                heappush(queue, (total, next(number), made.before, made))
+            dear = best is not None and total + least * before.registers >= best[0]
+            if not dear and total < known.get(before, float("inf")):
+                known[before] = total
+                heappush(queue, (total, next(number), before, make()))
     if best is None:
         return None
     way: list[Step] = []
@@ -97,7 +100,11 @@ def find_way(
     return tuple(way)
 
 
-def _steps_to(after: Layout, moves: Moves, element: int) -> Iterator[tuple[float, Step]]:
+_Found = tuple[float, Layout, Callable[[], Step]]
+"""What a step costs, what it is made of, and the step: most are too dear, and never made."""
+
+
+def _steps_to(after: Layout, moves: Moves, element: int) -> Iterator[_Found]:
     plain = tuple(range(element))
     for take, pair in moves.weaves.items():
         if take[:element] == plain:
@@ -105,31 +112,30 @@ def _steps_to(after: Layout, moves: Moves, element: int) -> Iterator[tuple[float
     for take, movers in moves.turns.items():
         if take[:element] == plain:
             before = Layout(_moved(after.lanes, take, moves.bits), after.apart, after.summed)
-            yield float(after.registers), Step("rearrange", before, after, (movers,))
+            yield float(after.registers), before, partial(Step, "rearrange", before, after, (movers,))
     yield from _rearrangements(after, moves, element)
     for name in sorted(after.summed):
         before = Layout(after.lanes, after.apart | {name}, after.summed - {name})
-        yield float(after.registers), Step("add", before, after, out=name)
+        yield float(after.registers), before, partial(Step, "add", before, after, out=name)
         for j, movers in moves.flips.items():
             if j >= element and not after.lanes[j]:
                 lanes = (*after.lanes[:j], name, *after.lanes[j + 1 :])
                 before = Layout(lanes, after.apart, after.summed - {name})
-                yield 2.0 * after.registers, Step("fold", before, after, (movers,), out=name)
+                yield 2.0 * after.registers, before, partial(Step, "fold", before, after, (movers,), out=name)
 
 
-def _weaves(
-    after: Layout, take: tuple[int, ...], pair: tuple[tuple[Mover, ...], ...]
-) -> Iterator[tuple[float, Step]]:
+def _weaves(after: Layout, take: tuple[int, ...], pair: tuple[tuple[Mover, ...], ...]) -> Iterator[_Found]:
     bits = len(take)
+    rest, cost = Steer(take, 0).rest, float(after.registers)
     for out in (*sorted(after.apart), ""):
         lanes = [""] * (bits + 1)
         for j, bit in enumerate(take):
             lanes[bit] = after.lanes[j]
-        lanes[Steer(take, 0).rest] = out
+        lanes[rest] = out
         into = lanes.pop()
         apart = (after.apart - {out}) | ({into} if into else frozenset())
         before = Layout(tuple(lanes), apart, after.summed)
-        yield float(after.registers), Step("weave", before, after, pair if out else pair[:1], into, out)
+        yield cost, before, partial(Step, "weave", before, after, pair if out else pair[:1], into, out)
 
 
 def _moved(lanes: tuple[str, ...], take: tuple[int, ...], bits: int) -> tuple[str, ...]:
@@ -139,7 +145,7 @@ def _moved(lanes: tuple[str, ...], take: tuple[int, ...], bits: int) -> tuple[st
     return tuple(found)
 
 
-def _rearrangements(after: Layout, moves: Moves, element: int) -> Iterator[tuple[float, Step]]:
+def _rearrangements(after: Layout, moves: Moves, element: int) -> Iterator[_Found]:
     """Controlled shuffles that sort what they reach: bits of places in a row first, or those of the row's number."""
     for (low, high), entry in moves.controlled.items():
         if low < element:
@@ -152,7 +158,7 @@ def _rearrangements(after: Layout, moves: Moves, element: int) -> Iterator[tuple
             if before != after:
                 places = (low + order.index(j) for j in range(low, high + 1))
                 take = (*range(low), *places, *range(high + 1, moves.bits))
-                yield cost, Step("rearrange", before, after, control=entry, take=take)
+                yield cost, before, partial(Step, "rearrange", before, after, control=entry, take=take)
 
 
 def _rank(name: str, first: str) -> tuple[bool, bool, int]:

@@ -26,7 +26,7 @@ from planish.isa.spelling.movers import Mover
 from planish.isa.spelling.moves import Moves
 from planish.isa.spelling.vocabulary import POINTER, Given, Spelt, Vocabulary, plain_kind
 
-_LOAD, _INSERT, _SHORT, _BUILD = 0.5, 0.1, 0.25, 1.0
+LOAD, _INSERT, _SHORT, _BUILD = 0.5, 0.1, 0.25, 1.0
 """What a load costs, putting it into a register beside others, one that fills its piece in part only, and putting an
 element there; a shuffle costs 1."""
 
@@ -76,10 +76,10 @@ class Loads:
             if filled < element or any(lanes[filled:size]) or not self.is_loaded(size, filled, count):
                 continue
             short = _SHORT * count if filled < size else 0.0
-            yield _Way(count * _LOAD + (count - 1) * _INSERT + short, size, filled)
+            yield _Way(count * LOAD + (count - 1) * _INSERT + short, size, filled)
         if together >= element and self.builders(element):
             count = 1 << sum(map(bool, lanes[element:]))
-            yield _Way(count * _LOAD + (count - 1) * _BUILD, element, element, built=True)
+            yield _Way(count * LOAD + (count - 1) * _BUILD, element, element, built=True)
 
     def is_loaded(self, size: int, filled: int, count: int) -> bool:
         """Whether so many pieces of a size can be loaded."""

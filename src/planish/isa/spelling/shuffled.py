@@ -33,7 +33,7 @@ from planish.isa.instruction import MemoryKind
 from planish.isa.spelling.covering import cover
 from planish.isa.spelling.lanes import Unspelt
 from planish.isa.spelling.layouts import Layout, Step, find_way
-from planish.isa.spelling.loading import Loads
+from planish.isa.spelling.loading import LOAD, Loads
 from planish.isa.spelling.movement import MOVED, Movement, Row, element_bits, read_movement
 from planish.isa.spelling.movers import Mover, find_control, numbers_of
 from planish.isa.spelling.moves import find_moves
@@ -80,7 +80,8 @@ def _found(
     def whole(layout: Layout) -> float | None:
         return 0.0 if all(name == f"k{i}" for i, name in enumerate(layout.lanes)) else None
 
-    return loads, find_way(target, loads.moves, whole if in_registers else loads.cost, element=element_bits(type))
+    cost, least = (whole, 0.0) if in_registers else (loads.cost, LOAD)
+    return loads, find_way(target, loads.moves, cost, element=element_bits(type), least=least)
 
 
 @dataclass(frozen=True, slots=True)
