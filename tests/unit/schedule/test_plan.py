@@ -45,6 +45,22 @@ def test_every_version_respects_every_dependence(text: str, target: object, thre
     assert len({str(v.schedule) for v in versions}) == len(versions)
 
 
+CHAIN = """kernel k(n; O: f32[8, n, n], X: f32[4, n + 2, n + 2], W: f32[8, 4, 3, 3]) {
+  for f in 0 .. 8 { for y in 0 .. n { for x in 0 .. n { for c in 0 .. 4 { for r in 0 .. 3 { for s in 0 .. 3 {
+  O[f, y, x] += X[c, y + r, x + s] * W[f, c, r, s] } } } } } }
+}"""
+
+
+def test_sums_in_their_order_run_many_at_a_time() -> None:
+    prepared = prepare(parse_kernel(CHAIN))
+    best = plan(prepared, WIDE, reassociate=False)[0]
+    assert best.name == "chains"
+    assert find_violation(schedule_map(best.schedule), prepared.dependences.order) is None
+    said = next(x.message for x in best.remarks if x.id == "schedule-band")
+    assert "lanes along loop 3 (parallel)" in said and "registers" in said
+    assert all(x.name != "chains" for x in plan(prepared, WIDE, reassociate=True))
+
+
 def test_a_schedule_that_reverses_a_dependence_is_no_version() -> None:
     prepared = prepare(parse_kernel("kernel k(n; A: f64[n]) { for i in 1 .. n { A[i] = A[i - 1] } }"))
     domain = prepared.scop.domain
@@ -69,8 +85,8 @@ def test_strategies_give_legal_schedules(strategy: object) -> None:
     chosen = next(s for s in STRATEGIES if s is strategy)
     prepared = prepare(parse_kernel(ROWS))
     schedule = compute_schedule(prepared.scop, prepared.dependences, prepared.dependences.order, chosen)
-    if chosen.name in ("blocks", "eager", "diagonals", "wavefront"):
-        # No two of its nests go through one array, none is in a loop with others, nothing is repeated or used again.
+    if chosen.name in ("chains", "blocks", "eager", "diagonals", "wavefront"):
+        # Sums have one loop each, no two nests go through one array, none is in a loop, nothing is repeated.
         assert schedule is None
         return
     assert schedule is not None

@@ -10,7 +10,7 @@ from planish.poly.dependence import find_dependences, movable_updates
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.scop import extract_scop
 from planish.poly.trees import Kind, find_node, find_paths, kind_of
-from planish.schedule.automatic.restructure import distribute, exchange, merge_bands
+from planish.schedule.automatic.restructure import distribute, exchange, join_chains, merge_bands
 
 TWO_NESTS = """kernel k(n; A: f64[n, n], B: f64[n, n]) {
   for i in 0 .. n { for j in 0 .. n { A[i, j] = 1.0 }  for j in 0 .. n { B[i, j] = A[i, j] } }
@@ -71,6 +71,27 @@ def test_merged_bands_are_permutable_and_run_in_the_same_order() -> None:
 def test_distribution_then_merging_gives_whole_bands() -> None:
     schedule, order = schedule_of(TWO_NESTS)
     assert bands(merge_bands(distribute(schedule, order), order)) == [2, 2]
+
+
+CHAIN = """kernel k(n; O: f64[n, n], X: f64[n + 2, n + 2], W: f64[3, 3]) {
+  for y in 0 .. n { for x in 0 .. n { for r in 0 .. 3 { for s in 0 .. 3 { O[y, x] += X[y + r, x + s] * W[r, s] } } } }
+}"""
+
+
+def test_loops_that_wait_for_nothing_join_the_chain_in_them() -> None:
+    schedule, order = schedule_of(CHAIN)
+    merged = merge_bands(schedule, order)
+    assert bands(merged) == [3, 1]
+    joined = join_chains(merged, order)
+    assert joined is not None and bands(joined) == [4]
+    assert not joined.get_root().get_child(0).band_get_permutable()
+    assert schedule_map(joined).is_equal(schedule_map(schedule))
+
+
+@pytest.mark.parametrize("text", [PRODUCT, SEIDEL, TWO_NESTS])
+def test_nothing_joins_where_loops_wait_or_are_free_already(text: str) -> None:
+    schedule, order = schedule_of(text)
+    assert join_chains(merge_bands(schedule, order), order) is None
 
 
 PREFIXES = """kernel k(n; T: i32[n, n]) {

@@ -1,4 +1,4 @@
-"""A permutable band as the tiler and the vectoriser see it: its members, statements, strides and dependences.
+"""A band as the tiler and the vectoriser see it: its members, statements, strides and dependences.
 
 >>> import islpy as isl
 >>> same_time(isl.UnionMap("{ S[i, j] -> [i] }")).is_equal(isl.UnionMap("{ S[i, j] -> S[i, j'] }"))
@@ -7,7 +7,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
@@ -48,7 +48,8 @@ class Band:
     `members` give each loop's value; `prefix` the time outside the band; `inside` the pairs of instances of equal
     prefix that use one cell, `movable` those pairs that may change places; `motions` the accesses whose steps are
     constant, `irregular` the number of the others; `extents` bound the number of values of each member for fixed outer
-    ones, where array extents bound it.
+    ones, where array extents bound it. `free`: the members along which nothing waits, where it is not `permutable`:
+    they may go anywhere, the others keep their order.
     """
 
     members: tuple[isl.UnionMap, ...]
@@ -61,6 +62,21 @@ class Band:
     motions: tuple[Motion, ...]
     irregular: int
     extents: tuple[int | None, ...]
+    free: frozenset[int] = frozenset()
+
+    @property
+    def movers(self) -> tuple[int, ...]:
+        """The members that may go inside of all others."""
+        return tuple(range(len(self.members)) if self.permutable else sorted(self.free))
+
+    @property
+    def tileable(self) -> tuple[int, ...]:
+        """The members that may be cut: of those that keep their order the first one only, whose blocks are around."""
+        members = range(len(self.members))
+        if self.permutable:
+            return tuple(members)
+        first = next((m for m in members if m not in self.free), None)
+        return tuple(m for m in members if m in self.free or m == first) if self.free else ()
 
     @property
     def kept(self) -> isl.UnionMap:
@@ -145,9 +161,16 @@ def read_band(node: isl.ScheduleNode, scop: Scop, order: isl.UnionMap, movable: 
             else:
                 motions.append(Motion(statement, access, steps[outer:]))
     permutable = bool(node.band_get_permutable()) or len(members) == 1
+    free = frozenset() if permutable else find_free(members, inside.subtract(movable))
     return Band(
-        members, prefix, domain, permutable, statements, inside, movable, tuple(motions), irregular, tuple(extents)
-    )
+        members, prefix, domain, permutable, statements, inside, movable, tuple(motions), irregular, tuple(extents),
+        free,
+    )  # fmt: skip
+
+
+def find_free(members: Sequence[isl.UnionMap], kept: isl.UnionMap) -> frozenset[int]:
+    """The members of a band along which no instance waits for another one, of pairs that are `kept` in order."""
+    return frozenset(i for i, x in enumerate(members) if kept.is_subset(same_time(x)))
 
 
 def _widest(a: int | None, b: int | None) -> int | None:

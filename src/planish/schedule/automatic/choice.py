@@ -37,6 +37,9 @@ SHARED = 64
 _SUM_UP, _USUAL_TRIPS = 8.0, 64
 """Cycles in which lanes are added up at the end of a loop, and the iterations of one of which nothing is known."""
 
+_UNKNOWN = 16
+"""Iterations of a loop that is not cut, where nothing is known of it."""
+
 MOST_COMPARED = 4
 """Members of which all tiles are compared; those of more are grown."""
 
@@ -62,12 +65,12 @@ class Choice:
 
 def choose(band: Band, target: Target, arrays: dict[str, Array]) -> Choice:
     """The plan for `band` on `target`."""
-    candidates = range(len(band.members)) if band.permutable else [len(band.members) - 1]
     ways = (False, True) if len(band.statements) > 1 else (False,)
-    plans = [_lane_cost(band, m, apart, target, arrays) for apart in ways for m in candidates]
+    candidates = {*band.movers, len(band.members) - 1}
+    plans = [_lane_cost(band, m, apart, target, arrays) for apart in ways for m in sorted(candidates)]
     cost, member, groups = min(plans, key=lambda x: x[0])
     jam = _choose_jam(band, member, groups)
-    tiles = _choose_tiles(band, member, jam, target, arrays) if band.permutable else ()
+    tiles = _choose_tiles(band, member, jam, target, arrays) if band.tileable else ()
     return Choice(member, groups, jam, tiles or tuple(0 for _ in band.members), cost)
 
 
@@ -135,14 +138,14 @@ def _access_cost(kind: StrideKind, width: int) -> float:
 def _choose_jam(band: Band, member: int, groups: tuple[Group, ...]) -> tuple[tuple[int, int], ...]:
     """Members to unroll inside the lanes' loop, with factors: those along which most vectors stay."""
     kind = {name: g.lanes for g in groups for name in g.names}
-    if any(kind[s.name] == "serial" for s in band.dominant) or not band.permutable or band.irregular:
+    if any(kind[s.name] == "serial" for s in band.dominant) or band.irregular:
         return ()
     motions = _dominant_motions(band)
     vectors = [x for x in motions if any(x.steps[member])]
     staying = {m: {n for n, x in enumerate(vectors) if not any(x.steps[m])} for m in range(len(band.members))}
     useful = [
         m for m, stay in staying.items()
-        if m != member and len(stay) * 4 >= len(motions) and _holds(band.extents[m], JAM_TWO[0])
+        if m != member and m in band.movers and len(stay) * 4 >= len(motions) and _holds(band.extents[m], JAM_TWO[0])
     ]  # fmt: skip
     if len(useful) < 2:
         return tuple(zip(useful, JAM_ONE, strict=False))
@@ -197,7 +200,7 @@ def _choose_tiles(
     crossed = _crossed_members(motions, member, arrays)
     if crossed:
         return tuple(CROSSING if m in crossed else 1 for m in range(len(band.members)))
-    whole = _whole_members(band, motions, member)
+    whole, members = _whole_members(band, motions, member), range(len(band.members))
     if _is_streamed(groups, member):
         length = _row_length(groups, member, width, target, arrays)
         return tuple(length if m == member and not _fits(x, length) else 0 for m, x in enumerate(band.extents))
@@ -206,14 +209,15 @@ def _choose_tiles(
         footprint = sum(_lines(g, tiles, target.cache(1).line, arrays) for g in groups) * target.cache(1).line
         return inf if footprint > room else footprint / prod(tiles) * (1.0 + 16.0 * width / tiles[member])
 
-    if len(band.members) <= MOST_COMPARED:
+    if len(band.members) <= MOST_COMPARED and band.permutable:
         every = tile_candidates(len(band.members), member, width)
         tiles = _best((_within(x, band.extents) for x in every), score)
     else:
-        smallest = {member: width, **dict(jam)}
-        start = tuple(smallest.get(m, 1) for m in range(len(band.members)))
-        largest = tuple(_sizes(m == member, width)[-1] for m in range(len(band.members)))
+        smallest = {member: width, **dict(jam), **{m: _UNKNOWN for m in members if m not in band.tileable}}
+        start = tuple(smallest.get(m, 1) for m in members)
+        largest = tuple(_sizes(m == member, width)[-1] if m in band.tileable else _UNKNOWN for m in members)
         tiles = _best(_growing(_within(start, band.extents), _within(largest, band.extents), score), score)
+    whole |= {m for m in members if m not in band.tileable}
     return tuple(0 if m in whole or t == band.extents[m] else t for m, t in enumerate(tiles))
 
 

@@ -15,7 +15,7 @@ import islpy as isl
 
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.trees import SEQUENCES, Kind, Path, find_node, find_paths, has_band, kind_of
-from planish.schedule.automatic.band import same_time
+from planish.schedule.automatic.band import find_free, same_time
 
 
 def distribute(schedule: isl.Schedule, order: isl.UnionMap, fully: bool = False) -> isl.Schedule:
@@ -95,6 +95,49 @@ def merge_bands(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule:
         if _is_permutable(node, order):
             schedule = _join(node).get_schedule()
             tried = {p for p in tried if len(p) < len(left[0])}
+
+
+def join_chains(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule | None:
+    """Where the innermost loops are a chain, such as a sum in its order, and loops directly around it wait for nothing,
+    all of these become one band: its loops may go inside of the chain. None where that is nowhere.
+
+    Before: for (y, x) { for r { for s { S } } }
+    After:  for (y, x, r, s) { S }, which is not permutable"""
+    found = None
+    for path in find_paths(schedule.get_root(), _is_innermost):
+        node = find_node(schedule, path)
+        if _frees(node, node, order):
+            continue
+        top = node
+        while top.has_parent() and kind_of(top.parent()) == Kind.band:
+            top = top.parent()
+        if _frees(top, node, order):
+            levels = node.get_tree_depth() - top.get_tree_depth()
+            for _ in range(levels):
+                top = _join(top)
+            schedule = found = top.band_set_permutable(0).get_schedule()
+    return found
+
+
+def _is_innermost(node: isl.ScheduleNode) -> bool:
+    return kind_of(node) == Kind.band and not has_band(node.get_child(0))
+
+
+def _frees(top: isl.ScheduleNode, last: isl.ScheduleNode, order: isl.UnionMap) -> bool:
+    """Whether nothing waits along some member of the bands from `top` down to `last`, for fixed loops around them."""
+    domain = last.get_domain()
+    prefix = top.get_prefix_schedule_union_map().intersect_domain(domain)
+    inside = order.intersect_domain(domain).intersect_range(domain).intersect(same_time(prefix))
+    members: list[isl.UnionMap] = []
+    node = top
+    for _ in range(last.get_tree_depth() - top.get_tree_depth() + 1):
+        partial = node.band_get_partial_schedule()
+        members += (
+            isl.UnionMap.from_union_pw_aff(partial.get_at(i)).intersect_domain(domain)
+            for i in range(node.band_n_member())
+        )
+        node = node.get_child(0)
+    return bool(find_free(members, inside))
 
 
 def _is_nested(node: isl.ScheduleNode) -> bool:

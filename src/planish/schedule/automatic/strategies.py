@@ -1,7 +1,7 @@
 """Legal orders to choose from: the original one, and isl's scheduler under several fusion strategies.
 
 >>> [s.name for s in STRATEGIES]
-['fused', 'apart', 'distributed', 'blocks', 'eager', 'diagonals', 'wavefront', 'original']
+['fused', 'apart', 'distributed', 'chains', 'blocks', 'eager', 'diagonals', 'wavefront', 'original']
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from planish.poly.dependence import Dependences
 from planish.poly.scop import Scop
 from planish.schedule.automatic.blocks import block_passes
 from planish.schedule.automatic.diagonals import block_diagonals
-from planish.schedule.automatic.restructure import distribute, exchange, merge_bands
+from planish.schedule.automatic.restructure import distribute, exchange, join_chains, merge_bands
 from planish.schedule.automatic.wavefront import follow_sweeps
 
 USUAL_ROOM = 512 * 1024
@@ -28,12 +28,13 @@ OPERATION_LIMIT, SECONDS = 5_000_000, 4.0
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """How statements are put into common loops: `fused` maximally, `apart` by component, `distributed` as
-    written but with every loop cut where it may be, `blocks` as that, but with the nests that go through one array
+    written but with every loop cut where it may be, `chains` as that, with chains of several loops in one band with
+    what is around them, `blocks` as `distributed`, but with the nests that go through one array
     doing so together, `eager` as written but with what is used put before what it is used for, `diagonals` as
     `eager`, in square blocks of a matrix that is filled from itself, `wavefront` with sweeps that follow each other
     closely, `original` as written."""
 
-    name: Literal["fused", "apart", "distributed", "blocks", "eager", "diagonals", "wavefront", "original"]
+    name: Literal["fused", "apart", "distributed", "chains", "blocks", "eager", "diagonals", "wavefront", "original"]
     describe: str
 
 
@@ -41,6 +42,7 @@ STRATEGIES = (
     Strategy("fused", "statements share loops where dependences allow it"),
     Strategy("apart", "strongly connected statements only share loops"),
     Strategy("distributed", "the loops as they were written, one nest for each statement where that is legal"),
+    Strategy("chains", "sums in their order, many at a time: loops that wait for nothing go inside of those that do"),
     Strategy("blocks", "nests that go through one array take some of its rows each, before the next rows"),
     Strategy("eager", "what is there is used at once for all that needs it"),
     Strategy("diagonals", "square blocks of what is filled from itself, those of a diagonal in any order"),
@@ -58,6 +60,8 @@ def compute_schedule(
         return merge_bands(scop.schedule, order)
     if strategy.name == "distributed":
         return merge_bands(distribute(scop.schedule, order), order)
+    if strategy.name == "chains":
+        return join_chains(merge_bands(distribute(scop.schedule, order), order), order)
     if strategy.name == "eager":
         exchanged = exchange(scop.schedule, order)
         return None if exchanged is None else merge_bands(exchanged, order)
