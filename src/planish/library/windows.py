@@ -1,7 +1,7 @@
 """Operations that are convolutions of images in two dimensions, as the loops that the library's kernel does.
 
 >>> from planish.ir.parser import parse_kernel
->>> from planish.ir.printer import print_stmt
+>>> from planish.ir.types import F32
 >>> from planish.raising.operation import Operation
 >>> from planish.raising.raised import whole
 >>> nest = "for f in 0 .. m { for y in 0 .. n { for x in 0 .. n { for c in 0 .. k { for r in 0 .. 3 { for s in 0 .. 3 {"

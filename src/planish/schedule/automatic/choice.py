@@ -26,6 +26,8 @@ from planish.target.machine import Target
 
 JAM_TWO = (4, 4)
 JAM_ONE = (8,)
+LONGEST_JAM = 8
+"""The iterations of a loop that is written out as a whole, at most."""
 COLLIDING = 1024
 """Lines so many bytes apart share few sets of a cache."""
 CROSSING = 16
@@ -147,6 +149,8 @@ def _choose_jam(band: Band, member: int, groups: tuple[Group, ...]) -> tuple[tup
         m for m, stay in staying.items()
         if m != member and m in band.movers and len(stay) * 4 >= len(motions) and _holds(band.extents[m], JAM_TWO[0])
     ]  # fmt: skip
+    if not band.permutable:
+        return _chain_jam(band, useful)
     if len(useful) < 2:
         return tuple(zip(useful, JAM_ONE, strict=False))
 
@@ -158,6 +162,15 @@ def _choose_jam(band: Band, member: int, groups: tuple[Group, ...]) -> tuple[tup
 
     pairs = sorted(combinations(useful, 2), reverse=True)
     return tuple(zip(min(pairs, key=left), JAM_TWO, strict=True))
+
+
+def _chain_jam(band: Band, useful: list[int]) -> tuple[tuple[int, int], ...]:
+    """Free members, and all of a short loop at the end of a chain: its sums are loaded and stored once for all of it."""
+    last = len(band.members) - 1
+    steps = band.extents[last]
+    if not useful or last in band.free or steps is None or not 1 < steps <= LONGEST_JAM:
+        return tuple(zip(useful, JAM_ONE, strict=False))
+    return (useful[0], JAM_ONE[0] if steps <= JAM_TWO[0] else JAM_TWO[0]), (last, steps)
 
 
 def _holds(extent: int | None, size: int) -> bool:
