@@ -61,6 +61,15 @@ def test_sums_in_their_order_run_many_at_a_time() -> None:
     assert all(x.name != "chains" for x in plan(prepared, WIDE, reassociate=True))
 
 
+def test_sums_of_rows_are_made_side_by_side_where_each_keeps_its_order() -> None:
+    prepared = prepare(parse_kernel(ROWS))
+    for reassociate in (False, True):
+        best = plan(prepared, WIDE, reassociate=reassociate)[0]
+        assert find_violation(schedule_map(best.schedule), prepared.dependences.order) is None or reassociate
+        rows = [x.message for x in best.remarks if "registers 8 of loop 1" in x.message and "lanes" not in x.message]
+        assert bool(rows) is not reassociate
+
+
 def test_a_schedule_that_reverses_a_dependence_is_no_version() -> None:
     prepared = prepare(parse_kernel("kernel k(n; A: f64[n]) { for i in 1 .. n { A[i] = A[i - 1] } }"))
     domain = prepared.scop.domain

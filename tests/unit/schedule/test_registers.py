@@ -12,7 +12,7 @@ from planish.ir.nest import Alloc, Block, For, If, Kernel, LoopFacts, Stmt
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_kernel
 from planish.ir.traverse import map_block, walk
-from planish.schedule.automatic.registers import promote
+from planish.schedule.automatic.registers import ROWS, promote
 
 STRIP = LoopFacts(simd=True, unroll=-1)
 LANES = LoopFacts(simd=True)
@@ -121,3 +121,22 @@ def test_targets_that_may_be_one_cell_are_not_kept_apart() -> None:
     assert promoted(text, STRIP).body == before.body
     same = text.replace("(i + 1) // 4", "1 // 4").replace("(i + 2) // 4", "2 // 4")
     assert promoted(same, STRIP).body == parse_kernel(same).body
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_rows_are_summed_in_registers_in_their_order(n: int) -> None:
+    kernel = promoted(SUM2, ROWS)
+    (loop,) = loops(kernel)
+    assert loop.facts == LoopFacts()
+    assert sum(isinstance(x, Alloc) and x.array.memory == "register" for x in walk(kernel.body)) == 2
+    wanted = run(parse_kernel(SUM2), n)
+    assert all((x == wanted[name]).all() for name, x in run(kernel, n).items())
+
+
+@pytest.mark.parametrize("body", [
+    "s[0] += A[0, j]  s[1] += A[1, j] * s[j]", "s[0] += A[0, j]  s[1] = A[1, j]", "s[j] += A[0, j]  s[0] += A[1, j]",
+])  # fmt: skip
+def test_rows_that_others_see_stay_in_memory(body: str) -> None:
+    kernel = promoted(SUM2.replace("s[0] += A[0, j]  s[1] += A[1, j]", body), ROWS)
+    assert not any(isinstance(x, Alloc) for x in walk(kernel.body))
+    assert all(x.facts == LoopFacts() for x in loops(kernel))

@@ -11,7 +11,7 @@ fit in a cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import inf, prod
@@ -20,7 +20,7 @@ from typing import assert_never
 from planish.ir.nest import Array
 from planish.ir.polynomial import constant
 from planish.ir.types import Type
-from planish.schedule.automatic.band import Band, Group, Motion
+from planish.schedule.automatic.band import Band, Group, Motion, find_free
 from planish.schedule.automatic.strides import StrideKind, stride_kind
 from planish.target.machine import Target
 
@@ -65,13 +65,18 @@ class Choice:
         return any(g.lanes != "serial" for g in self.groups)
 
 
-def choose(band: Band, target: Target, arrays: dict[str, Array]) -> Choice:
-    """The plan for `band` on `target`."""
+def choose(band: Band, target: Target, arrays: dict[str, Array], ordered: bool = False) -> Choice:
+    """The plan for `band` on `target`. `ordered`: sums of floats keep their order, so that some may be made at a time
+    which lie in rows."""
     ways = (False, True) if len(band.statements) > 1 else (False,)
     candidates = {*band.movers, len(band.members) - 1}
     plans = [_lane_cost(band, m, apart, target, arrays) for apart in ways for m in sorted(candidates)]
     cost, member, groups = min(plans, key=lambda x: x[0])
-    jam = _choose_jam(band, member, groups)
+    rows = _choose_rows(band, plans) if ordered else None
+    if rows is not None and rows[0] < cost:
+        cost, member, groups, jam = rows
+    else:
+        jam = _choose_jam(band, member, groups)
     tiles = _choose_tiles(band, member, jam, target, arrays) if band.tileable else ()
     return Choice(member, groups, jam, tiles or tuple(0 for _ in band.members), cost)
 
@@ -164,8 +169,34 @@ def _choose_jam(band: Band, member: int, groups: tuple[Group, ...]) -> tuple[tup
     return tuple(zip(min(pairs, key=left), JAM_TWO, strict=True))
 
 
+def _choose_rows(
+    band: Band, plans: Sequence[tuple[float, int, tuple[Group, ...]]]
+) -> tuple[float, int, tuple[Group, ...], tuple[tuple[int, int], ...]] | None:
+    """The best of the plans whose innermost loop is a sum in its order, with some sums at a time, whose rows wait for
+    nothing of each other: processors add up several in the time of one. None where lanes are neighbours in memory."""
+    if any(_is_smooth(band, member, groups) for _, member, groups in plans):
+        return None
+    free = find_free(band.members, band.kept)
+    (jam,) = JAM_ONE
+    rows = max((m for m in free if _holds(band.extents[m], jam)), default=None)
+    if rows is None or band.irregular:
+        return None
+    names = {x.name for x in band.statements}
+    found = [
+        (cost / jam, member, groups, ((rows, jam),)) for cost, member, groups in plans
+        if len(groups) == 1 and groups[0].lanes == "serial" and member != rows and band.targets_stay(member, names)
+    ]  # fmt: skip
+    return min(found, key=lambda x: x[0], default=None)
+
+
+def _is_smooth(band: Band, member: int, groups: tuple[Group, ...]) -> bool:
+    """Whether lanes along a member wait for nothing, and all that they touch stays or lies side by side."""
+    kinds = {stride_kind(x.steps[member]) for x in _dominant_motions(band)}
+    return all(x.lanes == "parallel" for x in groups) and kinds <= {"none", "unit"}
+
+
 def _chain_jam(band: Band, useful: list[int]) -> tuple[tuple[int, int], ...]:
-    """Free members, and all of a short loop at the end of a chain: its sums are loaded and stored once for all of it."""
+    """Free members, and a short loop at the end of a chain, whose sums are loaded and stored once for all of it."""
     last = len(band.members) - 1
     steps = band.extents[last]
     if not useful or last in band.free or steps is None or not 1 < steps <= LONGEST_JAM:

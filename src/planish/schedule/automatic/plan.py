@@ -112,7 +112,9 @@ def plan(
     for strategy in strategies:
         schedule = compute_schedule(prepared.scop, prepared.dependences, kept, strategy, room)
         if schedule is not None and str(schedule) not in drafts:
-            drafts[str(schedule)] = draft_version(prepared, target, strategy, schedule, movable, threads, cells)
+            drafts[str(schedule)] = draft_version(
+                prepared, target, strategy, schedule, movable, threads, cells, not reassociate
+            )
     for draft in sorted(drafts.values(), key=lambda d: d.cost):
         if most is not None and len(out) >= most:
             break
@@ -124,17 +126,17 @@ def plan(
 
 def draft_version(
     prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, movable: isl.UnionMap,
-    threads: int = 1, cells: Collection[str] | None = None,
+    threads: int = 1, cells: Collection[str] | None = None, ordered: bool = False,
 ) -> Draft:  # fmt: skip
     """How every innermost band of a legal schedule is to be shaped for the target, and what that costs. `movable`: the
-    pairs of updates that may change places. `cells`: as for `plan`."""
+    pairs of updates that may change places. `cells`: as for `plan`; `ordered`: as for `choose`."""
     scop, order = prepared.scop, prepared.dependences.order
     arrays = {a.name: a for a in (*scop.kernel.arrays, *scop.locals)}
     bands = []
     for path in leaf_bands(schedule):
         band = read_band(find_node(schedule, path), scop, order, movable)
         band = replace(band, motions=tuple(x for x in band.motions if x.access.array not in (cells or ())))
-        chosen = choose(band, target, arrays)
+        chosen = choose(band, target, arrays, ordered)
         if cells is not None:
             # Many values at a time fill the registers by themselves.
             chosen = replace(chosen, jam=())

@@ -36,6 +36,10 @@ NEST = LoopFacts(simd=True, unroll=-2)
 """A loop over lanes with a nest inside, all of it written out; accesses of one array may meet in it."""
 
 
+ROWS = LoopFacts(unroll=-3)
+"""A loop in its order with strips inside, one of each of some sums."""
+
+
 @dataclass(slots=True)
 class _Names:
     """Fresh names for values."""
@@ -57,6 +61,8 @@ def promote(nest: Block, taken: frozenset[str], arrays: Mapping[str, Array]) -> 
     names = _Names({*taken, *bindings(nest)})
 
     def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+        if isinstance(stmt, For) and stmt.facts == ROWS:
+            return _promote_rows(stmt, names, arrays)
         if not isinstance(stmt, For) or not stmt.facts.simd:
             return stmt
         plain = all(isinstance(s, Assign | Reduce) for s in stmt.body.body)
@@ -111,6 +117,20 @@ def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stm
     for cell in dict.fromkeys(_cell(s) for s in body):
         inside.append(Assign(cell[0], cell[1], values[cell]))
     return _if_runs(loop, (*before, replace(loop, body=Block(tuple(inside)), facts=LoopFacts(simd=True))))
+
+
+def _promote_rows(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stmt | tuple[Stmt, ...]:
+    """Sums of rows side by side: each in a register, where nothing but sums is made, and none of them is read."""
+    body = [s for s in loop.body.body if isinstance(s, Assign | Reduce)]
+    sums = list(dict.fromkeys(map(_cell, body)))
+    written = {x[0] for x in sums}
+    read = {x.array for s in body for x in loads(s.value)}
+    apart = not any(_may_meet(a, b) for a, b in combinations(sums, 2))
+    if len(body) < len(loop.body.body) or written & read or any(_uses(loop.var, x) for x in sums) or not apart:
+        return replace(loop, facts=LoopFacts())
+    stmts = _sum_loop(loop, body, {}, sums, names, arrays)
+    in_order = (replace(x, facts=LoopFacts()) if isinstance(x, For) else x for x in stmts)
+    return _if_runs(loop, tuple(in_order))
 
 
 def _are_mixed(loop: For) -> bool:

@@ -23,11 +23,12 @@ from planish.poly.scop import Access, Statement
 from planish.poly.trees import Kind, Path, find_paths, has_band, kind_of
 from planish.schedule.automatic.band import Band, Group, same_time
 from planish.schedule.automatic.choice import Choice
-from planish.schedule.automatic.registers import NEST, STRIP, SUMS
+from planish.schedule.automatic.registers import NEST, ROWS, STRIP, SUMS
 
 MARKS = {
     "registers": STRIP,
     "registers, sums": replace(STRIP, reductions=SUMS),
+    "registers, rows": ROWS,
     "nest": NEST,
     "lanes": LoopFacts(simd=True),
     "lanes, sums": LoopFacts(simd=True, reductions=SUMS),
@@ -135,6 +136,8 @@ def _insert_strip(
         node = node.band_member_set_ast_loop_type(i, isl.ast_loop_type.unroll)
     node = node.insert_partial_schedule(join([values[choice.lanes_member]]))
     node = node.band_member_set_ast_loop_type(0, isl.ast_loop_type.separate)
+    if not choice.has_lanes:
+        return node.insert_mark(isl.Id("registers, rows"))
     return node.insert_mark(isl.Id("registers, sums" if sums else "registers"))
 
 
@@ -161,6 +164,8 @@ def find_strips(band: Band, choice: Choice, by_lane: bool) -> Strips:
     full = isl.UnionSet.empty(band.domain.get_space())
     for statement in band.dominant:
         full = full.union(_full_strips(band, choice, statement, strip, place, by_lane))
+    if not choice.has_lanes:
+        return Strips(coalesce(full), by_lane, False)
     full, sums = _independent(band, choice, full, strip)
     return Strips(coalesce(full), by_lane, sums)
 
