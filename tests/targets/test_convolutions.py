@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.targets.test_microkernels import need, run
 
+from planish.core.cache import Cache
 from planish.emit.kernel_file import emit_file
 from planish.ir.types import F32
 from planish.isa.shipped import shipped
@@ -100,7 +101,7 @@ static int check(long nf, long nc, long oh, long ow)
 def test_a_convolution_is_what_its_loops_are(extension: str, tmp_path: Path) -> None:
     need(extension)
     shape = choose_shape(find_vectors(extension, F32), WINDOW, load_target(TARGETS[extension]), first=True)
-    whole, made = make_convolution(shape, Maker())
+    whole, made = make_convolution(shape, Maker(Cache()))
     text = emit_file(whole.implementation, catalogue=shipped().with_instructions(made))
     calls = " || ".join(f"check({', '.join(map(str, x))})" for x in SIZES)
     check = FLOATS + CHECK.replace("NAME", whole.name)
@@ -117,7 +118,7 @@ def test_a_convolution_of_groups_is_what_its_loops_are(product: str, first: bool
         pytest.skip(f"this processor has no {feature}")
     shape = choose_shape(find_vectors("avx512", PRODUCTS[product]), WINDOW, load_target("x86-avx512"), first=first)
     shape = replace(shape, depth=DEPTH, tile=replace(shape.tile, rows=4))
-    whole, made = make_convolution(shape, Maker(), threads)
+    whole, made = make_convolution(shape, Maker(Cache()), threads)
     text = emit_file(whole.implementation, catalogue=shipped().with_instructions(made))
     calls = " || ".join(f"check({', '.join(map(str, x))})" for x in MORE)
     check = types + CHECK.replace("NAME", whole.name)

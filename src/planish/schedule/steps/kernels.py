@@ -65,7 +65,7 @@ class RenameLoop:
             assert isinstance(stmt, For)
             return (replace(stmt, var=self.name, body=substitute_block(stmt.body, {stmt.var: index(self.name)})),)
 
-        return Change(program.kernel, lambda body: exchange(body, loop.label, rename))
+        return Change(replace(program.kernel, body=exchange(program.kernel.body, loop.label, rename)))
 
 
 @dataclass(frozen=True, slots=True)
