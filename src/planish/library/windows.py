@@ -1,7 +1,6 @@
 """Operations that are convolutions of images in two dimensions, as the loops that the library's kernel does.
 
 >>> from planish.ir.parser import parse_kernel
->>> from planish.ir.types import F32
 >>> from planish.raising.operation import Operation
 >>> from planish.raising.raised import whole
 >>> nest = "for f in 0 .. m { for y in 0 .. n { for x in 0 .. n { for c in 0 .. k { for r in 0 .. 3 { for s in 0 .. 3 {"
@@ -24,7 +23,7 @@ from dataclasses import dataclass
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Cast, Expr, Load, index
 from planish.ir.nest import Array, Assign, Block, For, Reduce, Stmt
-from planish.ir.types import Type
+from planish.ir.types import F32, F64, I32, Type
 from planish.library.gemm.window import Window
 from planish.library.products import NoMatricesError, element, numbers_of, zero
 from planish.library.vectors import Product as Numbers
@@ -66,6 +65,8 @@ def find_windows(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> W
     found = find_direct(product)
     if isinstance(found, str):
         raise NoMatricesError(found)
+    if output.type not in (F32, F64, I32):
+        raise NoMatricesError(f"its elements are {output.type}, not f32, f64 or i32")
     left, right = (arrays[x.view.array].type for x in (found.image, found.kernel))
     numbers = numbers_of(left, right, output.type)
     order = found.features + found.places + found.channels + found.window

@@ -51,14 +51,15 @@ def find_work(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Work
 
 def describe(work: Work) -> str:
     """What it is."""
+    numbers = numbers_of(work)
+    flushed = ", which takes denormal numbers for zeros" if isinstance(numbers, Product) and numbers.flushes else ""
     match work:
         case Matrices():
-            flushed = ", which takes denormal numbers for zeros" if work.numbers.flushes else ""
             return f"product of matrices ({work.op}){flushed}"
         case Transposition():
             return "transposition"
         case Windows():
-            return "convolution, summed where the image lies"
+            return f"convolution, summed where the image lies{flushed}"
         case _:
             assert_never(work)
 

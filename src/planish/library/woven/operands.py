@@ -31,8 +31,6 @@ PANELS = 2
 """So many tiles of features read what was woven of the image."""
 WOVEN_ROWS = 8
 """So many rows of places read what was woven of the image."""
-
-
 SQUARE = 8
 """So many weights of a feature are woven together."""
 
