@@ -85,12 +85,13 @@ def make_convolution(shape: Shape, maker: Maker, threads: int = 1) -> tuple[Inst
     there are several `threads`, each does some of the features or rows."""
     made = make_family(shape.tile, maker=maker)
     if shape.tile.group > 1:
-        groups = f"{shape.name}_groups"
         made += make_weavers(shape.tile, maker)
-        made.append(maker.make(groups, _make_groups, groups, shape, Catalogue().with_instructions(made)))
+        groups = define_groups(f"{shape.name}_groups", shape)
+        made.append(maker.make(groups.name, _make_whole, groups, shape, Catalogue().with_instructions(made)))
         made.append(maker.make(shape.name, _make_sums, shape, Catalogue().with_instructions(made[-1:])))
     else:
-        made.append(maker.make(shape.name, _make_whole, shape, Catalogue().with_instructions(made)))
+        whole = define_convolution(shape.name, shape)
+        made.append(maker.make(shape.name, _make_whole, whole, shape, Catalogue().with_instructions(made)))
     if threads > 1:
         name = f"{shape.name}_threads"
         made.append(maker.make(name, _make_shares, name, shape, Catalogue().with_instructions(made[-1:])))
@@ -100,14 +101,13 @@ def make_convolution(shape: Shape, maker: Maker, threads: int = 1) -> tuple[Inst
 def define_convolution(name: str, shape: Shape) -> Kernel:
     """The plain nest: features f, places y and x, channels p, elements r and s of the window. Rows of the image are as
     long as it is wide; the weights of a feature lie one after the other."""
-    return _define(name, shape, "k", shape.window.around(_spell_update(shape, "p")))
+    return _define(name, shape, 1, _spell_update(shape, "p"))
 
 
 def define_groups(name: str, shape: Shape) -> Kernel:
     """The nest for whole groups of channels, which k counts."""
     g = shape.tile.group
-    update = f"for q in 0 .. {g} {{ {_spell_update(shape, f'{g} * p + q')} }}"
-    return _define(name, shape, f"{g} * k", shape.window.around(update))
+    return _define(name, shape, g, f"for q in 0 .. {g} {{ {_spell_update(shape, f'{g} * p + q')} }}")
 
 
 def _spell_update(shape: Shape, channel: str) -> str:
@@ -115,29 +115,23 @@ def _spell_update(shape: Shape, channel: str) -> str:
     return f"C[f, y, x] += {spell_term(factors, w.seen('y', 'x', channel), f'f, {w.place(channel)}', scaled=False)}"
 
 
-def _define(name: str, shape: Shape, channels: str, update: str) -> Kernel:
-    """The nest around an `update`, with so many `channels` of the image."""
+def _define(name: str, shape: Shape, group: int, update: str) -> Kernel:
+    """The nest around an `update` of each group of so many channels."""
     w, factors = shape.window, shape.tile.vectors_of.product
     known = (
         "nf >= 1", "k >= 1", "oh >= 1", "ow >= 1", f"ih >= {w.reach('oh', 0)}", f"iw >= {w.reach('ow', 1)}",
-        f"ldw >= {w.size * (shape.tile.group if '*' in channels else 1)} * k", "ho >= oh", "wo >= ow",
+        f"ldw >= {w.size * group} * k", "ho >= oh", "wo >= ow",
     )  # fmt: skip
     clear = f"C[f, y, x] = {spell_number(0, factors)} " if shape.first else ""
     return parse_kernel(
         f"kernel {name}(nf, k, oh, ow, ih, iw, ldw, ho, wo;"
-        f" A: {factors.left}[{channels}, ih, iw], B: {factors.right}[nf, ldw], C: {factors.sum}[nf, ho, wo] distinct)"
+        f" A: {factors.left}[{group} * k, ih, iw], B: {factors.right}[nf, ldw], C: {factors.sum}[nf, ho, wo] distinct)"
         f" {' '.join(f'assume {x}' for x in known)}"
-        f" {{ for f in 0 .. nf {{ for y in 0 .. oh {{ for x in 0 .. ow {{ {clear} {update} }} }} }} }}"
+        f" {{ for f in 0 .. nf {{ for y in 0 .. oh {{ for x in 0 .. ow {{ {clear} {w.around(update)} }} }} }} }}"
     )
 
 
-def _make_whole(shape: Shape, tiles: Catalogue) -> Instruction:
-    definition = define_convolution(shape.name, shape)
-    return make_callable(definition, cut_convolution(definition, shape, tiles))
-
-
-def _make_groups(name: str, shape: Shape, tiles: Catalogue) -> Instruction:
-    definition = define_groups(name, shape)
+def _make_whole(definition: Kernel, shape: Shape, tiles: Catalogue) -> Instruction:
     return make_callable(definition, cut_convolution(definition, shape, tiles))
 
 

@@ -48,8 +48,7 @@ class Band:
     `members` give each loop's value; `prefix` the time outside the band; `inside` the pairs of instances of equal
     prefix that use one cell, `movable` those pairs that may change places; `motions` the accesses whose steps are
     constant, `irregular` the number of the others; `extents` bound the number of values of each member for fixed outer
-    ones, where array extents bound it. `free`: the members along which nothing waits, where it is not `permutable`:
-    they may go anywhere, the others keep their order.
+    ones, where array extents bound it.
     """
 
     members: tuple[isl.UnionMap, ...]
@@ -62,7 +61,11 @@ class Band:
     motions: tuple[Motion, ...]
     irregular: int
     extents: tuple[int | None, ...]
-    free: frozenset[int] = frozenset()
+
+    @property
+    def free(self) -> frozenset[int]:
+        """The members along which nothing waits: they may go anywhere, in a band that is not permutable, too."""
+        return find_free(self.members, self.kept)
 
     @property
     def movers(self) -> tuple[int, ...]:
@@ -75,8 +78,9 @@ class Band:
         members = range(len(self.members))
         if self.permutable:
             return tuple(members)
-        first = next((m for m in members if m not in self.free), None)
-        return tuple(m for m in members if m in self.free or m == first) if self.free else ()
+        free = self.free
+        first = next((m for m in members if m not in free), None)
+        return tuple(m for m in members if m in free or m == first) if free else ()
 
     @property
     def kept(self) -> isl.UnionMap:
@@ -161,11 +165,9 @@ def read_band(node: isl.ScheduleNode, scop: Scop, order: isl.UnionMap, movable: 
             else:
                 motions.append(Motion(statement, access, steps[outer:]))
     permutable = bool(node.band_get_permutable()) or len(members) == 1
-    free = frozenset() if permutable else find_free(members, inside.subtract(movable))
     return Band(
-        members, prefix, domain, permutable, statements, inside, movable, tuple(motions), irregular, tuple(extents),
-        free,
-    )  # fmt: skip
+        members, prefix, domain, permutable, statements, inside, movable, tuple(motions), irregular, tuple(extents)
+    )
 
 
 def find_free(members: Sequence[isl.UnionMap], kept: isl.UnionMap) -> frozenset[int]:

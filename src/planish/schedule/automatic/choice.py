@@ -20,7 +20,7 @@ from typing import assert_never
 from planish.ir.nest import Array
 from planish.ir.polynomial import constant
 from planish.ir.types import Type
-from planish.schedule.automatic.band import Band, Group, Motion, find_free
+from planish.schedule.automatic.band import Band, Group, Motion
 from planish.schedule.automatic.strides import StrideKind, stride_kind
 from planish.target.machine import Target
 
@@ -149,10 +149,10 @@ def _choose_jam(band: Band, member: int, groups: tuple[Group, ...]) -> tuple[tup
         return ()
     motions = _dominant_motions(band)
     vectors = [x for x in motions if any(x.steps[member])]
-    staying = {m: {n for n, x in enumerate(vectors) if not any(x.steps[m])} for m in range(len(band.members))}
+    staying = {m: {n for n, x in enumerate(vectors) if not any(x.steps[m])} for m in band.movers}
     useful = [
         m for m, stay in staying.items()
-        if m != member and m in band.movers and len(stay) * 4 >= len(motions) and _holds(band.extents[m], JAM_TWO[0])
+        if m != member and len(stay) * 4 >= len(motions) and _holds(band.extents[m], JAM_TWO[0])
     ]  # fmt: skip
     if not band.permutable:
         return _chain_jam(band, useful)
@@ -176,9 +176,8 @@ def _choose_rows(
     nothing of each other: processors add up several in the time of one. None where lanes are neighbours in memory."""
     if any(_is_smooth(band, member, groups) for _, member, groups in plans):
         return None
-    free = find_free(band.members, band.kept)
     (jam,) = JAM_ONE
-    rows = max((m for m in free if _holds(band.extents[m], jam)), default=None)
+    rows = max((m for m in band.free if _holds(band.extents[m], jam)), default=None)
     if rows is None or band.irregular:
         return None
     names = {x.name for x in band.statements}
@@ -244,7 +243,7 @@ def _choose_tiles(
     crossed = _crossed_members(motions, member, arrays)
     if crossed:
         return tuple(CROSSING if m in crossed else 1 for m in range(len(band.members)))
-    whole, members = _whole_members(band, motions, member), range(len(band.members))
+    whole, members, tileable = _whole_members(band, motions, member), range(len(band.members)), band.tileable
     if _is_streamed(groups, member):
         length = _row_length(groups, member, width, target, arrays)
         return tuple(length if m == member and not _fits(x, length) else 0 for m, x in enumerate(band.extents))
@@ -257,11 +256,11 @@ def _choose_tiles(
         every = tile_candidates(len(band.members), member, width)
         tiles = _best((_within(x, band.extents) for x in every), score)
     else:
-        smallest = {member: width, **dict(jam), **{m: _UNKNOWN for m in members if m not in band.tileable}}
+        smallest = {member: width, **dict(jam), **{m: _UNKNOWN for m in members if m not in tileable}}
         start = tuple(smallest.get(m, 1) for m in members)
-        largest = tuple(_sizes(m == member, width)[-1] if m in band.tileable else _UNKNOWN for m in members)
+        largest = tuple(_sizes(m == member, width)[-1] if m in tileable else _UNKNOWN for m in members)
         tiles = _best(_growing(_within(start, band.extents), _within(largest, band.extents), score), score)
-    whole |= {m for m in members if m not in band.tileable}
+    whole |= {m for m in members if m not in tileable}
     return tuple(0 if m in whole or t == band.extents[m] else t for m, t in enumerate(tiles))
 
 

@@ -35,7 +35,6 @@ STRIP = LoopFacts(simd=True, unroll=-1)
 NEST = LoopFacts(simd=True, unroll=-2)
 """A loop over lanes with a nest inside, all of it written out; accesses of one array may meet in it."""
 
-
 ROWS = LoopFacts(unroll=-3)
 """A loop in its order with strips inside, one of each of some sums."""
 
