@@ -19,10 +19,11 @@ from planish.run.library import Arguments, Drawn, Library, LibraryError, Restore
 from planish.run.signature import Case, Signature
 from planish.run.tolerance import finite
 
-SHORT = 200e-6
-"""Seconds: a call that takes less is repeated inside one sample."""
+SHORT, SHORT_OF_THREADS = 200e-6, 1e-3
+"""Seconds: a call that takes less is repeated inside one sample; of threads, which fall asleep while Python restores
+the arrays, and whose first call pays for waking them."""
 
-_SAMPLE = 1e-3  # seconds that a sample of repeated calls takes at least
+_CALLS = 5  # a sample takes at least so many times as long as the longest call that is repeated
 _MOST_REPEATS = 1 << 22
 _LONG = 0.5  # seconds: a call that takes more needs no warm-up, and the first one is a sample
 _OVERRUN = 4.0  # the budget may be overrun by this factor to reach the least number of rounds
@@ -65,7 +66,7 @@ def measure_rounds(request: Race, report: Report) -> dict[str, Any]:
     runners = []
     for (label, _), library in zip(request.contestants, libraries, strict=True):
         report(label)
-        runners.append(_prepare(library, arguments, drawn))
+        runners.append(_prepare(library, arguments, drawn, SHORT if request.cores == 1 else SHORT_OF_THREADS))
     samples: list[list[float]] = [[] if r.first is None else [r.first] for r in runners]
     rounds = 0
     while not all(samples) or time.perf_counter() < (hard if rounds < request.min_rounds else deadline):
@@ -107,8 +108,9 @@ def _settle(request: Race, library: Library, report: Report) -> Drawn:
     return first
 
 
-def _prepare(library: Library, arguments: Arguments, drawn: Drawn) -> _Runner:
-    """Warms a contestant up, finds which arrays it changes, and how many calls make a sample."""
+def _prepare(library: Library, arguments: Arguments, drawn: Drawn, short: float) -> _Runner:
+    """Warms a contestant up, finds which arrays it changes, and how many calls make a sample: one, unless they are
+    short."""
     nothing = Restore(arguments, {}, ())
     arguments.fill(drawn.arrays)
     clear_environment()
@@ -121,16 +123,16 @@ def _prepare(library: Library, arguments: Arguments, drawn: Drawn) -> _Runner:
     changed = tuple(name for name, view in arguments.views.items() if not _same(view, drawn.arrays[name]))
     arguments.fill(drawn.arrays)
     seconds = _timed(library, arguments, 1, nothing)
-    if seconds >= SHORT:
+    if seconds >= short:
         return _Runner(library, arguments, nothing, 1, False, None)
     restore = Restore(arguments, drawn.arrays, changed)
-    repeats = 4
+    repeats, sample = 4, _CALLS * short
     while repeats < _MOST_REPEATS:
         seconds = _timed(library, arguments, repeats, restore)
-        if seconds >= _SAMPLE / 2:
+        if seconds >= sample / 2:
             break
         repeats *= 2
-    times = max(1, round(repeats * _SAMPLE / max(seconds, 1e-9)))
+    times = max(1, round(repeats * sample / max(seconds, 1e-9)))
     return _Runner(library, arguments, restore, times, True, None)
 
 
