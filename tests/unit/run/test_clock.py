@@ -31,11 +31,28 @@ def test_slower_takes_longer(build: Build, n: int) -> None:
     assert slow.median < 1.0
 
 
-def test_every_call_sees_the_same_data(build: Build) -> None:
+@pytest.mark.parametrize(("microseconds", "cores"), [(0, 1), (400, 1), (400, 2)], ids=["short", "single", "threads"])
+def test_every_call_sees_the_same_data(build: Build, microseconds: int, cores: int) -> None:
     """The function dies when it is called on its own result: restoring must happen before each repeated call."""
-    text = "void scale(int n, double *x) { if (x[0] > 2) __builtin_trap(); x[0] += 2; }"
-    (timing,) = measure([("once", build(text, SCALE))], SCALE, Case({"n": 4}, {"x": 4}), budget_seconds=0.1)
+    text = f"""
+    #include <time.h>
+    static double now(void)
+    {{
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return 1e6 * t.tv_sec + 1e-3 * t.tv_nsec;
+    }}
+    void scale(int n, double *x)
+    {{
+        if (x[0] > 2) __builtin_trap();
+        x[0] += 2;
+        for (double end = now() + {microseconds}; now() < end;) ;
+    }}
+    """
+    libraries = [("once", build(text, SCALE))]
+    (timing,) = measure(libraries, SCALE, Case({"n": 4}, {"x": 4}), budget_seconds=0.1, cores=cores)
     assert timing.rounds >= 5
+    assert timing.low >= 1e-6 * microseconds / 2
 
 
 def test_an_endless_contestant_is_a_diagnostic(build: Build) -> None:
