@@ -10,7 +10,7 @@ True
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
 from math import ceil, log2
@@ -18,13 +18,15 @@ from pathlib import Path
 
 from bars import Bar, stored
 from claims_library import ONE_CALL, PROGRAMMING, STENCILS
+from convolutions import LAYERS
 from dsp import DSP
 from polybench import POLYBENCH
 from raising_race import folder_of
 from record import RESULTS, Result, Team, load
 from suite import Suite
 from svg import colour, document, line, text
-from two_cores import CONVOLUTION, KERNELS
+from transforms import SIZES
+from two_cores import CONVOLUTION, KERNELS, STREAMS
 
 FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
 WIDTH, LEFT, RIGHT, TOP, HEIGHT = 900, 180, 30, 70, 26
@@ -56,10 +58,10 @@ def dense_bars() -> list[Bar]:
     return bars_of(found, LIBRARY) if raced >= {*ONE_CALL} else []
 
 
-def core_bars() -> list[Bar]:
-    """Two cores over one; none where one of the kernels with a claim is missing."""
-    found = stored("cores")
-    return found if {x.name for x in found} >= {*KERNELS, CONVOLUTION} else []
+def family_bars(family: str, names: Iterable[str]) -> list[Bar]:
+    """Those of a family; none where one of some names is missing."""
+    found = stored(family)
+    return found if {x.name for x in found} >= {*names} else []
 
 
 FIGURES_OF: Mapping[str, tuple[str, Callable[[], list[Bar]]]] = {
@@ -70,10 +72,18 @@ FIGURES_OF: Mapping[str, tuple[str, Callable[[], list[Bar]]]] = {
         partial(suite_bars, POLYBENCH, (*STENCILS, *PROGRAMMING)),
     ),
     "dense": ("Dense linear algebra in plain C, f64, one core: Planish beside OpenBLAS", dense_bars),
-    "convolutions": ("Layers of ResNet-50, plain C, one core: Planish beside oneDNN", partial(stored, "convolutions")),
-    "streams": ("What waits for memory, one core", partial(stored, "streams")),
-    "transforms": ("Fourier transforms from their definition, one core", partial(stored, "transforms")),
-    "cores": ("The same C on two cores", core_bars),
+    "convolutions": (
+        "Layers of ResNet-50, plain C, one core: Planish beside oneDNN", partial(family_bars, "convolutions", LAYERS),
+    ),
+    "streams": (
+        "What waits for memory, one core",
+        partial(family_bars, "streams", [x.stem for x in STREAMS.glob("*.c")]),
+    ),
+    "transforms": (
+        "Fourier transforms from their definition, one core",
+        partial(family_bars, "transforms", [f"{x} numbers" for x in SIZES]),
+    ),
+    "cores": ("The same C on two cores", partial(family_bars, "cores", [*KERNELS, CONVOLUTION])),
 }
 """What each is called, and its bars: none where they were not all measured."""
 
