@@ -42,7 +42,7 @@ CONVOLUTION = "conv2d"
 STREAMS = Path(__file__).resolve().parent / "streams"
 STAGES = Path(__file__).resolve().parent / "stages" / "walsh.c"
 SIGNALS = Path(__file__).resolve().parent.parent / "examples" / "dsp"
-SIGNALS_OF_ONE = ("complex_mul", "conv2d", "dct8x8", "fft_radix2", "fft_radix4", "fir", "median", "sobel", "matvec")
+SIGNALS_OF_ONE = ("autocorrelation", "complex_mul", "conv2d", "dct8x8", "fft_radix2", "fft_radix4", "fir", "histogram", "iir_biquad_cascade", "lms", "median", "prefix_sum", "quantised_dot", "sobel", "matvec", "viterbi_step")
 """The files of the DSP examples with one function, of which threads may do something."""
 LOSS = 0.97
 """Two cores that are not so many times as fast as one lose, whatever the machine does besides."""

@@ -58,7 +58,7 @@ def further_versions(
         first = plan(part, target, reassociate=reassociate)
         return first + further_versions(part, target, first, reassociate, 1, sizes, scratch)
 
-    shared = portion_versions(prepared, alone, threads, reassociate=reassociate)
+    shared = portion_versions(prepared, alone, threads, reassociate=reassociate, scratch=scratch)
     out += shared or grid_versions(prepared, alone, threads)
     # Where memory is all that is waited for, several threads may be no faster.
     return out + tuple(replace(x, name=f"{x.name}, one thread") for x in alone(prepared))
@@ -77,4 +77,4 @@ def raised_portions(
         made, _ = raise_version(part.kernel, part, scratch, target, fp, maker, 1, sizes)
         return () if made is None else (made,)
 
-    return portion_versions(prepared, raised, threads, reassociate=fp == "reassociate", written=False)
+    return portion_versions(prepared, raised, threads, reassociate=fp == "reassociate", written=False, scratch=scratch)

@@ -48,6 +48,20 @@ APART = {
     "second nest": "for i in 0 .. n { v[i] = y[i, 0] } for i in 1 .. n { x[i, 0] = v[i - 1] }",
     "other steps": "for i in 0 .. n step 2 { v[i] = 1.0 } for i in 0 .. n { v[i] = 2.0 }",
 }
+LINES = {
+    "a line for each row": (
+        "for i in 0 .. n { for j in 0 .. 4 { v[j] = y[i, j] } for j in 0 .. 4 { x[i, j] = v[3 - j] } }"
+    ),
+    "columns": (
+        "for j in 0 .. m { for i in 0 .. n { v[i] = x[i, j] } for i in 0 .. n { x[i, j] = v[n - 1 - i] + y[i, j] } }"
+    ),
+}
+KEPT = {
+    "from the iteration before": "for i in 0 .. n { x[i, 0] = v[0] v[0] = y[i, 0] }",
+    "of which some is from before": "for i in 0 .. n { v[0] = y[i, 0] for j in 0 .. 4 { x[i, j] = v[j] } }",
+    "in two nests": "for i in 0 .. n { v[i] = y[i, 0] } for i in 0 .. n { x[i, 0] = v[n - 1 - i] }",
+    "read behind it": "for i in 0 .. n { v[0] = y[i, 0] x[i, 1] = v[0] } z[] = i32(v[0])",
+}
 SIZES = [(0, 0), (1, 1), (2, 0), (3, 5), (8, 4)]
 
 
@@ -69,13 +83,14 @@ def backwards(stmt: Stmt) -> Stmt:
     return replace(stmt, body=substitute_block(stmt.body, {stmt.var: turned}))
 
 
-@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("name", [*SHARED, *LINES])
 def test_portions_compute_the_same_in_any_order(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(versions, "WORTH", -1)
-    kernel = parse_kernel(f"{HEAD} {{ {SHARED[name]} }}")
+    kernel = parse_kernel(f"{HEAD} {{ {(SHARED | LINES)[name]} }}")
+    scratch = ("v",) if name in LINES else ()
     target = load_target("x86-avx2")
     some = partial(plan, target=target, reassociate=True, most=2)
-    made = versions.portion_versions(prepare(kernel), some, 2, reassociate=True)
+    made = versions.portion_versions(prepare(kernel), some, 2, reassociate=True, scratch=scratch)
     assert made
     for candidate in made:
         check_kernel(candidate.kernel, candidate.name)
@@ -84,8 +99,20 @@ def test_portions_compute_the_same_in_any_order(name: str, monkeypatch: pytest.M
         for n, m in SIZES:
             wanted = run(kernel, n, m)
             for one in (candidate.kernel, turned):
-                for a, b in zip(run(one, n, m), wanted, strict=True):
-                    np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+                for array, a, b in zip("xyzvw", run(one, n, m), wanted, strict=True):
+                    if array not in scratch:
+                        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_goes_through_an_array_keeps_it_whole(name: str) -> None:
+    kernel = prepare(parse_kernel(f"{HEAD} {{ {KEPT[name]} }}")).kernel
+    assert find_range(kernel, reassociate=True, scratch=("v",)) is None
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_an_array_that_is_read_behind_the_kernel_stays_one(name: str) -> None:
+    assert find_range(prepare(parse_kernel(f"{HEAD} {{ {LINES[name]} }}")).kernel, reassociate=True) is None
 
 
 @pytest.mark.parametrize("name", APART)

@@ -18,8 +18,9 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise, product
 
 import islpy as isl
@@ -32,8 +33,9 @@ from planish.ir.traverse import arrays_in, blocks_of, expressions, loads, used_n
 from planish.ir.types import F32, F64, Type
 from planish.poly.affine import NotAffineError, isl_name
 from planish.poly.budget import budget
-from planish.poly.dependence import find_order
+from planish.poly.dependence import find_flow, find_order
 from planish.poly.scop import Scop, Statement, extract_scop
+from planish.schedule.accesses import redirect
 from planish.schedule.automatic.band import same_time
 from planish.schedule.order import updates_of
 
@@ -79,15 +81,16 @@ class Range:
     loops: tuple[str, ...]
 
 
-def find_range(kernel: Kernel, *, reassociate: bool) -> Range | None:
+def find_range(kernel: Kernel, *, reassociate: bool, scratch: Collection[str] = ()) -> Range | None:
     """The loops of a kernel of which any range may be run by itself: one in each of the nests that follow each other
     and compute most; None where there are none, or that is not known. `reassociate`: sums of floats may be made in
-    another order."""
+    another order. `scratch`: arrays of which nothing is read behind the kernel; each range has its own where nothing
+    goes through them from one iteration to another."""
     stmts = [x for x in kernel.body.body if not isinstance(x, Alloc)]
     try:
         with budget(isl.DEFAULT_CONTEXT, OPERATIONS):
             for first, last in _runs(stmts):
-                found = _in_run(kernel, stmts, first, last, reassociate)
+                found = _in_run(kernel, stmts, first, last, reassociate, scratch)
                 if found is not None:
                     return found
     except (NotAffineError, isl.Error):
@@ -121,7 +124,9 @@ def _depth(stmt: Stmt) -> int:
     return isinstance(stmt, For) + max(below, default=0)
 
 
-def _in_run(kernel: Kernel, stmts: Sequence[Stmt], first: int, last: int, reassociate: bool) -> Range | None:
+def _in_run(
+    kernel: Kernel, stmts: Sequence[Stmt], first: int, last: int, reassociate: bool, scratch: Collection[str]
+) -> Range | None:
     nests = [x for x in stmts[first : last + 1] if isinstance(x, For)]
     choices = [loops_to_choose(x, kernel) for x in nests]
     if not all(choices):
@@ -129,17 +134,41 @@ def _in_run(kernel: Kernel, stmts: Sequence[Stmt], first: int, last: int, reasso
     scop = extract_scop(kernel)
     parts = statements_of(scop, stmts)[first : last + 1]
     inside = replace(scop, statements=tuple(x for part in parts for x in part))
-    order = find_order(inside)
     sums = _sums(kernel, nests, reassociate)
-    order = order.subtract(updates_of(inside, order, {x for _, x in sums}))
+    order, movable = _order(inside, sums, {}), _movable(kernel, stmts, first, last, scratch)
     tried = sorted(product(*(range(len(x)) for x in choices)), key=lambda x: (sum(x), x))
     for depths in tried[:MOST]:
         chosen = [x[y] for x, y in zip(choices, depths, strict=True)]
-        if _go_together(chosen) and order.is_subset(_in_one(inside, parts, depths)):
-            made = _make(kernel, stmts, (first, last), chosen, sums)
+        if not _go_together(chosen):
+            continue
+        one = _in_one(inside, parts, depths)
+        own = () if order.is_subset(one) else tuple(x for x in movable if _stays(inside, x, one))
+        if (_order(inside, sums, {x: depths[movable[x]] + 1 for x in own}) if own else order).is_subset(one):
+            made = _make(kernel, stmts, (first, last), chosen, sums, own)
             wanted = [(x, ((y, made.limits),)) for part, y in zip(parts, depths, strict=True) for x in part]
             return made if is_part(made.kernel, wanted) else None
     return None
+
+
+def _order(scop: Scop, sums: Sequence[tuple[ReduceOp, str]], private: Mapping[str, int]) -> isl.UnionMap:
+    """The pairs of instances that keep their order, but for updates of sums; `private` as of `find_order`."""
+    order = find_order(scop, private)
+    return order.subtract(updates_of(scop, order, {x for _, x in sums}))
+
+
+def _movable(
+    kernel: Kernel, stmts: Sequence[Stmt], first: int, last: int, scratch: Collection[str]
+) -> dict[str, int]:
+    """Arrays of `scratch` that one of some nests uses, and nothing else; with its number among them."""
+    known = [x.name for x in kernel.arrays if x.name in scratch and None not in x.shape]
+    users = {name: [n for n, x in enumerate(stmts) if name in arrays_in(x)] for name in known}
+    return {x: at[0] - first for x, at in users.items() if len(at) == 1 and first <= at[0] <= last}
+
+
+def _stays(scop: Scop, array: str, one: isl.UnionMap) -> bool:
+    """Whether all that is read of an array comes from the same iteration of the loops that are chosen."""
+    flow, live_in = find_flow(scop, {array})
+    return bool(live_in.is_empty()) and bool(flow.is_subset(one))
 
 
 Bounds = tuple[int, Limits]
@@ -223,11 +252,12 @@ def _in_one(scop: Scop, parts: Sequence[Sequence[Statement]], depths: Sequence[i
 
 def _make(
     kernel: Kernel, stmts: Sequence[Stmt], run: tuple[int, int], chosen: Sequence[For],
-    sums: Sequence[tuple[ReduceOp, str]],
+    sums: Sequence[tuple[ReduceOp, str]], own: Collection[str],
 ) -> Range:  # fmt: skip
     first, last = run
     before, nests, after = stmts[:first], stmts[first : last + 1], stmts[last + 1 :]
     taken = {*used_names(kernel)}
+    apart = {x: take_name(f"own_{x}", taken) for x in own}
     low, high = take_name("low", taken), take_name("high", taken)
     lower, upper = chosen[0].lower, chosen[0].upper
     for loop in chosen[1:]:
@@ -238,19 +268,22 @@ def _make(
         end = index(high) if same(loop.upper, upper) else extremum("min", loop.upper, index(high))
         narrowed[id(loop)] = replace(loop, lower=begin, upper=end, facts=LoopFacts())
     body = Block(tuple(_narrowed(x, narrowed) for x in nests))
+    for old, new in apart.items():
+        body = redirect(body, old, partial(_renamed, new))
     used, outside = set(arrays_in(body)), {y for x in (*before, *after) for y in arrays_in(x)}
     allocs = [x for x in kernel.body.body if isinstance(x, Alloc)]
     types = {x.name: x.type for x in (*kernel.arrays, *(x.array for x in allocs))}
     cells = {name for _, name in sums}
     shared = tuple(x for x in allocs if x.array.name in outside | cells or x.array.name not in used)
-    own = tuple(x for x in allocs if x not in shared)
+    local = [x for x in allocs if x not in shared]
+    local += [_as_local(x, apart[x.name]) for x in kernel.arrays if x.name in apart]
     arrays = (*kernel.arrays, *(_as_argument(x.array) for x in shared if x.array.name in used))
     step = chosen[0].step
     known = [Compare("le", x, y) for x, y in pairwise((lower, index(low), index(high), upper))]
     if step > 1:
         known.append(Compare("eq", mod(sub(index(low), lower), index(step)), index(0)))
     part = replace(
-        kernel, sizes=(*kernel.sizes, low, high), arrays=arrays, body=Block((*own, *body.body)),
+        kernel, sizes=(*kernel.sizes, low, high), arrays=arrays, body=Block((*local, *body.body)),
         assumptions=(*kernel.assumptions, *known),
     )  # fmt: skip
     grain = max(_grain(x, types) for x in chosen)
@@ -279,6 +312,16 @@ def _grain(loop: For, types: Mapping[str, Type]) -> int:
 def _goes_along(subscript: Expr, var: str) -> bool:
     moved = coefficient_of(subscript, var)
     return moved is not None and moved[0] == 1
+
+
+def _renamed(name: str, at: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
+    """The same element of another array."""
+    return name, at
+
+
+def _as_local(array: Array, name: str) -> Alloc:
+    """An array as one that each range has for itself."""
+    return Alloc(replace(array, name=name, memory="dram", distinct=True))
 
 
 def _as_argument(array: Array) -> Array:

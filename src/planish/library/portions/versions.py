@@ -28,7 +28,7 @@ if n >= 2 && 3 * n >= 1048576 {
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from planish.core.names import take_name
 from planish.ir.expr import Compare, Expr, index
@@ -45,11 +45,12 @@ from planish.schedule.automatic.plan import Candidate, Prepared, analyse, as_wri
 
 def portion_versions(
     prepared: Prepared, versions: Callable[[Prepared], Sequence[Candidate]], threads: int, *, reassociate: bool,
-    written: bool = True,
+    written: bool = True, scratch: Collection[str] = (),
 ) -> tuple[Candidate, ...]:
     """The versions of a kernel in which each of several threads runs one of those for one thread; none where no loop
-    of it is found to be one whose iterations are independent. `written`: among them the one in the order as written."""
-    found = find_range(prepared.kernel, reassociate=reassociate)
+    of it is found to be one whose iterations are independent. `written`: among them the one in the order as written.
+    `scratch`: arrays of which nothing is read behind the kernel."""
+    found = find_range(prepared.kernel, reassociate=reassociate, scratch=scratch)
     work = estimate(prepared.kernel.body)
     if found is None or work is None:
         return ()
