@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from planish.core.span import Source
 from planish.pipeline import Options
 from planish.report.account import FileAccount, FunctionAccount
 from planish.report.explanation import explain_file
 from planish.report.operations import report_operations
 
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "dsp"
 GEMM = Source("gemm.c", """\
 void gemm(int m, int n, int k, double C[m][n], double A[m][k], double B[n][k])
 {
@@ -34,3 +37,9 @@ def test_a_report_names_form_guards_and_choice() -> None:
 
 def test_an_explanation_names_operations() -> None:
     assert "a product of matrices (nt)" in explain_file(GEMM, Options(target="x86-avx512"))
+
+
+def test_a_long_network_is_told_from_what_has_a_name() -> None:
+    """Its values have a great many orders in which they could be spelt."""
+    path = EXAMPLES / "median.c"
+    assert "loops without a name" in explain_file(Source(str(path), path.read_text()), Options(target="x86-avx512"))
