@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,6 +39,24 @@ void gaps(int n, int m, int c, const signed char *restrict a, const signed char 
             H[i][j] = best;
         }
 }
+int running(int n, int m, const signed char *restrict a, int H[restrict n])
+{
+    int sum = m;
+    for (int j = 0; j < n; j++) {
+        sum += a[j];
+        H[j] = sum;
+    }
+    return sum;
+}
+int behind(int n, int m, const signed char *restrict a, int H[restrict n])
+{
+    int sum = m;
+    for (int j = 0; j < n; j++) {
+        H[j] = sum * 3;
+        sum += a[j];
+    }
+    return sum;
+}
 int peaks(int n, int m, int c, const signed char *restrict a, int H[restrict n + 1][m + 1])
 {
     int low = 50;
@@ -56,13 +75,24 @@ SIZES = [*((n, m) for n in (0, 1, 2, 17, 40) for m in COUNTS), (15, 16), (16, 15
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[DropIn, DropIn]:
     """The loops as they are written, and the drop-in with chains in lanes, whatever the clock would say of it."""
     folder = tmp_path_factory.mktemp("scans")
-    source, options, made = Source("scans.c", TEXT), Options(), []
+    return compile_text(TEXT, (), folder / "plain", folder), make(1, folder)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> DropIn:
+    """The drop-in with sums that two threads make."""
+    return make(2, tmp_path_factory.mktemp("shared"))
+
+
+def make(threads: int, folder: Path) -> DropIn:
+    """The drop-in for some threads, which counts the calls that it leaves to the loops as they are written."""
+    source, options, made = Source("scans.c", TEXT), Options(threads=threads), []
     for region in (x for f in read_file(source, options).functions for x in f.regions):
         prepared = prepare(region.kernel)
-        for candidate in scan_versions(prepared, NATIVE):
+        for candidate in scan_versions(prepared, NATIVE, threads=threads):
             made.append(counted(make_replacement(region, prepared, candidate, source, options)))
     text = "int fallbacks;\n" + compose(TEXT, made, "")
-    return compile_text(TEXT, (), folder / "plain", folder), compile_text(text, (), folder / "made", folder)
+    return compile_text(text, (), folder / "made", folder, threads=threads > 1)
 
 
 def fill(kind: str, count: int, seed: int, bound: int) -> tuple[np.ndarray, np.ndarray]:
@@ -88,3 +118,19 @@ def test_chains_in_lanes(name: str, built: tuple[DropIn, DropIn]) -> None:
                 results.append([whole for _, whole in arrays] + [np.array(out if name == "peaks" else 0)])
             assert all((a == b).all() for a, b in zip(*results, strict=True)), (n, m, cost)
     assert built[1].fallbacks == 0
+
+
+@pytest.mark.parametrize("name", ["running", "behind"])
+def test_running_sums(name: str, built: tuple[DropIn, DropIn], shared: DropIn) -> None:
+    assert f"planish_{name}" in built[1].text and f"planish_{name}" in shared.text
+    assert "omp parallel for" in shared.text
+    # From two spans on, which depend on the second cache of this machine, threads have parts of them.
+    for n in (*COUNTS, 1100, 2_000_003):
+        results = []
+        for made in (*built, shared):
+            arrays = [fill("int8", n, 0, 90), fill("int32", n, 1, 100)]
+            out = getattr(made.library, name)(n, -7, *(ctypes.c_void_p(x.ctypes.data) for x, _ in arrays))
+            results.append([*(whole for _, whole in arrays), np.array(out)])
+        for others in results[1:]:
+            assert all((a == b).all() for a, b in zip(results[0], others, strict=True)), n
+    assert built[1].fallbacks == shared.fallbacks == 0

@@ -27,7 +27,7 @@ from planish.library.portions.marks import has_threads, marked_versions
 from planish.library.portions.versions import portion_versions
 from planish.library.scans.versions import scan_versions
 from planish.library.segments.versions import segment_versions
-from planish.library.streaming.versions import stream_versions
+from planish.library.streaming.versions import stream_versions, streamed_versions
 from planish.library.versions import raise_version
 from planish.schedule.automatic.cells import cell_versions
 from planish.schedule.automatic.given import given_versions
@@ -44,7 +44,9 @@ def further_versions(
     `sizes`: those that calls are likely to have; `scratch`: arrays of which nothing is read behind the kernel."""
     out = segment_versions(prepared, target) + mirror_versions(prepared, target)
     out += cascade_versions(prepared, target, reassociate) + scan_versions(prepared, target, reassociate)
-    out = out if threads == 1 else marked_versions(out)
+    if threads > 1:
+        parts = scan_versions(prepared, target, reassociate, threads)
+        out = marked_versions(out) + parts + streamed_versions(prepared, target, parts, sizes)
     out += inside_versions(prepared, target, threads, scratch)
     out += cell_versions(prepared, target, reassociate=reassociate, threads=threads)
     out += settled_versions(prepared, target, reassociate=reassociate, threads=threads)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from planish.core.names import take_name
 from planish.ir.expr import Expr, Load, index
-from planish.ir.nest import Array, Assign, Block, For, Reduce, Stmt
+from planish.ir.nest import Array, Assign, Block, For, LoopFacts, Reduce, Stmt
 from planish.ir.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.types import Type
 from planish.schedule.automatic.lower import place_expr
@@ -49,12 +49,13 @@ class Registers:
 
 class Lanes:
     """A loop over values of a type, on its way to registers; names that are made are `taken` then. `given`: the loops
-    over lanes that have to become instructions, with the names of those that are known; `apart`: the loops whose
-    iterations make what no other one reads. `first` and `count` are the names of a strip's beginning and length."""
+    over lanes that have to become instructions, with the names of those that are known; `facts`: what is known of
+    loops, whatever conditions on data stand around them. `first` and `count` are the names of a strip's beginning and
+    length."""
 
     def __init__(self, around: For, type: Type, registers: Registers, taken: set[str]) -> None:
         self.around, self.type, self.registers, self.taken = around, type, registers, taken
-        self.lanes, self.given, self.apart = registers.lanes, list[tuple[str, str]](), list[str]()
+        self.lanes, self.given, self.facts = registers.lanes, list[tuple[str, str]](), dict[str, LoopFacts]()
         self.first, self.count = self.fresh("first"), self.fresh("count")
 
     @property
@@ -79,7 +80,7 @@ class Lanes:
 
     def over(self, place: str, count: Expr, *stmts: Stmt) -> Stmt:
         """Statements for so many places of a strip, which do not wait for each other."""
-        self.apart.append(place)
+        self.facts[place] = LoopFacts(simd=True)
         return For(place, index(0), count, 1, Block(stmts))
 
     def copy(self, target: str, own: Sequence[Expr], source: str, other: Sequence[Expr]) -> Stmt:

@@ -6,15 +6,16 @@ After:  for strips of j { for registers v of sums { v = f in lanes;
         for k = 1, 2, 4, ... { v += a^k (v moved by k lanes) };  v[l] += a^(l + 1) carry;  carry = v[last] };
         x = sums in lanes }
 
-Where a sum is no number, it may be one that only this order has: the register's are made one by one then.
+Where a sum of floats is no number, it may be one that only this order has: the register's are made one by one then.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.ir.printer import print_stmt
 >>> loop = "for j in 1 .. n { x[j] = x[j - 1] * a + y[j] }"
 >>> text = "kernel k(n; a: f32; x: f32[n], y: f32[n]) { " + loop + " }"
+>>> from planish.library.scans.running import find_sum
 >>> found = find_sum(parse_kernel(text).body.body[0], {"a"})
 >>> sums = Sums(found, Registers("avx512", "zmm", 16), {"x", "y", "n", "j", "a"})
->>> print(print_stmt(sums.rest()))
+>>> print(print_stmt(sums.others()))
 for rest in 16 * (count // 16) .. count {
   carry[] = y[first + rest] + a * carry[]
   sums[rest] = carry[]
@@ -23,48 +24,23 @@ for rest in 16 * (count // 16) .. count {
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-
-from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
+from planish.ir.expr import Binary, Compare, Expr, Load, Select, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
-from planish.ir.polynomial import add, sub
-from planish.ir.traverse import loads, variables
-from planish.ir.types import F32, F64
+from planish.ir.polynomial import add, extremum, sub
+from planish.ir.traverse import map_expr
 from planish.library.scans.lanes import STRIP, Lanes, Registers
+from planish.library.scans.running import Sum, zero
 from planish.schedule.automatic.lower import place_expr
-from planish.schedule.automatic.recurrence import find_recurrence
-from planish.schedule.automatic.states import before
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """`target` = `factor` times the target of the iteration before, plus `rest`."""
-
-    loop: For
-    target: Load
-    factor: Expr
-    rest: Expr
-
-
-def find_sum(stmt: Stmt, scalars: Collection[str]) -> Sum | None:
-    """The sum that a loop is, whose factor does not change; None where it is none."""
-    found = find_recurrence(stmt)
-    if found is None or len(found.factors) > 1 or found.target.type not in (F32, F64):
-        return None
-    assert isinstance(stmt, For)
-    (factor,) = found.factors
-    fixed = not loads(factor) and variables(factor) <= {*scalars}
-    return Sum(stmt, found.target, factor, found.rest) if fixed else None
+from planish.schedule.automatic.states import are_same
 
 
 class Sums(Lanes):
     """The statements of a sum in registers."""
 
     def __init__(self, found: Sum, registers: Registers, taken: set[str]) -> None:
-        super().__init__(found.loop, found.target.type, registers, taken)
+        super().__init__(found.loop, found.cell.type, registers, taken)
         self.found = found
-        self.sums = Array(self.fresh("sums"), self.type, (index(STRIP),), True, "stack")
+        self.sums = Array(self.fresh("sums"), self.type, (index(STRIP + found.is_late),), True, "stack")
         self.own, self.made = (
             Array(self.fresh(x), self.type, (index(self.lanes),), True, "stack") for x in ("own", "made")
         )
@@ -75,25 +51,28 @@ class Sums(Lanes):
             for x in ("values", "moved", "ramp")
         )
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether nothing is lost from one value to the next one."""
-        return self.found.factor == Const(1.0, self.type)
-
     def stmt(self) -> Stmt:
         """All of it: what is before the first value is only there where there is one."""
         loop = self.found.loop
-        start = place_expr(before(self.found.target, loop.var, 1), {loop.var: loop.lower})
-        strip = Block((Alloc(self.sums), Let(self.count, self.length), *self.strip()))
-        body = (
-            *map(Alloc, (self.v, self.w, self.carry)), *self.powers(),
-            Assign(self.carry.name, (), start), For(self.first, loop.lower, loop.upper, STRIP, strip),
-        )  # fmt: skip
-        return If(Compare("lt", loop.lower, loop.upper), Block(body))
+        begin = place_expr(self.found.start, {loop.var: loop.lower})
+        whole = self.along(loop.lower, loop.upper, begin, *self.kept(self.load(self.carry)))
+        return If(Compare("lt", loop.lower, loop.upper), Block(tuple(whole)))
+
+    def kept(self, last: Expr) -> list[Stmt]:
+        """What the cell of a sum has in the end."""
+        return [Assign(self.found.cell.array, self.found.cell.index, last)] if self.found.keeps else []
+
+    def along(self, lower: Expr, upper: Expr, begin: Expr, *end: Stmt) -> list[Stmt]:
+        """All values from one place to another one, and then what is done with the last one of them, `carry`."""
+        count = extremum("min", index(STRIP), sub(upper, index(self.first)))
+        strip = Block((Alloc(self.sums), Let(self.count, count), *self.strip()))
+        over = For(self.first, lower, upper, STRIP, strip)
+        cells = map(Alloc, (self.v, self.w, self.carry))
+        return [*cells, *self.powers(), Assign(self.carry.name, (), begin), over, *end]
 
     def powers(self) -> list[Stmt]:
         """What the value before a register is for each of its lanes."""
-        if self.is_plain:
+        if self.found.is_plain:
             return []
         out: list[Stmt] = [Alloc(self.row), Assign(self.row.name, (index(0),), self.found.factor)]
         for n in range(1, self.lanes):
@@ -106,11 +85,22 @@ class Sums(Lanes):
         return self.load(self.row, index(n - 1))
 
     def strip(self) -> list[Stmt]:
-        """One strip: whole registers, the rest, and all of it put where it belongs."""
-        place = self.fresh("place")
+        """One strip: whole registers, the rest, and what is stored of all of it."""
+        place, put, late = self.fresh("place"), self.found.put, self.found.is_late
+        known = self.load(self.sums, index(place))
+
+        def in_place(x: Expr) -> Expr:
+            is_cell = isinstance(x, Load) and x.array == self.found.cell.array and are_same(x, self.found.cell)
+            return known if is_cell else x
+
         target = self.target_at(self.found.target, index(place))
-        put = Assign(target.array, target.index, self.load(self.sums, index(place)))
-        return [self.registers_of(), self.rest(), self.over(place, index(self.count), put)]
+        stored = Assign(target.array, target.index, self.at(map_expr(in_place, put.value), index(place)), put.span)
+        before = [Assign(self.sums.name, (index(0),), self.load(self.carry))] if late else []
+        return [*before, self.registers_of(), self.others(), self.over(place, index(self.count), stored)]
+
+    def kept_at(self, place: Expr) -> Expr:
+        """Where a sum is kept in a strip: behind the one before the strip, where that is stored, too."""
+        return add(place, index(1)) if self.found.is_late else place
 
     def registers_of(self) -> Stmt:
         """The loop over whole registers of a strip."""
@@ -123,28 +113,34 @@ class Sums(Lanes):
             body += self.move(k)
         body.append(self.copy(self.made.name, (index(0),), self.v.name, ()))
         last = self.load(self.made, index(self.lanes - 1))
-        grown = before if self.is_plain else Binary("mul", self.power(self.lanes), before)
+        grown = before if self.found.is_plain else Binary("mul", self.power(self.lanes), before)
         body += [Let(carried, self.load(self.carry)), Let(next, Binary("add", last, grown))]
         sum = Var(next, self.type)
-        finite = Compare("eq", Binary("sub", sum, sum), Const(0.0, self.type))
-        store = self.copy(self.sums.name, (index(block),), self.v.name, ())
-        together = Block((*self.join(before), store, Assign(self.carry.name, (), sum)))
-        one = self.fresh("one")
-        one_by_one = For(one, index(0), index(self.lanes), 1, Block(self.one(add(index(block), index(one)))))
-        body.append(If(finite, together, Block((one_by_one,))))
+        store = self.copy(self.sums.name, (self.kept_at(index(block)),), self.v.name, ())
+        together = (*self.join(before), store, Assign(self.carry.name, (), sum))
+        if self.type.is_float:
+            one = self.fresh("one")
+            one_by_one = For(one, index(0), index(self.lanes), 1, Block(self.one(add(index(block), index(one)))))
+            body.append(If(self.is_finite(sum), Block(together), Block((one_by_one,))))
+        else:
+            body += together
         return For(block, index(0), self.whole, self.lanes, Block(tuple(body)))
+
+    def is_finite(self, value: Expr) -> Expr:
+        """Whether a value is a number."""
+        return Compare("eq", Binary("sub", value, value), zero(self.type))
 
     def move(self, k: int) -> list[Stmt]:
         """To each value comes the one so many lanes before it."""
         lane = self.fresh("lane")
         moved = self.load(self.v, sub(index(lane), index(k)))
-        entering = Select(Compare("lt", index(lane), index(k)), Const(0.0, self.type), moved)
+        entering = Select(Compare("lt", index(lane), index(k)), zero(self.type), moved)
         slide = self.loop(lane, Assign(self.w.name, (index(lane),), entering), self.registers.slide(k, str(self.type)))
-        return [slide, self.grow(self.w, None if self.is_plain else self.power(k))]
+        return [slide, self.grow(self.w, None if self.found.is_plain else self.power(k))]
 
     def join(self, carried: Expr) -> list[Stmt]:
         """To each value comes what is left of the one before the register."""
-        if not self.is_plain:
+        if not self.found.is_plain:
             return [self.grow(self.ramp, carried)]
         lane = self.fresh("lane")
         return [self.loop(lane, Assign(self.w.name, (index(lane),), carried)), self.grow(self.w, None)]
@@ -157,7 +153,7 @@ class Sums(Lanes):
             return self.loop(lane, Assign(self.v.name, (index(lane),), Binary("add", own, value)))
         return self.loop(lane, Reduce(self.v.name, (index(lane),), "add", Binary("mul", factor, value)))
 
-    def rest(self) -> Stmt:
+    def others(self) -> Stmt:
         """The values of a strip that fill no register, one by one."""
         var = self.fresh("rest")
         return For(var, self.whole, index(self.count), 1, Block(self.one(index(var))))
@@ -165,5 +161,6 @@ class Sums(Lanes):
     def one(self, place: Expr) -> tuple[Stmt, Stmt]:
         """A value from the one before it."""
         carry, own = self.load(self.carry), self.at(self.found.rest, place)
-        left = carry if self.is_plain else Binary("mul", self.found.factor, carry)
-        return Assign(self.carry.name, (), Binary("add", own, left)), Assign(self.sums.name, (place,), carry)
+        left = carry if self.found.is_plain else Binary("mul", self.found.factor, carry)
+        made = Assign(self.carry.name, (), Binary("add", own, left))
+        return made, Assign(self.sums.name, (self.kept_at(place),), carry)

@@ -12,7 +12,7 @@ sums that grow.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import replace
 
 from planish.core.diagnostic import PlanishError, Remark
@@ -25,8 +25,10 @@ from planish.isa.shipped import extension
 from planish.library.scans.chains import Chain, find_chain
 from planish.library.scans.gaps import find_gaps
 from planish.library.scans.lanes import Registers
+from planish.library.scans.running import Sum, find_sum
+from planish.library.scans.shares import SPANS, Shares, may_share
 from planish.library.scans.strips import Strips
-from planish.library.scans.sums import Sum, Sums, find_sum
+from planish.library.scans.sums import Sums
 from planish.library.vectors import choose_vectors
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.schedule.nodes import label_kernel
@@ -36,30 +38,44 @@ from planish.target.machine import Target
 
 NAME = "scans"
 """What the version is called."""
+PARTS = 4
+"""So many parts of a sum fit into the second cache: what is read and what is stored, with room for what comes next."""
 
 
-def scan_versions(prepared: Prepared, target: Target, reassociate: bool = False) -> tuple[Candidate, ...]:
-    """The version of a kernel whose chains of integers are made in registers, and with `reassociate` its sums of floats
-    that grow; none where there are none, or no instructions for them."""
+def scan_versions(
+    prepared: Prepared, target: Target, reassociate: bool = False, threads: int = 1
+) -> tuple[Candidate, ...]:
+    """The version of a kernel whose chains and growing sums of integers are made in registers, and with `reassociate`
+    its sums of floats that grow; none where there are none, or no instructions for them. With several `threads`: the
+    one in which these make parts of a sum, none where there is no such sum that is not in another loop."""
     kernel = prepared.kernel
+    long = target.cache(2).share // PARTS
     taken = {*used_names(kernel)}
     scalars = {x.name for x in kernel.scalars}
     remarks: list[Remark] = []
     given: list[tuple[str, str]] = []
-    apart: set[str] = set()
+    facts: dict[str, LoopFacts] = {}
 
     def visit(stmt: Stmt) -> Stmt:
         found: Chain | Sum | None = find_chain(stmt, scalars) or find_gaps(stmt, scalars)
-        found = found or (find_sum(stmt, scalars) if reassociate else None)
+        found = found or find_sum(stmt, scalars)
+        if isinstance(found, Sum) and found.cell.type.is_float and not reassociate:
+            return stmt
         registers = _registers(target, found.target.type) if found is not None else None
         if found is None or registers is None:
             return stmt
         strips = Sums(found, registers, taken) if isinstance(found, Sum) else Strips(found, registers, taken)
-        whole = strips.stmt()
+        if threads > 1:
+            if not isinstance(strips, Sums) or not may_share(strips.found) or stmt not in kernel.body.body:
+                return stmt
+            parts = Shares(strips, threads, long // strips.type.size)
+            message = f"{threads} threads make parts of {parts.long} values, from {SPANS * parts.span} values on"
+            remarks.append(Remark("scan-threads", "done", message, found.loop.span or kernel.span))
+        whole = strips.stmt() if threads == 1 else parts.stmt()
         if whole is None:
             return stmt
         given.extend(strips.given)
-        apart.update(strips.apart)
+        facts.update(strips.facts)
         waits = f"by registers of {registers.lanes} values, of which one value is waited for"
         message = f"{found.target.array}: each value waits for the one before it: {waits}"
         remarks.append(Remark("scan", "done", message, found.loop.span or kernel.span))
@@ -75,8 +91,9 @@ def scan_versions(prepared: Prepared, target: Target, reassociate: bool = False)
     except PlanishError:
         return ()
     catalogue = Catalogue().with_instructions(program.found)
-    made = replace(program.kernel, body=_in_lanes(program.kernel.body, apart))
-    return (Candidate(NAME, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue),)
+    made = replace(program.kernel, body=_with_facts(program.kernel.body, facts))
+    name = NAME if threads == 1 else f"{NAME}, on threads"
+    return (Candidate(name, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue),)
 
 
 def _registers(target: Target, type: Type) -> Registers | None:
@@ -101,12 +118,10 @@ def _with_instructions(program: Program, given: list[tuple[str, str]]) -> Progra
     return program
 
 
-def _in_lanes(block: Block, names: Collection[str]) -> Block:
-    """Statements in which loops of some names run in lanes."""
+def _with_facts(block: Block, facts: Mapping[str, LoopFacts]) -> Block:
+    """Statements in which something is known of loops of some names."""
 
     def visit(stmt: Stmt) -> Stmt:
-        if isinstance(stmt, For) and stmt.var in names:
-            return replace(stmt, facts=LoopFacts(simd=True))
-        return stmt
+        return replace(stmt, facts=facts[stmt.var]) if isinstance(stmt, For) and stmt.var in facts else stmt
 
     return map_block(visit, block)

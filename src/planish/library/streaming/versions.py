@@ -28,7 +28,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import PlanishError, Remark
-from planish.ir.expr import Compare, Const, Expr, index
+from planish.ir.expr import Compare, Const, Expr, Var, index
 from planish.ir.invariants import move_bounds
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.polynomial import add, mul
@@ -82,6 +82,18 @@ def stream_versions(
         kept = [replace(x, name=f"{x.name}, kept") for x in made if _are_rows(x.kernel, firsts)]
         out += _first(apart.scop, kept, place)
     return out
+
+
+def streamed_versions(
+    prepared: Prepared, target: Target, candidates: Sequence[Candidate], sizes: Mapping[str, int] | None = None
+) -> tuple[Candidate, ...]:
+    """The versions of some candidates, which may have threads, that write past the caches."""
+    vectors = _vectors(target)
+    if vectors is None or not vectors.has("stream"):
+        return ()
+    place = _Place(target, vectors, {x: index(y) for x, y in (sizes or {}).items()})
+    made = (stream(prepared.scop, x, place) for x in candidates)
+    return tuple(x for x in made if x is not None)
 
 
 def _vectors(target: Target) -> Vectors | None:
@@ -183,13 +195,23 @@ def _mark(block: Block, around: tuple[For, ...], arrays: Mapping[str, Array], ve
             case For():
                 out.append(replace(stmt, body=_mark(stmt.body, (*around, stmt), arrays, vectors)))
             case If():
-                then, otherwise = (_mark(x, around, arrays, vectors) for x in (stmt.then, stmt.otherwise))
+                left = tuple(x for x in around if x.var != _fixed(stmt.condition))
+                then, otherwise = (_mark(*x, arrays, vectors) for x in ((stmt.then, left), (stmt.otherwise, around)))
                 out.append(replace(stmt, then=then, otherwise=otherwise))
             case Block():
                 out.append(_mark(stmt, around, arrays, vectors))
             case _:
                 out.append(stmt)
     return Block(tuple(out))
+
+
+def _fixed(condition: Expr) -> str | None:
+    """The variable that has one value only where a condition holds."""
+    match condition:
+        case Compare(op="eq", left=Var(name=name), right=Const()):
+            return name
+        case _:
+            return None
 
 
 def _marked(loop: For, around: tuple[For, ...], arrays: Mapping[str, Array], vectors: Vectors) -> For:
@@ -218,7 +240,7 @@ def _moves(row: Row, loop: For, around: tuple[For, ...]) -> bool:
     moved = {v for at in row.first for v in variables(at)}
     moved |= {v for x in (loop.lower, loop.upper) for v in variables(x)}
     for outer in reversed(around):
-        if outer.var not in moved or outer.facts.parallel:
+        if outer.var not in moved:
             return False
         moved |= {v for x in (outer.lower, outer.upper) for v in variables(x)}
     return True

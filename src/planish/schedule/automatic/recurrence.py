@@ -103,7 +103,7 @@ def find_recurrence(stmt: Stmt) -> Recurrence | None:
     for distance in range(1, MOST + 1):
         earlier = before(target, var, distance)
         cell = next((x for x in loads(value) if x.array == target.array and are_same(x, earlier)), None)
-        found = _linear(value, cell) if cell is not None else (None, value)
+        found = linear(value, cell) if cell is not None else (None, value)
         if found is None:
             return None
         factor, rest = found
@@ -118,27 +118,27 @@ def find_recurrence(stmt: Stmt) -> Recurrence | None:
     return None if apart or waits or moves else Recurrence(target, tuple(factors), value)
 
 
-def _linear(value: Expr, cell: Load) -> tuple[Expr | None, Expr | None] | None:
+def linear(value: Expr, cell: Load) -> tuple[Expr | None, Expr | None] | None:
     """A value as a factor times a cell plus a rest (each None where there is none of it); None where it is no such."""
     if cell not in loads(value):
         return None, value
-    one = Const(1.0, cell.type)
+    one = Const(1.0 if cell.type.is_float else 1, cell.type)
     match value:
         case Load():
             return (one, None) if value == cell else None
         case Unary(op="neg", operand=x):
-            inner = _linear(x, cell)
+            inner = linear(x, cell)
             return None if inner is None else (_negated(inner[0]), _negated(inner[1]))
         case Binary(op="add" | "sub" as op, left=a, right=b):
-            left, right = _linear(a, cell), _linear(b, cell)
+            left, right = linear(a, cell), linear(b, cell)
             if left is None or right is None:
                 return None
             second = right if op == "add" else (_negated(right[0]), _negated(right[1]))
             return _sum(left[0], second[0]), _sum(left[1], second[1])
         case Binary(op="mul", left=a, right=b) if cell in loads(b) and cell not in loads(a):
-            return _linear(Binary("mul", b, a), cell)
+            return linear(Binary("mul", b, a), cell)
         case Binary(op="mul" | "div" as op, left=a, right=b) if cell not in loads(b):
-            inner = _linear(a, cell)
+            inner = linear(a, cell)
             if inner is None:
                 return None
             scaled = [None if x is None else b if op == "mul" and x == one else Binary(op, x, b) for x in inner]
