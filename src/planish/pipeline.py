@@ -43,7 +43,7 @@ from planish.library.further import further_versions, raised_portions
 from planish.library.maker import Maker
 from planish.library.portions.starts import start_where_worth
 from planish.library.stages.versions import StageVersion, stage_versions
-from planish.library.stepwise import is_pivoting, stepwise_versions
+from planish.library.stepwise import is_searching, stepwise_versions
 from planish.library.transforms import transform_versions
 from planish.library.versions import raise_version
 from planish.library.winograd.versions import tile_version
@@ -232,8 +232,8 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
         if options.script is not None:
             prepared, made = follow(prepared, options.script, options.fp, options.catalogue)
             candidates: tuple[Candidate, ...] = (made,)
-        elif is_pivoting(region.kernel):
-            # To search for the rows that are chosen is no version that is worth trying.
+        elif is_searching(region.kernel):
+            # To search for what is chosen is no version that is worth trying.
             candidates, spoken = stepwise_versions(
                 region.kernel, prepared, target, options.fp, Maker(Cache()), options.threads
             )
@@ -264,7 +264,7 @@ def sizes_of(region: Region, options: Options) -> dict[str, int]:
 
 def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell = keep_quiet) -> RegionPlan:
     """The plan with versions that call kernels of the library, where there are such."""
-    if plan.prepared is None or not plan.candidates or is_pivoting(plan.region.kernel):
+    if plan.prepared is None or not plan.candidates or is_searching(plan.region.kernel):
         return plan
     maker = Maker(Cache(), tell=lambda x: tell(f"{plan.region.function}: making {x}"))
     region, sizes, fp, threads = plan.region, sizes_of(plan.region, options), options.fp, options.threads

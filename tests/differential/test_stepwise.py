@@ -17,7 +17,7 @@ from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.emit.replacement import Replacement
 from planish.library.maker import Maker
-from planish.library.stepwise import is_pivoting, stepwise_versions
+from planish.library.stepwise import is_searching, stepwise_versions
 from planish.pipeline import Options, compose, make_replacement, read_file
 from planish.run.toolchain import choose_compiler
 from planish.schedule.automatic.plan import prepare
@@ -192,7 +192,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ctypes.CDLL, ctypes.
     for function in read_file(source, options).functions:
         (region,) = function.regions
         prepared = prepare(region.kernel)
-        assert is_pivoting(region.kernel) == (function.name in NAMES)
+        assert is_searching(region.kernel) == (function.name in NAMES)
         (candidate,), _ = stepwise_versions(region.kernel, prepared, NATIVE, "reassociate", Maker(Cache()))
         made.append(counted(make_replacement(region, prepared, candidate, source, options)))
     text = "int fallbacks;\n" + compose(FORMS, made, "")

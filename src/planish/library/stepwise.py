@@ -20,9 +20,11 @@ from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.nest import Kernel
 from planish.ir.types import Floats
 from planish.library import pivots, projections, reflections
+from planish.library.counts import counting_versions
 from planish.library.lowering import NotLoweredError, lower_raised
 from planish.library.maker import Maker
 from planish.poly.affine import NotAffineError
+from planish.poly.counting import find_counting
 from planish.poly.delinearise import delinearise
 from planish.poly.pivoting import find_pivoting
 from planish.raising.raised import Raised
@@ -30,11 +32,12 @@ from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.target.machine import Target
 
 
-def is_pivoting(kernel: Kernel) -> bool:
-    """Whether a kernel chooses a row in every step of an elimination, and does nothing else: there are blocks for it,
-    and to search for the rows, as the kernel does, is slow."""
+def is_searching(kernel: Kernel) -> bool:
+    """Whether a kernel chooses a row in every step of an elimination, and does nothing else, or counts: there are
+    versions for it, and to search for what is chosen, as the kernel does, is slow."""
     try:
-        return find_pivoting(delinearise(kernel)) is not None
+        flat = delinearise(kernel)
+        return find_pivoting(flat) is not None or find_counting(flat) is not None
     except NotAffineError:
         return False
 
@@ -48,6 +51,10 @@ def stepwise_versions(
     nobody reads afterwards."""
     scop, span = prepared.scop, prepared.scop.kernel.span
     try:
+        if find_counting(delinearise(kernel)) is not None:
+            made = counting_versions(kernel, prepared, target, threads)
+            message = "no tables beside the one that is counted in: several of them do not fit into the nearest cache"
+            return made, () if made else (Remark("counts", "note", message, span),)
         raised, name, message = _by_blocks(delinearise(kernel), scratch)
         if raised is None:
             return (), ()

@@ -27,6 +27,7 @@ from planish.ir.expr import Expr
 from planish.ir.polynomial import chain, show
 from planish.ir.ranges import Range
 from planish.poly.affine import NotAffineError
+from planish.poly.counting import find_counting
 from planish.poly.delinearise import delinearise
 from planish.poly.pivoting import find_pivoting
 from planish.poly.reflecting import find_reflecting
@@ -147,7 +148,7 @@ def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
 
 def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
     """Say why a statement is no kernel, and look inside it; what came out of a macro is not looked into."""
-    if isinstance(node, c_ast.For) and id(node) in s.items and (region := _searched(node, s)) is not None:
+    if isinstance(node, c_ast.For | c_ast.While) and id(node) in s.items and (region := _searched(node, s)) is not None:
         s.found.append(region)
         return
     if isinstance(node, _LOOPS):
@@ -177,19 +178,20 @@ def _with_stages(loop: c_ast.For, region: Region, s: Search) -> Region:
     return replace(region, stages=stages)
 
 
-def _searched(node: c_ast.For, s: Search) -> Region | None:
+def _searched(node: c_ast.For | c_ast.While, s: Search) -> Region | None:
     """The region of a loop in which rows are chosen by data, or it depends on data whether loops are run, where it is
-    known how to do better than to search for the rows and to choose for each element: sums are then made in another
-    order."""
-    if s.fp != "reassociate":
-        return None
+    known how to do better than to search for the rows and to choose for each element: sums of floats are then made in
+    another order."""
     found = _finish([node], [], s, searches={})
     if not isinstance(found, Region):
         return None
     try:
         kernel = delinearise(found.kernel)
-        known = find_pivoting(kernel) is not None or find_reflecting(kernel, found.scratch) is not None
-        return found if known else None
+        counting = find_counting(kernel)
+        if s.fp != "reassociate":
+            return found if counting is not None and all(x.type.is_int for x in counting.counts) else None
+        known = counting or find_pivoting(kernel) or find_reflecting(kernel, found.scratch)
+        return found if known is not None else None
     except NotAffineError:
         return None
 

@@ -12,6 +12,7 @@ from pycparser.c_generator import CGenerator
 from planish.frontend.c.arithmetic import conjunction, negation
 from planish.frontend.c.assignments import assign, convert_stored, declare, step_statement, target_of, write
 from planish.frontend.c.branches import certain_loads, is_static
+from planish.frontend.c.counts import count_statement, counted
 from planish.frontend.c.expressions import choose, condition_of, value_of
 from planish.frontend.c.loops import run_loop
 from planish.frontend.c.memory import is_block_call, run_block_call
@@ -30,6 +31,8 @@ _JUMPS = {c_ast.Break: "break", c_ast.Continue: "continue", c_ast.Return: "retur
 def execute(node: c_ast.Node, cx: Translation) -> None:
     """Translate a statement (or the first or last part of a `for`). Raises Refused and Again."""
     match node:
+        case c_ast.UnaryOp() | c_ast.Assignment() if (element := counted(node, cx)) is not None:
+            count_statement(node, element, cx, execute)
         case c_ast.For() | c_ast.Assignment() if (symbol := searched(node, cx)) is not None:
             search_statement(node, symbol, cx, execute)
         case c_ast.Compound(block_items=items):

@@ -1,0 +1,68 @@
+"""Histograms in tables, compiled, with what lies around their arrays, beside the loops as written."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_raised_versions import MARGIN, NATIVE, DropIn, compile_text, counted
+from test_raised_versions import pytestmark as pytestmark
+
+from planish.core.span import Source
+from planish.library.counts import counting_versions
+from planish.pipeline import Options, compose, make_replacement, read_file
+from planish.schedule.automatic.plan import prepare
+
+TEXT = """\
+typedef unsigned char byte;
+void bytes(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    (void)w;
+    while (n-- > 0) h[*x++]++;
+}
+void weights(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    for (int i = 1; i < n; i++) h[x[i] >> 1] += w[i];
+}
+void pairs(int n, const byte *restrict x, const int *restrict w, int *restrict h)
+{
+    for (int i = 0; i < n / 2; i++) {
+        h[x[2 * i]] -= 3;
+        h[x[2 * i + 1] & 7] += w[i];
+    }
+}
+"""
+SIZES = (0, 1, 2, 3, 5, 8, 130, 2049, 8191, 8192, 300_001)
+
+
+def make(threads: int, folder: Path) -> DropIn:
+    """The drop-in for some threads, which counts the calls that it leaves to the loops as they are written."""
+    source, options, made = Source("counts.c", TEXT), Options(threads=threads), []
+    for region in (x for f in read_file(source, options).functions for x in f.regions):
+        prepared = prepare(region.kernel)
+        version = counting_versions(region.kernel, prepared, NATIVE, threads)[0]
+        made.append(counted(make_replacement(region, prepared, version, source, options)))
+    text = "int fallbacks;\n" + compose(TEXT, made, "")
+    return compile_text(text, (), folder / "made", folder, threads=threads > 1)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_counts_in_tables(threads: int, tmp_path: Path) -> None:
+    plain, built = compile_text(TEXT, (), tmp_path / "plain", tmp_path), make(threads, tmp_path)
+    assert "_tables" in built.text
+    for name in ("bytes", "weights", "pairs"):
+        for n in SIZES:
+            results = []
+            for made in (plain, built):
+                random = np.random.default_rng(n)
+                x = random.integers(0, 256, max(n, 1)).astype(np.uint8)
+                w = random.integers(-(2**31), 2**31, max(n, 1)).astype(np.int32)
+                h = np.full(256 + 2 * MARGIN, 7, np.int32)
+                places = (x.ctypes.data, w.ctypes.data, h.ctypes.data + 4 * MARGIN)
+                getattr(made.library, name)(n, *map(ctypes.c_void_p, places))
+                results.append(h)
+            assert (results[0] == results[1]).all(), (name, n)
+    assert built.fallbacks == 0
+
