@@ -111,19 +111,25 @@ def _make_whole(shape: Shape) -> Instruction:
 
 def _make_shares(name: str, shape: Shape, known: Catalogue) -> Instruction:
     """The kernel that gives out sums to threads."""
-    definition, blocks = define_sliding(name, shape), BLOCKS * shape.count * shape.vectors.lanes
+    definition = define_sliding(name, shape)
     program = Program.of(definition, catalogue=known).apply(
-        Split("i", blocks, ("it", "is"), "short"), Replace("is", shape.name), Parallelise("it")
+        Split("i", _at_a_time(shape), ("it", "is"), "short"), Replace("is", shape.name), Parallelise("it")
     )
     return make_callable(definition, program)
 
 
+def _at_a_time(shape: Shape) -> int:
+    """The sums that a thread makes at a time."""
+    return BLOCKS * shape.count * shape.vectors.lanes
+
+
 def _make_choice(name: str, shape: Shape, known: Catalogue) -> Instruction:
-    """The kernel that does so where there is enough to do."""
+    """The kernel that does so where there is enough to do for more than one."""
     definition, shared = define_sliding(name, shape), next(x for x in known.instructions if x.endswith("_shares"))
     program = Program.of(definition, catalogue=known).apply(
-        Specialise("i", f"m * n > {ALONE}"), Replace("i", shared), Replace("i #2", shape.name)
-    )
+        Specialise("i", f"m * n > {ALONE} && n > {_at_a_time(shape)}"), Replace("i", shared),
+        Replace("i #2", shape.name),
+    )  # fmt: skip
     return make_callable(definition, program)
 
 
