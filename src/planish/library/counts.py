@@ -1,10 +1,10 @@
 """Histograms: additions to elements that data choose, into several tables, which are added up in the end.
 
 Before: for i { h[x[i]] += w[i] }
-After:  tables = 0;  for i by 4 { for u in 0 .. 4 { tables[u, x[i + u]] += w[i + u] } };  h += all tables
+After:  tables = 0;  for i by 8 { for u in 0 .. 8 { tables[x[i + u], u % 2] += w[i + u] } };  h += both tables
 
-Where neighbours often choose the same element, each addition waits for the one before it; in tables of their own, they
-do not. Each of several threads has such tables for its portion of the outermost loop.
+Where neighbours choose the same element, each addition waits for the one before it; in tables of their own, they do
+not. Each of several threads has such tables for its portion of the outermost loop.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.ir.printer import print_stmt
@@ -13,22 +13,15 @@ do not. Each of several threads has such tables for its portion of the outermost
 >>> nest = "for i in 0 .. n { alloc c: u8[] c[] = x[i] %s }" % search
 >>> found = find_counting(parse_kernel("kernel k(n; x: u8[n], h: i32[256]) { %s }" % nest))
 >>> tables = Tables(found, 2, 1, {"x", "h", "c", "i", "n", "k"})
->>> print(print_stmt(Block(tables.main(found.body.body[0], index(0)))), end="")
-{
-  for i in 0 .. 2 * (max(n, 0) // 2) step 2 {
-    alloc c_2: u8[]
-    c_2[] = x[i]
-    h_tables[0, 0, i64(c_2[])] += 1:i32
-    alloc c_3: u8[]
-    c_3[] = x[i + 1]
-    h_tables[0, 1, i64(c_3[])] += 1:i32
-  }
-  for i in 2 * (max(n, 0) // 2) .. n {
-    alloc c: u8[]
-    c[] = x[i]
-    h_tables[0, 0, i64(c[])] += 1:i32
-  }
+>>> several, rest = tables.main(found.body.body[0], index(0))
+>>> print(print_stmt(rest), end="")
+for i in 8 * (max(n, 0) // 8) .. n {
+  alloc c: u8[]
+  c[] = x[i]
+  h_tables[0, i64(c[]), 0] += 1:i32
 }
+>>> [print_stmt(x).strip() for x in several.body.body[4:6]]
+['c_3[] = x[i + 1]', 'h_tables[0, i64(c_3[]), 1] += 1:i32']
 """
 
 from __future__ import annotations
@@ -54,8 +47,10 @@ from planish.target.machine import Target
 
 NAME = "counted in tables"
 """What the version is called."""
-TABLES = 4
+TABLES = 2
 """The tables that neighbours are counted in."""
+TOGETHER = 8
+"""The iterations that are done at a time."""
 SHARE = 2
 """Of the nearest cache, tables have one part in so many at most."""
 OFTEN = 8
@@ -103,7 +98,7 @@ class Tables:
         self.counts = {x.array: x for x in found.counts}
         self.few, self.threads, self.taken, self.used = few, threads, taken, False
         self.arrays = {
-            x.array: Array(take_name(f"{x.array}_tables", taken), x.type, (*map(index, (threads, few, x.rows)),), True)
+            x.array: Array(take_name(f"{x.array}_tables", taken), x.type, (*map(index, (threads, x.rows, few)),), True)
             for x in found.counts
         }
 
@@ -149,15 +144,15 @@ class Tables:
         return (replace(nest, body=Block(tuple(body))),)
 
     def unrolled(self, loop: For, part: Expr) -> tuple[Stmt, ...]:
-        """A loop that counts, by as many iterations as there are tables, and what is left."""
+        """A loop that counts, by several iterations, and what is left."""
         if self.few == 1 or loads(loop.upper) or loop.step != 1:
             return (replace(loop, body=self.in_table(loop.body, part, 0)),)
         length = extremum("max", sub(loop.upper, loop.lower), index(0))
-        end = simplify(add(loop.lower, mul(index(self.few), floordiv(length, index(self.few)))))
-        copies = (self.copy(loop, part, x) for x in range(self.few))
+        end = simplify(add(loop.lower, mul(index(TOGETHER), floordiv(length, index(TOGETHER)))))
+        copies = (self.copy(loop, part, x) for x in range(TOGETHER))
         several = Block(tuple(x for copy in copies for x in copy))
         rest = replace(loop, lower=end, body=self.in_table(loop.body, part, 0))
-        return replace(loop, upper=end, step=self.few, body=several), rest
+        return replace(loop, upper=end, step=TOGETHER, body=several), rest
 
     def copy(self, loop: For, part: Expr, number: int) -> Iterator[Stmt]:
         """One of several iterations, with cells of its own."""
@@ -169,20 +164,18 @@ class Tables:
         yield from self.in_table(body, part, number).body
 
     def in_table(self, body: Block, part: Expr, number: int) -> Block:
-        """Statements that count in a table."""
+        """Statements of an iteration of some number, which count in a table."""
         for name, tables in self.arrays.items():
-            body = redirect(body, name, partial(_in_table, tables.name, (part, index(number))))
+            body = redirect(body, name, partial(_in_table, tables.name, part, index(number % self.few)))
         return body
 
     def cleared(self, names: list[str], part: Expr) -> Iterator[Stmt]:
         """The tables of a thread with nothing in them."""
         for name in names:
             tables, count = self.arrays[name], self.counts[name]
-            row, number = take_name("row", self.taken), take_name("number", self.taken)
-            zero = Const(0.0 if count.type.is_float else 0, count.type)
-            put = Assign(tables.name, (part, index(number), index(row)), zero)
-            rows = For(row, index(0), index(count.rows), 1, Block((put,)), LoopFacts(simd=True))
-            yield For(number, index(0), index(self.few), 1, Block((rows,)))
+            row, zero = take_name("row", self.taken), Const(0.0 if count.type.is_float else 0, count.type)
+            puts = (Assign(tables.name, (part, index(row), index(x)), zero) for x in range(self.few))
+            yield For(row, index(0), index(count.rows), 1, Block(tuple(puts)), LoopFacts(simd=True))
 
     def added_up(self, name: str) -> Stmt:
         """What all tables have for each element. What has nothing may lie behind the end of the array."""
@@ -190,7 +183,7 @@ class Tables:
         row, total = take_name("row", self.taken), take_name("total", self.taken)
         value, zero = Load(total, (), count.type), Const(0.0 if count.type.is_float else 0, count.type)
         places = [(x, y) for x in range(self.threads) for y in range(self.few)]
-        parts = (Load(tables.name, (index(x), index(y), index(row)), count.type) for x, y in places)
+        parts = (Load(tables.name, (index(x), index(row), index(y)), count.type) for x, y in places)
         sums = (Reduce(total, (), "add", x) for x in parts)
         put = If(Compare("ne", value, zero), Block((Reduce(name, (index(row),), "add", value),)))
         cell = Alloc(Array(total, count.type, (), True, "register"))
@@ -201,8 +194,8 @@ def _named(name: str, at: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
     return name, at
 
 
-def _in_table(name: str, table: tuple[Expr, ...], at: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
-    return name, (*table, *at)
+def _in_table(name: str, part: Expr, number: Expr, at: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
+    return name, (part, *at, number)
 
 
 def _declared(old: str, new: str, stmt: Stmt) -> Stmt:

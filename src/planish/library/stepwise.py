@@ -53,7 +53,7 @@ def stepwise_versions(
     try:
         if find_counting(delinearise(kernel)) is not None:
             made = counting_versions(kernel, prepared, target, threads)
-            message = "no tables beside the one that is counted in: several of them do not fit into the nearest cache"
+            message = "no tables beside the one that is counted in: they do not fit into the nearest cache"
             return made, () if made else (Remark("counts", "note", message, span),)
         raised, name, message = _by_blocks(delinearise(kernel), scratch)
         if raised is None:
