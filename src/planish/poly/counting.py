@@ -26,19 +26,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planish.ir.expr import Cast, Compare, Const, Load, Select, Var, type_of
+from planish.ir.expr import Cast, Compare, Const, Expr, Load, Select, Var, type_of
+from planish.ir.interval import range_of
 from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Reduce, Stmt
-from planish.ir.traverse import arrays_in, map_block, walk
+from planish.ir.traverse import arrays_in, blocks_of, variables, walk, with_blocks
 from planish.ir.types import INDEX, Type
-
-NARROW = 16
-"""The bits of a type all of whose values may have rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """An array whose elements, from the first one to one of so many `rows`, are added to; and its type. What chooses
-    has a narrow type, all of whose values have a row, or lies within the loop that searches."""
+    """An array whose elements, from the first one to one of so many `rows`, are added to; and its type."""
 
     array: str
     rows: int
@@ -54,19 +51,10 @@ class Counting:
 
 
 def find_counting(kernel: Kernel) -> Counting | None:
-    """The counts of a kernel; None where there are none, or where a nest does anything else with what it adds to."""
+    """The counts of a kernel; None where there are none, where what chooses may lie outside of what is searched, or
+    where a nest does anything else with what it adds to."""
     counts: dict[str, Count] = {}
-
-    def visit(stmt: Stmt) -> Stmt:
-        found = _read_search(stmt)
-        if found is None:
-            return stmt
-        count, direct = found
-        known = counts.get(count.array, count)
-        counts[count.array] = known if known.rows >= count.rows else count
-        return direct
-
-    body = map_block(visit, kernel.body)
+    body = _without_searches(kernel.body, counts)
     if not counts:
         return None
     for nest in (x for x in body.body if isinstance(x, For)):
@@ -76,7 +64,21 @@ def find_counting(kernel: Kernel) -> Counting | None:
     return Counting(body, tuple(counts.values()))
 
 
-def _read_search(stmt: Stmt) -> tuple[Count, Reduce] | None:
+def _without_searches(block: Block, counts: dict[str, Count]) -> Block:
+    """A block with additions in place of searches; what is counted is put with the `counts`."""
+    out: list[Stmt] = []
+    for stmt in block.body:
+        found = _read_search(stmt, block)
+        if found is None:
+            out.append(with_blocks(stmt, tuple(_without_searches(x, counts) for x in blocks_of(stmt))))
+            continue
+        count, direct = found
+        counts[count.array] = max(counts.get(count.array, count), count, key=lambda x: x.rows)
+        out.append(direct)
+    return Block(tuple(out))
+
+
+def _read_search(stmt: Stmt, around: Block) -> tuple[Count, Reduce] | None:
     """A loop that searches for the element to which something is added, and the addition."""
     match stmt:
         case For(
@@ -87,12 +89,27 @@ def _read_search(stmt: Stmt) -> tuple[Count, Reduce] | None:
                     then=term, otherwise=Const(value=0),
                 ), span=span),
             )),
-        ) if row == place == chosen and array != cell.array:  # fmt: skip
-            where = Cast(cell, INDEX)
-            most = 1 << cell.type.bits if cell.type.kind == "uint" and cell.type.bits <= NARROW else int(rows)
-            return Count(array, most, type_of(term)), Reduce(array, (where,), "add", term, span)
+        ) if row == place == chosen and array != cell.array and row not in variables(term):  # fmt: skip
+            value = _given(cell.array, stmt, around)
+            low, high = range_of(value, {}) if value is not None else (-1, -1)
+            if low < 0 or high >= rows:
+                return None
+            return Count(array, int(rows), type_of(term)), Reduce(array, (Cast(cell, INDEX),), "add", term, span)
         case _:
             return None
+
+
+def _given(cell: str, stmt: Stmt, around: Block) -> Expr | None:
+    """What a cell has at a statement of a block, where it was given that in the same block."""
+    value: Expr | None = None
+    for other in around.body:
+        if other is stmt:
+            break
+        if isinstance(other, Assign) and other.array == cell:
+            value = other.value
+        elif any(isinstance(x, Assign | Reduce) and x.array == cell for x in walk(other)):
+            value = None
+    return value
 
 
 def _reads_others(stmt: Stmt, added: set[str]) -> bool:

@@ -36,6 +36,13 @@ OTHERS = {
     "a count that is read": "for (int i = 0; i < n; i++) { h[x[i]]++; g[x[i] & 15] += h[0]; }",
     "a count that is set": "for (int i = 0; i < n; i++) { h[x[i]]++; h[3] = 0; }",
     "no sum": "for (int i = 0; i < n; i++) h[x[i]] *= 3;",
+    "an array that is too short": "for (int i = 0; i < n; i++) g[x[i]]++;",
+    "a search for some": (
+        "for (int i = 0; i < n; i++) { int c = w[i]; for (int r = 0; r < 16; r++) g[r] += c == r ? 1 : 0; }"
+    ),
+    "a search for some bytes": (
+        "for (int i = 0; i < n; i++) { unsigned char c = x[i]; for (int r = 0; r < 16; r++) g[r] += c == r ? 1 : 0; }"
+    ),
 }
 
 

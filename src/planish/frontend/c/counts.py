@@ -37,7 +37,7 @@ from planish.ir.expr import Cast, Compare, Expr, Load, Var, index, type_of
 from planish.ir.interval import range_of
 from planish.ir.nest import Assign, Block, For, Reduce
 from planish.ir.polynomial import constant
-from planish.ir.traverse import walk
+from planish.ir.traverse import loads, walk
 from planish.ir.types import INDEX
 
 MOST = 1 << 16
@@ -67,13 +67,16 @@ def counted(node: c_ast.Node, cx: Translation) -> c_ast.ArrayRef | None:
 
 def count_statement(node: c_ast.Node, element: c_ast.ArrayRef, cx: Translation, execute: Execute) -> None:
     """Translate a statement that adds to an element, for the one that data choose among all. Raises Refused, Again."""
-    value = value_of(element.subscript, cx)
+    value = _given(value_of(element.subscript, cx), cx)
     kind = type_of(value)
-    low, high = range_of(_known(value, cx), {}) if kind.is_int else (-1, -1)
+    low, high = range_of(value, {}) if kind.is_int else (-1, -1)
     if low < 0 or high >= MOST:
         raise Refused("scop-affine", "a subscript holds a value that is read from memory, which may be anything", node)
+    if high >= _extent(element, cx):
+        message = "a subscript holds a value that is read from memory, which may lie behind the end of the array"
+        raise Refused("scop-affine", message, node)
     found = cx.temporary("found", kind, value, node)
-    row, bounds = cx.fresh("row"), (index(low), index(min(high + 1, _extent(element, cx))))
+    row, bounds = cx.fresh("row"), (index(0), index(high + 1))
     name = c_ast.ID(row, node.coord)
     cx.bound.kept.append(name)
     changed = _with_subscript(node, element, name)
@@ -90,16 +93,16 @@ def count_statement(node: c_ast.Node, element: c_ast.ArrayRef, cx: Translation, 
     cx.emit(For(row, *bounds, 1, Block(tuple(body)), span=cx.span_of(node)))
 
 
-def _known(value: Expr, cx: Translation) -> Expr:
-    """What a cell was given right before in the same block; else the value itself."""
+def _given(value: Expr, cx: Translation) -> Expr:
+    """What a cell was given before in the same block, where that is still the same; else the value itself."""
     if not isinstance(value, Load) or value.index:
         return value
+    stored: set[str] = set()
     for stmt in reversed(cx.out):
-        match stmt:
-            case Assign(array=array, index=(), value=given) if array == value.array:
-                return given
-            case _ if value.array in {x.array for x in walk(stmt) if isinstance(x, Assign | Reduce)}:
-                return value
+        if isinstance(stmt, Assign) and stmt.array == value.array:
+            same = not stored & {value.array, *(x.array for x in loads(stmt.value))}
+            return stmt.value if same and type_of(stmt.value) == value.type else value
+        stored |= {x.array for x in walk(stmt) if isinstance(x, Assign | Reduce)}
     return value
 
 
