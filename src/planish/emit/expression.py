@@ -13,7 +13,7 @@ from typing import assert_never
 import numpy as np
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.emit.clamps import clamped
+from planish.emit.clamps import clamped, narrowed
 from planish.emit.context import Context
 from planish.emit.division import rounded, tested
 from planish.emit.functions import LANE_FUNCTIONS
@@ -116,6 +116,8 @@ def _form(expr: Expr, context: Context) -> tuple[str, int]:
         case Cast(operand=operand, type=type):
             if type_of(operand) == type and not isinstance(operand, Const):
                 return _form(operand, context)
+            if (extremum := narrowed(expr)) is not None:
+                return _form(extremum, context)
             if BF16 in (type, type_of(operand)):
                 return _bf16(operand, type, context)
             return f"({c_type(type)}){emit_expr(operand, context, PREFIX)}", PREFIX
