@@ -53,12 +53,16 @@ class Spelt:
     def call(self, texts: Mapping[str, str]) -> str:
         """The text of C, with texts for the operands."""
         given = zip(self.operands, self.entry.signature.parameters, strict=True)
-        return f"{self.entry.name}({', '.join(_as(texts[x.name], kind, x.element) for x, (kind, _) in given)})"
+        streams = _is_stream(self.entry)
+        return f"{self.entry.name}({', '.join(_as(texts[x.name], kind, x.element, streams) for x, (kind, _) in given)})"
 
 
-def _as(text: str, kind: str, element: str) -> str:
+def _as(text: str, kind: str, element: str, streams: bool) -> str:
     """An operand as an instruction wants it: addresses, where it points to something else, and registers of bf16, which
     hold whole numbers elsewhere."""
+    if streams and kind == "void *" and element not in ("float", "double"):
+        # Compilers declare these for registers of whole numbers, whatever the specification says.
+        return f"(void *){text}"
     if kind.endswith("bh"):
         return f"({kind}){text}"
     pointed = kind.removesuffix("*").removesuffix("const ").removeprefix("const ").strip()
