@@ -41,7 +41,7 @@ from planish.library.portions.effort import estimate
 from planish.library.portions.starts import WORTH
 from planish.poly.counting import Counting, find_counting
 from planish.poly.delinearise import delinearise
-from planish.schedule.accesses import redirect
+from planish.schedule.accesses import redirect, rename
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.target.machine import Target
 
@@ -159,8 +159,7 @@ class Tables:
         body = substitute_block(loop.body, {loop.var: add(index(loop.var), index(number))}) if number else loop.body
         for cell in [x.array for x in walk(body) if isinstance(x, Alloc)]:
             name = take_name(cell.name, self.taken)
-            moved = redirect(body, cell.name, partial(_named, name))
-            body = map_block(partial(_declared, cell.name, name), moved)
+            body = map_block(partial(_declared, cell.name, name), rename(body, cell.name, name))
         yield from self.in_table(body, part, number).body
 
     def in_table(self, body: Block, part: Expr, number: int) -> Block:
@@ -188,10 +187,6 @@ class Tables:
         put = If(Compare("ne", value, zero), Block((Reduce(name, (index(row),), "add", value),)))
         cell = Alloc(Array(total, count.type, (), True, "register"))
         return For(row, index(0), index(count.rows), 1, Block((cell, Assign(total, (), zero), *sums, put)))
-
-
-def _named(name: str, at: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
-    return name, at
 
 
 def _in_table(name: str, part: Expr, number: Expr, at: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:

@@ -43,6 +43,11 @@ def redirect(block: Block, array: str, place: Callable[[Indices], tuple[str, Ind
     return map_block(visit, block)
 
 
+def rename(block: Block, array: str, name: str) -> Block:
+    """The nest with another array in the place of one."""
+    return redirect(block, array, lambda at: (name, at))
+
+
 def _reduces(loop: For, cell: str) -> bool:
     return any(name == cell for _, name in loop.facts.reductions)
 

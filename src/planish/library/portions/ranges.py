@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise, product
 
 import islpy as isl
@@ -35,7 +34,7 @@ from planish.poly.affine import NotAffineError, isl_name
 from planish.poly.budget import budget
 from planish.poly.dependence import find_flow, find_order
 from planish.poly.scop import Scop, Statement, extract_scop
-from planish.schedule.accesses import redirect
+from planish.schedule.accesses import rename
 from planish.schedule.automatic.band import same_time
 from planish.schedule.order import updates_of
 
@@ -269,7 +268,7 @@ def _make(
         narrowed[id(loop)] = replace(loop, lower=begin, upper=end, facts=LoopFacts())
     body = Block(tuple(_narrowed(x, narrowed) for x in nests))
     for old, new in apart.items():
-        body = redirect(body, old, partial(_renamed, new))
+        body = rename(body, old, new)
     used, outside = set(arrays_in(body)), {y for x in (*before, *after) for y in arrays_in(x)}
     allocs = [x for x in kernel.body.body if isinstance(x, Alloc)]
     types = {x.name: x.type for x in (*kernel.arrays, *(x.array for x in allocs))}
@@ -312,11 +311,6 @@ def _grain(loop: For, types: Mapping[str, Type]) -> int:
 def _goes_along(subscript: Expr, var: str) -> bool:
     moved = coefficient_of(subscript, var)
     return moved is not None and moved[0] == 1
-
-
-def _renamed(name: str, at: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]]:
-    """The same element of another array."""
-    return name, at
 
 
 def _as_local(array: Array, name: str) -> Alloc:
