@@ -51,11 +51,12 @@ def stepwise_versions(
     nobody reads afterwards."""
     scop, span = prepared.scop, prepared.scop.kernel.span
     try:
-        if find_counting(delinearise(kernel)) is not None:
+        flat = delinearise(kernel)
+        if find_counting(flat) is not None:
             made = counting_versions(kernel, prepared, target, threads)
             message = "no tables beside the one that is counted in: they do not fit into the nearest cache"
             return made, () if made else (Remark("counts", "note", message, span),)
-        raised, name, message = _by_blocks(delinearise(kernel), scratch)
+        raised, name, message = _by_blocks(flat, scratch)
         if raised is None:
             return (), ()
         if fp != "reassociate":

@@ -65,13 +65,14 @@ def scan_versions(
         if found is None or registers is None:
             return stmt
         strips = Sums(found, registers, taken) if isinstance(found, Sum) else Strips(found, registers, taken)
+        made: Sums | Strips | Shares = strips
         if threads > 1:
             if not isinstance(strips, Sums) or not may_share(strips.found) or stmt not in kernel.body.body:
                 return stmt
-            parts = Shares(strips, threads, long // strips.type.size)
-            message = f"{threads} threads make parts of {parts.long} values, from {SPANS * parts.span} values on"
+            made = Shares(strips, threads, long // strips.type.size)
+            message = f"{threads} threads make parts of {made.long} values, from {SPANS * made.span} values on"
             remarks.append(Remark("scan-threads", "done", message, found.loop.span or kernel.span))
-        whole = strips.stmt() if threads == 1 else parts.stmt()
+        whole = made.stmt()
         if whole is None:
             return stmt
         given.extend(strips.given)
