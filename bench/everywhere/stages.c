@@ -70,3 +70,51 @@ void complex_pairs(float *restrict re, float *restrict im, unsigned n)
                 im[j + h] = b + c;
             }
 }
+
+/* The stages of transforms with tables of factors: in pairs, apart, the longest first, and whole numbers. */
+void radix2(float *x, const float *w, int n)
+{
+    for (int len = 2; len <= n; len <<= 1) {
+        int half = len >> 1, step = n / len;
+        for (int i = 0; i < n; i += len) {
+            float *a = x + 2 * i, *b = a + 2 * half;
+            const float *pw = w;
+            for (int k = 0; k < half; k++, a += 2, b += 2, pw += 2 * step) {
+                float br = b[0] * pw[0] - b[1] * pw[1], bi = b[0] * pw[1] + b[1] * pw[0];
+                b[0] = a[0] - br;
+                b[1] = a[1] - bi;
+                a[0] += br;
+                a[1] += bi;
+            }
+        }
+    }
+}
+
+void falling(double *restrict re, double *restrict im, const double *wr, const double *wi, int n)
+{
+    int span, step;
+    for (span = n >> 1, step = 1; span > 0; span >>= 1, step <<= 1)
+        for (int j = 0; j < span; j++) {
+            double c = wr[j * step], s = wi[j * step];
+            for (int i = j; i < n; i += 2 * span) {
+                double a = re[i] - re[i + span], b = im[i] - im[i + span];
+                re[i] += re[i + span];
+                im[i] += im[i + span];
+                re[i + span] = a * c - b * s;
+                im[i + span] = a * s + b * c;
+            }
+        }
+}
+
+void modular(uint32_t *a, const uint32_t *w, unsigned n)
+{
+    for (unsigned h = 1; h < n; h *= 2) {
+        unsigned step = n / (2 * h);
+        for (unsigned i = 0; i < n; i += 2 * h)
+            for (unsigned k = 0; k < h; k++) {
+                uint32_t t = a[i + k + h] * w[k * step];
+                a[i + k + h] = a[i + k] - t;
+                a[i + k] += t;
+            }
+    }
+}

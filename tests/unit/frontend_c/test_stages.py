@@ -42,6 +42,27 @@ def test_loops_that_double_or_halve(head: str, counter: str, last: str, asked: s
     assert asked in map(print_expr, stages[0].kernel.assumptions)
 
 
+@pytest.mark.parametrize(
+    ("head", "step"),
+    [
+        ("for (int h = 1; h < n; h *= 2) { int t = m / (2 * h);", "m / (16*h)"),
+        ("for (int k = 2; k <= n; k *= 2) { int h = k / 2, t = m / k;", "m / (16*h)"),
+        ("for (int h = m; h > 0; h /= 2) { int t = n / h;", "n / (h)"),
+        ("for (int s = 0; s < m; s++) { int h = 1 << s, t = n >> s;", "n / (8*h)"),
+        ("int t = m; for (int h = 1; h < n; h *= 2, t /= 2) {", "t / 8"),
+        ("int t = 1; for (int h = m; h > 0; t <<= 1, h >>= 1) {", "t"),
+    ],
+)
+def test_sizes_that_go_the_other_way(head: str, step: str) -> None:
+    nest = NEST.replace("a[j + h] -=", "a[j + h] -= w[(j - i) * t] *")
+    before, at, loop = head.rpartition("for (int ")
+    region = read(f"{at}{loop} {nest} }}", "float *a, const float *w, int n, int m", before)
+    named = dict(region.stages[0].names)
+    assert step in named["t"].replace("(long long)", "").replace("(m)", "m").replace("(n)", "n").replace("(t)", "t")
+    asked = map(print_expr, region.stages[0].kernel.assumptions)
+    assert "t >= 0" in asked
+
+
 def test_a_base_of_four_has_fewer_stages() -> None:
     nest = NEST.replace("2 * h", "4 * h")
     assert [len(x.kernel.body.body) for x in read(f"for (int h = 1; h < n; h *= 4) {nest}").stages] == [2, 1]
@@ -64,6 +85,14 @@ def test_a_base_of_four_has_fewer_stages() -> None:
         f"for (int k = 1; k < n; k *= 2) {{ int h = 1 << k; {NEST} }}",
         f"int h; for (int k = 1; k < n; k *= 2) {{ h = k; {NEST} }} a[0] = h;",
         f"for (int h = 1; h < n; h *= 2, m++) {NEST}",
+        f"for (int h = 1; h < n; h *= 2, m *= 2) {NEST}",
+        f"for (int h = 1; h < n; h *= 2, m /= 4) {NEST}",
+        f"for (int h = 1; h < m; h *= 2, m /= 2) {NEST}",
+        f"for (int h = 1; h < n; h *= 2, m /= 2) {{ {NEST} m = 3; }}",
+        f"for (int h = 1; h < n; h *= 2) {{ int t = g / h; {NEST.replace('-=', '-= t *')} }}",
+        f"for (int h = 1; h < n; h *= 2) {{ int n = 3, t = n / h; {NEST.replace('-=', '-= a[t] *')} }}",
+        f"for (int h = 1; h < n; h *= 2) {{ short t = m / h; {NEST.replace('-=', '-= a[t] *')} }}",
+        f"int t; for (int h = 1; h < n; h *= 2) {{ t = m / h; {NEST} }} a[0] = t;",
         f"for (int h = 1; h < n; h *= 2) {{ {NEST} a++; }}",
     ],
 )

@@ -50,6 +50,36 @@ def test_columns_mean_what_stages_do(bodies: tuple[str, ...], unit: int) -> None
         assert np.array_equal(got, want)
 
 
+PAIR = (
+    "alloc c: f32[] c[] = b[j * t] for i in 0 .. STEPS * s {"
+    " alloc x: f32[] x[] = a[2 * LOW + 1] * c[] a[2 * LOW + 1] = a[2 * HIGH] - x[] a[2 * HIGH] += x[] }"
+)
+
+
+def test_columns_of_pairs_read_factors() -> None:
+    """What is read before the inner loop is read in each column, of two numbers side by side in each row."""
+    out = []
+    for number in range(2):
+        span, steps = 1 << number, 2 >> number
+        body = PAIR.replace("STEPS", str(steps)).replace("j * t", f"{steps} * j * t")
+        low = f"({2 * span} * h * i + j)"
+        body = body.replace("LOW", low).replace("HIGH", f"({low} + {span} * h)")
+        out.append(f"for j in 0 .. {span} * h {{ {body} }}")
+    stages = parse_kernel(f"kernel k(h, s, t; a: f32[?], b: f32[?]) {{ {' '.join(out)} }}")
+    columns = read_columns(stages, "h", "s")
+    assert [(x.at, x.loads, x.stores) for x in columns.places if x.at in (0, 1)] == [(1, True, True)]
+    assert (columns.lines["a"].rows, columns.lines["a"].width) == (4, 2)
+    start = np.random.default_rng(1).integers(-9, 9, 2 * 4 * 3 * 5).astype("float32")
+    factors = np.arange(64, dtype="float32") % 5
+    want, got = start.copy(), start.copy()
+    run_kernel(stages, {"h": 3, "s": 5, "t": 4, "a": want, "b": factors})
+    made = write_rows(stages, columns)
+    run_kernel(made, {"h": 3, "s": 5, "t": 4, "a": got, "b": factors})
+    assert np.array_equal(got, want)
+    (over,) = reach(stages, columns).body.body
+    assert len(over.body.body[0].body.body) == 2 + 3  # type: ignore[union-attr]
+
+
 def test_what_is_reached_are_the_ends_of_columns() -> None:
     stages = kernel(HAAR, HAAR)
     (over,) = reach(stages, read_columns(stages, "h", "s")).body.body

@@ -55,23 +55,36 @@ _LEAST_BITS = 32
 class Growth:
     """What becomes of a kernel's sizes from one iteration of the loop around it to the next: `scaled` sizes, each so
     many times the least one (`unit`), are `base` times as large, or the `base`-th part where the loop does not go
-    `up`; the loop that runs `steps` times, a size as well, does so the other way round."""
+    `up`; the loop that runs `steps` times, a size as well, does so the other way round, and so do `turned`
+    sizes."""
 
     unit: str
     scaled: Mapping[str, int]
     steps: str
     base: int
     up: bool
+    turned: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ratios:
+    """What is set before a loop's kernel: variables that are so many times the counter, or two to the power of it, and
+    those that are another variable divided by so many times it."""
+
+    scaled: dict[Symbol, Fraction]
+    turned: dict[Symbol, tuple[Symbol, Fraction]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """How a loop's counter advances: it is multiplied with `base`, divided by it, or counts powers of two; `up`."""
+    """How a loop's counter advances: it is multiplied with `base`, divided by it, or counts powers of two; `up`.
+    `others`: variables that are divided where it is multiplied, and the other way round."""
 
     counter: Symbol
     base: int
     up: bool
     counts: bool
+    others: tuple[Symbol, ...] = ()
 
 
 def unfold_stages(kernel: Kernel, growth: Growth, stages: int) -> Kernel:
@@ -81,7 +94,7 @@ def unfold_stages(kernel: Kernel, growth: Growth, stages: int) -> Kernel:
         larger = growth.base ** (stage if growth.up else stages - 1 - stage)
         more = growth.base ** (stages - 1) // larger
         values = {x: mul(index(larger * y), index(growth.unit)) for x, y in growth.scaled.items()}
-        values[growth.steps] = mul(index(more), index(growth.steps))
+        values |= {x: mul(index(more), index(x)) for x in (growth.steps, *growth.turned)}
         body.append((kernel.assumptions, kernel.body, values))
     asked = [_placed(x, values) for assumptions, _, values in body for x in assumptions]
     nests = [x for _, block, values in body for x in _place_block(block, values).body]
@@ -123,16 +136,17 @@ def find_stages(
     stages first, none where it is not such a loop. `cx`: a translation of what is read outside of the loop; `live`:
     what may be read behind the loop."""
     bound = cx.bound
-    step = _read_step(loop.next, bound)
+    step = _read_steps(loop, bound)
     if step is None or region.updates or region.registers or loop.cond is None or written(loop.cond, bound):
         return ()
     declared = {s for x in walk_tree(loop.stmt) if (s := _declared(x, bound)) is not None}
     changed = written(loop, bound) | declared
-    ratios = _find_ratios(before, step, bound, live)
+    ratios = _find_ratios(before, step, bound, live, changed)
     if ratios is None:
         return ()
-    growth = _find_growth(region, finished, step, {x.key: y for x, y in ratios.items()}, changed)
-    if growth is None or not _is_plain(step.counter) or step.counter in written(loop.stmt, bound):
+    growth = _find_growth(region, finished, step, ratios, changed)
+    counters = (step.counter, *step.others)
+    if growth is None or not all(map(_is_plain, counters)) or {*counters} & written(loop.stmt, bound):
         return ()
     try:
         tests = tests_of(loop.cond, cx)
@@ -143,15 +157,18 @@ def find_stages(
         return ()
     asked = frozenset[str]().union(*(names(x) for x in (*(y.difference for y in tests), *(y.left for y in granted))))
     others = [x for x in cx.used if x.key in asked and x is not step.counter]
-    hidden = {x.name for x in declared} & {x.name for x in (step.counter, *others)}
+    divided = [x for x, _ in ratios.turned.values()]
+    hidden = {x.name for x in declared} & {x.name for x in (*counters, *others, *divided)}
     if hidden or len(others) + 1 != len(asked) or any(x in changed or x.lasting for x in others):
         return ()
     if not all(_goes_one_way(x, step) for x in tests):
         return ()
     most = next(n for n in range(MOST) if growth.base ** (n + 1) > MOST)
-    wraps = any(_wraps(x) for x in (step.counter, *ratios))
-    out = (_make_region(region, finished, step, growth, (tests, granted), others, wraps, n) for n in range(most, 0, -1))
-    return tuple(out)
+    wraps = any(_wraps(x) for x in (step.counter, *step.others, *ratios.scaled, *ratios.turned))
+    asks = tests, granted
+    return tuple(
+        _make_region(region, finished, step, growth, asks, others, wraps, ratios, n) for n in range(most, 0, -1)
+    )  # fmt: skip
 
 
 def _wraps(symbol: Symbol) -> bool:
@@ -166,8 +183,27 @@ def _declared(node: c_ast.Node, bound: Bound) -> Symbol | None:
 
 def _is_plain(symbol: Symbol) -> bool:
     """Whether a variable is an integer that nothing else reaches, as wide as it is computed with."""
-    wide = isinstance(symbol.ctype, CScalar) and symbol.ctype.type.bits >= _LEAST_BITS
-    return is_integer(symbol) and wide and not symbol.lasting
+    return is_integer(symbol) and _bits(symbol) >= _LEAST_BITS and not symbol.lasting
+
+
+def _bits(symbol: Symbol) -> int:
+    return symbol.ctype.type.bits if isinstance(symbol.ctype, CScalar) else 0
+
+
+def _read_steps(loop: c_ast.For, bound: Bound) -> _Step | None:
+    """How the third part of a loop advances its counter, which is in its condition, and others; None: otherwise."""
+    nodes = loop.next.exprs if isinstance(loop.next, c_ast.ExprList) else [loop.next]
+    steps = [_read_step(x, bound) for x in nodes]
+    asked = {bound.symbol(x) for x in walk_tree(loop.cond) if isinstance(x, c_ast.ID)}
+    (first, *_), rest = sorted(steps, key=lambda x: x is None or x.counter not in asked), []
+    for other in steps:
+        if other is None or first is None:
+            return None
+        if other is not first:
+            if other.counts or other.base != first.base or other.up == first.up or other.counter in asked:
+                return None
+            rest.append(other.counter)
+    return first and replace(first, others=tuple(rest))
 
 
 def _read_step(node: c_ast.Node | None, bound: Bound) -> _Step | None:
@@ -207,11 +243,10 @@ def _means(node: c_ast.Node, target: c_ast.ID, bound: Bound) -> bool:
 
 
 def _find_ratios(
-    before: Sequence[c_ast.Node], step: _Step, bound: Bound, live: frozenset[Symbol]
-) -> dict[Symbol, Fraction] | None:
-    """How many times the counter, or two to the power of it, each variable is that the statements set; None where one
-    is set to something else, or may be read behind the loop."""
-    out: dict[Symbol, Fraction] = {} if step.counts else {step.counter: Fraction(1)}
+    before: Sequence[c_ast.Node], step: _Step, bound: Bound, live: frozenset[Symbol], changed: set[Symbol]
+) -> _Ratios | None:
+    """What the statements set variables to; None where that is something else, or one may be read behind the loop."""
+    out = _Ratios({} if step.counts else {step.counter: Fraction(1)}, {})
     for node in before:
         match node:
             case c_ast.Decl(init=None) | c_ast.EmptyStatement():
@@ -222,13 +257,32 @@ def _find_ratios(
                 symbol = bound.symbol(target)
             case _:
                 return None
-        if symbol is None or symbol in live or symbol in out:
+        if symbol is None or symbol in live or symbol in out.scaled or symbol in out.turned or not _is_plain(symbol):
             return None
-        ratio = _ratio(value, step, out, bound)
-        if ratio is None or not _is_plain(symbol):
+        ratio = _ratio(value, step, out.scaled, bound)
+        turned = _turned_ratio(value, step, out.scaled, bound) if ratio is None else None
+        if ratio is not None:
+            out.scaled[symbol] = ratio
+        elif turned is not None and turned[0] not in changed and _bits(turned[0]) <= _bits(symbol):
+            out.turned[symbol] = turned
+        else:
             return None
-        out[symbol] = ratio
     return out
+
+
+def _turned_ratio(
+    node: c_ast.Node, step: _Step, known: Mapping[Symbol, Fraction], bound: Bound
+) -> tuple[Symbol, Fraction] | None:
+    """The variable that an expression is, divided by so many times the counter, or two to the power of it."""
+    match node:
+        case c_ast.BinaryOp(op="/", left=c_ast.ID() as left, right=right):
+            ratio = _ratio(right, step, known, bound)
+        case c_ast.BinaryOp(op=">>", left=c_ast.ID() as left, right=c_ast.ID() as right):
+            ratio = Fraction(1) if step.counts and bound.symbol(right) is step.counter else None
+        case _:
+            return None
+    symbol = bound.symbol(left)
+    return None if symbol is None or ratio is None or not _is_plain(symbol) else (symbol, ratio)
 
 
 def _ratio(node: c_ast.Node, step: _Step, known: Mapping[Symbol, Fraction], bound: Bound) -> Fraction | None:
@@ -262,29 +316,32 @@ def _ratio(node: c_ast.Node, step: _Step, known: Mapping[Symbol, Fraction], boun
 
 
 def _find_growth(
-    region: Region, finished: Finished, step: _Step, ratios: Mapping[str, Fraction], changed: set[Symbol]
+    region: Region, finished: Finished, step: _Step, ratios: _Ratios, changed: set[Symbol]
 ) -> Growth | None:
     """How the sizes of a region change; None where one changes in another way, or anything else does that it uses."""
     kernel, quotients = region.kernel, finished.quotients
     counted = [x for x in kernel.sizes if x in quotients]
-    own = {x: ratios[x] for x in ratios if x in kernel.sizes or x == step.counter.key}
+    own = {x.key: y for x, y in ratios.scaled.items() if x.key in kernel.sizes or x is step.counter}
+    turned = {x.key: y for x, (_, y) in ratios.turned.items() if x.key in kernel.sizes}
+    others = {x.key for x in step.others}
     left = {x.key for x in changed}
-    passed = {x for x, _ in region.names} - own.keys() - quotients.keys()
+    passed = {x for x, _ in region.names} - own.keys() - turned.keys() - others - quotients.keys()
     if len(counted) != 1 or passed & left or not own.keys() & {*kernel.sizes}:
         return None
     unit = min(own, key=lambda x: own[x])
     multiples = {x: y / own[unit] for x, y in own.items()}
-    if any(x.denominator != 1 for x in multiples.values()):
+    if any(x.denominator != 1 for x in (*multiples.values(), *(y / own[unit] for y in turned.values()))):
         return None
     (steps,) = counted
-    if any(names(y) & {*own, steps} for x in kernel.arrays for y in x.shape if y is not None):
+    if any(names(y) & {*own, *turned, *others, steps} for x in kernel.arrays for y in x.shape if y is not None):
         return None
     quotient = quotients[steps]
     terms = polynomial(quotient.divisor)
     single = len(terms) == 1 and len(monomial := next(iter(terms))) == 1 and isinstance(monomial[0], Var)
     if not single or names(quotient.divisor) - own.keys() or names(_dividend(quotient)) & left:
         return None
-    return Growth(unit, {x: int(y) for x, y in multiples.items()}, steps, step.base, step.up)
+    scaled = {x: int(y) for x, y in multiples.items()}
+    return Growth(unit, scaled, steps, step.base, step.up, frozenset({*turned, *others & {*kernel.sizes}}))
 
 
 def _dividend(quotient: Quotient) -> Expr:
@@ -311,7 +368,8 @@ def _turned(op: str) -> str:
 
 def _make_region(
     region: Region, finished: Finished, step: _Step, growth: Growth,
-    asks: tuple[Sequence[Test], Sequence[Compare]], others: Sequence[Symbol], wraps: bool, stages: int,
+    asks: tuple[Sequence[Test], Sequence[Compare]], others: Sequence[Symbol], wraps: bool, ratios: _Ratios,
+    stages: int,
 ) -> Region:  # fmt: skip
     """The region of so many iterations: what C passes to it, and what it asks."""
     most, counter = growth.base ** (stages - 1), step.counter
@@ -322,7 +380,24 @@ def _make_region(
     largest = quotient.divisor if not growth.up else mul(index(most), quotient.divisor)
     passed[growth.steps] = Quotient(_dividend(quotient), largest, whole=True).spell(variables)
     unit, last = index(growth.unit), index(counter.key)
-    asked = [Compare("ge", unit, index(1)), Compare("ge", index(growth.steps), index(0))]
+    # What is rounded down in one iteration is not so many times what it is in another.
+    for symbol, (divided, ratio) in ratios.turned.items():
+        if symbol.key in growth.turned:
+            units = ratio / next(y for x, y in ratios.scaled.items() if x.key == growth.unit)
+            divisor = mul(index(int(units) * (most if growth.up else 1)), unit)
+            spelled = Quotient(Var(divided.key, INDEX), divisor, whole=True)
+            passed[symbol.key] = spelled.spell({**variables, divided.key: divided.name})
+    updates = []
+    for symbol in step.others:
+        at = Var(symbol.key, INDEX)
+        if growth.up and stages > 1:
+            passed[symbol.key] = Quotient(at, index(most), whole=True).spell({symbol.key: symbol.name})
+        else:
+            passed[symbol.key] = symbol.name
+        updates.append(Update(symbol.name, "set", at if growth.up else mul(index(most), at)))
+    asked = [Compare("ge", unit, index(1))]
+    turned = sorted({*growth.turned, *(x.key for x in step.others)})
+    asked += [Compare("ge", index(x), index(0)) for x in (growth.steps, *turned)]
     if step.counts:
         last = add(last, index(stages - 1 if step.up else 1 - stages))
     else:
@@ -337,14 +412,15 @@ def _make_region(
     # What is linear in the counter, and holds at both ends, does between them.
     asked += [replace(x, left=place(x.left, {counter.key: y})) for x in granted for y in (index(counter.key), last)]
     if wraps:
-        asked.append(Compare("lt", mul(index(max(growth.scaled.values()) * most), unit), index(1 << _LEAST_BITS)))
+        largest_ones = (mul(index(max(growth.scaled.values()) * most), unit), *(x.value for x in updates))
+        asked += [Compare("lt", x, index(1 << _LEAST_BITS)) for x in largest_ones]
     used = {x for y in asked for x in names(y.left) | names(y.right)} | {*kernel.sizes}
     sizes = tuple(dict.fromkeys((*kernel.sizes, *(x for x in passed if x in used))))
     kernel = replace(kernel, sizes=sizes, assumptions=tuple(dict.fromkeys((*kernel.assumptions, *asked))))
     order = (*sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays))
-    update = Update(counter.name, "set", last)
+    updates.append(Update(counter.name, "set", last))
     return replace(
-        region, kernel=kernel, names=tuple((x, passed[x]) for x in order), updates=(update,), scratch=(),
+        region, kernel=kernel, names=tuple((x, passed[x]) for x in order), updates=tuple(updates), scratch=(),
         computed=(), stages=(), powers=tuple(x.name for x in others) if step.counts else (),
     )  # fmt: skip
 

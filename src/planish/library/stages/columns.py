@@ -10,13 +10,13 @@ is done with one may be done before anything is done with the next. Its elements
 >>> first = stage % ("2 * s", "h", "2 * h * i + j", "2 * h * i + j", "2 * h * i + j + h")
 >>> second = stage % ("s", "2 * h", "4 * h * i + j", "4 * h * i + j", "4 * h * i + j + 2 * h")
 >>> columns = read_columns(parse_kernel("kernel k(h, s; a: f32[?]) { %s %s }" % (first, second)), "h", "s")
->>> [(x.array, x.row, x.loads, x.stores) for x in columns.places]
+>>> [(x.array, x.at, x.loads, x.stores) for x in columns.places]
 [('a', 0, True, True), ('a', 1, True, True), ('a', 2, True, True), ('a', 3, True, False)]
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -37,20 +37,28 @@ class NoColumnsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The elements of an array that a column has: `first + unit * (rows * number + row) + place` is the last subscript
-    of the one in a row, for rows from 0 to below `rows`; `front` are the others."""
+    """The elements of an array that a column has, `width` side by side, such as the parts of a complex number:
+    `first + width * (unit * (rows * number + row) + place) + side` is the last subscript of one of them, for rows from
+    0 to below `rows`; `front` are the others."""
 
     front: tuple[Expr, ...]
     first: Expr
     rows: int
+    width: int = 1
+
+    @property
+    def elements(self) -> int:
+        """How many there are."""
+        return self.rows * self.width
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An element of a column, in the cell that stands for it: whether it is `loads`: needed, and `stores`: set."""
+    """An element of a column, number `at` of those in an array as they lie if rows are of one place, in the cell that
+    stands for it: whether it is `loads`: needed, and `stores`: set."""
 
     array: str
-    row: int
+    at: int
     cell: str
     type: Type
     loads: bool
@@ -75,8 +83,10 @@ class Columns:
     def element(self, place: Place, number: Expr) -> tuple[Expr, ...]:
         """The subscripts of an element of the column of some number."""
         line = self.lines[place.array]
-        row = add(mul(index(line.rows), number), index(place.row))
-        return (*line.front, add(add(line.first, mul(index(self.unit), row)), index(self.place)))
+        row, side = divmod(place.at, line.width)
+        number = add(mul(index(line.rows), number), index(row))
+        along = add(mul(index(self.unit), number), index(self.place))
+        return (*line.front, add(add(line.first, mul(index(line.width), along)), index(side)))
 
 
 def read_columns(kernel: Kernel, unit: str, steps: str) -> Columns:
@@ -96,11 +106,13 @@ def read_columns(kernel: Kernel, unit: str, steps: str) -> Columns:
 
 @dataclass(slots=True)
 class _Access:
-    """A subscript as a sum: so many rows on from one number to the next, from some row on, and what is common."""
+    """A subscript as a sum: so many rows on from one number to the next, of so many elements side by side, from some
+    row on, and what is common."""
 
     front: tuple[Expr, ...]
     common: Polynomial
     rows: int
+    width: int
     row: int
 
 
@@ -130,11 +142,7 @@ class _Reader:
 
     def read(self, nest: Stmt) -> None:
         """Write out what a nest does in one column."""
-        loops: list[For] = []
-        block = Block((nest,))
-        while len(block.body) == 1 and isinstance(block.body[0], For):
-            loops.append(block.body[0])
-            block = block.body[0].body
+        loops, block = self.descend(nest)
         along: dict[str, tuple[str, int]] = {}
         for loop in loops:
             found = self.count(loop)
@@ -160,6 +168,32 @@ class _Reader:
                 for n, (var, size, count) in zip(numbers, pieces, strict=True)
             }
             self.copy(block, values)
+
+    def descend(self, nest: Stmt) -> tuple[list[For], Block]:
+        """The loops of a nest, and what is done in all of them: what some are read into before others is read again."""
+        loops: list[For] = []
+        kept: list[Stmt] = []
+        block = Block((nest,))
+        while block.body and isinstance(last := block.body[-1], For):
+            *before, _ = block.body
+            inner = {x.array for x in walk(last.body) if isinstance(x, Assign | Reduce)}
+            own = {x.array.name for x in before if isinstance(x, Alloc) and not x.array.shape}
+            if not all(self.is_fixed(x, own - inner) for x in before):
+                break
+            kept += before
+            loops.append(last)
+            block = last.body
+        return loops, Block((*kept, *block.body))
+
+    def is_fixed(self, stmt: Stmt, own: Collection[str]) -> bool:
+        """Whether a statement only sets one of a loop's `own` variables to what is the same whenever it is read."""
+        match stmt:
+            case Alloc(array=array):
+                return array.name in own
+            case Assign(array=array, index=(), value=value) if array in own:
+                return not any(isinstance(x, Load) and x.array in self.written for x in walk_expr(value))
+            case _:
+                return False
 
     def count(self, loop: For) -> tuple[str, int] | None:
         """The size, and how many times it, that a loop runs from 0 on; None for a loop over something else."""
@@ -230,33 +264,42 @@ class _Reader:
         rows = terms.pop(tuple(sorted((unit, number), key=repr)), 0)
         row, along = terms.pop((unit,), 0), terms.pop((place,), 0)
         moving = {self.number, self.place}
-        if along != 1 or rows < 1 or names(build(terms)) & moving or any(names(x) & moving for x in front):
+        if along < 1 or rows < 1 or names(build(terms)) & moving or any(names(x) & moving for x in front):
             raise NoColumnsError(f"`{array}` is not read in rows")
+        if rows % along or row % along:
+            raise NoColumnsError(f"`{array}` has rows of several parts")
+        at = terms.pop((), 0)
+        side = at % along
+        if at != side:
+            terms[()] = at - side
+        rows, row = rows // along, row // along
         if any(Var(x.var, INDEX) not in front for x in self.outer or ()):
             raise NoColumnsError(f"the loops around come to the same elements of `{array}`")
-        known = self.accesses.setdefault(array, _Access(tuple(front), terms, rows, row))
-        if (known.front, known.common, known.rows) != (tuple(front), terms, rows):
+        known = self.accesses.setdefault(array, _Access(tuple(front), terms, rows, along, row))
+        if (known.front, known.common, known.rows, known.width) != (tuple(front), terms, rows, along):
             raise NoColumnsError(f"elements of `{array}` are not so many rows apart")
         known.row = min(known.row, row)
-        if (array, row) not in self.cells:
-            self.cells[array, row] = take_name(f"{array}{row}", self.taken)
-        return self.cells[array, row]
+        key = array, row * along + side
+        if key not in self.cells:
+            self.cells[key] = take_name(f"{array}{key[1]}", self.taken)
+        return self.cells[key]
 
     def lines(self) -> dict[str, Line]:
         """Where the elements of columns are, if no two columns have one in common."""
         out = {}
         for name, x in self.accesses.items():
-            if max(row for array, row in self.cells if array == name) - x.row >= x.rows:
+            if max(at for array, at in self.cells if array == name) // x.width - x.row >= x.rows:
                 raise NoColumnsError(f"columns have elements of `{name}` in common")
-            first = add(build(x.common), mul(index(x.row), index(self.unit)))
-            out[name] = Line(x.front, first, x.rows)
+            first = add(build(x.common), mul(index(x.row * x.width), index(self.unit)))
+            out[name] = Line(x.front, first, x.rows, x.width)
         return out
 
     def places(self) -> Iterator[Place]:
         """The elements of a column, in the order in which they lie."""
         types = {x.name: x.type for x in self.kernel.arrays}
-        for (array, row), cell in sorted(self.cells.items()):
-            at = row - self.accesses[array].row
+        for (array, at), cell in sorted(self.cells.items()):
+            known = self.accesses[array]
+            at -= known.row * known.width
             yield Place(array, at, cell, types[array], cell in self.loaded, cell in self.stored)
 
 

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from planish.core.names import take_name
-from planish.ir.expr import Binary, Compare, Expr, Load, index
+from planish.ir.expr import Binary, Cast, Compare, Expr, Load, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Stmt
 from planish.ir.polynomial import add, mul, place
 from planish.ir.traverse import expressions, map_block, map_exprs, substitute, used_names, walk_expr
@@ -57,10 +57,10 @@ def write_neighbours(kernel: Kernel, columns: Columns) -> Kernel:
 def allows_squares(columns: Columns, vectors: Vectors) -> bool:
     """Whether columns of neighbours can be turned: each array's begin at a multiple of their length, which is one of a
     vector's, and have all elements of it."""
-    whole = {(x.array, x.row) for x in columns.places}
+    whole = {(x.array, x.at) for x in columns.places}
     return vectors.has("transpose") and not columns.outer and all(
-        not x.front and x.first == index(0) and x.rows % vectors.lanes == 0
-        and all((name, row) in whole for row in range(x.rows))
+        not x.front and x.first == index(0) and x.elements % vectors.lanes == 0
+        and all((name, at) in whole for at in range(x.elements))
         for name, x in columns.lines.items()
     ) and all(x.type == vectors.type for x in columns.places)  # fmt: skip
 
@@ -71,18 +71,18 @@ def write_squares(kernel: Kernel, columns: Columns, vectors: Vectors) -> Kernel:
     lanes, taken = vectors.lanes, {*used_names(kernel), columns.number, columns.place}
     taken |= {x.cell for x in columns.places}
     block, lane = take_name("b", taken), take_name("l", taken)
+    lengths = {name: index(x.elements) for name, x in columns.lines.items()}
     arrays = [
-        Array(x.name, x.type, (None, index(columns.lines[x.name].rows)), x.distinct) if x.name in columns.lines else x
-        for x in kernel.arrays
+        Array(x.name, x.type, (None, lengths[x.name]), x.distinct) if x.name in lengths else x for x in kernel.arrays
     ]
     inner: list[Stmt] = []
     turned = {name: take_name(f"{name}_turned", taken) for name in columns.lines}
     back: list[Stmt] = []
     loops: list[str] = []
     for name, line in columns.lines.items():
-        shape = (index(line.rows), index(lanes))
+        shape = (index(line.elements), index(lanes))
         inner.append(Alloc(Array(turned[name], vectors.type, shape, True, "stack")))
-        for first in range(0, line.rows, lanes):
+        for first in range(0, line.elements, lanes):
             names = [take_name(x, taken) for x in ("r", "c", "c", "r")]
             loops += [names[0], names[2]]
             number = add(mul(index(lanes), index(block)), index(names[0]))
@@ -93,13 +93,13 @@ def write_squares(kernel: Kernel, columns: Columns, vectors: Vectors) -> Kernel:
             row = add(index(first), index(names[2]))
             value = Load(turned[name], (row, index(names[3])), vectors.type)
             back.append(_twice(names[2:], lanes, Assign(name, (number, row), value)))
-    stmts = Block(tuple(_column(columns, lambda x: (index(x.row), index(lane)), turned)))
+    stmts = Block(tuple(_column(columns, lambda x: (index(x.at), index(lane)), turned)))
     number = add(mul(index(lanes), index(block)), index(lane))
     stmts = Block(tuple(_replace_number(stmts, columns.number, number)))
     middle = For(lane, index(0), index(lanes), 1, _of_one(columns, stmts), LoopFacts(simd=True))
     count = Binary("floordiv", index(columns.steps), index(lanes))
     over = For(block, index(0), count, 1, Block(()))
-    left = Block(tuple(_column(columns, lambda x: (index(columns.number), index(x.row)))))
+    left = Block(tuple(_column(columns, lambda x: (index(columns.number), index(x.at)))))
     rest = For(columns.number, mul(index(lanes), count), index(columns.steps), 1, _of_one(columns, left))
     asked = Compare("eq", index(columns.unit), index(1))
     # What is between plays no part when squares are given to an instruction, and is much to look through.
@@ -121,6 +121,7 @@ def reach(kernel: Kernel, columns: Columns) -> Kernel:
     of arrays of rows, to whole rows."""
     taken = {*used_names(kernel), columns.number, columns.place, *(x.cell for x in columns.places)}
     stmts: list[Stmt] = []
+    number = index(columns.number)
     for name, line in columns.lines.items():
         places = [x for x in columns.places if x.array == name]
         width = kernel.array(name).shape[-1]
@@ -129,12 +130,12 @@ def reach(kernel: Kernel, columns: Columns) -> Kernel:
             at = (*line.front, index(along))
             stmts.append(For(along, index(0), width, 1, Block((Assign(name, at, Load(name, at, places[0].type)),))))
         else:
-            ends = (columns.element(x, index(columns.number)) for x in (places[0], places[-1]))
+            ends = (columns.element(x, number) for x in (places[0], places[-1]))
             stmts += [Assign(name, x, Load(name, x, places[0].type)) for x in ends]
     read = [x for y in columns.body for z in expressions(y) for x in walk_expr(z) if isinstance(x, Load) and x.index]
-    for x in dict.fromkeys(read):
-        cell = take_name("read", taken)
-        stmts += [Alloc(Array(cell, x.type, (), True, "register")), Assign(cell, (), x)]
+    end = columns.places[0]
+    # What is read into nothing that is kept would be left out.
+    stmts += [Assign(end.array, columns.element(end, number), Cast(x, end.type)) for x in dict.fromkeys(read)]
     rows = For(columns.place, index(0), index(columns.unit), 1, Block(tuple(stmts)))
     over = For(columns.number, index(0), index(columns.steps), 1, Block((rows,)))
     return replace(kernel, body=_around(columns, over))

@@ -40,6 +40,7 @@ if s >= 2 {
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 
 from planish.core.names import take_name
 from planish.ir.expr import Compare, Expr, index
@@ -64,7 +65,8 @@ def share_columns(kernel: Kernel, columns: Columns, threads: int) -> Kernel:
     if threads == 1 or columns.outer or work is None:
         return kernel
     taken = {*used_names(kernel)}
-    first, *others = kernel.body.body
+    before = [*takewhile(lambda x: not isinstance(x, For), kernel.body.body)]
+    first, *others = kernel.body.body[len(before) :]
     assert isinstance(first, For)
     over: Stmt = replace(first, facts=LoopFacts(parallel=True))
     match first.body.body:
@@ -73,7 +75,7 @@ def share_columns(kernel: Kernel, columns: Columns, threads: int) -> Kernel:
             over = If(Compare("ge", first.upper, index(threads)), Block((over,)), Block((few,)))
         case _:
             pass
-    return with_starts(replace(kernel, body=Block((over, *others))), work, _TIMES * WORTH)
+    return with_starts(replace(kernel, body=Block((*before, over, *others))), work, _TIMES * WORTH)
 
 
 def _share_row(along: For, threads: int, taken: set[str]) -> For:

@@ -16,7 +16,9 @@ are over neighbours have no rows to go along: columns are turned so that they ar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import islpy as isl
 
@@ -32,10 +34,13 @@ from planish.library.vectors import Vectors, choose_vectors
 from planish.poly.affine import NotAffineError
 from planish.poly.scop import Scop
 from planish.schedule.automatic.plan import prepare
+from planish.schedule.automatic.tables import copy_tables
 from planish.target.machine import Target
 
 _FEW = 16
 """Rows that are shorter do not fill vectors."""
+_AGAIN = 4
+"""What is read for so many columns is worth a copy, in which it lies side by side."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,9 +74,7 @@ def stage_versions(
         reason = error.reason if isinstance(error, NotAffineError) else str(error)
         message = f"iterations of the loop around it stay one after the other: {reason}"
         return (), (Remark("stages", "refused", message, region.span),)
-    rows = {
-        n: Piece(f"stages{n}", x, scop, _write_rows(x.kernel, y, threads)) for n, (x, y, scop) in sorted(read.items())
-    }
+    rows = {n: (*_rows(n, x, scop, columns, threads),) for n, (x, columns, scop) in read.items()}
     largest = max(rows)
     stage, columns, scop = read[largest]
     made = share_columns(write_neighbours(stage.kernel, columns), columns, threads)
@@ -85,17 +88,22 @@ def stage_versions(
             near.insert(0, Piece(f"stages{number}_turned", stage, scop, made))
             break
     ladder = [rows[x] for x in sorted(rows, reverse=True)]
+    most_rows, fewer_rows = (tuple(chain.from_iterable(x)) for x in (ladder, ladder[1:]))
     for first in near:
         how = ", those of neighbours in squares" if first.suffix.endswith("turned") else ""
-        out.append(StageVersion(f"{largest} stages at a time{how}", (first, *ladder)))
-    if _vectors_are_few(target):
-        out.append(StageVersion(f"{largest - 1} stages at a time", (near[0], *ladder[1:])))
+        out.append(StageVersion(f"{_count(largest)} at a time{how}", (first, *most_rows)))
+    if _are_many(read[largest][1], target):
+        out.append(StageVersion(f"{_count(largest - 1)} at a time", (near[0], *fewer_rows)))
     if threads > 1 and most is None:
         # Where the caches of one core hold everything, it may be faster by itself.
         alone, _ = stage_versions(region, target)
         out += [replace(x, name=f"{x.name}, one thread") for x in alone]
     message = f"up to {largest} iterations of the loop around it, which are stages, are done at a time, in registers"
     return tuple(out[:most]), (Remark("stages", "done", message, region.span),)
+
+
+def _count(stages: int) -> str:
+    return "1 stage" if stages == 1 else f"{stages} stages"
 
 
 def _read(stage: Region) -> tuple[Columns, Scop]:
@@ -105,15 +113,20 @@ def _read(stage: Region) -> tuple[Columns, Scop]:
     return columns, prepare(reach(stage.kernel, columns)).scop
 
 
-def _write_rows(kernel: Kernel, columns: Columns, threads: int) -> Kernel:
-    """The kernel along rows. Where stages come to nearer and nearer rows, it leaves for the last ones what is done with
-    neighbours at once."""
-    made = share_columns(write_rows(kernel, columns), columns, threads)
-    if not columns.falls:
-        return made
-    unit = index(columns.unit)
-    asked = Binary("or", Compare("ge", unit, index(_FEW)), Compare("eq", unit, index(1)))
-    return replace(made, assumptions=(*made.assumptions, asked))
+def _rows(number: int, stage: Region, scop: Scop, columns: Columns, threads: int) -> Iterator[Piece]:
+    """So many stages along rows. Where stages come to nearer and nearer rows, these leave for the last ones what is
+    done with neighbours at once. Of what is read far apart, tables are made if there are many columns."""
+    made = write_rows(stage.kernel, columns)
+    if columns.falls:
+        unit = index(columns.unit)
+        asked = Binary("or", Compare("ge", unit, index(_FEW)), Compare("eq", unit, index(1)))
+        made = replace(made, assumptions=(*made.assumptions, asked))
+    copied = copy_tables(made)
+    if copied is not made:
+        again = Compare("ge", index(columns.steps), index(_AGAIN))
+        copied = replace(copied, assumptions=(*copied.assumptions, again))
+        yield Piece(f"stages{number}_tables", stage, scop, share_columns(copied, columns, threads))
+    yield Piece(f"stages{number}", stage, scop, share_columns(made, columns, threads))
 
 
 def _vectors(target: Target, columns: Columns) -> Vectors | None:
@@ -127,9 +140,9 @@ def _vectors(target: Target, columns: Columns) -> Vectors | None:
         return None
 
 
-def _vectors_are_few(target: Target) -> bool:
-    """Whether a column of the most elements may be too much for registers."""
+def _are_many(columns: Columns, target: Target) -> bool:
+    """Whether a column may be too much for registers."""
     try:
-        return choose_vectors(target, F32).registers < 2 * _FEW
+        return choose_vectors(target, F32).registers < 2 * len(columns.places)
     except PlanishError:
         return False
