@@ -118,3 +118,41 @@ void modular(uint32_t *a, const uint32_t *w, unsigned n)
             }
     }
 }
+
+/* Numbers backwards: pairs, and two arrays. */
+void backwards(float *x, int n)
+{
+    for (int i = 1, j = 0; i < n; i++) {
+        int bit = n >> 1;
+        for (; j & bit; bit >>= 1)
+            j ^= bit;
+        j ^= bit;
+        if (i < j) {
+            float t = x[2 * i], u = x[2 * i + 1];
+            x[2 * i] = x[2 * j];
+            x[2 * i + 1] = x[2 * j + 1];
+            x[2 * j] = t;
+            x[2 * j + 1] = u;
+        }
+    }
+}
+
+void backwards_both(double *restrict re, double *restrict im, unsigned n)
+{
+    for (unsigned i = 1, j = 0; i < n; i++) {
+        unsigned bit = n / 2;
+        while (j & bit) {
+            j &= ~bit;
+            bit /= 2;
+        }
+        j |= bit;
+        if (i < j) {
+            double t = re[i];
+            re[i] = re[j];
+            re[j] = t;
+            t = im[i];
+            im[i] = im[j];
+            im[j] = t;
+        }
+    }
+}

@@ -42,7 +42,8 @@ from planish.library.filters import filter_versions
 from planish.library.further import further_versions, raised_portions
 from planish.library.maker import Maker
 from planish.library.portions.starts import start_where_worth
-from planish.library.stages.versions import StageVersion, stage_versions
+from planish.library.stages.pieces import StageVersion
+from planish.library.stages.versions import stage_versions
 from planish.library.stepwise import is_searching, stepwise_versions
 from planish.library.transforms import transform_versions
 from planish.library.versions import raise_version
@@ -215,9 +216,9 @@ def make_workbench(options: Options, target: Target, folder: Path, source: Sourc
 def plan_region(region: Region, options: Options, target: Target, most: int | None = None) -> RegionPlan:
     """The versions of one region, the most promising first; at most `most` of them, and of those that do several
     iterations of the loop around it."""
-    nest = _plan_nest(region, options, target, most)
     if options.script is not None:
-        return nest
+        return _plan_nest(region, options, target, most)
+    nest = RegionPlan(region, None, (), ()) if region.reversal else _plan_nest(region, options, target, most)
     stages, remarks = stage_versions(region, target, most, options.threads)
     return replace(nest, stages=stages, remarks=(*nest.remarks, *remarks))
 

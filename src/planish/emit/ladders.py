@@ -20,7 +20,7 @@ from dataclasses import replace
 from planish.emit.replacement import Replacement, replace_region
 from planish.frontend.c.unit import Region
 from planish.isa.instruction import Catalogue
-from planish.library.stages.versions import StageVersion
+from planish.library.stages.pieces import StageVersion
 
 
 def replace_by_ladder(

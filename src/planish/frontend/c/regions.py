@@ -16,6 +16,7 @@ from planish.frontend.c.extent import Columns, Item, balanced_conditionals
 from planish.frontend.c.kernels import Finished, finish
 from planish.frontend.c.lexer import Tokens
 from planish.frontend.c.liveness import Live
+from planish.frontend.c.reversals import find_reversal
 from planish.frontend.c.scope import Bound, Symbol, computed_from_data, is_pointer, walk_tree, written
 from planish.frontend.c.scratch import is_scratch
 from planish.frontend.c.searches import find_ranges
@@ -151,6 +152,9 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
     if isinstance(node, c_ast.For | c_ast.While) and id(node) in s.items and (region := _searched(node, s)) is not None:
         s.found.append(region)
         return
+    if isinstance(node, c_ast.For) and id(node) in s.items and (region := _reversed(node, s)) is not None:
+        s.found.append(region)
+        return
     if isinstance(node, _LOOPS):
         where = s.span_of(refusal.node) or s.span_of(node)
         remark = Remark(refusal.id, "refused", f"the loop stays as written: {refusal.message}", where)
@@ -176,6 +180,18 @@ def _with_stages(loop: c_ast.For, region: Region, s: Search) -> Region:
     cx = Translation(s.bound, s.fp, frozenset(), s.span_of)
     stages = find_stages(loop, region, s.finished[region.start], before, cx, live)
     return replace(region, stages=stages)
+def _reversed(node: c_ast.For, s: Search) -> Region | None:
+    """The region of a loop that exchanges elements whose numbers have the same digits the other way round."""
+    live, item = s.live.get(id(node)), s.items[id(node)]
+    found = None if live is None else find_reversal(node, s.bound, live)
+    if found is None or s.bound.jumps or not balanced_conditionals(s.tokens, item.start, item.end):
+        return None
+    (line, column), (end_line, end_column) = s.tokens.place(item.start), s.tokens.place(item.end)
+    span = Span(s.source.name, line, column, end_line, end_column)
+    return Region(
+        found.kernel.name, 0, replace(found.kernel, span=span), item.start, item.end, found.names, span=span,
+        alone=item.start in s.alone, reversal=found.reversal,
+    )  # fmt: skip
 
 
 def _searched(node: c_ast.For | c_ast.While, s: Search) -> Region | None:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,6 +45,20 @@ class Update:
     value: Expr
 
 
+TILE = 16
+"""Elements on each side of a tile of a `Reversal`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """That a region exchanges elements whose numbers have the same digits the other way round, of some `base`; of each
+    array so many side by side. The region's one size, `tiles`, is how many squares of `TILE` rows of `TILE` elements
+    there are; it is a power of the base, and TILE as well."""
+
+    base: int
+    widths: Mapping[str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Region:
     """Consecutive statements of one compound statement, or the one that is a body without braces, that are a kernel.
@@ -57,7 +72,8 @@ class Region:
     first: their updates leave the loop's counter as in the last of these; `powers` are C variables of which two is
     raised to the power. `alone`: the region is the whole body of a branch or loop that has no braces, so that what
     stands for it has to be one statement. `shy` are arrays of the kernel whose elements it stores to in every case,
-    where the statements do so under conditions on data: nothing but changes may be stored there.
+    where the statements do so under conditions on data: nothing but changes may be stored there. `reversal`: it is such
+    a one, whose kernel has no affine subscripts.
     """
 
     function: str
@@ -75,6 +91,7 @@ class Region:
     powers: tuple[str, ...] = ()
     alone: bool = False
     shy: tuple[str, ...] = ()
+    reversal: Reversal | None = None
 
 
 @dataclass(frozen=True, slots=True)

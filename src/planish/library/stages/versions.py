@@ -17,7 +17,7 @@ are over neighbours have no rows to go along: columns are turned so that they ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 import islpy as isl
@@ -25,10 +25,11 @@ import islpy as isl
 from planish.core.diagnostic import PlanishError, Remark
 from planish.frontend.c.unit import Region
 from planish.ir.expr import Binary, Compare, index
-from planish.ir.nest import Kernel
 from planish.ir.types import F32, F64
 from planish.library.stages.columns import Columns, NoColumnsError, read_columns
 from planish.library.stages.nests import allows_squares, reach, write_neighbours, write_rows, write_squares
+from planish.library.stages.pieces import Piece, StageVersion
+from planish.library.stages.reversals import reversal_versions
 from planish.library.stages.shares import share_columns
 from planish.library.vectors import Vectors, choose_vectors
 from planish.poly.affine import NotAffineError
@@ -43,29 +44,13 @@ _AGAIN = 4
 """What is read for so many columns is worth a copy, in which it lies side by side."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Piece:
-    """The kernel that does several stages, of a region that is so many iterations; the scop says what it reaches."""
-
-    suffix: str
-    region: Region
-    scop: Scop
-    kernel: Kernel
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StageVersion:
-    """Kernels of which the first one that may do it does the next stages, or none of them."""
-
-    name: str
-    pieces: tuple[Piece, ...]
-
-
 def stage_versions(
     region: Region, target: Target, most: int | None = None, threads: int = 1
 ) -> tuple[tuple[StageVersion, ...], tuple[Remark, ...]]:
     """The versions of a region whose statements are a stage, at most so many, the most promising first; and why there
     are none; several `threads` share the columns."""
+    if region.reversal is not None:
+        return reversal_versions(region, threads)
     if not region.stages:
         return (), ()
     try:
