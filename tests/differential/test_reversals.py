@@ -104,7 +104,8 @@ void sixteens(int *a, int *b, int n)
 """
 TYPES = {"textbook": "f4", "bits": "f8", "entry": "i2", "fours": "f4", "sixteens": "i4"}
 BASES = {"fours": 4, "sixteens": 16}
-NUMBERS = (0, 1, 2, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 65536)
+NUMBERS = (4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 65536, 1 << 20)
+"""From the last one on, threads are started."""
 Vector = np.ndarray[Any, Any]
 
 
@@ -143,8 +144,8 @@ def test_all_elements_are_where_they_belong(name: str, built: tuple[DropIn, Drop
     base = BASES.get(name, 2)
     powers = [base**x for x in range(20)]
     for number in NUMBERS:
-        if number < 4 or (number not in powers and name != "entry"):
-            continue  # where it is no power, or no number at all, some of these go on for ever
+        if number not in powers:
+            continue  # where it is none, some of these go on for ever
         before = made.fallbacks
         assert np.array_equal(run(plain, name, number), run(made, name, number)), number
         assert (made.fallbacks == before) == (number >= 256), number

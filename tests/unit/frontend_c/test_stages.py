@@ -85,6 +85,7 @@ def test_a_base_of_four_has_fewer_stages() -> None:
         f"for (int k = 1; k < n; k *= 2) {{ int h = 1 << k; {NEST} }}",
         f"int h; for (int k = 1; k < n; k *= 2) {{ h = k; {NEST} }} a[0] = h;",
         f"for (int h = 1; h < n; h *= 2, m++) {NEST}",
+        f"for (int h = 1;; h *= 2) {{ {NEST} }}",
         f"for (int h = 1; h < n; h *= 2, m *= 2) {NEST}",
         f"for (int h = 1; h < n; h *= 2, m /= 4) {NEST}",
         f"for (int h = 1; h < m; h *= 2, m /= 2) {NEST}",

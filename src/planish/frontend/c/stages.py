@@ -137,7 +137,7 @@ def find_stages(
     what may be read behind the loop."""
     bound = cx.bound
     step = _read_steps(loop, bound)
-    if step is None or region.updates or region.registers or loop.cond is None or written(loop.cond, bound):
+    if step is None or region.updates or region.registers or written(loop.cond, bound):
         return ()
     declared = {s for x in walk_tree(loop.stmt) if (s := _declared(x, bound)) is not None}
     changed = written(loop, bound) | declared
@@ -192,18 +192,19 @@ def _bits(symbol: Symbol) -> int:
 
 def _read_steps(loop: c_ast.For, bound: Bound) -> _Step | None:
     """How the third part of a loop advances its counter, which is in its condition, and others; None: otherwise."""
+    if loop.cond is None:
+        return None
     nodes = loop.next.exprs if isinstance(loop.next, c_ast.ExprList) else [loop.next]
     steps = [_read_step(x, bound) for x in nodes]
     asked = {bound.symbol(x) for x in walk_tree(loop.cond) if isinstance(x, c_ast.ID)}
-    (first, *_), rest = sorted(steps, key=lambda x: x is None or x.counter not in asked), []
-    for other in steps:
-        if other is None or first is None:
-            return None
-        if other is not first:
-            if other.counts or other.base != first.base or other.up == first.up or other.counter in asked:
-                return None
-            rest.append(other.counter)
-    return first and replace(first, others=tuple(rest))
+    counters = [x for x in steps if x is not None and x.counter in asked]
+    if len(counters) != 1 or None in steps:
+        return None
+    (first,) = counters
+    others = [x for x in steps if x is not None and x is not first]
+    if any(x.counts or x.base != first.base or x.up == first.up for x in others):
+        return None
+    return replace(first, others=tuple(x.counter for x in others))
 
 
 def _read_step(node: c_ast.Node | None, bound: Bound) -> _Step | None:
