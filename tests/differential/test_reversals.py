@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_raised_versions import MARGIN, DropIn, compile_text
+from test_raised_versions import MARGIN, DropIn, compile_text, counted
 from test_raised_versions import pytestmark as pytestmark
-from test_stages import tallied
 
 from planish.core.span import Source
 from planish.emit.ladders import replace_by_ladder
@@ -118,7 +117,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     for region in (x for f in file.functions for x in f.regions):
         (version,), _ = reversal_versions(region, threads)
         made.append(
-            tallied(
+            counted(
                 replace_by_ladder(region, version, TEXT, True, "reversal", frozenset(), threads=threads > 1)
             )
         )  # fmt: skip
