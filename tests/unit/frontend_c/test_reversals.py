@@ -57,6 +57,7 @@ def test_elements_side_by_side(swap: str, widths: dict[str, int]) -> None:
         LOOP.replace("if (i < j)", ""),
         LOOP.replace("i = 0", "i = 1"),
         LOOP.replace("j = 0", "j = 1"),
+        LOOP.replace("j = 0", "j = 0, y = 0"),
         LATER.replace("i = 1", "i = 0"),
         LOOP.replace("n - 1", "n - 2"),
         LOOP.replace("n - 1", "n + 1"),

@@ -180,14 +180,15 @@ def _with_stages(loop: c_ast.For, region: Region, s: Search) -> Region:
     cx = Translation(s.bound, s.fp, frozenset(), s.span_of)
     stages = find_stages(loop, region, s.finished[region.start], before, cx, live)
     return replace(region, stages=stages)
+
+
 def _reversed(node: c_ast.For, s: Search) -> Region | None:
     """The region of a loop that exchanges elements whose numbers have the same digits the other way round."""
     live, item = s.live.get(id(node)), s.items[id(node)]
     found = None if live is None else find_reversal(node, s.bound, live)
     if found is None or s.bound.jumps or not balanced_conditionals(s.tokens, item.start, item.end):
         return None
-    (line, column), (end_line, end_column) = s.tokens.place(item.start), s.tokens.place(item.end)
-    span = Span(s.source.name, line, column, end_line, end_column)
+    span = s.span_of(node)
     return Region(
         found.kernel.name, 0, replace(found.kernel, span=span), item.start, item.end, found.names, span=span,
         alone=item.start in s.alone, reversal=found.reversal,

@@ -31,15 +31,12 @@ from pycparser import c_ast
 
 from planish.frontend.c.declarations import CArray, CPointer, CScalar
 from planish.frontend.c.liveness import Live
-from planish.frontend.c.scope import Bound, Symbol, fold, is_integer, written
+from planish.frontend.c.scope import Bound, Symbol, fold, is_plain, written
 from planish.frontend.c.unit import TILE, Reversal
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.spelling import quoted
 from planish.ir.types import Type
-
-_LEAST_BITS = 32
-"""Narrower numbers are computed with in `int`."""
 
 
 class _OtherError(Exception):
@@ -106,10 +103,11 @@ class _Reader:
         _demand(self.limits(counter, count) and mirrored is not counter)
         # Number 0 is 0 backwards; where one is added before elements are exchanged, that belongs to number 1.
         _demand(starts.get(counter) == (0 if first else 1) and starts.get(mirrored, 0) == 0)
+        _demand(starts.keys() <= {counter, mirrored})
         widths = self.exchanged(exchange, counter, mirrored)
         scalars = {x for x in written(self.loop, self.bound) if isinstance(x.ctype, CScalar)}
         numbers = [counter, mirrored, weight, *([count] if isinstance(count, Symbol) else [])]
-        _demand(all(map(self.is_plain, numbers)) and not scalars & live and not any(x.lasting for x in scalars))
+        _demand(all(map(is_plain, numbers)) and not scalars & live and not any(x.lasting for x in scalars))
         _demand(count not in scalars)
         return self.made(count, base, widths, None if mirrored in starts else mirrored)
 
@@ -399,11 +397,6 @@ class _Reader:
         """The variable or number that an expression is."""
         number = self.number(node)
         return number if number is not None or not isinstance(node, c_ast.ID) else self.bound.symbol(node)
-
-    def is_plain(self, symbol: Symbol) -> bool:
-        """Whether a variable is an integer that nothing else reaches, as wide as it is computed with."""
-        wide = isinstance(symbol.ctype, CScalar) and symbol.ctype.type.bits >= _LEAST_BITS
-        return is_integer(symbol) and wide and not symbol.lasting
 
 
 def _element(symbol: Symbol) -> Type:

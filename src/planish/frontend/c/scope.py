@@ -17,6 +17,9 @@ from pycparser import c_ast
 
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, CUnknown, as_parameter, resolve
 
+LEAST_BITS = 32
+"""A narrower integer is computed with in `int`, and cut off when it is stored."""
+
 
 @dataclass(eq=False, slots=True)
 class Symbol:
@@ -302,6 +305,16 @@ def _reads_data(value: c_ast.Node, found: set[Symbol], bound: Bound) -> bool:
 def is_integer(symbol: Symbol) -> bool:
     """Whether it is a scalar integer variable."""
     return isinstance(symbol.ctype, CScalar) and symbol.ctype.type.is_int
+
+
+def is_plain(symbol: Symbol) -> bool:
+    """Whether a variable is an integer that nothing else reaches, as wide as it is computed with."""
+    return is_integer(symbol) and bits_of(symbol) >= LEAST_BITS and not symbol.lasting
+
+
+def bits_of(symbol: Symbol) -> int:
+    """How wide a number is that a variable holds; 0 where it holds none."""
+    return symbol.ctype.type.bits if isinstance(symbol.ctype, CScalar) else 0
 
 
 def is_pointer(symbol: Symbol) -> bool:

@@ -36,7 +36,7 @@ from planish.frontend.c.declarations import CScalar
 from planish.frontend.c.kernels import Finished
 from planish.frontend.c.loops import Test, tests_of
 from planish.frontend.c.quotients import Quotient
-from planish.frontend.c.scope import Bound, Symbol, fold, is_integer, walk_tree, written
+from planish.frontend.c.scope import LEAST_BITS, Bound, Symbol, bits_of, fold, is_plain, walk_tree, written
 from planish.frontend.c.state import Again, Refused, Translation
 from planish.frontend.c.unit import Region, Update
 from planish.ir.expr import Compare, Const, Expr, Var, index, type_of
@@ -47,8 +47,6 @@ from planish.ir.types import INDEX
 
 MOST = 16
 """The rows of elements that one iteration of a kernel of several stages is over, at most."""
-_LEAST_BITS = 32
-"""A narrower counter is computed with in `int`, and cut off when it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +144,7 @@ def find_stages(
         return ()
     growth = _find_growth(region, finished, step, ratios, changed)
     counters = (step.counter, *step.others)
-    if growth is None or not all(map(_is_plain, counters)) or {*counters} & written(loop.stmt, bound):
+    if growth is None or not all(map(is_plain, counters)) or {*counters} & written(loop.stmt, bound):
         return ()
     try:
         tests = tests_of(loop.cond, cx)
@@ -174,20 +172,11 @@ def find_stages(
 def _wraps(symbol: Symbol) -> bool:
     """Whether a variable starts again at 0 where it would be too large, as far as that may be seen."""
     type = symbol.ctype.type if isinstance(symbol.ctype, CScalar) else INDEX
-    return type.kind == "uint" and type.bits <= _LEAST_BITS
+    return type.kind == "uint" and type.bits <= LEAST_BITS
 
 
 def _declared(node: c_ast.Node, bound: Bound) -> Symbol | None:
     return bound.symbol(node) if isinstance(node, c_ast.Decl) else None
-
-
-def _is_plain(symbol: Symbol) -> bool:
-    """Whether a variable is an integer that nothing else reaches, as wide as it is computed with."""
-    return is_integer(symbol) and _bits(symbol) >= _LEAST_BITS and not symbol.lasting
-
-
-def _bits(symbol: Symbol) -> int:
-    return symbol.ctype.type.bits if isinstance(symbol.ctype, CScalar) else 0
 
 
 def _read_steps(loop: c_ast.For, bound: Bound) -> _Step | None:
@@ -258,13 +247,13 @@ def _find_ratios(
                 symbol = bound.symbol(target)
             case _:
                 return None
-        if symbol is None or symbol in live or symbol in out.scaled or symbol in out.turned or not _is_plain(symbol):
+        if symbol is None or symbol in live or symbol in out.scaled or symbol in out.turned or not is_plain(symbol):
             return None
         ratio = _ratio(value, step, out.scaled, bound)
         turned = _turned_ratio(value, step, out.scaled, bound) if ratio is None else None
         if ratio is not None:
             out.scaled[symbol] = ratio
-        elif turned is not None and turned[0] not in changed and _bits(turned[0]) <= _bits(symbol):
+        elif turned is not None and turned[0] not in changed and bits_of(turned[0]) <= bits_of(symbol):
             out.turned[symbol] = turned
         else:
             return None
@@ -283,7 +272,7 @@ def _turned_ratio(
         case _:
             return None
     symbol = bound.symbol(left)
-    return None if symbol is None or ratio is None or not _is_plain(symbol) else (symbol, ratio)
+    return None if symbol is None or ratio is None or not is_plain(symbol) else (symbol, ratio)
 
 
 def _ratio(node: c_ast.Node, step: _Step, known: Mapping[Symbol, Fraction], bound: Bound) -> Fraction | None:
@@ -301,7 +290,7 @@ def _ratio(node: c_ast.Node, step: _Step, known: Mapping[Symbol, Fraction], boun
         left, right, inner = None, left, _ratio(node.right, step, known, bound)
     else:
         inner = _ratio(node.left, step, known, bound)
-    if inner is None or right is None or not 0 < right <= _LEAST_BITS:
+    if inner is None or right is None or not 0 < right <= LEAST_BITS:
         return None
     match node.op:
         case "*":
@@ -413,8 +402,8 @@ def _make_region(
     # What is linear in the counter, and holds at both ends, does between them.
     asked += [replace(x, left=place(x.left, {counter.key: y})) for x in granted for y in (index(counter.key), last)]
     if wraps:
-        largest_ones = (mul(index(max(growth.scaled.values()) * most), unit), *(x.value for x in updates))
-        asked += [Compare("lt", x, index(1 << _LEAST_BITS)) for x in largest_ones]
+        ends = (mul(index(max(growth.scaled.values()) * most), unit), *(x.value for x in updates))
+        asked += [Compare("lt", x, index(1 << LEAST_BITS)) for x in ends]
     used = {x for y in asked for x in names(y.left) | names(y.right)} | {*kernel.sizes}
     sizes = tuple(dict.fromkeys((*kernel.sizes, *(x for x in passed if x in used))))
     kernel = replace(kernel, sizes=sizes, assumptions=tuple(dict.fromkeys((*kernel.assumptions, *asked))))

@@ -75,7 +75,7 @@ def write_squares(kernel: Kernel, reversal: Reversal, parallel: bool) -> str:
                 writes += f"{name}[{places[square]}{at}] = {source} "
         writes += "} "
     loop = f"for {tile} in 0 .. tiles{' parallel' if parallel else ''}"
-    digits = ", ".join(f"{x}" for x in backwards)
+    digits = ", ".join(map(str, backwards))
     return (
         f"{_head(kernel)} {{ alloc {turned}: i64[{TILE}] distinct table ({digits}) alloc {order}: i64[tiles] distinct "
         f"{order}[0] = 0 for {tile} in 1 .. tiles {{ {order}[{tile}] = {order}[{tile} // {base}] // {base}"
