@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from planish.ir.types import Floats
 from planish.library.cascades.versions import cascade_versions
+from planish.library.dots.versions import dot_versions
 from planish.library.inside.versions import inside_versions
 from planish.library.lookahead.versions import lookahead_versions
 from planish.library.maker import Maker
@@ -51,7 +52,7 @@ def further_versions(
     out += cell_versions(prepared, target, reassociate=reassociate, threads=threads)
     out += settled_versions(prepared, target, reassociate=reassociate, threads=threads)
     out += given_versions(prepared, target, known, sizes or {}, reassociate=reassociate, threads=threads)
-    out += lookahead_versions(prepared, target) if reassociate else ()
+    out += lookahead_versions(prepared, target) + dot_versions(prepared, target) if reassociate else ()
     if threads == 1:
         return out + stream_versions(prepared, target, (*known, *out), reassociate=reassociate, sizes=sizes)
 

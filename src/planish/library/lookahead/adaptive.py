@@ -15,15 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planish.ir.expr import Binary, Expr, Load, Unary, index
-from planish.ir.nest import Assign, Block, For, Reduce, Stmt
-from planish.ir.polynomial import coefficient_of, same
+from planish.ir.expr import Expr, Load, Unary, index
+from planish.ir.nest import Assign, For, Reduce, Stmt
+from planish.ir.polynomial import same
 from planish.ir.traverse import arrays_in, flatten, loads, substitute, variables
 from planish.ir.types import F32, F64, Type
+from planish.library.updates import Update, added_by, factors_of, is_row, single_update
 from planish.poly.products import join
 from planish.schedule.automatic.states import are_same
-
-Update = Assign | Reduce
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +78,10 @@ def find_adaptive(stmt: Stmt) -> Adaptive | None:
 
 def loops_in(loop: For) -> tuple[tuple[For, Update], tuple[For, Update]] | None:
     """The two loops in a loop, each with the one statement in it; None where there are others."""
-    inside = [_single(x) for x in flatten(loop.body.body) if isinstance(x, For)]
+    inside = [single_update(x) for x in flatten(loop.body.body) if isinstance(x, For)]
     match inside:
         case [(For(), _) as first, (For(), _) as second]:
             return first, second
-        case _:
-            return None
-
-
-def _single(stmt: Stmt) -> tuple[For, Update] | None:
-    """A loop over one statement, and this."""
-    match stmt:
-        case For(step=1, body=Block(body=(Assign() | Reduce() as update,))) if not stmt.facts.instruction:
-            return stmt, update
         case _:
             return None
 
@@ -116,79 +106,40 @@ def _renamed(update: Update, old: str, name: str) -> Update:
     return Reduce(update.array, at, update.op, value, update.span)
 
 
-def _added(update: Update) -> Expr | None:
-    """What a statement adds to the element that it stores; None where it does something else."""
-    if isinstance(update, Reduce):
-        return update.value if update.op == "add" else None
-    match update.value:
-        case Binary(op="add" | "sub", left=Load(array=name) as own, right=x) if name == update.array:
-            added: Expr = x if update.value.op == "add" else Unary("neg", x)
-        case Binary(op="add", left=x, right=Load(array=name) as own) if name == update.array:
-            added = x
-        case _:
-            return None
-    return added if are_same(own, Load(update.array, update.index, own.type)) else None
-
-
-def _factors(value: Expr) -> tuple[bool, list[Expr]]:
-    """Whether a product is negative, and its factors."""
-    match value:
-        case Unary(op="neg", operand=x):
-            negative, factors = _factors(x)
-            return not negative, factors
-        case Binary(op="mul", left=a, right=b):
-            (negative, left), (other, right) = _factors(a), _factors(b)
-            return negative != other, left + right
-        case _:
-            return False, [value]
-
-
 def _read_sum(update: Update, var: str, weights: str) -> tuple[Load, bool, Load, Load] | None:
     """The cell that a statement adds to, whether it subtracts, and the two elements whose product it adds, that of the
     weights first."""
-    added = _added(update)
+    added = added_by(update)
     if added is None or update.array == weights or any(var in variables(x) or loads(x) for x in update.index):
         return None
-    negative, factors = _factors(added)
+    negative, factors = factors_of(added)
     match factors:
         case [Load() as a, Load() as b]:
             pass
         case _:
             return None
     weight, seen = (a, b) if a.array == weights else (b, a)
-    if weight.array != weights or not _is_row(weight, var) or not _is_row(seen, var):
+    if weight.array != weights or not is_row(weight, var) or not is_row(seen, var):
         return None
     return Load(update.array, update.index, weight.type), negative, weight, seen
 
 
 def _read_update(update: Update, var: str) -> tuple[Load, Expr, Load] | None:
     """The element that a statement moves, by which step, and along what."""
-    added = _added(update)
+    added = added_by(update)
     if added is None:
         return None
-    negative, factors = _factors(added)
+    negative, factors = factors_of(added)
     moving = [x for x in factors if var in variables(x)]
     steps = tuple(x for x in factors if var not in variables(x))
     if len(moving) != 1 or not steps:
         return None
     (moved,) = moving
-    if not isinstance(moved, Load) or not _is_row(moved, var):
+    if not isinstance(moved, Load) or not is_row(moved, var):
         return None
     step = join("mul", steps)
     weight = Load(update.array, update.index, moved.type)
-    return (weight, Unary("neg", step) if negative else step, moved) if _is_row(weight, var) else None
-
-
-def _is_row(load: Load, var: str) -> bool:
-    """Whether neighbours in a loop are neighbours in memory."""
-    return pace(load, var) == 1 and not any(loads(x) for x in load.index)
-
-
-def pace(load: Load, var: str) -> int | None:
-    """By how many elements of its row a load goes on in a loop; None where it goes on in another way."""
-    moved = [coefficient_of(x, var) for x in load.index]
-    known = [x[0] for x in moved if x is not None]
-    return known[-1] if known and len(known) == len(moved) and not any(known[:-1]) else None
+    return (weight, Unary("neg", step) if negative else step, moved) if is_row(weight, var) else None
 
 
 def _is_apart(found: Adaptive) -> bool:

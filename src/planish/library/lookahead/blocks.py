@@ -18,7 +18,6 @@ one, and so is what is left of one from the first step on that is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from planish.core.names import take_name
@@ -26,15 +25,11 @@ from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, Var, inde
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
 from planish.ir.polynomial import add, extremum, floordiv, mul, sub
 from planish.library.lookahead.adaptive import Adaptive
-from planish.library.lookahead.registers import Registers
+from planish.library.registers import Registers
 from planish.library.vectors import Vectors
 from planish.poly.products import join
 from planish.schedule.automatic.lower import place, place_expr
 
-Step = Callable[[Expr, Expr | None], list[Stmt]]
-"""What is done with the elements of rows in a register: from which place on, and with how many where not with all."""
-Singly = Callable[[Expr], list[Stmt]]
-"""What is done with the elements at one place."""
 MOST = 8
 """Sums of more iterations than that are too many in any case."""
 
@@ -68,9 +63,7 @@ class Blocks:
         end = add(loop.lower, mul(size, floordiv(sub(loop.upper, loop.lower), size)))
         blocks = For(self.first, loop.lower, end, self.size, Block(self.block()))
         rest = replace(loop, lower=extremum("max", loop.lower, end))
-        lanes = index(self.vectors.lanes)
-        whole = add(inner.lower, mul(lanes, floordiv(sub(inner.upper, inner.lower), lanes)))
-        some = Block((Let(self.whole, whole), blocks, rest))
+        some = Block((Let(self.whole, self.registers.whole(inner)), blocks, rest))
         return If(Compare("lt", inner.lower, inner.upper), some, Block((loop,)))
 
     def block(self) -> tuple[Stmt, ...]:
@@ -111,22 +104,10 @@ class Blocks:
         masked = self.vectors.has("masked_load")
         arrays = [sums, rows, weight, *([] if self.found.alike else [moved])]
         clear = [r.clear(sums, n) for n in range(self.count)]
-        along = self.along(step, None if masked else singly)
+        along = r.along(self.found.inner, self.place, self.whole, step, None if masked else singly)
         # Without masks, what is left has been added already.
         parts = (*clear, *along, *r.add_up(sums, self.totals, self.count))
         return (Alloc(self.totals), zeros, Alloc(self.kept), Block((*map(Alloc, arrays), *parts)))
-
-    def along(self, step: Step, singly: Singly | None) -> list[Stmt]:
-        """What is done of rows in whole registers, and what is left of them: in a part of one, or one by one."""
-        inner, whole = self.found.inner, index(self.whole)
-        body = Block(tuple(step(index(self.place), None)))
-        out: list[Stmt] = [For(self.place, inner.lower, whole, self.vectors.lanes, body)]
-        if singly is not None:
-            out.append(For(self.place, whole, inner.upper, 1, Block(tuple(singly(index(self.place))))))
-        else:
-            part = Block(tuple(step(whole, sub(inner.upper, whole))))
-            out.append(If(Compare("lt", whole, inner.upper), part))
-        return out
 
     def iteration(self, number: int) -> tuple[Stmt, ...]:
         """One iteration and those after it in the block: what the updates before it have added is added to its sum."""
@@ -165,7 +146,8 @@ class Blocks:
             return [Reduce(target.array, target.index, "add", x) for x in products]
 
         masked = self.vectors.has("masked_load")
-        return Block((Alloc(weight), Alloc(row), *self.along(step, None if masked else singly)))
+        along = r.along(found.inner, self.place, self.whole, step, None if masked else singly)
+        return Block((Alloc(weight), Alloc(row), *along))
 
     def finish(self, number: int) -> tuple[Stmt, ...]:
         """The updates up to an iteration whose step is not finite, and all that is left of the block, as written."""

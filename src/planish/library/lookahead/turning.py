@@ -29,7 +29,8 @@ from planish.ir.expr import Compare, Expr, Load, index
 from planish.ir.nest import Array, Assign, Block, For, If, Stmt
 from planish.ir.polynomial import add, extremum, same, sub
 from planish.ir.traverse import arrays_in, flatten, loads, substitute, variables
-from planish.library.lookahead.adaptive import Adaptive, Update, find_adaptive, loops_in, pace
+from planish.library.lookahead.adaptive import Adaptive, find_adaptive, loops_in
+from planish.library.updates import Update, pace
 from planish.poly.expression import conjunction
 from planish.schedule.accesses import redirect
 from planish.schedule.automatic.lower import place

@@ -13,14 +13,19 @@ for lane in 0 .. 4 as avx2_fmadd_scalar_f64 {
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, index
-from planish.ir.nest import Array, Assign, Block, For, LoopFacts, Reduce, Stmt
-from planish.ir.polynomial import add, place
+from planish.ir.nest import Array, Assign, Block, For, If, LoopFacts, Reduce, Stmt
+from planish.ir.polynomial import add, floordiv, mul, place, sub
 from planish.library.vectors import Vectors
 
+Step = Callable[[Expr, Expr | None], list[Stmt]]
+"""What is done with the elements of rows in a register: from which place on, and with how many where not with all."""
+Singly = Callable[[Expr], list[Stmt]]
+"""What is done with the elements at one place."""
 AT_ONCE = 4
 """So many registers are added up by one instruction, where there is one."""
 
@@ -64,6 +69,12 @@ class Registers:
         product = Binary("mul", a, b)
         return self._each(Reduce(sums.name, self.at(sums, number).index, "add", product), "fmadd")
 
+    def multiply_row(self, sums: Array, number: int, row: Load, var: str, first: Expr, other: Load) -> Stmt:
+        """Products of a register and the elements of a row from the `first` value of a variable on, which are used only
+        once, added to another register."""
+        product = Binary("mul", self._moved(row, var, first), other)
+        return self._each(Reduce(sums.name, self.at(sums, number).index, "add", product), "fmadd_from")
+
     def scale(self, sums: Array, number: int, factor: Expr, row: Array, other: int) -> Stmt:
         """A register, times a factor, added to another one."""
         product = Binary("mul", factor, self.at(row, other))
@@ -77,6 +88,23 @@ class Registers:
             numbers = range(first, min(first + together, count))
             groups = [numbers] if len(numbers) == together else [range(n, n + 1) for n in numbers]
             out += [self._sum(sums, totals, x) for x in groups]
+        return out
+
+    def whole(self, inner: For) -> Expr:
+        """Up to where a loop over elements of rows fills registers."""
+        lanes = index(self.vectors.lanes)
+        return add(inner.lower, mul(lanes, floordiv(sub(inner.upper, inner.lower), lanes)))
+
+    def along(self, inner: For, place: str, whole: str, step: Step, singly: Singly | None) -> list[Stmt]:
+        """What is done of rows in registers up to `whole`, and what is left of them: in a part of one, or one by one;
+        `place`: the variable of the loops that are made."""
+        body = Block(tuple(step(index(place), None)))
+        out: list[Stmt] = [For(place, inner.lower, index(whole), self.vectors.lanes, body)]
+        if singly is not None:
+            out.append(For(place, index(whole), inner.upper, 1, Block(tuple(singly(index(place))))))
+        else:
+            part = Block(tuple(step(index(whole), sub(inner.upper, index(whole)))))
+            out.append(If(Compare("lt", index(whole), inner.upper), part))
         return out
 
     def _sum(self, sums: Array, totals: Array, numbers: range) -> Stmt:

@@ -1,0 +1,1 @@
+"""Sums of products along the rows of a matrix: several rows at a time, in registers."""
