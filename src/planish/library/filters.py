@@ -4,7 +4,8 @@ line are given to a kernel of the library.
 Before: for i { acc[i] = 0;  for p { acc[i] += h[p] * x[i + p] };  y[i] = acc[i] }
 After:  for i { acc[i] = 0 };  acc += h slid along x, by the kernel;  for i { y[i] = acc[i] }
 
-Where the window gets shorter from sum to sum, what all of them have is done so, and loops do the rest.
+Where the window gets shorter from sum to sum, what all of them have is done so, and loops do the rest. Where there are
+few sums with long windows, threads have a part of the window each.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.ir.printer import print_stmt
@@ -23,23 +24,25 @@ for sum in 0 .. m {
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import take_name
-from planish.ir.expr import Binary, Expr, Load, index, type_of
-from planish.ir.nest import Block, For, Kernel, Reduce, Stmt
-from planish.ir.polynomial import add, coefficient_of, extremum, place, same, sub
+from planish.ir.expr import Binary, Compare, Expr, Load, index, type_of
+from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.polynomial import add, coefficient_of, extremum, mul, place, same, sub
 from planish.ir.printer import print_expr
 from planish.ir.simplify import simplify_block
-from planish.ir.traverse import map_block, substitute_block, used_names, variables, walk
+from planish.ir.traverse import loads, map_block, substitute_block, used_names, variables, walk
 from planish.ir.types import F32, F64, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.maker import Maker
-from planish.library.sliding import choose_shape, make_sliding
+from planish.library.partials import share_products
+from planish.library.sliding import ALONE, choose_shape, make_sliding
 from planish.library.vectors import Vectors, choose_vectors
+from planish.poly.expression import conjunction
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
@@ -88,7 +91,30 @@ def filter_versions(prepared: Prepared, target: Target, maker: Maker, threads: i
     message = "sums of products along a line: steps of the window share what they read"
     remark = Remark("filter", "done", message, prepared.scop.kernel.span)
     catalogue = Catalogue().with_instructions([made[x] for x in sorted(made)])
-    return (Candidate(NAME, prepared.scop.schedule, program.kernel, (remark,), 0.0, catalogue),)
+    whole = _share_windows(program.kernel, found, vectors, threads) if threads > 1 else program.kernel
+    return (Candidate(NAME, prepared.scop.schedule, whole, (remark,), 0.0, catalogue),)
+
+
+def _share_windows(kernel: Kernel, found: Sequence[Filter], vectors: Mapping[Type, Vectors], threads: int) -> Kernel:
+    """The kernel with threads that have a part of the window each, where there are too few sums for all of them."""
+    taken, own = {*used_names(kernel)}, list[Array]()
+    known = {x.sum: x for x in found}
+
+    def visit(stmt: Stmt) -> Stmt:
+        if not isinstance(stmt, For) or stmt.var not in known or not stmt.facts.instruction:
+            return stmt
+        each = known[stmt.var]
+        shape, sizes = choose_shape(vectors[each.type], each.turned), (each.count, each.steps)
+        shared = share_products(stmt, shape.name, threads, shape.at_a_time, taken)
+        if shared is None or any(loads(x) for x in sizes):
+            return stmt
+        own.append(shared[0])
+        few = Compare("le", each.count, index(shape.at_a_time))
+        much = Compare("gt", mul(*sizes), index(threads * ALONE))
+        return If(conjunction((few, much)), shared[1], Block((stmt,)))
+
+    body = map_block(visit, kernel.body)
+    return replace(kernel, body=Block((*map(Alloc, own), *body.body)))
 
 
 def name_filters(kernel: Kernel) -> tuple[Kernel, tuple[Filter, ...]]:

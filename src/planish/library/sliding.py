@@ -71,6 +71,11 @@ class Shape:
         return self.count + self.depth - 1
 
     @property
+    def at_a_time(self) -> int:
+        """The sums that a thread makes at a time, where there are several threads."""
+        return BLOCKS * self.count * self.vectors.lanes
+
+    @property
     def slowness(self) -> float:
         """The time for a product, where products or loads keep the processor busy all the time: 1. What lies across
         two lines is loaded twice."""
@@ -113,21 +118,16 @@ def _make_shares(name: str, shape: Shape, known: Catalogue) -> Instruction:
     """The kernel that gives out sums to threads."""
     definition = define_sliding(name, shape)
     program = Program.of(definition, catalogue=known).apply(
-        Split("i", _at_a_time(shape), ("it", "is"), "short"), Replace("is", shape.name), Parallelise("it")
+        Split("i", shape.at_a_time, ("it", "is"), "short"), Replace("is", shape.name), Parallelise("it")
     )
     return make_callable(definition, program)
-
-
-def _at_a_time(shape: Shape) -> int:
-    """The sums that a thread makes at a time."""
-    return BLOCKS * shape.count * shape.vectors.lanes
 
 
 def _make_choice(name: str, shape: Shape, known: Catalogue) -> Instruction:
     """The kernel that does so where there is enough to do for more than one."""
     definition, shared = define_sliding(name, shape), next(x for x in known.instructions if x.endswith("_shares"))
     program = Program.of(definition, catalogue=known).apply(
-        Specialise("i", f"m * n > {ALONE} && n > {_at_a_time(shape)}"), Replace("i", shared),
+        Specialise("i", f"m * n > {ALONE} && n > {shape.at_a_time}"), Replace("i", shared),
         Replace("i #2", shape.name),
     )  # fmt: skip
     return make_callable(definition, program)

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from planish.core.cache import Cache
+from planish.ir.expr import index
 from planish.ir.interpreter import run_kernel
 from planish.ir.nest import For, Kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.traverse import walk
+from planish.library import filters
 from planish.library.filters import filter_versions, name_filters
 from planish.library.maker import Maker
 from planish.schedule.automatic.plan import prepare
@@ -66,8 +68,8 @@ def kernel_of(body: str) -> Kernel:
     return parse_kernel(f"kernel k(n, m; {floats}, c: i32[n], d: i32[m], e: i32[n + m]) {{ {body} }}")
 
 
-def versions_of(kernel: Kernel) -> list[Kernel]:
-    return [x.kernel for x in filter_versions(prepare(kernel), load_target("x86-avx512"), maker())]
+def versions_of(kernel: Kernel, threads: int = 1) -> list[Kernel]:
+    return [x.kernel for x in filter_versions(prepare(kernel), load_target("x86-avx512"), maker(), threads)]
 
 
 def run(kernel: Kernel, n: int, m: int) -> dict[str, np.ndarray]:
@@ -86,6 +88,20 @@ def test_filters_are_found(name: str) -> None:
     (made,) = versions_of(kernel)
     assert {x.facts.instruction for x in walk(made.body) if isinstance(x, For)} == {"", wanted}
     for n, m in ((1, 1), (3, 9), (33, 7), (35, 10), (40, 1), (0, 5), (5, 0)):
+        before, after = run(kernel, n, m), run(made, n, m)
+        assert all(np.array_equal(before[x], after[x]) for x in before), (n, m)
+
+
+@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_have_parts_of_long_windows(name: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few sums are no work for several threads, their windows are; those of these tests would be too short."""
+    monkeypatch.setattr(filters, "ALONE", 100)
+    kernel = kernel_of(FOUND[name][0])
+    (made,) = versions_of(kernel, threads)
+    parts = [x for x in walk(made.body) if isinstance(x, For) and x.facts.parallel]
+    assert len(parts) == 1 and parts[0].upper == index(threads)
+    for n, m in ((33, 7), (35, 31), (40, 8), (0, 5), (5, 0)):
         before, after = run(kernel, n, m), run(made, n, m)
         assert all(np.array_equal(before[x], after[x]) for x in before), (n, m)
 
