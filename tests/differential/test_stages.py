@@ -15,10 +15,11 @@ from planish.core.span import Source
 from planish.emit.ladders import replace_by_ladder
 from planish.emit.replacement import Replacement
 from planish.library.stages.versions import stage_versions
-from planish.pipeline import Options, compose, read_file
+from planish.pipeline import Options, build_file, compose, read_file
 
 TEXT = """\
 #include <stddef.h>
+#define LENGTH 512
 void walsh(float *a, int n)
 {
     for (int h = 1; h < n; h *= 2)
@@ -137,10 +138,38 @@ void two_counters(double *a, const double *w, int n)
         }
     a[0] += step;
 }
+void of_one_length(unsigned *a, const unsigned *w, int n)
+{
+    if (n < LENGTH)
+        return;
+    for (int len = 2; len <= LENGTH; len <<= 1) {
+        int half = len / 2, step = LENGTH / 2 / half;
+        for (int i = 0; i < LENGTH; i += len)
+            for (int k = 0; k < half; k++) {
+                unsigned t = a[i + k + half] * w[k * step];
+                a[i + k + half] = a[i + k] - t;
+                a[i + k] += t;
+            }
+    }
+}
+void of_nine_stages(unsigned *a, const unsigned *w, int n)
+{
+    if (n < LENGTH)
+        return;
+    for (int s = 1; s <= 9; s++) {
+        int len = 1 << s, half = len >> 1, step = LENGTH >> s;
+        for (int i = 0; i < LENGTH; i += len)
+            for (int k = 0; k < half; k++) {
+                unsigned t = a[i + k + half] * w[k * step];
+                a[i + k + half] = a[i + k] - t;
+                a[i + k] += t;
+            }
+    }
+}
 """
 TYPES = {"walsh": "f4", "falling": "f8", "counted": "i4", "lengths": "i2", "rows": "f4", "pairs": "f8"}
-TYPES |= {"complex_numbers": "f4", "shifted": "u4", "two_counters": "f8"}
-OF_TWO = ("pairs", "complex_numbers", "shifted", "two_counters")
+TYPES |= {"complex_numbers": "f4", "shifted": "u4", "two_counters": "f8", "of_one_length": "u4", "of_nine_stages": "u4"}
+OF_TWO = ("pairs", "complex_numbers", "shifted", "two_counters", "of_one_length", "of_nine_stages")
 """Functions of two arrays."""
 NUMBERS = (0, 1, 2, 3, 4, 8, 12, 16, 32, 48, 64, 96, 512, 1024, 2048)
 Vector = np.ndarray[Any, Any]
@@ -198,6 +227,16 @@ def test_overlapping_arrays_are_done_as_written(name: str, built: tuple[DropIn, 
     plain, made = built
     before = made.fallbacks
     near = 29 if name == "complex_numbers" else 3
-    want, got = run(plain, name, 16, near), run(made, name, 16, near)
+    stages = 9 if name.startswith("of_") else 4
+    want, got = (run(x, name, 1 << stages, near) for x in (plain, made))
     assert np.allclose(got, want, 1e-4, 1e-4 * np.abs(want).max())
-    assert made.fallbacks == before + 4
+    assert made.fallbacks == before + stages
+
+
+def test_a_transform_of_one_length_is_called_with_as_much() -> None:
+    """Nothing but the text says how long its arrays are."""
+    text = "#define LENGTH 4096\n" + TEXT[TEXT.index("void of_one_length") : TEXT.index("void of_nine_stages")]
+    text = text.replace(", int n)", ")").replace("    if (n < LENGTH)\n        return;\n", "")
+    (function,) = build_file(Source("once.c", text), Options(measure=False)).functions
+    assert function.selection is not None and function.selection.version is not None
+    assert function.selection.version.label.endswith("stages at a time")

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -15,8 +16,8 @@ import islpy as isl
 
 from planish.core.lazy import Lazy
 from planish.frontend.c.unit import CFunction, CParameter
-from planish.ir.expr import Binary, Call, Expr, Load, Var
-from planish.ir.nest import Block, For, Reduce
+from planish.ir.expr import Binary, Call, Const, Expr, Load, Var
+from planish.ir.nest import Assign, Block, For, Reduce
 from planish.ir.overflow import limits, may_overflow
 from planish.ir.polynomial import place, polynomial, sub
 from planish.ir.traverse import expressions, loads, may_fail, walk, walk_expr
@@ -58,6 +59,9 @@ that check, one has others."""
 WIDE_OF, WIDE_AT = 4, 2
 """Of so many calls that check, the one with this number has integers of the whole range of their type, where these are
 harmless."""
+SMALL_CONSTANT = 256
+"""An array of which nothing is known has room for what is as long as this number."""
+_NUMBER = re.compile(r"\b\d+\b")
 LARGEST_LOOSE = 1 << 14
 POWERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 """Integers that two is raised to the power of."""
@@ -303,7 +307,8 @@ def make_case(
         else:
             integers = {**most, **sizes}
             integers |= {x: 1 << integers[x] for x in _powers(function, integers)}
-            elements[p.name] = max(reached.get(p.name, 0), _guess([*integers.values()], most_guess))
+            guessed = _guess([*integers.values(), _largest_constant(function)], most_guess)
+            elements[p.name] = max(reached.get(p.name, 0), guessed)
     ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
     if seed % DISTANCES_OF != 0:
         ranges |= dict.fromkeys(_distances(function), DISTANCES)
@@ -388,3 +393,17 @@ def _extents(parameter: CParameter, sizes: Mapping[str, int]) -> tuple[int, ...]
 def _guess(values: list[int], most: int) -> int:
     """A generous extent for an array that no region speaks of, from the function's integers."""
     return min(most, 1024 + prod(max(1, v) for v in values) * 4)
+
+
+def _largest_constant(function: CFunction) -> int:
+    """The largest number that bounds loops or is a part of subscripts, as the length of a transform of one size is; 1
+    where all are so small that a guess has room for them anyway."""
+    regions = [y for x in function.regions for y in (x, *x.stages)]
+    stmts = [y for x in regions for y in walk(x.kernel.body)]
+    bounds = [e for x in stmts if isinstance(x, For) for e in (x.lower, x.upper)]
+    subscripts = [i for x in stmts for e in expressions(x) for y in loads(e) for i in y.index]
+    subscripts += [i for x in stmts if isinstance(x, Assign | Reduce) for i in x.index]
+    leaves = [y.value for x in (*bounds, *subscripts) for y in walk_expr(x) if isinstance(y, Const)]
+    written = [y for x in regions for _, text in x.names for y in _NUMBER.findall(text)]
+    known = (int(x) for x in (*leaves, *written))
+    return max((x for x in known if SMALL_CONSTANT < x <= LARGEST_GIVEN), default=1)

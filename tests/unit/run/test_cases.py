@@ -174,6 +174,20 @@ void solve(int n, int lda, const double *a, double *x)
 """
 
 
+def test_transforms_of_one_length_get_as_much() -> None:
+    """A length that is a number in the text is seen in the bounds of loops; a mask or a factor is no length."""
+    reversal = "for (i = 0, j = 0; i < 4095; i++) { if (i < j) { float t = x[i]; x[i] = x[j]; x[j] = t; }"
+    reversal += " for (k = 2048; k <= j; k /= 2) j -= k; j += k; }"
+    stage = "for (int h = 1; h < 8192; h *= 2) for (int i = 0; i < 8192; i += 2 * h) for (int j = i; j < i + h; j++) {"
+    stage += " y[j] += 1000003 * (y[j + h] & 0xffffff); y[j + h] = 0; }"
+    function, known = known_of(f"void once(float *x, int *y) {{ int i, j, k; {reversal} {stage} }}")
+    (case,) = check_cases(function, known, {})
+    assert 8192 <= case.elements["y"] <= 8 * 8192 and 4096 <= case.elements["x"] <= 8 * 8192
+    small, of_small = known_of(f"void once(int *y) {{ {stage.replace('8192', '64')} }}")
+    (case,) = check_cases(small, of_small, {})
+    assert case.elements["y"] < 2048
+
+
 def test_a_matrix_without_a_shape_can_be_factorised() -> None:
     function, known = known_of(SOLVE)
     case = make_case(function, known, {"n": 20, "lda": 23}, seed=1)

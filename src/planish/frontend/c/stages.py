@@ -67,10 +67,10 @@ class Growth:
 @dataclass(frozen=True, slots=True)
 class _Ratios:
     """What is set before a loop's kernel: variables that are so many times the counter, or two to the power of it, and
-    those that are another variable divided by so many times it."""
+    those that are another variable, or a number, divided by so many times it."""
 
     scaled: dict[Symbol, Fraction]
-    turned: dict[Symbol, tuple[Symbol, Fraction]]
+    turned: dict[Symbol, tuple[Symbol | int, Fraction]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def find_stages(
         return ()
     asked = frozenset[str]().union(*(names(x) for x in (*(y.difference for y in tests), *(y.left for y in granted))))
     others = [x for x in cx.used if x.key in asked and x is not step.counter]
-    divided = [x for x, _ in ratios.turned.values()]
+    divided = [x for x, _ in ratios.turned.values() if isinstance(x, Symbol)]
     hidden = {x.name for x in declared} & {x.name for x in (*counters, *others, *divided)}
     if hidden or len(others) + 1 != len(asked) or any(x in changed or x.lasting for x in others):
         return ()
@@ -253,26 +253,40 @@ def _find_ratios(
         turned = _turned_ratio(value, step, out.scaled, bound) if ratio is None else None
         if ratio is not None:
             out.scaled[symbol] = ratio
-        elif turned is not None and turned[0] not in changed and bits_of(turned[0]) <= bits_of(symbol):
+        elif turned is not None and _holds(symbol, turned[0]) and turned[0] not in changed:
             out.turned[symbol] = turned
         else:
             return None
     return out
 
 
+def _holds(symbol: Symbol, other: Symbol | int) -> bool:
+    """Whether a variable has room for what another one may be, or for a number."""
+    if isinstance(other, Symbol):
+        return bits_of(other) <= bits_of(symbol)
+    return other < 1 << (min(bits_of(symbol), LEAST_BITS) - 1)
+
+
 def _turned_ratio(
     node: c_ast.Node, step: _Step, known: Mapping[Symbol, Fraction], bound: Bound
-) -> tuple[Symbol, Fraction] | None:
-    """The variable that an expression is, divided by so many times the counter, or two to the power of it."""
+) -> tuple[Symbol | int, Fraction] | None:
+    """The variable that an expression is, or the number, divided by so many times the counter, or two to the power of
+    it."""
     match node:
-        case c_ast.BinaryOp(op="/", left=c_ast.ID() as left, right=right):
+        case c_ast.BinaryOp(op="/", left=left, right=right):
             ratio = _ratio(right, step, known, bound)
-        case c_ast.BinaryOp(op=">>", left=c_ast.ID() as left, right=c_ast.ID() as right):
+        case c_ast.BinaryOp(op=">>", left=left, right=c_ast.ID() as right):
             ratio = Fraction(1) if step.counts and bound.symbol(right) is step.counter else None
         case _:
             return None
-    symbol = bound.symbol(left)
-    return None if symbol is None or ratio is None or not is_plain(symbol) else (symbol, ratio)
+    number = fold(left, bound.file.constants)
+    symbol = bound.symbol(left) if isinstance(left, c_ast.ID) else None
+    if ratio is None or (number is None and (symbol is None or not is_plain(symbol))):
+        return None
+    if number is not None:
+        return (number, ratio) if number > 0 else None
+    assert symbol is not None
+    return symbol, ratio
 
 
 def _ratio(node: c_ast.Node, step: _Step, known: Mapping[Symbol, Fraction], bound: Bound) -> Fraction | None:
@@ -375,8 +389,11 @@ def _make_region(
         if symbol.key in growth.turned:
             units = ratio / next(y for x, y in ratios.scaled.items() if x.key == growth.unit)
             divisor = mul(index(int(units) * (most if growth.up else 1)), unit)
-            spelled = Quotient(Var(divided.key, INDEX), divisor, whole=True)
-            passed[symbol.key] = spelled.spell({**variables, divided.key: divided.name})
+            if isinstance(divided, Symbol):
+                spelled = Quotient(Var(divided.key, INDEX), divisor, whole=True)
+                passed[symbol.key] = spelled.spell({**variables, divided.key: divided.name})
+            else:
+                passed[symbol.key] = Quotient(index(divided), divisor, whole=True).spell(variables)
     updates = []
     for symbol in step.others:
         at = Var(symbol.key, INDEX)
