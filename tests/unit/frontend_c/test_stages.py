@@ -65,6 +65,12 @@ def test_sizes_that_go_the_other_way(head: str, step: str) -> None:
     assert "t >= 0" in asked
 
 
+@pytest.mark.parametrize("braces", [("", ""), ("{", "}"), ("{ for (int k = 1; k < m; k *= 2) {", "} }")])
+def test_loops_around_them_change_nothing(braces: tuple[str, str]) -> None:
+    text = f"for (int f = 0; f < m; f++) {braces[0]} for (int h = 1; h < n; h *= 2) {NEST} {braces[1]}"
+    assert [len(x.kernel.body.body) for x in read(text).stages] == [4, 3, 2, 1]
+
+
 def test_a_base_of_four_has_fewer_stages() -> None:
     nest = NEST.replace("2 * h", "4 * h")
     assert [len(x.kernel.body.body) for x in read(f"for (int h = 1; h < n; h *= 4) {nest}").stages] == [2, 1]

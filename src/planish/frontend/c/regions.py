@@ -174,7 +174,8 @@ def _with_stages(loop: c_ast.For, region: Region, s: Search) -> Region:
     if region.shy or region.start not in s.finished or any(id(x) not in s.items for x in body) or s.bound.jumps:
         return region
     before = [x for x in body if s.items[id(x)].end <= region.start]
-    if s.items[id(body[-1])].end != region.end or len(before) == len(body):
+    # The region of a loop in the body ends where that does, but begins later.
+    if s.items[id(body[-1])].end != region.end or all(s.items[id(x)].start != region.start for x in body):
         return region
     live = s.live.get(id(loop), frozenset((*s.bound.symbols, *s.bound.by_node.values())))
     cx = Translation(s.bound, s.fp, frozenset(), s.span_of)
