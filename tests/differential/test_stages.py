@@ -138,6 +138,34 @@ void two_counters(double *a, const double *w, int n)
         }
     a[0] += step;
 }
+void later(float *a, int n)
+{
+    int h = 1;
+    while (h < n) {
+        for (int i = 0; i < n; i += 2 * h)
+            for (int j = i; j < i + h; j++) {
+                float x = a[j];
+                a[j] += a[j + h];
+                a[j + h] = x - a[j + h];
+            }
+        h *= 2;
+    }
+    a[0] += h;
+}
+void both_later(double *a, const double *w, int n)
+{
+    int step = n / 2, half;
+    for (half = 1; half < n; half *= 2) {
+        for (int i = 0; i < n; i += 2 * half)
+            for (int j = 0; j < half; j++) {
+                double x = a[i + j], y = a[i + j + half] * w[j * step];
+                a[i + j] = x + y;
+                a[i + j + half] = x - y;
+            }
+        step >>= 1;
+    }
+    a[0] += half - 3 * step;
+}
 void of_one_length(unsigned *a, const unsigned *w, int n)
 {
     if (n < LENGTH)
@@ -169,7 +197,8 @@ void of_nine_stages(unsigned *a, const unsigned *w, int n)
 """
 TYPES = {"walsh": "f4", "falling": "f8", "counted": "i4", "lengths": "i2", "rows": "f4", "pairs": "f8"}
 TYPES |= {"complex_numbers": "f4", "shifted": "u4", "two_counters": "f8", "of_one_length": "u4", "of_nine_stages": "u4"}
-OF_TWO = ("pairs", "complex_numbers", "shifted", "two_counters", "of_one_length", "of_nine_stages")
+TYPES |= {"later": "f4", "both_later": "f8"}
+OF_TWO = ("pairs", "complex_numbers", "shifted", "two_counters", "both_later", "of_one_length", "of_nine_stages")
 """Functions of two arrays."""
 NUMBERS = (0, 1, 2, 3, 4, 8, 12, 16, 32, 48, 64, 96, 512, 1024, 2048)
 Vector = np.ndarray[Any, Any]

@@ -71,6 +71,43 @@ def test_loops_around_them_change_nothing(braces: tuple[str, str]) -> None:
     assert [len(x.kernel.body.body) for x in read(text).stages] == [4, 3, 2, 1]
 
 
+@pytest.mark.parametrize(
+    ("loop", "updates"),
+    [
+        ("int h = 1; while (h < n) { %s h *= 2; }", ["h"]),
+        ("int k = 1; while (k < n) { int h = k; %s k = k << 1; }", ["k"]),
+        ("int h = m; while (h) { %s h /= 2; }", ["h"]),
+        ("for (int h = 1; h < n; h *= 2) { %s m /= 2; }", ["m", "h"]),
+        ("for (int h = 1; h < n;) { %s h += h; m >>= 1; }", ["h", "m"]),
+        ("int h = 1; while (h < n) { %s m >>= 1; h *= 2; }", ["m", "h"]),
+    ],
+)
+def test_counters_may_advance_behind_the_nest(loop: str, updates: list[str]) -> None:
+    nest = NEST.replace("a[j + h] -=", "a[j + h] -= w[(j - i) * m] *") if "m" in updates else NEST
+    region = read(loop % nest, "float *a, const float *w, int n, int m")
+    assert [len(x.kernel.body.body) for x in region.stages] == [4, 3, 2, 1]
+    assert sorted(x.variable for x in region.stages[0].updates) == sorted(updates)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "int h = 1; while (h < n) { h *= 2; %s }",
+        "int h = 1; while (h < n) { %s h *= 2; a[0] += 1; }",
+        "int h = 1; while (h < n) { %s h *= 2; h *= 2; }",
+        "int h = 1; while (h < n) { %s h *= 2; n--; }",
+        "int h = 1; while (h < n) { %s if (n > 5) h *= 2; }",
+        "int h = 1; while (h < n) { %s h *= 2; { } %s }",
+        "int h = 1; while (h < n) %s",
+        "for (int h = 1; h < n; h *= 2) { %s h *= 2; }",
+        "for (int h = 1; h < n; h *= 2) { %s m--; }",
+    ],
+)
+def test_what_is_done_behind_the_nest_otherwise(loop: str) -> None:
+    text = f"void f(float *a, int n, int m) {{ {loop.replace('%s', NEST)} }}"
+    assert not any(x.stages for f in read_c(Source("a.c", text)).functions for x in f.regions)
+
+
 def test_a_base_of_four_has_fewer_stages() -> None:
     nest = NEST.replace("2 * h", "4 * h")
     assert [len(x.kernel.body.body) for x in read(f"for (int h = 1; h < n; h *= 4) {nest}").stages] == [2, 1]

@@ -163,24 +163,37 @@ def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
     if id(node) in s.items or isinstance(node, (c_ast.Case, c_ast.Default, c_ast.Label)):
         known = len(s.found)
         search(node, s)
-        if isinstance(node, c_ast.For) and len(s.found) == known + 1:
+        if isinstance(node, c_ast.For | c_ast.While) and len(s.found) == known + 1:
             s.found[known] = _with_stages(node, s.found[known], s)
 
 
-def _with_stages(loop: c_ast.For, region: Region, s: Search) -> Region:
+def _with_stages(loop: c_ast.For | c_ast.While, region: Region, s: Search) -> Region:
     """The region that was found in a loop, with those of several of its iterations, if it is all of the body but for
-    what comes before it."""
+    what comes before it, and for what advances counters after it."""
     body = loop.stmt.block_items or [] if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
     if region.shy or region.start not in s.finished or any(id(x) not in s.items for x in body) or s.bound.jumps:
         return region
     before = [x for x in body if s.items[id(x)].end <= region.start]
-    # The region of a loop in the body ends where that does, but begins later.
-    if s.items[id(body[-1])].end != region.end or all(s.items[id(x)].start != region.start for x in body):
+    after = [x for x in body if s.items[id(x)].start >= region.end]
+    own = body[len(before) : len(body) - len(after)]
+    # The region of a loop in the body begins later.
+    if not own or (s.items[id(own[0])].start, s.items[id(own[-1])].end) != (region.start, region.end):
+        return region
+    steps = [*after, *_steps_of(loop)]
+    if not steps:
         return region
     live = s.live.get(id(loop), frozenset((*s.bound.symbols, *s.bound.by_node.values())))
     cx = Translation(s.bound, s.fp, frozenset(), s.span_of)
-    stages = find_stages(loop, region, s.finished[region.start], before, cx, live)
+    plain = c_ast.For(None, loop.cond, c_ast.ExprList(steps), c_ast.Compound([*before, *own]))
+    stages = find_stages(plain, region, s.finished[region.start], before, cx, live)
     return replace(region, stages=stages)
+
+
+def _steps_of(loop: c_ast.For | c_ast.While) -> list[c_ast.Node]:
+    """What a loop does after its body."""
+    if isinstance(loop, c_ast.While) or loop.next is None:
+        return []
+    return loop.next.exprs if isinstance(loop.next, c_ast.ExprList) else [loop.next]
 
 
 def _reversed(node: c_ast.For, s: Search) -> Region | None:

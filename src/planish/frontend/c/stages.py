@@ -130,9 +130,9 @@ def find_stages(
     loop: c_ast.For, region: Region, finished: Finished, before: Sequence[c_ast.Node], cx: Translation,
     live: frozenset[Symbol],
 ) -> tuple[Region, ...]:  # fmt: skip
-    """The kernels of several iterations of a loop whose body is a region, with the statements `before` it; the most
-    stages first, none where it is not such a loop. `cx`: a translation of what is read outside of the loop; `live`:
-    what may be read behind the loop."""
+    """The kernels of several iterations of a loop whose body is a region, with the statements `before` it, and whose
+    steps are a list; the most stages first, none where it is not such a loop. `cx`: a translation of what is read
+    outside of the loop; `live`: what may be read behind the loop."""
     bound = cx.bound
     step = _read_steps(loop, bound)
     if step is None or region.updates or region.registers or written(loop.cond, bound):
@@ -183,8 +183,7 @@ def _read_steps(loop: c_ast.For, bound: Bound) -> _Step | None:
     """How the third part of a loop advances its counter, which is in its condition, and others; None: otherwise."""
     if loop.cond is None:
         return None
-    nodes = loop.next.exprs if isinstance(loop.next, c_ast.ExprList) else [loop.next]
-    steps = [_read_step(x, bound) for x in nodes]
+    steps = [_read_step(x, bound) for x in loop.next.exprs]
     asked = {bound.symbol(x) for x in walk_tree(loop.cond) if isinstance(x, c_ast.ID)}
     counters = [x for x in steps if x is not None and x.counter in asked]
     if len(counters) != 1 or None in steps:
