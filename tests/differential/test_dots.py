@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
 import numpy as np
 import pytest
-from test_raised_versions import MARGIN, NATIVE, DropIn, compile_text, counted
+from test_raised_versions import NATIVE, DropIn, compile_both, enclosed
 from test_raised_versions import pytestmark as pytestmark
 
-from planish.core.span import Source
 from planish.library.dots.versions import dot_versions
-from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.schedule.automatic.plan import prepare
 
 ROWS = """\
 void apply(int m, int n, int lda, const TYPE *a, const TYPE *x, TYPE *y)
@@ -46,7 +42,6 @@ void against(int m, int n, int lda, const TYPE *a, const TYPE *b, TYPE *y)
 OPERANDS = {"apply": "axy", "both": "abxy", "against": "aby"}
 TYPES = {"float": ("float32", 1e-4), "double": ("float64", 1e-12)}
 SIZES = ((0, 0), (0, 7), (7, 0), (1, 1), (5, 16), (12, 1), (13, 3), (27, 31), (33, 33), (64, 64), (50, 100))
-Vector = np.ndarray[Any, Any]
 
 
 @pytest.fixture(scope="module", params=[(x, y) for x in TYPES for y in (0, 1)])
@@ -56,23 +51,8 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("dots")
     type, which = request.param
     text = ROWS.replace("TYPE", type)
-    source, options, made = Source("rows.c", text), Options(), []
-    for region in (x for f in read_file(source, options).functions for x in f.regions):
-        prepared = prepare(region.kernel)
-        versions = dot_versions(prepared, NATIVE)
-        candidate = versions[min(which, len(versions) - 1)]
-        made.append(counted(make_replacement(region, prepared, candidate, source, options)))
-    text_of_made = "int fallbacks;\n" + compose(text, made, "")
-    plain = compile_text(text, (), folder / "plain", folder)
-    return type, plain, compile_text(text_of_made, (), folder / "made", folder)
-
-
-def fill(type: str, count: int, seed: int) -> tuple[Vector, Vector]:
-    """Numbers in the middle of nothing but 7, and all of it."""
-    whole: Vector = np.full(count + 2 * MARGIN, 7.0, TYPES[type][0])
-    out = whole[MARGIN : MARGIN + count]
-    out[...] = np.random.default_rng(seed).uniform(-1, 1, count)
-    return out, whole
+    plain, made = compile_both(text, lambda x: dot_versions(x, NATIVE)[:2][-which], folder)
+    return type, plain, made
 
 
 @pytest.mark.parametrize("name", OPERANDS)
@@ -86,7 +66,7 @@ def test_rows_are_summed_together(name: str, built: tuple[str, DropIn, DropIn]) 
             counts = {"a": m * lda, "b": m * lda, "x": n, "y": m}
             results = []
             for library in (plain, made):
-                arrays = [fill(type, counts[x], seed) for seed, x in enumerate(OPERANDS[name])]
+                arrays = [enclosed(TYPES[type][0], counts[x], seed) for seed, x in enumerate(OPERANDS[name])]
                 pointers = (ctypes.c_void_p(x.ctypes.data) for x, _ in arrays)
                 getattr(library.library, name)(m, n, lda, *pointers)
                 results.append([whole for _, whole in arrays])

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
 import numpy as np
 import pytest
-from test_raised_versions import MARGIN, NATIVE, DropIn, compile_text, counted
+from test_raised_versions import NATIVE, DropIn, compile_both, enclosed
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
 from planish.library.lookahead.versions import lookahead_versions
-from planish.pipeline import Options, build_file, compose, make_replacement, read_file
-from planish.schedule.automatic.plan import prepare
+from planish.pipeline import Options, build_file
 
 FILTERS = """\
 void lms(int n, int taps, TYPE mu, const TYPE *x, const TYPE *d, TYPE *w, TYPE *y, TYPE *e)
@@ -56,7 +54,6 @@ void past(int n, int taps, TYPE mu, const TYPE *x, const TYPE *d, TYPE *w, TYPE 
 """
 TYPES = {"float": ("float32", 1e-5), "double": ("float64", 1e-13)}
 SIZES = ((0, 0), (0, 7), (7, 0), (1, 1), (5, 16), (6, 1), (13, 3), (32, 31), (33, 33), (64, 64), (50, 100))
-Vector = np.ndarray[Any, Any]
 
 
 @pytest.fixture(scope="module", params=[(x, y) for x in TYPES for y in (False, True)])
@@ -66,22 +63,8 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("lookahead")
     type, fewer = request.param
     text = FILTERS.replace("TYPE", type)
-    source, options, made = Source("filters.c", text), Options(), []
-    for region in (x for f in read_file(source, options).functions for x in f.regions):
-        prepared = prepare(region.kernel)
-        candidate = lookahead_versions(prepared, NATIVE)[-1 if fewer else 0]
-        made.append(counted(make_replacement(region, prepared, candidate, source, options)))
-    text_of_made = "int fallbacks;\n" + compose(text, made, "")
-    plain = compile_text(text, (), folder / "plain", folder)
-    return type, plain, compile_text(text_of_made, (), folder / "made", folder)
-
-
-def fill(type: str, count: int, seed: int) -> tuple[Vector, Vector]:
-    """Numbers in the middle of nothing but 7, and all of it."""
-    whole: Vector = np.full(count + 2 * MARGIN, 7.0, TYPES[type][0])
-    out = whole[MARGIN : MARGIN + count]
-    out[...] = np.random.default_rng(seed).uniform(-1, 1, count)
-    return out, whole
+    plain, made = compile_both(text, lambda x: lookahead_versions(x, NATIVE)[-1 if fewer else 0], folder)
+    return type, plain, made
 
 
 @pytest.mark.parametrize("name", ["lms", "learn", "past"])
@@ -93,7 +76,7 @@ def test_filters_look_ahead(name: str, built: tuple[str, DropIn, DropIn]) -> Non
         counts = (n * taps if name == "learn" else n + taps, n, taps, n, n)
         results = []
         for library in (plain, made):
-            arrays = [fill(type, count, seed) for seed, count in enumerate(counts)]
+            arrays = [enclosed(TYPES[type][0], count, seed) for seed, count in enumerate(counts)]
             step = (ctypes.c_float if type == "float" else ctypes.c_double)(0.01)
             getattr(library.library, name)(n, taps, step, *(ctypes.c_void_p(x.ctypes.data) for x, _ in arrays))
             results.append([whole for _, whole in arrays])

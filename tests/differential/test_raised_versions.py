@@ -22,7 +22,7 @@ from planish.library.maker import Maker
 from planish.library.versions import raise_version
 from planish.pipeline import Options, compose, make_replacement, read_file
 from planish.run.toolchain import Compiler, choose_compiler
-from planish.schedule.automatic.plan import prepare
+from planish.schedule.automatic.plan import Candidate, Prepared, prepare
 from planish.target.load import load_target
 
 Matrix = np.ndarray[Any, Any]
@@ -187,6 +187,24 @@ def compile_text(
     done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return DropIn(text, ctypes.CDLL(str(place / "drop_in.so")), kinds)
+
+
+def compile_both(text: str, choose: Callable[[Prepared], Candidate], folder: Path) -> tuple[DropIn, DropIn]:
+    """A text as it is written, and with a version of each region that was chosen for it, whatever the clock says."""
+    source, options, made = Source("text.c", text), Options(), []
+    for region in (x for f in read_file(source, options).functions for x in f.regions):
+        prepared = prepare(region.kernel)
+        made.append(counted(make_replacement(region, prepared, choose(prepared), source, options)))
+    whole = "int fallbacks;\n" + compose(text, made, "")
+    return compile_text(text, (), folder / "plain", folder), compile_text(whole, (), folder / "made", folder)
+
+
+def enclosed(dtype: str, count: int, seed: int) -> tuple[Matrix, Matrix]:
+    """Numbers in the middle of nothing but 7, and all of it."""
+    whole: Matrix = np.full(count + 2 * MARGIN, 7.0, dtype)
+    out = whole[MARGIN : MARGIN + count]
+    out[...] = np.random.default_rng(seed).uniform(-1, 1, count)
+    return out, whole
 
 
 @pytest.fixture(scope="module")
