@@ -166,6 +166,58 @@ void both_later(double *a, const double *w, int n)
     }
     a[0] += half - 3 * step;
 }
+void counted_apart(double *a, const double *w, int n)
+{
+    int n1, n2 = n, ie = 1, ia, i, j, k, m = 0;
+    while (1 << (m + 1) <= n)
+        m++;
+    for (k = 0; k < m; k++) {
+        n1 = n2;
+        n2 = n2 / 2;
+        ia = 0;
+        for (j = 0; j < n2; j++) {
+            double c = w[ia];
+            ia = ia + ie;
+            for (i = j; i < n; i += n1) {
+                double t = a[i] - a[i + n2];
+                a[i] += a[i + n2];
+                a[i + n2] = c * t;
+            }
+        }
+        ie = 2 * ie;
+    }
+    a[0] += n2 - 3 * ie;
+}
+void halved_apart(float *a, int n)
+{
+    int n1, n2 = n, k;
+    for (k = n; k > 1; k = k >> 1) {
+        n1 = n2;
+        n2 >>= 1;
+        for (int j = 0; j < n2; j++)
+            for (int i = j; i < n; i += n1) {
+                float t = a[i] - a[i + n2];
+                a[i] += a[i + n2];
+                a[i + n2] = t;
+            }
+    }
+    a[0] += n2;
+}
+void turned_counter(double *a, const double *w, int n)
+{
+    int half = 1, stride = n >> 1;
+    while (stride > 0) {
+        for (int g = 0; g < n; g += 2 * half)
+            for (int b = 0; b < half; b++) {
+                double t = a[g + b + half] * w[b * stride];
+                a[g + b + half] = a[g + b] - t;
+                a[g + b] += t;
+            }
+        half <<= 1;
+        stride >>= 1;
+    }
+    a[0] += half;
+}
 void of_one_length(unsigned *a, const unsigned *w, int n)
 {
     if (n < LENGTH)
@@ -197,8 +249,9 @@ void of_nine_stages(unsigned *a, const unsigned *w, int n)
 """
 TYPES = {"walsh": "f4", "falling": "f8", "counted": "i4", "lengths": "i2", "rows": "f4", "pairs": "f8"}
 TYPES |= {"complex_numbers": "f4", "shifted": "u4", "two_counters": "f8", "of_one_length": "u4", "of_nine_stages": "u4"}
-TYPES |= {"later": "f4", "both_later": "f8"}
-OF_TWO = ("pairs", "complex_numbers", "shifted", "two_counters", "both_later", "of_one_length", "of_nine_stages")
+TYPES |= {"later": "f4", "both_later": "f8", "counted_apart": "f8", "halved_apart": "f4", "turned_counter": "f8"}
+OF_TWO = ("pairs", "complex_numbers", "shifted", "two_counters", "both_later", "counted_apart", "turned_counter")
+OF_TWO += ("of_one_length", "of_nine_stages")
 """Functions of two arrays."""
 NUMBERS = (0, 1, 2, 3, 4, 8, 12, 16, 32, 48, 64, 96, 512, 1024, 2048)
 Vector = np.ndarray[Any, Any]

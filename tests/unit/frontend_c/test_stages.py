@@ -108,6 +108,46 @@ def test_what_is_done_behind_the_nest_otherwise(loop: str) -> None:
     assert not any(x.stages for f in read_c(Source("a.c", text)).functions for x in f.regions)
 
 
+ROOTED = "for (int j = 0; j < h; j++) for (int i = j; i < n; i += w) { a[i + h] -= a[i]; a[i] += a[i + h]; }"
+
+
+@pytest.mark.parametrize(
+    ("head", "tail", "last"),
+    [
+        ("for (k = 0; k < m; k++) { w = h; h = h / 2;", "}", "h"),
+        ("for (k = m; k > 0; k--) { w = h; h >>= 1;", "}", "h"),
+        ("for (k = n; k > 1; k /= 2) { w = h; h /= 2;", "}", "h"),
+        ("for (k = 0; k < m; k++) { w = 2 * h;", "h *= 2; }", "8 * h"),
+        ("k = 1; while (k < m) { h <<= 1; w = h * 2;", "k += k; }", "8 * h"),
+    ],
+)
+def test_sizes_need_not_follow_from_the_counter(head: str, tail: str, last: str) -> None:
+    stages = read(f"int k, w; {head} {ROOTED} {tail}", "float *a, int n, int m, int h").stages
+    assert [len(x.kernel.body.body) for x in stages] == [4, 3, 2, 1]
+    assert {"h": last}.items() <= {x.variable: print_expr(x.value) for x in stages[0].updates}.items()
+    asked = [print_expr(x) for x in stages[-1].kernel.assumptions]
+    assert any("w" in x and "==" in x for x in asked), asked
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (k = 0; k < m; k++) { w = h; h = h / 3; %s }",
+        "for (k = 0; k < m; k++) { w = h + 1; h = h / 2; %s }",
+        "for (k = 0; k < m; k++) { h = h / 2; w = n; %s }",
+        "for (k = 0; k < m; k++) { w = h; h = h / 2; m = m / 2; %s }",
+        "for (k = 0; k < m; k++) { w = h; h = h / 2; %s h++; }",
+        "for (k = 0; k < m; k += 2) { w = h; h = h / 2; %s }",
+        "for (k = 0; k < h; k++) { w = h; h = h / 2; %s }",
+        "for (k = 0; k < m; k++) { w = h; h = h / 2; %s } a[0] = w;",
+        "for (k = 0; k < m; k++) { w = h; h = h / 2; %s }".replace("%s", ROOTED.replace("a[i] +=", "a[i] += k +")),
+    ],
+)
+def test_sizes_that_follow_from_nothing(loop: str) -> None:
+    text = f"void f(float *a, int n, int m, int h) {{ int k, w; {loop.replace('%s', ROOTED)} }}"
+    assert not any(x.stages for f in read_c(Source("a.c", text)).functions for x in f.regions)
+
+
 def test_a_base_of_four_has_fewer_stages() -> None:
     nest = NEST.replace("2 * h", "4 * h")
     assert [len(x.kernel.body.body) for x in read(f"for (int h = 1; h < n; h *= 4) {nest}").stages] == [2, 1]
