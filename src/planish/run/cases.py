@@ -294,6 +294,7 @@ def make_case(
     most = {p.name: fixed.get(p.name, LOOSE_RANGE[1]) for p in function.parameters if _is_loose_integer(p, sizes)}
     elements: dict[str, int] = {}
     shapes: dict[str, tuple[int, ...]] = {}
+    own = {p.name for p in function.parameters}
     for p in function.parameters:
         if not p.pointer:
             continue
@@ -305,7 +306,8 @@ def make_case(
         elif p.name in reached and p.name not in unsure:
             elements[p.name] = reached[p.name]
         else:
-            integers = {**most, **sizes}
+            # Sizes are given to all functions of a file.
+            integers = {x: y for x, y in {**most, **sizes}.items() if x in own}
             integers |= {x: 1 << integers[x] for x in _powers(function, integers)}
             guessed = _guess([*integers.values(), _largest_constant(function)], most_guess)
             elements[p.name] = max(reached.get(p.name, 0), guessed)

@@ -183,6 +183,8 @@ def test_transforms_of_one_length_get_as_much() -> None:
     function, known = known_of(f"void once(float *x, int *y) {{ int i, j, k; {reversal} {stage} }}")
     (case,) = check_cases(function, known, {})
     assert 8192 <= case.elements["y"] <= 8 * 8192 and 4096 <= case.elements["x"] <= 8 * 8192
+    (given,) = clock_cases(function, known, {"n": 1000, "m": 1000})
+    assert given.elements["y"] <= 8 * 8192
     small, of_small = known_of(f"void once(int *y) {{ {stage.replace('8192', '64')} }}")
     (case,) = check_cases(small, of_small, {})
     assert case.elements["y"] < 2048
