@@ -203,6 +203,21 @@ void halved_apart(float *a, int n)
     }
     a[0] += n2;
 }
+void seen_before(float *a, int n)
+{
+    int n1, n2 = n;
+    while (n2 > 1) {
+        n1 = n2;
+        n2 /= 2;
+        for (int j = 0; j < n2; j++)
+            for (int i = j; i < n; i += n1) {
+                float t = a[i] - a[i + n2];
+                a[i] += a[i + n2];
+                a[i + n2] = t;
+            }
+    }
+    a[0] += n2;
+}
 void turned_counter(double *a, const double *w, int n)
 {
     int half = 1, stride = n >> 1;
@@ -250,6 +265,7 @@ void of_nine_stages(unsigned *a, const unsigned *w, int n)
 TYPES = {"walsh": "f4", "falling": "f8", "counted": "i4", "lengths": "i2", "rows": "f4", "pairs": "f8"}
 TYPES |= {"complex_numbers": "f4", "shifted": "u4", "two_counters": "f8", "of_one_length": "u4", "of_nine_stages": "u4"}
 TYPES |= {"later": "f4", "both_later": "f8", "counted_apart": "f8", "halved_apart": "f4", "turned_counter": "f8"}
+TYPES |= {"seen_before": "f4"}
 OF_TWO = ("pairs", "complex_numbers", "shifted", "two_counters", "both_later", "counted_apart", "turned_counter")
 OF_TWO += ("of_one_length", "of_nine_stages")
 """Functions of two arrays."""

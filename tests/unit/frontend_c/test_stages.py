@@ -119,6 +119,8 @@ ROOTED = "for (int j = 0; j < h; j++) for (int i = j; i < n; i += w) { a[i + h] 
         ("for (k = n; k > 1; k /= 2) { w = h; h /= 2;", "}", "h"),
         ("for (k = 0; k < m; k++) { w = 2 * h;", "h *= 2; }", "8 * h"),
         ("k = 1; while (k < m) { h <<= 1; w = h * 2;", "k += k; }", "8 * h"),
+        ("while (h > 1) { w = h; h >>= 1;", "}", "h"),
+        ("while (h >= 2) { w = h; h >>= 1;", "m *= 2; }", "h"),
     ],
 )
 def test_sizes_need_not_follow_from_the_counter(head: str, tail: str, last: str) -> None:
@@ -137,6 +139,8 @@ def test_sizes_need_not_follow_from_the_counter(head: str, tail: str, last: str)
         "for (k = 0; k < m; k++) { h = h / 2; w = n; %s }",
         "for (k = 0; k < m; k++) { w = h; h = h / 2; m = m / 2; %s }",
         "for (k = 0; k < m; k++) { w = h; h = h / 2; %s h++; }",
+        "while (h < m) { w = h; h = h * 2; %s }",
+        "while (h > 1) { w = h; %s h = h / 2 + 1; }",
         "for (k = 0; k < m; k += 2) { w = h; h = h / 2; %s }",
         "for (k = 0; k < h; k++) { w = h; h = h / 2; %s }",
         "for (k = 0; k < m; k++) { w = h; h = h / 2; %s } a[0] = w;",

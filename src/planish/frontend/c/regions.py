@@ -179,12 +179,9 @@ def _with_stages(loop: c_ast.For | c_ast.While, region: Region, s: Search) -> Re
     # The region of a loop in the body begins later.
     if not own or (s.items[id(own[0])].start, s.items[id(own[-1])].end) != (region.start, region.end):
         return region
-    steps = [*after, *_steps_of(loop)]
-    if not steps:
-        return region
     live = s.live.get(id(loop), frozenset((*s.bound.symbols, *s.bound.by_node.values())))
     cx = Translation(s.bound, s.fp, frozenset(), s.span_of)
-    plain = c_ast.For(None, loop.cond, c_ast.ExprList(steps), c_ast.Compound([*before, *own]))
+    plain = c_ast.For(None, loop.cond, c_ast.ExprList([*after, *_steps_of(loop)]), c_ast.Compound([*before, *own]))
     stages = find_stages(plain, region, s.finished[region.start], before, cx, live)
     return replace(region, stages=stages)
 

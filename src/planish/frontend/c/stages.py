@@ -239,28 +239,31 @@ def _make_region(
     asked = [Compare("ge", unit, index(1))]
     turned = sorted({*growth.turned, *(x.key for x in steps.others)})
     asked += [Compare("ge", index(x), index(0)) for x in (growth.steps, *turned)]
-    first, last = index(counter.counter.key), index(counter.counter.key)
+    first = last = after = index(counter.counter.key)
     if not steps.source.counts:
         ends = [mul(index(growth.scaled[source.key] * x), unit) for x in ((1, most) if growth.up else (most, 1))]
         if source.key != growth.unit:
             asked.append(Compare("eq", index(source.key), ends[0]))
-        if steps.root is None:
-            first, last = ends
+        if steps.root is None or counter is steps.root:
+            # One that is advanced at the head of the body is seen as it was before that.
+            seen = index(counter.base if counter is steps.root else 1)
+            first, last, after = mul(seen, ends[0]), mul(seen, ends[1]), ends[1]
         else:
             updates.append(Update(source.name, "set", ends[1]))
+        if steps.root is not None:
             # What was halved before it was halved once more may have been odd.
             factor = index(1 if growth.up else most)
             doubled = [(x, mul(factor, mul(index(y), unit))) for x, y in growth.scaled.items() if x != growth.unit]
             asked += [Compare("eq", index(x), y) for x, y in doubled if x != source.key]
     if counter.counts:
-        last = add(first, index(stages - 1 if counter.up else 1 - stages))
-    elif steps.root is not None:
+        last = after = add(first, index(stages - 1 if counter.up else 1 - stages))
+    elif steps.root is not None and counter is not steps.root:
         advanced = index(counter.base ** (stages - 1))
         if counter.up:
-            last = mul(advanced, first)
+            last = after = mul(advanced, first)
         else:
             passed[counter.counter.key] = Quotient(first, advanced, whole=True).spell(variables)
-            first, last = mul(advanced, last), last
+            first = mul(advanced, last)
         asked.append(Compare("ge", last, index(1)))
     if not growth.up and stages > 1:
         passed[growth.unit] = Quotient(Var(growth.unit, INDEX), index(most), whole=True).spell(variables)
@@ -275,7 +278,7 @@ def _make_region(
     sizes = tuple(dict.fromkeys((*kernel.sizes, *(x for x in passed if x in used))))
     kernel = replace(kernel, sizes=sizes, assumptions=tuple(dict.fromkeys((*kernel.assumptions, *asked))))
     order = (*sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays))
-    updates.append(Update(counter.counter.name, "set", last))
+    updates.append(Update(counter.counter.name, "set", after))
     return replace(
         region, kernel=kernel, names=tuple((x, passed[x]) for x in order), updates=tuple(updates), scratch=(),
         computed=(), stages=(), powers=tuple(x.name for x in others) if counter.counts else (),

@@ -79,13 +79,21 @@ def read_steps(loop: c_ast.For, before: Sequence[c_ast.Node], bound: Bound) -> I
     steps = [_read_step(x, bound) for x in loop.next.exprs]
     asked = {bound.symbol(x) for x in _identifiers(loop.cond)}
     counters = [x for x in steps if x is not None and x.counter in asked]
-    if len(counters) != 1 or None in steps:
+    heads = [(x, y) for x in before if (y := _read_step(x, bound)) is not None and not y.counts]
+    if None in steps:
+        return
+    if not counters:
+        others = [x for x in steps if x is not None]
+        for head, root in heads:
+            # The condition sees it before it is advanced.
+            if root.counter in asked and not root.up and _are_turned(root, others):
+                yield Steps(root, root, head, tuple(x.counter for x in others))
+    if len(counters) != 1:
         return
     (first,) = counters
     rest = [x for x in steps if x is not None and x is not first]
     if _are_turned(first, rest):
         yield Steps(first, others=tuple(x.counter for x in rest))
-    heads = [(x, y) for x in before if (y := _read_step(x, bound)) is not None and not y.counts]
     for head, root in (*heads, *((None, x) for x in rest if not x.counts)):
         others = [x for x in rest if x is not root]
         if root.counter is not first.counter and _are_turned(root, others):
