@@ -1,4 +1,4 @@
-/* Transforms of one length, which is a number: stages that double, numbers backwards, two counters. */
+/* Transforms as books have them: of one length, with sizes that are halved at the head of a loop, in while loops. */
 #define N 2048
 #define LOG2N 11
 
@@ -60,4 +60,44 @@ void frames(int n, short all[restrict n][N])
                     all[f][j] = x + y;
                     all[f][j + h] = x - y;
                 }
+}
+
+void decimated(float *restrict x, float *restrict y, const float *restrict w, int n, int m)
+{
+    int n1, n2 = n, ie = 1, ia, i, j, k, l;
+    for (k = 0; k < m; k++) {
+        n1 = n2;
+        n2 = n2 / 2;
+        ia = 0;
+        for (j = 0; j < n2; j++) {
+            float c = w[ia], s = w[ia + n / 4];
+            ia = ia + ie;
+            for (i = j; i < n; i += n1) {
+                float xt, yt;
+                l = i + n2;
+                xt = x[i] - x[l];
+                x[i] = x[i] + x[l];
+                yt = y[i] - y[l];
+                y[i] = y[i] + y[l];
+                x[l] = c * xt + s * yt;
+                y[l] = c * yt - s * xt;
+            }
+        }
+        ie = 2 * ie;
+    }
+}
+
+void in_time(double *restrict x, const double *restrict w, int n)
+{
+    int half = 1, stride = n >> 1;
+    while (stride > 0) {
+        for (int g = 0; g < n; g += 2 * half)
+            for (int b = 0; b < half; b++) {
+                double t = x[g + b + half] * w[b * stride];
+                x[g + b + half] = x[g + b] - t;
+                x[g + b] += t;
+            }
+        half <<= 1;
+        stride >>= 1;
+    }
 }
