@@ -6,14 +6,11 @@ import ctypes
 
 import numpy as np
 import pytest
-from test_lookahead import TYPES, fill
-from test_raised_versions import NATIVE, DropIn, compile_text, counted
+from test_lookahead import TYPES
+from test_raised_versions import NATIVE, DropIn, compile_both, enclosed
 from test_raised_versions import pytestmark as pytestmark
 
-from planish.core.span import Source
 from planish.library.cascades.versions import cascade_versions
-from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.schedule.automatic.plan import prepare
 
 HEAD = "void {}(int n, int m, TYPE *x, TYPE *restrict y, const TYPE *restrict c, TYPE *restrict z)\n"
 BODIES = {
@@ -70,15 +67,8 @@ def built(
     folder = tmp_path_factory.mktemp("cascades")
     type, reassociate = request.param
     text = TEXT.replace("TYPE", type)
-    source, options, made = Source("cascades.c", text), Options(), []
-    for region in (x for f in read_file(source, options).functions for x in f.regions):
-        prepared = prepare(region.kernel)
-        (candidate,) = cascade_versions(prepared, NATIVE, reassociate)
-        made.append(counted(make_replacement(region, prepared, candidate, source, options)))
-    text_of_made = "int fallbacks;\n" + compose(text, made, "")
-    plain = compile_text(text, (), folder / "plain", folder)
-    near = TYPES[type][1] if reassociate else 0.0
-    return type, near, plain, compile_text(text_of_made, (), folder / "made", folder)
+    plain, made = compile_both(text, lambda x: cascade_versions(x, NATIVE, reassociate)[0], folder)
+    return type, TYPES[type][1] if reassociate else 0.0, plain, made
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -88,7 +78,7 @@ def test_stages_in_lanes(name: str, built: tuple[str, float, DropIn, DropIn]) ->
     for n, m in SIZES:
         results = []
         for library in (plain, made):
-            arrays = [fill(type, count, seed) for seed, count in enumerate((n, n, 5 * m + 1, 2 * m))]
+            arrays = [enclosed(TYPES[type][0], count, seed) for seed, count in enumerate((n, n, 5 * m + 1, 2 * m))]
             arrays[2][0][...] *= 0.4
             getattr(library.library, name)(n, m, *(ctypes.c_void_p(x.ctypes.data) for x, _ in arrays))
             results.append([whole for _, whole in arrays])
