@@ -11,6 +11,7 @@ from test_raised_versions import NATIVE, DropIn, compile_both, enclosed
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.library.cascades.versions import cascade_versions
+from planish.schedule.automatic.plan import Candidate, Prepared
 
 HEAD = "void {}(int n, int m, TYPE *x, TYPE *restrict y, const TYPE *restrict c, TYPE *restrict z)\n"
 BODIES = {
@@ -67,7 +68,12 @@ def built(
     folder = tmp_path_factory.mktemp("cascades")
     type, reassociate = request.param
     text = TEXT.replace("TYPE", type)
-    plain, made = compile_both(text, lambda x: cascade_versions(x, NATIVE, reassociate)[0], folder)
+
+    def choose(prepared: Prepared) -> Candidate:
+        (only,) = cascade_versions(prepared, NATIVE, reassociate)
+        return only
+
+    plain, made = compile_both(text, choose, folder)
     return type, TYPES[type][1] if reassociate else 0.0, plain, made
 
 

@@ -51,7 +51,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("dots")
     type, which = request.param
     text = ROWS.replace("TYPE", type)
-    plain, made = compile_both(text, lambda x: dot_versions(x, NATIVE)[:2][-which], folder)
+    plain, made = compile_both(text, lambda x: dot_versions(x, NATIVE)[-which], folder)
     return type, plain, made
 
 

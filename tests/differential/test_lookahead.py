@@ -10,10 +10,8 @@ from test_raised_versions import NATIVE, DropIn, compile_both, enclosed
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
-from planish.library.further import further_versions
 from planish.library.lookahead.versions import lookahead_versions
-from planish.pipeline import Options, read_file
-from planish.schedule.automatic.plan import prepare
+from planish.pipeline import Options, build_file
 
 FILTERS = """\
 void lms(int n, int taps, TYPE mu, const TYPE *x, const TYPE *d, TYPE *w, TYPE *y, TYPE *e)
@@ -86,8 +84,11 @@ def test_filters_look_ahead(name: str, built: tuple[str, DropIn, DropIn]) -> Non
     assert made.fallbacks == 0
 
 
-def test_a_build_times_them() -> None:
+def test_a_build_takes_them_where_they_are_faster() -> None:
     text = FILTERS.split("void learn")[0].replace("TYPE", "float")
-    (region,) = read_file(Source("filters.c", text), Options()).functions[0].regions
-    names = [x.name for x in further_versions(prepare(region.kernel), NATIVE, (), True)]
-    assert {"look-ahead", "look-ahead by 4"} & {*names}
+    options = Options(sizes={"n": 16384, "taps": 64})
+    (function,) = build_file(Source("filters.c", text), options).functions
+    assert function.selection is not None
+    verdicts = [x for x in function.selection.remarks if x.message.startswith("look-ahead")]
+    assert not [x for x in verdicts if x.id.startswith("verify")], verdicts
+    assert function.selection.version is not None and function.selection.version.label.startswith("look-ahead")

@@ -12,9 +12,8 @@ from test_raised_versions import MARGIN, NATIVE, DropIn, Matrix, call, compile_t
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
-from planish.library.further import further_versions
 from planish.library.mirrors.versions import mirror_versions
-from planish.pipeline import Options, compose, make_replacement, read_file
+from planish.pipeline import Options, build_file, compose, make_replacement, read_file
 from planish.schedule.automatic.plan import prepare
 
 SQUARES = """\
@@ -126,9 +125,12 @@ def test_each_of_many(tmp_path: Path) -> None:
         assert (a == wanted).all() and (whole[len(whole) - MARGIN :] == 7).all(), (count, n)
 
 
-@pytest.mark.parametrize("reassociate", [False, True])
-def test_a_build_times_squares(reassociate: bool) -> None:
-    text = SQUARES.split("void below")[0].replace("TYPE", "float")
-    (region,) = read_file(Source("mirrors.c", text), Options()).functions[0].regions
-    names = [x.name for x in further_versions(prepare(region.kernel), NATIVE, (), reassociate)]
-    assert "mirror" in names
+@pytest.mark.parametrize("fp", ["strict", "reassociate"])
+def test_a_build_takes_squares_where_they_are_faster(fp: str) -> None:
+    source = Source("mirrors.c", SQUARES.split("void below")[0].replace("TYPE", "float"))
+    options = Options(fp=fp, sizes={"n": 1024, "lda": 1024})  # type: ignore[arg-type]
+    (function,) = build_file(source, options).functions
+    assert function.selection is not None
+    verdicts = [x for x in function.selection.remarks if x.message.startswith("mirror:")]
+    assert not [x for x in verdicts if x.id.startswith("verify")], verdicts
+    assert function.selection.version is not None and function.selection.version.label == "mirror"

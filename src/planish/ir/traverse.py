@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import is_
 from typing import assert_never
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
@@ -36,7 +37,9 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
-    """The same expression over other operands."""
+    """The same expression over other operands; itself where these are its own."""
+    if _are_own(children(expr), parts):
+        return expr
     match expr:
         case Const() | Var():
             return expr
@@ -52,6 +55,11 @@ def with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
             return replace(expr, arguments=parts)
         case _:
             assert_never(expr)
+
+
+def _are_own(own: Sequence[object], parts: Sequence[object]) -> bool:
+    """Whether parts are those that there are: what nothing changes is not made anew."""
+    return len(own) == len(parts) and all(map(is_, own, parts))
 
 
 def walk_expr(expr: Expr) -> Iterator[Expr]:
@@ -93,9 +101,8 @@ def used_names(kernel: Kernel) -> frozenset[str]:
 
 def map_expr(function: Callable[[Expr], Expr], expr: Expr) -> Expr:
     """Rebuild bottom-up: `function` is applied to each node after its operands."""
-    parts = children(expr)
-    fresh = tuple(map_expr(function, x) for x in parts)
-    return function(expr if fresh == parts else with_children(expr, fresh))
+    fresh = tuple([map_expr(function, x) for x in children(expr)])
+    return function(with_children(expr, fresh))
 
 
 def conditions(expr: Expr) -> tuple[Expr, ...]:
@@ -175,20 +182,11 @@ def loads(expr: Expr) -> tuple[Load, ...]:
 
 def walk(stmt: Stmt) -> Iterator[Stmt]:
     """The statement and all below it in textual order."""
-    yield stmt
-    match stmt:
-        case Block(body=body):
-            for x in body:
-                yield from walk(x)
-        case For(body=block):
-            yield from walk(block)
-        case If(then=then, otherwise=otherwise):
-            yield from walk(then)
-            yield from walk(otherwise)
-        case Assign() | Reduce() | Alloc() | Let():
-            return
-        case _:
-            assert_never(stmt)
+    rest = [stmt]
+    while rest:
+        x = rest.pop()
+        yield x
+        rest += reversed(x.body if isinstance(x, Block) else blocks_of(x))
 
 
 def arrays_in(stmt: Stmt) -> Iterator[str]:
@@ -220,7 +218,9 @@ def blocks_of(stmt: Stmt) -> tuple[Block, ...]:
 
 
 def with_blocks(stmt: Stmt, blocks: Sequence[Block]) -> Stmt:
-    """The statement with other blocks in it."""
+    """The statement with other blocks in it; itself where these are its own."""
+    if _are_own(blocks_of(stmt), blocks):
+        return stmt
     match stmt:
         case Block():
             return blocks[0]
@@ -232,6 +232,11 @@ def with_blocks(stmt: Stmt, blocks: Sequence[Block]) -> Stmt:
             return stmt
         case _:
             assert_never(stmt)
+
+
+def with_body(block: Block, body: Sequence[Stmt]) -> Block:
+    """A block of other statements; the same one where these are its own."""
+    return block if _are_own(block.body, body) else Block(tuple(body))
 
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
@@ -282,7 +287,7 @@ def with_stmts(block: Block, old: Stmt, new: Sequence[Stmt]) -> Block:
             out += new
         else:
             out.append(with_blocks(stmt, [with_stmts(x, old, new) for x in blocks_of(stmt)]))
-    return Block(tuple(out))
+    return with_body(block, out)
 
 
 def substitute_block(block: Block, values: Mapping[str, Expr]) -> Block:
@@ -294,21 +299,9 @@ def map_block(function: Callable[[Stmt], Stmt | tuple[Stmt, ...]], block: Block)
     """Rebuild a block bottom-up; `function` sees each statement after its parts and may return several."""
     out: list[Stmt] = []
     for stmt in block.body:
-        match stmt:
-            case Block():
-                fresh: Stmt = map_block(function, stmt)
-            case For():
-                fresh = replace(stmt, body=map_block(function, stmt.body))
-            case If():
-                then, otherwise = map_block(function, stmt.then), map_block(function, stmt.otherwise)
-                fresh = replace(stmt, then=then, otherwise=otherwise)
-            case Assign() | Reduce() | Alloc() | Let():
-                fresh = stmt
-            case _:
-                assert_never(stmt)
-        result = function(fresh)
+        result = function(with_blocks(stmt, [map_block(function, x) for x in blocks_of(stmt)]))
         out.extend(result if isinstance(result, tuple) else (result,))
-    return Block(tuple(out))
+    return with_body(block, out)
 
 
 def map_exprs(function: Callable[[Expr], Expr], stmt: Stmt) -> Stmt:

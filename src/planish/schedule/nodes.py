@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
-from planish.ir.traverse import blocks_of, walk, with_blocks
+from planish.ir.traverse import blocks_of, walk, with_blocks, with_body
 
 Node = For | If | Assign | Reduce | Alloc | Let
 """A statement that has a label."""
@@ -42,9 +42,10 @@ def label_kernel(kernel: Kernel) -> Kernel:
                 inner = visit(stmt)
                 out += [inner] if any(isinstance(x, Alloc | Let) for x in inner.body) else inner.body
             else:
-                labelled = replace(stmt, label=fresh(stmt.label))
+                label = fresh(stmt.label)
+                labelled = stmt if label == stmt.label else replace(stmt, label=label)
                 out.append(with_blocks(labelled, [visit(part) for part in blocks_of(labelled)]))
-        return Block(tuple(out))
+        return with_body(block, out)
 
     return replace(kernel, body=visit(kernel.body))
 
@@ -87,7 +88,7 @@ def edit(block: Block, label: int, change: Callable[[Siblings, int], Sequence[St
     for place, stmt in enumerate(block.body):
         if not isinstance(stmt, Block) and stmt.label == label:
             return Block(tuple(change(block.body, place)))
-    return Block(tuple(with_blocks(s, [edit(part, label, change) for part in blocks_of(s)]) for s in block.body))
+    return with_body(block, [with_blocks(s, [edit(part, label, change) for part in blocks_of(s)]) for s in block.body])
 
 
 def exchange(block: Block, label: int, change: Callable[[Node], Sequence[Stmt]]) -> Block:

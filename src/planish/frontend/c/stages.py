@@ -112,13 +112,14 @@ def find_stages(
     bound = cx.bound
     if region.updates or region.registers or (loop.cond is not None and written(loop.cond, bound)):
         return ()
-    ways = (_find_way(loop, region, finished, before, x, bound, live) for x in read_steps(loop, before, bound))
-    steps, ratios, growth = next((x for x in ways if x is not None), (None, None, None))
-    if steps is None or ratios is None or growth is None:
-        return ()
-    counter = steps.counter.counter
     declared = {s for x in walk_tree(loop.stmt) if (s := _declared(x, bound)) is not None}
     changed = written(loop, bound) | declared
+    ways = (_find_way(loop, region, finished, before, x, bound, live, changed) for x in read_steps(loop, before, bound))
+    way = next((x for x in ways if x is not None), None)
+    if way is None:
+        return ()
+    steps, ratios, growth = way
+    counter = steps.counter.counter
     try:
         tests = tests_of(loop.cond, cx)
     except (Refused, Again):
@@ -144,11 +145,9 @@ def find_stages(
 
 def _find_way(
     loop: c_ast.For, region: Region, finished: Finished, before: Sequence[c_ast.Node], steps: Steps, bound: Bound,
-    live: frozenset[Symbol],
+    live: frozenset[Symbol], changed: set[Symbol],
 ) -> tuple[Steps, Ratios, Growth] | None:  # fmt: skip
     """How sizes follow from what advances, read in one way; None where they do not."""
-    declared = {s for x in walk_tree(loop.stmt) if (s := _declared(x, bound)) is not None}
-    changed = written(loop, bound) | declared
     body = c_ast.Compound([x for x in loop.stmt.block_items if x is not steps.head])
     if not all(map(is_plain, steps.symbols)) or {*steps.symbols} & written(body, bound):
         return None

@@ -1,9 +1,14 @@
 """How counters of a loop advance that are multiplied, divided, or count powers of two, and what else follows from them.
 
->>> from pycparser import CParser, c_ast
->>> loop = CParser().parse("void f(int n) { for (int h = 1; h < n; h *= 2) ; }").ext[0].body.block_items[0]
->>> loop.next.op, loop.next.rvalue.value
-('*=', '2')
+>>> from planish.core.span import Source
+>>> from planish.frontend.c.reader import read_c
+>>> from planish.ir.printer import print_expr
+>>> nest = "for (int j = 0; j < n2; j++) for (int i = j; i < n; i += n1) { a[i] -= a[i + n2]; a[i + n2] += a[i]; }"
+>>> loop = "for (int k = 0; k < m; k++) { n1 = n2; n2 /= 2; %s }" % nest
+>>> text = "void f(float *a, int n, int m) { int n1, n2 = n; %s }" % loop
+>>> region, = read_c(Source("f.c", text)).functions[0].regions
+>>> [(x.variable, print_expr(x.value)) for x in region.stages[0].updates]
+[('n2', 'n2'), ('k', 'k + 3')]
 """
 
 from __future__ import annotations
@@ -110,7 +115,7 @@ def _are_turned(root: Step, others: Sequence[Step]) -> bool:
 
 
 def _read_step(node: c_ast.Node | None, bound: Bound) -> Step | None:
-    """How the third part of a loop advances its counter; None: otherwise."""
+    """How a statement advances a variable; None where it does something else."""
     match node:
         case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--" as op, expr=c_ast.ID() as target):
             kind, amount = op[-1], 1
@@ -203,12 +208,11 @@ def _turned_ratio(
             return None
     number = fold(left, bound.file.constants)
     symbol = bound.symbol(left) if isinstance(left, c_ast.ID) else None
-    if ratio is None or (number is None and (symbol is None or not is_plain(symbol))):
+    if ratio is None:
         return None
     if number is not None:
         return (number, ratio) if number > 0 else None
-    assert symbol is not None
-    return symbol, ratio
+    return None if symbol is None or not is_plain(symbol) else (symbol, ratio)
 
 
 def _ratio(node: c_ast.Node, step: Step, known: Mapping[Symbol, Fraction], bound: Bound) -> Fraction | None:
