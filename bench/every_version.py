@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from json import dumps, loads
@@ -127,9 +127,6 @@ class Found:
         return f"{self.function:18} {self.setting}  {self.verdict:9}  {self.worst:.1e}  {self.version}{some}{said}"
 
 
-Tell = Callable[[str], None]
-
-
 def missing_tools(target: str) -> str:
     """Why versions for a target cannot be run here; empty where they can."""
     known = load_target(target)
@@ -160,7 +157,7 @@ def _emulator(compiler: Compiler, folder: Path) -> tuple[str, ...]:
 
 def functions_of(program: Program) -> tuple[str, ...]:
     """The functions of a program that have loops and can be called."""
-    file = _read(program, Setting("generic", "strict", 1))
+    file = _read(program.path, program.defines, "strict")
     return tuple(f.name for f in file.functions if f.regions and signature_of(f) is not None)
 
 
@@ -171,20 +168,21 @@ def _options(program: Program, setting: Setting, function: str = "") -> Options:
     )  # fmt: skip
 
 
-def _read(program: Program, setting: Setting) -> CFile:
-    return read_file(Source(str(program.path), program.path.read_text()), _options(program, setting))
+@lru_cache(maxsize=4)
+def _read(path: Path, defines: tuple[str, ...], fp: Floats) -> CFile:
+    options = Options(fp=fp, defines=defines, include_dirs=(path.parent,))
+    return read_file(Source(str(path), path.read_text()), options)
 
 
 def run_versions(
-    program: Program, name: str, setting: Setting, folder: Path, tell: Tell, failed: Path | None = None,
-    remember: bool = True,
+    program: Program, name: str, setting: Setting, folder: Path, failed: Path | None = None, remember: bool = True,
 ) -> Iterator[Found]:  # fmt: skip
     """The verdict on each version of a function; the text of one that fails is put into the folder `failed`.
     `remember`: what was found of an equal text is taken."""
     target, options = load_target(setting.target), _options(program, setting, name)
     called = f"{program.name}.{name}"
     try:
-        file = _read(program, setting)
+        file = _read(program.path, program.defines, setting.fp)
         function = next(f for f in file.functions if f.name == name)
         plans = tuple(with_kernels(plan_region(r, options, target), options, target) for r in function.regions)
         versions, replaced, refused = make_versions(plans, file, options)
@@ -203,7 +201,6 @@ def run_versions(
     emulator = _emulator(compiler, folder) if _is_emulated(target) else ()
     judge = _Judge(bench, signature, cases, file.source.text, emulator, remember)
     for version in versions:
-        tell(f"{version.label} on {setting}")
         text = _noted(file.source.text, replaced[version.label])
         found = judge.judge(text, version.slack)
         out = Found(called, version.label, setting, **found)

@@ -1,6 +1,6 @@
 """Every version of everything that the library has, run beside the original on every target, in every mode.
 
-    python bench/everywhere.py                       # all of it: hours; can be interrupted and goes on
+    python bench/everywhere.py                       # all of it, on all cores: an hour or two; goes on if interrupted
     python bench/everywhere.py stages scans          # these programs only
     python bench/everywhere.py stages.halved --targets aarch64-neon --fp strict --threads 2
     python bench/everywhere.py --report              # what is stored
@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections import Counter
@@ -38,6 +39,7 @@ from progress import Progress
 from record import RESULTS, write_atomically
 
 from planish.ir.types import Floats
+from planish.run.workers import CORES, leave_interrupts
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
@@ -125,35 +127,54 @@ def recall(job: Job) -> tuple[list[Found], bool] | None:
     return [unpack(x) for x in data["found"]], data["state"] != compiler_state()
 
 
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A job that a process is given: which of all it is, where it may write, and whether it takes what was found of
+    equal texts."""
+
+    number: int
+    job: Job
+    folder: Path
+    remember: bool
+
+
 def run_jobs(jobs: Sequence[Job], stale: bool = False, fresh: bool = False, show: bool = True) -> list[Found]:
     """The verdicts of all jobs: those that are stored, and those that are missing, or were of another state where
-    `stale`. KeyboardInterrupt leaves what was stored."""
-    known = {job: None if fresh else recall(job) for job in jobs}
-    wanted = [job for job, found in known.items() if found is None or (stale and found[1])]
+    `stale`; each core runs one at a time. KeyboardInterrupt leaves what was stored."""
+    known = [None if fresh else recall(job) for job in jobs]
+    wanted = [number for number, found in enumerate(known) if found is None or (stale and found[1])]
     progress = Progress(len(jobs), len(jobs) - len(wanted), show)
     try:
         with tempfile.TemporaryDirectory(prefix="planish-everywhere-") as folder:
-            for job in wanted:
-                progress.begin(job.name)
-                found = _run(job, Path(folder), progress, not fresh)
-                known[job] = (found, False)
+            work = [_Work(x, jobs[x], Path(folder), not fresh) for x in wanted]
+            for number, found in CORES.run(_run, sorted(work, key=_order), leave_interrupts):
+                known[number] = (found, False)
                 bad = sum(x.failed for x in found)
-                progress.finish(f"{job.setting}: {len(found)} versions{f', {bad} FAILED' if bad else ''}")
+                progress.begin(jobs[number].name)
+                told = f"{jobs[number].setting}: {len(found)} versions{f', {bad} FAILED' if bad else ''}"
+                progress.finish(told)
                 for x in found:
                     if x.failed and show:
                         print(f"  {x}", file=sys.stderr, flush=True)
     finally:
         progress.close()
-    return [x for found in known.values() if found is not None for x in found[0]]
+    return [x for found in known if found is not None for x in found[0]]
 
 
-def _run(job: Job, folder: Path, progress: Progress, remember: bool) -> list[Found]:
-    state, failed = compiler_state(), STORE / "failed"
-    made = run_versions(job.program, job.function, job.setting, folder, progress.tell, failed, remember)
-    found = list(made)
+def _order(work: _Work) -> tuple[str, str, str]:
+    """Those beside each other that a process has read the same instructions, and the same file, for."""
+    job = work.job
+    return job.setting.target, job.program.name, job.setting.fp
+
+
+def _run(work: _Work) -> tuple[int, list[Found]]:
+    """A job's number and verdicts, which are stored as well."""
+    job, state, folder = work.job, compiler_state(), work.folder / str(os.getpid())
+    folder.mkdir(exist_ok=True)
+    found = list(run_versions(job.program, job.function, job.setting, folder, STORE / "failed", work.remember))
     data = {"source": job.source, "state": state, "found": [pack(x) for x in found]}
     write_atomically(job.place, dumps(data, indent=1) + "\n")
-    return found
+    return work.number, found
 
 
 def summarise(found: Sequence[Found]) -> Iterator[str]:

@@ -28,7 +28,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
 
 
 def test_a_right_version_is_ok_and_did_run(program: Program, tmp_path: Path) -> None:
-    found = list(run_versions(program, "twice", SETTING, tmp_path, lambda _: None))
+    found = list(run_versions(program, "twice", SETTING, tmp_path))
     assert found and all(x.function == "small.twice" and x.verdict == "ok" for x in found)
     # What is asked when it runs, whether the arrays overlap, is noted; they never do.
     assert all(x.done > 10 and not x.fallen for x in found)
@@ -44,7 +44,7 @@ def test_a_wrong_version_is_seen(program: Program, tmp_path: Path, monkeypatch: 
         return versions, {x: (y,) for x, y in function.items()}, remarks
 
     monkeypatch.setattr(every_version, "make_versions", wrong)
-    found = list(run_versions(program, "twice", SETTING, tmp_path, lambda _: None, tmp_path / "failed"))
+    found = list(run_versions(program, "twice", SETTING, tmp_path, tmp_path / "failed"))
     assert found and all(x.failed and x.verdict == "mismatch" for x in found)
     assert len(list((tmp_path / "failed").glob("*.c"))) == len(found)
     assert everywhere.tell_how(found[0]).startswith("python bench/everywhere.py small.twice --targets generic")
@@ -52,8 +52,22 @@ def test_a_wrong_version_is_seen(program: Program, tmp_path: Path, monkeypatch: 
 
 def test_that_planish_fails_is_a_finding(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(every_version, "plan_region", lambda *given: 1 / 0)
-    (found,) = run_versions(program, "twice", SETTING, tmp_path, lambda _: None)
+    (found,) = run_versions(program, "twice", SETTING, tmp_path)
     assert found.failed and "ZeroDivisionError" in found.message
+
+
+def test_jobs_run_on_all_cores_and_are_stored_in_their_order(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(everywhere, "STORE", tmp_path / "store")
+    jobs = [everywhere.Job(program, "twice", replace(SETTING, fp=x)) for x in everywhere.MODES]
+    found = everywhere.run_jobs(jobs, show=False)
+    assert [x.setting.fp for x in found] == sorted((x.setting.fp for x in found), key=everywhere.MODES.index)
+    assert {x.setting.fp for x in found} == set(everywhere.MODES) and not any(x.failed for x in found)
+    assert everywhere.stored(jobs) == found
+    # What is stored is taken, and nothing is run.
+    monkeypatch.setattr(everywhere, "_run", lambda work: 1 / 0)
+    assert everywhere.run_jobs(jobs, show=False) == found
 
 
 def test_the_summary_counts_what_is_right() -> None:
