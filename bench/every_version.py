@@ -157,7 +157,7 @@ def _emulator(compiler: Compiler, folder: Path) -> tuple[str, ...]:
 
 def functions_of(program: Program) -> tuple[str, ...]:
     """The functions of a program that have loops and can be called."""
-    file = _read(program.path, program.defines, "strict")
+    file = _whole(program.path, program.defines)
     return tuple(f.name for f in file.functions if f.regions and signature_of(f) is not None)
 
 
@@ -168,10 +168,30 @@ def _options(program: Program, setting: Setting, function: str = "") -> Options:
     )  # fmt: skip
 
 
+def _read(path: Path, text: str, defines: tuple[str, ...], fp: Floats) -> CFile:
+    return read_file(Source(str(path), text), Options(fp=fp, defines=defines, include_dirs=(path.parent,)))
+
+
 @lru_cache(maxsize=4)
-def _read(path: Path, defines: tuple[str, ...], fp: Floats) -> CFile:
-    options = Options(fp=fp, defines=defines, include_dirs=(path.parent,))
-    return read_file(Source(str(path), path.read_text()), options)
+def _whole(path: Path, defines: tuple[str, ...]) -> CFile:
+    return _read(path, path.read_text(), defines, "strict")
+
+
+def cut_out(name: str, file: CFile) -> str:
+    """The text with the body of one function and of those that it names, or that are named outside of bodies; the
+    others, which would be compiled again with each version, are declared only."""
+    text = file.source.text
+    left = {f.name: f for f in file.functions if f.start < f.end and f.name != name}
+    while True:
+        others = sorted(left.values(), key=lambda f: f.start)
+        kept = text
+        for f in reversed(others):
+            kept = f"{kept[: f.start]};" + "\n" * text.count("\n", f.start, f.end) + kept[f.end :]
+        named = [x for x in left if len(re.findall(rf"\b{x}\b", kept)) > 1]
+        if not named:
+            return kept
+        for x in named:
+            del left[x]
 
 
 def run_versions(
@@ -182,7 +202,8 @@ def run_versions(
     target, options = load_target(setting.target), _options(program, setting, name)
     called = f"{program.name}.{name}"
     try:
-        file = _read(program.path, program.defines, setting.fp)
+        text = cut_out(name, _whole(program.path, program.defines))
+        file = _read(program.path, text, program.defines, setting.fp)
         function = next(f for f in file.functions if f.name == name)
         plans = tuple(with_kernels(plan_region(r, options, target), options, target) for r in function.regions)
         versions, replaced, refused = make_versions(plans, file, options)
@@ -286,19 +307,27 @@ class _Judge:
             library = self._compile(text, (*flags, f'-DPLANISH_NOTES="{notes}"'))
         except PlanishError as error:
             return _fields("refused", 0.0, error.diagnostic.message)
-        tolerance = Tolerance(slack=slack)
-        verdict = self._compare(reference, library, self.cases, "exact" if strict else tolerance)
         wild = [replace(x, distribution="wild") for x in self.cases[3:13:2]]
-        if strict and verdict.status == "ok" and any(p.type.is_float for p in self.signature.parameters):
-            other = self._compare(reference, library, wild, "exact")
-            if other.status not in ("ok", "weak", "not comparable"):
-                verdict = replace(other, message=f"with infinities and such: {other.message}")
+        wild = wild if strict and any(p.type.is_float for p in self.signature.parameters) else []
+        tolerance = Tolerance(slack=slack)
+        verdict = self._compare(reference, library, (*self.cases, *wild), "exact" if strict else tolerance)
+        if wild and verdict.status != "ok":
+            verdict = self._apart(reference, library, wild)
         if strict and verdict.status == "mismatch" and self._is_compiler(reference, flags):
             # Some compilers contract although they are told not to; no version can do anything about that.
             verdict = replace(verdict, status="ok", message=f"as the original with these flags: {verdict.message}")
         noted = notes.read_text()
         found = _fields(verdict.status, verdict.worst_relative, verdict.message)
         return {**found, "done": noted.count("d"), "fallen": noted.count("f")}
+
+    def _apart(self, reference: Path, library: Path, wild: Sequence[Case]) -> Verdict:
+        """The verdict on the calls without wild numbers, and then on those, which may prove nothing."""
+        verdict = self._compare(reference, library, self.cases, "exact")
+        if verdict.status == "ok":
+            other = self._compare(reference, library, wild, "exact")
+            if other.status not in ("ok", "weak", "not comparable"):
+                return replace(other, message=f"with infinities and such: {other.message}")
+        return verdict
 
     def _is_compiler(self, reference: Path, flags: tuple[str, ...]) -> bool:
         """Whether the original differs from itself where it is compiled as versions are."""

@@ -12,6 +12,8 @@ import everywhere
 import pytest
 from every_version import Found, Program, Setting, pack, run_versions, unpack
 
+from planish.core.span import Source
+
 SETTING = Setting("generic", "strict", 1)
 TEXT = "void twice(int n, double *a, double *b) { for (int i = 0; i < n; i++) b[i] = 2.0 * a[i]; }\n"
 
@@ -48,6 +50,23 @@ def test_a_wrong_version_is_seen(program: Program, tmp_path: Path, monkeypatch: 
     assert found and all(x.failed and x.verdict == "mismatch" for x in found)
     assert len(list((tmp_path / "failed").glob("*.c"))) == len(found)
     assert everywhere.tell_how(found[0]).startswith("python bench/everywhere.py small.twice --targets generic")
+
+
+def test_what_a_function_does_not_name_is_cut_out() -> None:
+    text = """#define EACH third
+static int first(int x) { return x + 1; }
+void second(int n, int *a) { for (int i = 0; i < n; i++) a[i] = first(a[i]); }
+void third(int n, int *a)
+{
+    for (int i = 0; i < n; i++) a[i] = 2;
+}
+void fourth(int n, int *a) { for (int i = 0; i < n; i++) a[i] = 3; }
+"""
+    file = every_version.read_file(Source("all.c", text), every_version.Options())
+    lines = every_version.cut_out("second", file).splitlines()
+    assert lines[:7] == text.splitlines()[:7] and lines[7].rstrip() == "void fourth(int n, int *a) ;"
+    lines = every_version.cut_out("fourth", file).splitlines()
+    assert [x.rstrip().endswith(") ;") for x in lines] == [False, True, True, False, False, False, False, False]
 
 
 def test_that_planish_fails_is_a_finding(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
