@@ -73,7 +73,7 @@ class _Place:
         """One more name, which must be free."""
         if name in self.names:
             self.fail("E0410", f"`{name}` is bound twice")
-        return replace(self, names={**self.names, name: bound})
+        return _Place(self.stage, self.kernel, {**self.names, name: bound}, self.span, self.node)
 
 
 def _show(node: Stmt | Expr) -> str:
@@ -115,7 +115,8 @@ def _check_stmt(stmt: Stmt, outer: _Place) -> _Place:
     if isinstance(stmt, Block):
         _check_block(stmt, outer)
         return outer
-    place = replace(outer, span=stmt.span or outer.span, node=stmt)
+    # There are many statements, and `replace` takes several times as long as this.
+    place = _Place(outer.stage, outer.kernel, outer.names, stmt.span or outer.span, stmt)
     match stmt:
         case For():
             _check_loop(stmt, place)

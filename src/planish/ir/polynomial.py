@@ -78,6 +78,8 @@ def constant(expr: Expr) -> int | None:
 
 def normal(expr: Expr) -> Expr:
     """The normal form of an index expression."""
+    if isinstance(expr, Var):
+        return expr
     return build(polynomial(expr))
 
 

@@ -16,6 +16,10 @@ from typing import assert_never
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 
+_LEAVES = (Const, Var)
+_NESTED = (Block, For, If)
+"""Classes by themselves: a union of them is made anew wherever it is asked about."""
+
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct operands of an expression."""
@@ -43,16 +47,20 @@ def with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
     match expr:
         case Const() | Var():
             return expr
-        case Load():
-            return replace(expr, index=parts)
-        case Unary() | Cast():
-            return replace(expr, operand=parts[0])
-        case Binary() | Compare():
-            return replace(expr, left=parts[0], right=parts[1])
+        case Load(array=array, type=type):
+            return Load(array, parts, type)
+        case Unary(op=op):
+            return Unary(op, parts[0])
+        case Cast(type=type):
+            return Cast(parts[0], type)
+        case Binary(op=op):
+            return Binary(op, *parts)
+        case Compare(op=compared):
+            return Compare(compared, *parts)
         case Select():
             return Select(*parts)
-        case Call():
-            return replace(expr, arguments=parts)
+        case Call(function=function):
+            return Call(function, parts)
         case _:
             assert_never(expr)
 
@@ -68,7 +76,7 @@ def walk_expr(expr: Expr) -> Iterator[Expr]:
     while rest:
         x = rest.pop()
         yield x
-        if not isinstance(x, Const | Var):
+        if not isinstance(x, _LEAVES):
             rest += reversed(children(x))
 
 
@@ -101,6 +109,8 @@ def used_names(kernel: Kernel) -> frozenset[str]:
 
 def map_expr(function: Callable[[Expr], Expr], expr: Expr) -> Expr:
     """Rebuild bottom-up: `function` is applied to each node after its operands."""
+    if isinstance(expr, _LEAVES):
+        return function(expr)
     fresh = tuple([map_expr(function, x) for x in children(expr)])
     return function(with_children(expr, fresh))
 
@@ -186,7 +196,8 @@ def walk(stmt: Stmt) -> Iterator[Stmt]:
     while rest:
         x = rest.pop()
         yield x
-        rest += reversed(x.body if isinstance(x, Block) else blocks_of(x))
+        if isinstance(x, _NESTED):
+            rest += reversed(x.body if isinstance(x, Block) else blocks_of(x))
 
 
 def arrays_in(stmt: Stmt) -> Iterator[str]:
@@ -305,17 +316,23 @@ def map_block(function: Callable[[Stmt], Stmt | tuple[Stmt, ...]], block: Block)
 
 
 def map_exprs(function: Callable[[Expr], Expr], stmt: Stmt) -> Stmt:
-    """Apply `function` to the expressions that stand directly in a statement."""
+    """Apply `function` to the expressions that stand directly in a statement; the same one where these stay as they
+    are."""
     match stmt:
         case Block() | Alloc():
             return stmt
-        case For():
-            return replace(stmt, lower=function(stmt.lower), upper=function(stmt.upper))
-        case If():
-            return replace(stmt, condition=function(stmt.condition))
-        case Assign() | Reduce():
-            return replace(stmt, index=tuple(function(x) for x in stmt.index), value=function(stmt.value))
-        case Let():
-            return replace(stmt, value=function(stmt.value))
+        case For(lower=lower, upper=upper):
+            bounds = function(lower), function(upper)
+            return stmt if _are_own((lower, upper), bounds) else replace(stmt, lower=bounds[0], upper=bounds[1])
+        case If(condition=condition):
+            test = function(condition)
+            return stmt if test is condition else replace(stmt, condition=test)
+        case Assign(index=index, value=value) | Reduce(index=index, value=value):
+            places, result = tuple([function(x) for x in index]), function(value)
+            kept = result is value and _are_own(index, places)
+            return stmt if kept else replace(stmt, index=places, value=result)
+        case Let(value=value):
+            result = function(value)
+            return stmt if result is value else replace(stmt, value=result)
         case _:
             assert_never(stmt)

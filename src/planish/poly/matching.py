@@ -102,9 +102,7 @@ def match_nest(
 ) -> Match:  # fmt: skip
     """How a nest is what a definition says; `arrays` are those in scope, `bits` the widths of kinds of registers,
     `known` says of conditions whether they hold where it stands. Raises MismatchError."""
-    written = frozenset(x.array for x in walk(nest) if isinstance(x, Assign | Reduce))
-    apart = {x: found for x in written if (found := reads_apart(nest, arrays[x], known)) is not None}
-    matcher = _Matcher(definition, arrays, bits or {}, written, apart)
+    matcher = _Matcher(definition, nest, arrays, bits or {}, known)
     reason: MismatchError | None = None
     for state in matcher.statements(matcher.body, (nest,), _State()):
         try:
@@ -118,10 +116,10 @@ class _Matcher:
     """The comparison of one definition with nests over some arrays."""
 
     def __init__(
-        self, definition: Kernel, arrays: Mapping[str, Array], bits: Mapping[str, int], written: frozenset[str],
-        apart: Mapping[str, tuple[Expr, ...]],
-    ) -> None:  # fmt: skip
-        self.definition, self.arrays, self.bits, self.written, self.apart = definition, arrays, bits, written, apart
+        self, definition: Kernel, nest: Stmt, arrays: Mapping[str, Array], bits: Mapping[str, int], known: Known
+    ) -> None:
+        self.definition, self.nest, self.arrays, self.bits, self.holds = definition, nest, arrays, bits, known
+        self.written = frozenset(x.array for x in walk(nest) if isinstance(x, Assign | Reduce))
         marked = mark(definition)
         self.own, self.body = marked.arrays, marked.body.body
         self.scalars = {x.name: x.type for x in definition.scalars}
@@ -404,9 +402,11 @@ class _Matcher:
             places = [self.known(_linear(at, self.own[own].shape), state) for own, at in uses]
             if one == other and all(_equal(x, places[0]) for x in places) and _once(self.body, uses[0][1]):
                 continue
-            if one.array not in self.apart or registers:
+            is_stored = one.array in self.written and not registers
+            conditions = reads_apart(self.nest, self.arrays[one.array], self.holds) if is_stored else None
+            if conditions is None:
                 raise MismatchError(f"`{one}` and `{other}` may overlap, of which one is written")
-            out += self.apart[one.array]
+            out += conditions
         return out
 
     def lie_apart(self, a: str, one: View, b: str, other: View) -> bool:

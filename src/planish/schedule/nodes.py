@@ -70,6 +70,16 @@ def path_to(block: Block, label: int) -> tuple[Node, ...]:
     return ()
 
 
+def paths(block: Block, around: tuple[Node, ...] = ()) -> Iterator[tuple[Node, ...]]:
+    """The path to each statement with a label, as of `path_to`, in the order of the text."""
+    for stmt in block.body:
+        own = around if isinstance(stmt, Block) else (*around, stmt)
+        if not isinstance(stmt, Block):
+            yield own
+        for part in blocks_of(stmt):
+            yield from paths(part, own)
+
+
 def siblings_of(block: Block, label: int) -> tuple[Siblings, int] | None:
     """The statements of the block in which the one with a label stands, and its place among them."""
     for place, stmt in enumerate(block.body):

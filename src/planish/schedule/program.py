@@ -20,6 +20,7 @@ kernel z(n; A: f32[n])
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from html import escape
 from typing import Any, ClassVar, Protocol
@@ -36,7 +37,7 @@ from planish.isa.shipped import shipped
 from planish.schedule.accesses import arrays_of
 from planish.schedule.given import conditions_of
 from planish.schedule.names import name_buffers
-from planish.schedule.nodes import Node, exchange, label_kernel, nodes, path_to, siblings_of
+from planish.schedule.nodes import Node, exchange, label_kernel, path_to, paths, siblings_of
 from planish.schedule.order import Rewrite, check_order, check_parallel
 from planish.schedule.pattern import HELP, find_all, pattern_of
 from planish.schedule.reach import always
@@ -215,24 +216,32 @@ def _with_true_facts(program: Program) -> Kernel:
     """The kernel whose loops run on threads, in lanes or by an instruction only where that is still right: a step may
     let iterations share cells, as a box that is copied out does, or two buffers in the same cells."""
     kernel, catalogue = program.kernel, program.catalogue
-    arrays = arrays_of(kernel)
-    for loop in [x for x in nodes(kernel.body) if isinstance(x, For) and x.facts.instruction]:
-        instruction = catalogue.instruction(loop.facts.instruction)
-        conditions = conditions_of(instruction, loop, arrays, catalogue.bits)
-        if conditions is None or not program.allows(instruction) or not holds(kernel, loop, *conditions):
-            kernel = replace(kernel, body=exchange(kernel.body, loop.label, _inlined))
-    for loop in [x for x in nodes(kernel.body) if isinstance(x, For) and (x.facts.parallel or x.facts.simd)]:
-        try:
-            check_parallel(kernel, path_to(kernel.body, loop.label), {name for _, name in loop.facts.reductions})
-        except PlanishError:
-            kernel = replace(kernel, body=exchange(kernel.body, loop.label, _in_turn))
-    return kernel
+    body, arrays = kernel.body, arrays_of(kernel)
+    for path in paths(kernel.body):
+        loop = path[-1]
+        if not isinstance(loop, For):
+            continue
+        if loop.facts.instruction:
+            instruction = catalogue.instruction(loop.facts.instruction)
+            wanted = conditions_of(instruction, loop, arrays, catalogue.bits)
+            if wanted is None or not program.allows(instruction) or not _holds(kernel, path, wanted):
+                body = exchange(body, loop.label, _inlined)
+        if loop.facts.parallel or loop.facts.simd:
+            try:
+                check_parallel(kernel, path, {name for _, name in loop.facts.reductions})
+            except PlanishError:
+                body = exchange(body, loop.label, _in_turn)
+    return kernel if body is kernel.body else replace(kernel, body=body)
 
 
 def holds(kernel: Kernel, loop: For, *conditions: Expr) -> bool:
     """Whether conditions hold wherever a loop is reached."""
+    return _holds(kernel, path_to(kernel.body, loop.label), conditions)
+
+
+def _holds(kernel: Kernel, path: Sequence[Node], conditions: Sequence[Expr]) -> bool:
     wanted = [x for x in conditions if x != TRUE]
-    return not wanted or always(kernel, path_to(kernel.body, loop.label), *wanted)
+    return not wanted or always(kernel, path, *wanted)
 
 
 def _inlined(loop: Node) -> tuple[Node, ...]:

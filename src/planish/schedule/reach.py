@@ -23,7 +23,7 @@ Set("[n, i] -> {  : n >= 8 and 0 <= i < n }")
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
 from itertools import pairwise
@@ -39,7 +39,7 @@ from planish.ir.types import BOOL, INDEX
 from planish.poly.affine import NotAffineError, condition_set, isl_name
 from planish.poly.expression import disjunction, set_condition
 from planish.poly.scop import Scop, extract_scop
-from planish.schedule.nodes import Node, path_to
+from planish.schedule.nodes import Node
 
 TRUE = Const(True, BOOL)
 
@@ -62,30 +62,35 @@ def _place(kernel: Kernel, path: Sequence[Node]) -> Kernel:
     return replace(kernel, sizes=sizes, assumptions=assumptions, body=Block(()))
 
 
-def names_at(kernel: Kernel, path: Sequence[Node]) -> dict[str, Expr]:
+def names_at(kernel: Kernel, path: Sequence[Node]) -> Mapping[str, Expr]:
     """The names for indices that are bound at the end of a path, and what they stand for."""
-    out: dict[str, Expr] = {}
-
-    def bind(block: Block) -> None:
-        for stmt in block.body:
-            if any(stmt is node for node in path):
-                return
-            if isinstance(stmt, Block) and path_to(stmt, path[-1].label):
-                bind(stmt)
-                return
-            if isinstance(stmt, Let) and type_of(stmt.value) == INDEX and not loads(stmt.value):
-                out[stmt.var] = substitute(stmt.value, out)
-
-    blocks = [kernel.body, *(part for node in path[:-1] for part in blocks_of(node))]
-    # Of a test, only the branch that the path goes through counts.
-    for block in (x for x in blocks if path_to(x, path[-1].label)):
-        bind(block)
-    return out
+    names: Mapping[str, Expr] = {}
+    blocks: tuple[Block, ...] = (kernel.body,)
+    for node in path:
+        found = (_names_before(node, block, names) for block in blocks)
+        names, blocks = next((x for x in found if x is not None), names), blocks_of(node)
+    return names
 
 
-def _is_affine(condition: Expr, sizes: Sequence[str]) -> bool:
+def _names_before(node: Node, block: Block, outer: Mapping[str, Expr]) -> Mapping[str, Expr] | None:
+    """The names for indices that are bound where a statement of a block begins; None where it is no statement of it."""
+    names = outer
+    for stmt in block.body:
+        if isinstance(stmt, Block):
+            inside = _names_before(node, stmt, names)
+            if inside is not None:
+                return inside
+        elif stmt.label == node.label:
+            return names
+        elif isinstance(stmt, Let) and type_of(stmt.value) == INDEX and not loads(stmt.value):
+            names = {**names, stmt.var: substitute(stmt.value, names)}
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _is_affine(condition: Expr, sizes: tuple[str, ...]) -> bool:
     """Whether the model takes a condition; what a test says of data, or of products of sizes, is not made use of."""
-    space = _context(tuple(sizes), ()).get_space()
+    space = _context(sizes, ()).get_space()
     try:
         condition_set(condition, space)
     except (NotAffineError, KeyError):
@@ -99,7 +104,7 @@ def _bounds(loop: For) -> tuple[Expr, Expr]:
 
 def _taken(test: If, inner: Node) -> Expr:
     """What holds in the branch of a test in which a statement is."""
-    return test.condition if path_to(test.then, inner.label) else Unary("not", test.condition)
+    return test.condition if _names_before(inner, test.then, {}) is not None else Unary("not", test.condition)
 
 
 def always(kernel: Kernel, path: Sequence[Node], *conditions: Expr) -> bool:
