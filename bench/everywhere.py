@@ -147,7 +147,7 @@ def run_jobs(jobs: Sequence[Job], stale: bool = False, fresh: bool = False, show
     try:
         with tempfile.TemporaryDirectory(prefix="planish-everywhere-") as folder:
             work = [_Work(x, jobs[x], Path(folder), not fresh) for x in wanted]
-            for number, found in CORES.run(_run, sorted(work, key=_order), leave_interrupts):
+            for number, found in CORES.run(_run, sorted(work, key=_order), _start):
                 known[number] = (found, False)
                 bad = sum(x.failed for x in found)
                 progress.begin(jobs[number].name)
@@ -159,6 +159,12 @@ def run_jobs(jobs: Sequence[Job], stale: bool = False, fresh: bool = False, show
     finally:
         progress.close()
     return [x for found in known if found is not None for x in found[0]]
+
+
+def _start() -> None:
+    leave_interrupts()
+    # Each core has its job already: threads that wait for each other are not to keep the other job's from running.
+    os.environ["OMP_WAIT_POLICY"] = "passive"
 
 
 def _order(work: _Work) -> tuple[str, str, str]:
