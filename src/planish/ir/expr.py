@@ -110,6 +110,9 @@ class Call:
     arguments: tuple[Expr, ...]
 
 
+_TYPED = (Const, Var, Load, Cast)
+"""What says itself of which type it is."""
+
 Expr = Const | Var | Load | Unary | Binary | Compare | Select | Cast | Call
 
 PURE_FUNCTIONS = {
@@ -123,19 +126,17 @@ PURE_FUNCTIONS = {
 
 def type_of(expr: Expr) -> Type:
     """The type of an expression's value."""
-    match expr:
-        case Const(type=t) | Var(type=t) | Load(type=t) | Cast(type=t):
-            return t
-        case Unary(operand=x) | Binary(left=x):
-            return type_of(x)
-        case Compare():
-            return BOOL
-        case Select(then=x):
-            return type_of(x)
-        case Call(arguments=arguments):
-            return type_of(arguments[0])
-        case _:
-            assert_never(expr)
+    while not isinstance(expr, _TYPED):
+        match expr:
+            case Unary(operand=x) | Binary(left=x) | Select(then=x):
+                expr = x
+            case Compare():
+                return BOOL
+            case Call(arguments=arguments):
+                expr = arguments[0]
+            case _:
+                assert_never(expr)
+    return expr.type
 
 
 def index(value: int | str | Expr) -> Expr:

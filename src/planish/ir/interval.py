@@ -70,26 +70,26 @@ def narrow(raw: Interval, type: Type, mathematical: bool = False) -> Interval:
 
 def range_of(expr: Expr, known: Mapping[str, Interval], mathematical: bool = False) -> Interval:
     """The range of an integer or bool expression, where `known` holds the ranges of some names."""
-    type = type_of(expr)
     match expr:
         case Const(value=value):
             return int(value), int(value)
-        case Var(name=name):
-            return known.get(name, limits(type))
+        case Var(name=name, type=type):
+            return known.get(name) or limits(type)
         case Binary(op=op, left=left, right=right):
+            type = type_of(left)
             if not type.is_int:
                 return limits(type)
             a, b = range_of(left, known, mathematical), range_of(right, known, mathematical)
             return narrow(combine(op, a, b, type), type, mathematical)
         case Unary(op="neg", operand=x):
             low, high = range_of(x, known, mathematical)
-            return narrow((-high, -low), type, mathematical)
+            return narrow((-high, -low), type_of(x), mathematical)
         case Select(then=x, otherwise=y):
             a, b = range_of(x, known, mathematical), range_of(y, known, mathematical)
             return min(a[0], b[0]), max(a[1], b[1])
-        case Cast(operand=x):
+        case Cast(operand=x, type=type):
             return limits(type) if type_of(x).is_float else narrow(range_of(x, known, mathematical), type)
         case Load() | Unary() | Compare() | Call():
-            return limits(type)
+            return limits(type_of(expr))
         case _:
             assert_never(expr)
