@@ -112,23 +112,27 @@ def in_parts(loop: For, row: Row, array: Array, lanes: int, names: Names) -> tup
     fetching = [_fetch(loop, x, times, names) for x in fetch]
     # What goes to other arrays begins where the loop does, so that less of it is left over.
     shift = mul(index(names.ahead), index(loop.step))
-    makes = [_make(x, row, times, names, shift) for x in others] + [_make(own, row, times, names, index(0))]
     values = iter(names.values)
-    make = [y for x in makes for y in with_blocks(x, [next(values) for _ in find_calls(x, times) if names.values])]
+
+    def make(part: For, shift: Expr) -> tuple[Stmt, ...]:
+        made = _make(part, row, times, names, shift)
+        return with_blocks(made, [next(values) for _ in find_calls(made, times) if names.values])
+
     store = _store(loop, row, buffer, lanes, names)
-    body: tuple[Stmt, ...] = (Alloc(buffer), *fetching, *make, store)
+    meanwhile = [y for x in others for y in make(x, shift)]
+    body: tuple[Stmt, ...] = (Alloc(buffer), *fetching, *make(own, index(0)), store, *meanwhile)
     return (
         replace(own, upper=middle),
         Let(names.rest, add(middle, whole)),
         For(names.part, middle, index(names.rest), times * loop.step, Block(body)),
-        *(replace(x, lower=sub(index(names.rest), shift)) for x in others),
         replace(own, lower=index(names.rest)),
+        *(replace(x, lower=sub(index(names.rest), shift)) for x in others),
     )
 
 
 def _split(loop: For, row: Row) -> tuple[For, ...]:
-    """A loop as one that does what it does with other arrays, if it does, and one that makes the row: neither depends
-    on the other."""
+    """A loop as one that does what it does with other arrays, if it does, and one that makes the row: what the first
+    one makes the other one does not read, but it may have read before what is replaced there."""
     own = _only(loop, lambda x: isinstance(x, Assign) and x.array == row.array)
     others = _only(loop, lambda x: not isinstance(x, Assign) or x.array != row.array)
     if not any(isinstance(x, Assign | Reduce) for x in walk(others.body)):

@@ -9,7 +9,7 @@ import pytest
 
 from planish.ir.checker import check_kernel
 from planish.ir.interpreter import run_kernel
-from planish.ir.nest import Block, For, If, Kernel, Stmt
+from planish.ir.nest import Alloc, Block, For, If, Kernel, Stmt
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_kernel
 from planish.ir.traverse import walk
@@ -84,6 +84,9 @@ def test_normalised_rows_are_stored_while_the_next_are_made(name: str) -> None:
 HEAD = "kernel k(m, n; x: f32[m, n] distinct, y: f32[m, n] distinct, c: f32[m] distinct, b: f32[m, m, n] distinct)"
 FIRST = "for j in 0 .. n simd { t[j] = x[i, j] }"
 LAST = "for j in 0 .. n simd past p { y[i, j] = t[j] }"
+BEHIND = "for j in 0 .. n simd past p { y[i, j] = t[max(j - 1, 0)] }"
+AHEAD = "for j in 0 .. n simd past p { y[i, j] = t[min(j + 1, n - 1)] }"
+TURNED = "for j in 0 .. n simd past p { y[i, j] = t[n - 1 - j] }"
 NAMED = "for j in 0 .. n simd { let a = x[i, j] t[j] = a * a }"
 NAMED_LAST = "for j in 0 .. n simd past p { let a = t[j] y[i, j] = a * a }"
 SCALED = "for j in 0 .. n simd past p { y[i, j] = t[j] * c[%s] }"
@@ -96,6 +99,9 @@ SCALED = "for j in 0 .. n simd past p { y[i, j] = t[j] * c[%s] }"
         (f"for i in 1 .. m - 1 {{ c[i] = x[i, 0] {FIRST} {SCALED % 'i'} }}", True),
         (f"for k in 0 .. m {{ for i in 0 .. m {{ {FIRST} {LAST.replace('y[', 'b[k, ')} }} }}", True),
         (f"for i in 2 .. m {{ {FIRST.replace('x[i,', 'y[i - 2,')} {LAST} }}", True),
+        (f"for i in 0 .. m {{ {FIRST} {BEHIND} }}", True),
+        (f"for i in 0 .. m {{ {FIRST} {AHEAD} }}", True),
+        (f"for i in 0 .. m {{ {FIRST} {TURNED} }}", True),
         # Both loops have a name for something, the same one.
         (f"for i in 0 .. m {{ {NAMED} {NAMED_LAST} }}", True),
         # The row that is not written yet is read.
@@ -133,3 +139,16 @@ def test_what_may_run_along(body: str, made: bool) -> None:
         assert results[0] == results[1] == results[2]
     assert any(x.facts.stream and len(x.body.body) > 1 for x in walk(found.kernel.body) if isinstance(x, For))
     assert not any(x.facts.stream for x in walk(found.plain.body) if isinstance(x, For))
+
+
+@pytest.mark.parametrize(
+    ("last", "twice"),
+    # What is read behind or in another order is replaced by then.
+    [(LAST, False), (AHEAD, False), (BEHIND, True), (TURNED, True), (LAST.replace("t[j]", "t[j] * t[0]"), True)],
+)
+def test_rows_that_are_read_before_they_are_replaced_are_kept_once(last: str, twice: bool) -> None:
+    found = overlap(parse_kernel(f"{HEAD} {{ alloc t: f32[n] distinct for i in 0 .. m {{ {FIRST} {last} }} }}"))
+    assert found is not None
+    for kernel in (found.kernel, found.plain):
+        (row,) = (x.array for x in kernel.body.body if isinstance(x, Alloc))
+        assert len(row.shape) == 1 + twice

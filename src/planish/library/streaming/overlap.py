@@ -1,11 +1,12 @@
 """Rows that are written while the next ones are made: the last loop over a row runs along with a loop over the row
 after it, so that memory and arithmetic are busy at the same time.
 
-Before: for i { for j { t[j] = f(x[i, j]) } … for j { y[i, j] = g(t[j], s) } }
-After:  the first t; for i from 1 { for j { t[i % 2, j] = f(x[i, j]) y[i - 1, j] = g(t[(i - 1) % 2, j], …) } … };
+Before: for i { for j { t[j] = f(x[i, j]) } s = … for j { y[i, j] = g(t[j], s) } }
+After:  the first t; for i from 1 { for j { y[i - 1, j] = g(t[j], s[(i - 1) % 2]) t[j] = f(x[i, j]) } s[i % 2] = … };
         the last y
 
-What the last loop reads has two cells for one: of this row, and of the row before.
+What the last loop reads has two cells for one, of this row and of the row before, but where each is read before it is
+written anew: a row that is kept twice takes the place of others in the nearest cache.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.ir.printer import print_stmt
@@ -18,8 +19,8 @@ What the last loop reads has two cells for one: of this row, and of the row befo
 for i in 1 .. m {
   s[i % 2] = x[i, 0]
   for j in 0 .. n simd past p {
-    t[i % 2, j] = x[i, j] * x[i, j]
-    y[i - 1, j] = t[(i - 1) % 2, j] / s[(i - 1) % 2]
+    y[i - 1, j] = t[j] / s[(i - 1) % 2]
+    t[j] = x[i, j] * x[i, j]
   }
 }
 """
@@ -160,19 +161,20 @@ def _overlapped(kernel: Kernel, rows: _Rows, local: Set[str]) -> Overlapped | No
     names = frozenset(_read(last) & _stored(outer.body) & local)
     if any(name in names for x in walk(kernel.body) if isinstance(x, For) for _, name in x.facts.reductions):
         return None
+    rows_of = {x.array.name for x in kernel.body.body if isinstance(x, Alloc) and x.array.shape}
     try:
-        scop = extract_scop(kernel)
-        if not _are_private(scop, rows, names):
+        if not _are_private(extract_scop(kernel), rows, names):
             return None
-        doubled = _doubled(kernel, rows, names)
-        (exact,) = (x for x in _find(doubled.body, 0, 0) if (x.depth, x.first) == (rows.depth, rows.first))
-        if not _may_overlap(extract_scop(doubled), exact):
-            return None
+        for twice in dict.fromkeys((names - rows_of, names)):
+            doubled = _doubled(kernel, rows, twice)
+            (exact,) = (x for x in _find(doubled.body, 0, 0) if (x.depth, x.first) == (rows.depth, rows.first))
+            if _may_overlap(extract_scop(doubled), exact):
+                body = with_stmts(doubled.body, exact.outer, _in_three(exact, {*used_names(kernel)}))
+                plain = map_block(_without_marks, doubled.body)
+                return Overlapped(replace(doubled, body=body), replace(doubled, body=plain))
     except NotAffineError:
-        return None
-    body = with_stmts(doubled.body, exact.outer, _in_three(exact, {*used_names(kernel)}))
-    plain = map_block(_without_marks, doubled.body)
-    return Overlapped(replace(doubled, body=body), replace(doubled, body=plain))
+        pass
+    return None
 
 
 def _used(stmt: Stmt) -> set[str]:
@@ -221,22 +223,36 @@ def _doubled(kernel: Kernel, rows: _Rows, names: Set[str]) -> Kernel:
 
 
 def _may_overlap(scop: Scop, rows: _Rows) -> bool:
-    """Whether the last loop over each row may run at any time during the statement that it is to run along with, of the
-    next iteration: whatever depends on it, or it on, is done before that statement or after it."""
-    times, first = isl.UnionMap.empty(scop.context.get_space()), rows.first
-    moved: set[str] = set()
+    """Whether the last loop over each row may run at any time during the statement of the next iteration that it is to
+    run along with, if none of its iterations is later than that one of the partner, which replaces what it reads:
+    whatever else depends on it, or it on, is done before that statement or after it."""
+    nothing = isl.UnionMap.empty(scop.context.get_space())
+    times, ordered, first = nothing, nothing, rows.first
+    moved: dict[str, Statement] = {}
+    beside: dict[str, Statement] = {}
+    inside = {id(x) for x in walk(rows.partner) if isinstance(x, Assign | Reduce)}
     for position, stmt in enumerate(rows.outer.body.body):
         is_last = stmt is rows.last
-        for statement in scop.statements[first : first + _count(stmt)]:
-            at = rows.position if is_last else position
-            times = times.add_map(_time(statement, rows.depth + 1, int(is_last), at))
-            moved |= {statement.name} if is_last else set()
-        first += _count(stmt)
-    order = isl.UnionMap.empty(scop.context.get_space())
+        at = rows.position if is_last else position
+        own = [x for x in walk(stmt) if isinstance(x, Assign | Reduce)]
+        for store, statement in zip(own, scop.statements[first : first + len(own)], strict=True):
+            time = _time(statement, rows.depth + 1, int(is_last), at)
+            times = times.add_map(time)
+            if is_last or id(store) in inside:
+                (moved if is_last else beside)[statement.name] = statement
+                ordered = ordered.add_map(_within(statement, time, rows.depth + 1, int(not is_last)))
+        first += len(own)
+    # What the last loop stores past the caches is not to be waited for.
+    stored = {x.write.array for x in moved.values()}
+    waiting = any(access.array in stored for x in beside.values() for access in x.accesses)
+    apart, along = nothing, nothing
     for pair in list_maps(find_dependences(scop).order):
-        if (pair.get_tuple_name(IN) in moved) != (pair.get_tuple_name(OUT) in moved):
-            order = order.add_map(pair)
-    return find_violation(times, order) is None
+        source, sink = pair.get_tuple_name(IN), pair.get_tuple_name(OUT)
+        if source in moved and sink in beside and not waiting:
+            along = along.add_map(pair)
+        elif (source in moved) != (sink in moved):
+            apart = apart.add_map(pair)
+    return find_violation(times, apart) is None and find_violation(ordered, along) is None
 
 
 def _time(statement: Statement, depth: int, later: int, position: int) -> isl.Map:
@@ -250,6 +266,15 @@ def _time(statement: Statement, depth: int, later: int, position: int) -> isl.Ma
     for aff in affs[1:]:
         out = out.flat_range_product(isl.Map.from_aff(aff))
     return out.intersect_domain(statement.domain)
+
+
+def _within(statement: Statement, time: isl.Map, depth: int, place: int) -> isl.Map:
+    """When an instance runs, with the iteration of the loop at a depth, and its place in that one's body."""
+    space = isl.LocalSpace.from_space(statement.domain.get_space())
+    for aff in (isl.Aff.var_on_domain(space, isl.dim_type.set, depth),
+                isl.Aff.zero_on_domain(space).add_constant_val(isl.Val(place))):  # fmt: skip
+        time = time.flat_range_product(isl.Map.from_aff(aff))
+    return time.intersect_domain(statement.domain)
 
 
 def _in_three(rows: _Rows, taken: set[str]) -> tuple[Stmt, ...]:
@@ -267,7 +292,8 @@ def _in_three(rows: _Rows, taken: set[str]) -> tuple[Stmt, ...]:
 
 
 def _along(rows: _Rows, taken: set[str]) -> For:
-    """A loop over this row with the last one over the row before; what that one names has other names here."""
+    """A loop over the row before, the last one, with the one over this row after it in each iteration; what the last
+    one names has other names here."""
     last, partner = rows.last, rows.partner
     values: dict[str, Expr] = {rows.outer.var: sub(index(rows.outer.var), index(1)), last.var: index(partner.var)}
     for stmt in walk(last.body):
@@ -275,7 +301,7 @@ def _along(rows: _Rows, taken: set[str]) -> For:
             values[stmt.var] = Var(take_name(stmt.var, taken), type_of(stmt.value))
     body = map_block(lambda x: _placed(x, values), last.body)
     facts = replace(partner.facts, stream=last.facts.stream)
-    return replace(partner, body=Block((*partner.body.body, *body.body)), facts=facts)
+    return replace(partner, body=Block((*body.body, *partner.body.body)), facts=facts)
 
 
 def _placed(stmt: Stmt, values: dict[str, Expr]) -> Stmt:

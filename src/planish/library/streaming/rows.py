@@ -30,11 +30,13 @@ class Row:
 
 def find_row(loop: For, *, alone: bool = True) -> Row | None:
     """The row that a loop writes, each element once; None where it writes something else, or calls for more than
-    assignments. Not `alone`: the row of what it assigns to last, whatever it does with other arrays."""
+    assignments. Not `alone`: the row of what it assigns to first, but to what it makes itself, whatever it does with
+    other arrays."""
     body = list(_flat(loop.body))
-    stores = [x for x in body if isinstance(x, Assign)]
+    made = {x.array.name for x in body if isinstance(x, Alloc)}
+    stores = [x for x in body if isinstance(x, Assign) and (alone or x.array not in made)]
     if not alone and stores:
-        streamed = stores[-1].array
+        streamed = stores[0].array
         stores = [x for x in stores if x.array == streamed]
         body = [x for x in body if not _is_of_another(x, streamed)]
     if len(stores) + sum(isinstance(x, Let) for x in body) < len(body) or not stores:
