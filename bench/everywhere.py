@@ -1,6 +1,6 @@
 """Every version of everything that the library has, run beside the original on every target, in every mode.
 
-    python bench/everywhere.py                       # all of it, on all cores: an hour or two; goes on if interrupted
+    python bench/everywhere.py                       # all of it, on all cores: hours; can be interrupted and goes on
     python bench/everywhere.py stages scans          # these programs only
     python bench/everywhere.py stages.halved --targets aarch64-neon --fp strict --threads 2
     python bench/everywhere.py --report              # what is stored
@@ -151,8 +151,7 @@ def run_jobs(jobs: Sequence[Job], stale: bool = False, fresh: bool = False, show
                 known[number] = (found, False)
                 bad = sum(x.failed for x in found)
                 progress.begin(jobs[number].name)
-                told = f"{jobs[number].setting}: {len(found)} versions{f', {bad} FAILED' if bad else ''}"
-                progress.finish(told)
+                progress.finish(f"{jobs[number].setting}: {len(found)} versions{f', {bad} FAILED' if bad else ''}")
                 for x in found:
                     if x.failed and show:
                         print(f"  {x}", file=sys.stderr, flush=True)

@@ -5,8 +5,8 @@ Before: for i { for j { t[j] = f(x[i, j]) } s = … for j { y[i, j] = g(t[j], s)
 After:  the first t; for i from 1 { for j { y[i - 1, j] = g(t[j], s[(i - 1) % 2]) t[j] = f(x[i, j]) } s[i % 2] = … };
         the last y
 
-What the last loop reads has two cells for one, of this row and of the row before, but where each is read before it is
-written anew: a row that is kept twice takes the place of others in the nearest cache.
+What the last loop reads has two cells for one, of this row and of the row before, but where each is read in the very
+iteration that writes it anew: a row that is kept twice takes the place of others in the nearest cache.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.ir.printer import print_stmt
@@ -224,10 +224,10 @@ def _doubled(kernel: Kernel, rows: _Rows, names: Set[str]) -> Kernel:
 
 def _may_overlap(scop: Scop, rows: _Rows) -> bool:
     """Whether the last loop over each row may run at any time during the statement of the next iteration that it is to
-    run along with, if none of its iterations is later than that one of the partner, which replaces what it reads:
-    whatever else depends on it, or it on, is done before that statement or after it."""
+    run along with, if each of its iterations comes before the same one of the partner, which may replace what that one
+    reads: whatever else depends on it, or it on, is done before that statement or after it."""
     nothing = isl.UnionMap.empty(scop.context.get_space())
-    times, ordered, first = nothing, nothing, rows.first
+    times, forth, back, first = nothing, nothing, nothing, rows.first
     moved: dict[str, Statement] = {}
     beside: dict[str, Statement] = {}
     inside = {id(x) for x in walk(rows.partner) if isinstance(x, Assign | Reduce)}
@@ -240,7 +240,8 @@ def _may_overlap(scop: Scop, rows: _Rows) -> bool:
             times = times.add_map(time)
             if is_last or id(store) in inside:
                 (moved if is_last else beside)[statement.name] = statement
-                ordered = ordered.add_map(_within(statement, time, rows.depth + 1, int(not is_last)))
+                forth = forth.add_map(_within(statement, time, rows.depth + 1, 1, int(not is_last)))
+                back = back.add_map(_within(statement, time, rows.depth + 1, -1, int(not is_last)))
         first += len(own)
     # What the last loop stores past the caches is not to be waited for.
     stored = {x.write.array for x in moved.values()}
@@ -252,7 +253,9 @@ def _may_overlap(scop: Scop, rows: _Rows) -> bool:
             along = along.add_map(pair)
         elif (source in moved) != (sink in moved):
             apart = apart.add_map(pair)
-    return find_violation(times, apart) is None and find_violation(ordered, along) is None
+    # Lanes are iterations at the same time: what is in order forwards and backwards is of one.
+    checked = ((times, apart), (forth, along), (back, along))
+    return all(find_violation(when, order) is None for when, order in checked)
 
 
 def _time(statement: Statement, depth: int, later: int, position: int) -> isl.Map:
@@ -268,11 +271,13 @@ def _time(statement: Statement, depth: int, later: int, position: int) -> isl.Ma
     return out.intersect_domain(statement.domain)
 
 
-def _within(statement: Statement, time: isl.Map, depth: int, place: int) -> isl.Map:
-    """When an instance runs, with the iteration of the loop at a depth, and its place in that one's body."""
+def _within(statement: Statement, time: isl.Map, depth: int, step: int, place: int) -> isl.Map:
+    """When an instance runs, with the iteration of the loop at a depth, forwards or backwards, and its place in that
+    one's body."""
     space = isl.LocalSpace.from_space(statement.domain.get_space())
-    for aff in (isl.Aff.var_on_domain(space, isl.dim_type.set, depth),
-                isl.Aff.zero_on_domain(space).add_constant_val(isl.Val(place))):  # fmt: skip
+    iteration = isl.Aff.var_on_domain(space, isl.dim_type.set, depth).scale_val(isl.Val(step))
+    constant = isl.Aff.zero_on_domain(space).add_constant_val(isl.Val(place))
+    for aff in (iteration, constant):
         time = time.flat_range_product(isl.Map.from_aff(aff))
     return time.intersect_domain(statement.domain)
 
