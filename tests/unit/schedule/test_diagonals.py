@@ -30,6 +30,13 @@ PAIRS = """kernel k(n; A: i32[n, n] distinct) {
   } }
 }"""
 """The most pairs in a line, as Nussinov counts them."""
+LONGEST = """kernel k(n; w: f64[n], A: f64[n, n] distinct) {
+  for i in 0 .. n { for r in 0 .. i + 1 {
+    A[i, i - r] = w[i]
+    for k in i - r .. i { A[i, i - r] max= A[k, i - r] + A[i, k + 1] }
+  } }
+}"""
+"""Below the main diagonal, and rows downwards."""
 WIDE = load_target("x86-avx512")
 
 
@@ -41,15 +48,19 @@ def planned(text: str, threads: int) -> Candidate | None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 63, 64, 65, 200])
-@pytest.mark.parametrize(("text", "threads"), [(PAIRS, 1), (PAIRS, 2), (CHAIN, 1)], ids=["pairs", "on two", "chain"])
+@pytest.mark.parametrize(
+    ("text", "threads"),
+    [(PAIRS, 1), (PAIRS, 2), (CHAIN, 1), (LONGEST, 1)],
+    ids=["pairs", "on two", "chain", "below"],
+)
 def test_blocks_give_the_same(text: str, threads: int, n: int) -> None:
     made, original = planned(text, threads), parse_kernel(text)
     assert made is not None
     found = []
     for kernel in (original, made.kernel):
         random = np.random.default_rng(n)
-        values = {"A": random.integers(0, 2, (n, n)), "p": random.integers(1, 9, n + 1)}
-        values = {x.name: values[x.name].astype(np.int32) for x in original.arrays}
+        values = {"A": random.integers(0, 2, (n, n)), "p": random.integers(1, 9, n + 1), "w": random.random(n)}
+        values = {x.name: values[x.name].astype(x.type.numpy) for x in original.arrays}
         run_kernel(kernel, {"n": n, **values})
         found.append(values["A"])
     np.testing.assert_array_equal(*found)
@@ -60,6 +71,16 @@ def test_blocks_of_a_diagonal_are_shared_out_and_sums_stay_in_registers() -> Non
     assert made is not None
     shared = [x for x in walk(made.kernel.body) if isinstance(x, For) and x.facts.parallel]
     assert len(shared) == 1 and any("registers 4 of" in x.message for x in made.remarks)
+
+
+def test_a_strip_begins_with_what_it_makes_of_others_and_goes_on_one_by_one() -> None:
+    made = planned(PAIRS, 1)
+    assert made is not None
+    (strips,) = [x for x in walk(made.kernel.body) if isinstance(x, For) and x.step == 16]
+    *others, values = strips.body.body
+    lanes = [x.facts.simd for x in walk(values) if isinstance(x, For)]
+    assert others and not any(lanes)
+    assert any(x.facts.simd for other in others for x in walk(other) if isinstance(x, For))
 
 
 @pytest.mark.parametrize(

@@ -83,8 +83,9 @@ def _exchanged(node: isl.ScheduleNode, place: int) -> isl.Schedule | None:
     return node.delete().insert_partial_schedule(whole).get_schedule()
 
 
-def merge_bands(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule:
-    """Bands directly inside each other become one where no dependence goes backward along any of the loops."""
+def merge_bands(schedule: isl.Schedule, order: isl.UnionMap, kept: isl.UnionSet | None = None) -> isl.Schedule:
+    """Bands directly inside each other become one where no dependence goes backward along any of the loops; those of
+    nothing but instances that are `kept` as they are stay."""
     tried: set[Path] = set()
     while True:
         left = [p for p in find_paths(schedule.get_root(), _is_nested) if p not in tried]
@@ -92,7 +93,7 @@ def merge_bands(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule:
             return schedule
         tried.add(left[0])
         node = find_node(schedule, left[0])
-        if _is_permutable(node, order):
+        if (kept is None or not node.get_domain().is_subset(kept)) and _is_permutable(node, order):
             schedule = _join(node).get_schedule()
             tried = {p for p in tried if len(p) < len(left[0])}
 

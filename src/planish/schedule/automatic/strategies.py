@@ -67,8 +67,7 @@ def compute_schedule(
         return None if exchanged is None else merge_bands(exchanged, order)
     if strategy.name == "diagonals":
         begun = exchange(scop.schedule, order) or scop.schedule
-        squares = block_diagonals(scop, order, merge_bands(begun, order))
-        return None if squares is None else merge_bands(squares, order)
+        return block_diagonals(scop, order, merge_bands(begun, order))
     if strategy.name == "wavefront":
         followed = follow_sweeps(scop, order, room)
         return None if followed is None else merge_bands(followed, order)
