@@ -168,8 +168,9 @@ def _options(program: Program, setting: Setting, function: str = "") -> Options:
     )  # fmt: skip
 
 
-def _read(path: Path, text: str, defines: tuple[str, ...], fp: Floats) -> CFile:
-    return read_file(Source(str(path), text), Options(fp=fp, defines=defines, include_dirs=(path.parent,)))
+def _read(path: Path, text: str, defines: tuple[str, ...], fp: Floats, target: str = "native") -> CFile:
+    options = Options(target=target, fp=fp, defines=defines, include_dirs=(path.parent,))
+    return read_file(Source(str(path), text), options)
 
 
 @lru_cache(maxsize=4)
@@ -203,7 +204,7 @@ def run_versions(
     called = f"{program.name}.{name}"
     try:
         text = cut_out(name, _whole(program.path, program.defines))
-        file = _read(program.path, text, program.defines, setting.fp)
+        file = _read(program.path, text, program.defines, setting.fp, setting.target)
         function = next(f for f in file.functions if f.name == name)
         plans = tuple(with_kernels(plan_region(r, options, target), options, target) for r in function.regions)
         versions, replaced, refused = make_versions(plans, file, options)

@@ -148,8 +148,7 @@ class FileResult:
 
 
 def build_file(source: Source, options: Options, tell: Tell = keep_quiet) -> FileResult:
-    """The drop-in replacement of a C file, or the C of a file of MLIR; raises PlanishError for input that cannot be
-    read."""
+    """The drop-in replacement of a C file, or the C of one of MLIR; PlanishError for input that cannot be read."""
     tell("reading")
     target = load_target(options.target)
     file = read_file(source, options)
@@ -170,7 +169,8 @@ def read_file(source: Source, options: Options) -> CFile:
         kernels = read_mlir(source, options.function, options.fp)
         file = emit_standalone(*kernels, origin=source)
     else:
-        file = read_c(source, defines=options.defines, include_dirs=options.include_dirs, fp=options.fp)
+        defines = (*options.defines, *load_target(options.target).predefined)
+        file = read_c(source, defines=defines, include_dirs=options.include_dirs, fp=options.fp)
     names = [f.name for f in file.functions]
     if options.function is not None and options.function not in names:
         known = ", ".join(names) or "none"

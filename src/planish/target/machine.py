@@ -58,6 +58,11 @@ class Target:
     description: str = ""
     processor: str = ""
 
+    @property
+    def predefined(self) -> tuple[str, ...]:
+        """The macros by which its compilers say what C leaves open: whether a plain `char` has no sign."""
+        return ("__CHAR_UNSIGNED__=1",) if self.isa.startswith(("arm", "aarch64")) else ()
+
     def lanes(self, type: Type) -> int:
         """How many elements of a type one vector holds, at least 1."""
         return max(1, self.vector_bits // (8 * type.size))

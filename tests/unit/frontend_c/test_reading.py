@@ -10,10 +10,11 @@ from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.unit import CFile
+from planish.ir.expr import Cast
 from planish.ir.nest import For, If, Reduce
 from planish.ir.polynomial import show
 from planish.ir.printer import print_expr
-from planish.ir.traverse import walk
+from planish.ir.traverse import expressions, walk, walk_expr
 
 
 def read(text: str, fp: str = "reassociate") -> CFile:
@@ -242,3 +243,20 @@ void f(size_t n, float *a) { for (size_t i = N; i < n; i++) a[i] = N; }
     without = read(text)
     assert without.functions == with_compiler.functions
     assert [r.id for r in without.remarks] == ["c-include"]
+
+
+@pytest.mark.parametrize(
+    ("defines", "plain"), [((), "i8"), (("__CHAR_UNSIGNED__=1",), "u8"), (("__CHAR_UNSIGNED__",), "u8"), (("X",), "i8")]
+)
+def test_a_plain_char_has_a_sign_where_compilers_do_not_say_otherwise(defines: tuple[str, ...], plain: str) -> None:
+    text = """typedef char base;
+void f(int n, const base *a, const char *b, const signed char *c, const unsigned char *d, int *out)
+{
+  for (int i = 0; i < n; i++)
+    out[i] = a[i] + (char)(b[i] + 100) + c[i] + d[i];
+}
+"""
+    (region,) = read_c(Source("a.c", text), defines=defines).functions[0].regions
+    assert [str(x.type) for x in region.kernel.arrays if x.name != "out"] == [plain, plain, "i8", "u8"]
+    found = [x for s in walk(region.kernel.body) for e in expressions(s) for x in walk_expr(e)]
+    assert plain in {str(x.type) for x in found if isinstance(x, Cast)}

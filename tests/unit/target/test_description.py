@@ -107,3 +107,8 @@ def test_a_wrong_entry_is_shown_in_its_line(old: str, new: str, code: str, line:
 
 def test_sizes() -> None:
     assert [parse_size(text) for text in ("512", "48K", "1M", "2 GiB", "many")] == [512, 49152, 1 << 20, 2 << 30, 0]
+
+
+@pytest.mark.parametrize(("name", "unsigned"), [("aarch64-neon", True), ("x86-avx2", False), ("generic", False)])
+def test_compilers_for_arm_say_that_a_char_has_no_sign(name: str, unsigned: bool) -> None:
+    assert ("__CHAR_UNSIGNED__=1" in load_target(name).predefined) is unsigned

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,12 +30,16 @@ from planish.frontend.c.subscripts import index_of
 from planish.frontend.c.syntax import main_lines, parse_c
 from planish.frontend.c.unit import CFile, CFunction, CParameter, Region
 from planish.ir.expr import Expr
+from planish.ir.types import U8
+
+_UNSIGNED = re.compile(r"__CHAR_UNSIGNED__(=|$)")
 
 
 def read_c(
     source: Source, *, defines: Sequence[str] = (), include_dirs: Sequence[Path] = (), fp: str = "reassociate"
 ) -> CFile:
-    """Read a C file. `fp` is what the user allows of floating-point sums: strict, contract or reassociate.
+    """Read a C file. `fp` is what the user allows of floating-point sums: strict, contract or reassociate. A plain
+    `char` has a sign, unless the macro `__CHAR_UNSIGNED__` is defined, by which compilers say that it has none.
 
     Raises PlanishError: E0201 syntax error, E0202 preprocessor error, E0203 no function in the file.
     """
@@ -43,7 +48,7 @@ def read_c(
     tokens = tokenize(source.text)
     lines = main_lines(ready.text, source.name)
     active = frozenset(number for number, text in lines if text.strip())
-    scope = bind_file(tree.ast)
+    scope = bind_file(tree.ast, {"char": CScalar(U8)} if any(map(_UNSIGNED.match, defines)) else {})
     places = columns(tokens, lines)
     remarks = [*ready.remarks, *tree.remarks]
     if tree.unknown_types:

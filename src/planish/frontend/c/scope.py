@@ -78,9 +78,10 @@ class Bound:
         return self.by_node.get(id(node))
 
 
-def bind_file(tree: c_ast.FileAST) -> FileScope:
-    """Collect the declarations at file scope."""
-    scope = FileScope({}, {}, {}, frozenset(x.decl.name for x in tree.ext if isinstance(x, c_ast.FuncDef)))
+def bind_file(tree: c_ast.FileAST, types: Mapping[str, CType] | None = None) -> FileScope:
+    """Collect the declarations at file scope; `types` are there before it."""
+    defined = frozenset(x.decl.name for x in tree.ext if isinstance(x, c_ast.FuncDef))
+    scope = FileScope(dict(types or {}), {}, {}, defined)
     for node in tree.ext:
         match node:
             case c_ast.Typedef():
