@@ -84,15 +84,13 @@ def _separate(
         return
     first = own.schedule((0, 1))
     strip = _from_others(scop, deepest, 1, STRIP)
+    before = _pieces(strip, size, own.domain) if strip is not None else []
     fewer = [isl.UnionSet.from_set(x.domain) for x in scop.statements if len(x.iterators) < deepest]
-    for in_strips, begun in product((True, False), repeat=2):
+    for in_strips, begun in product((True, False) if before else (False,), (False, True)):
         begin = reduce(isl.UnionSet.union, fewer if begun else (), isl.UnionSet.empty(scop.domain.get_space()))
         left = scop.domain.subtract(begin).subtract(own.instances)
         rest, kept = schedule.intersect_domain(left), None
         if in_strips:
-            before = _pieces(strip, size, own.domain) if strip is not None else []
-            if not before:
-                continue
             kept = reduce(isl.UnionSet.subtract, (x.instances for x in before), left)
             values = scop.schedule.intersect_domain(kept)
             rest = reduce(isl.Schedule.sequence, [*(x.schedule((1,)) for x in before), values])
