@@ -34,7 +34,19 @@ from planish.ir.expr import (
 )
 from planish.ir.interval import Interval, range_of
 from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce, Stmt
-from planish.ir.sums import Ranges, Sum, atom, extreme_sum, operands, quotient_sum, quotients, reduced, size, sum_of
+from planish.ir.sums import (
+    Ranges,
+    Sum,
+    atom,
+    exact_quotient_sum,
+    extreme_sum,
+    operands,
+    quotient_sum,
+    quotients,
+    reduced,
+    size,
+    sum_of,
+)
 from planish.ir.traverse import (
     children,
     has_work,
@@ -422,7 +434,7 @@ def _floor(a: Sum, n: int, known: Known) -> Sum:
     if aligned.terms:
         low, high = known.range(rest.plus(aligned, -1).shifted(left))
         if low // n == high // n:
-            return whole.plus(quotient_sum(aligned.shifted(-left), n)).shifted(low // n)
+            return whole.plus(exact_quotient_sum(aligned.shifted(-left), n)).shifted(low // n)
     for shorter in _by_exact_quotients(rest, known):
         if sum(f % n != 0 for f in shorter.terms.values()) < len(rest.terms):
             return whole.plus(_floor(shorter, n, known))

@@ -164,6 +164,14 @@ def quotient_sum(dividend: Sum, divisor: int) -> Sum:
             return out.plus(atom(Binary("floordiv", Sum(rest, constant).expr(), literal(divisor))))
 
 
+def exact_quotient_sum(dividend: Sum, divisor: int) -> Sum:
+    """A dividend over a positive constant that divides it: as nothing is rounded, signs may be turned first, so that it
+    is spelt as the negative of what its negative gives."""
+    if _is_backwards({x: f for x, f in dividend.terms.items() if f % divisor}):
+        return quotient_sum(dividend.times(-1), divisor).times(-1)
+    return quotient_sum(dividend, divisor)
+
+
 def _is_backwards(terms: Mapping[Expr, int]) -> bool:
     """Whether a dividend is canonical with all signs turned: most terms, or else the first by name, are added."""
     taken = sum(1 if f < 0 else -1 for f in terms.values())

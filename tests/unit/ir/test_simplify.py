@@ -209,6 +209,12 @@ def test_the_value_stays(expr: Expr, values: tuple[int, ...]) -> None:
     assert simplify(fresh[0]) == fresh[0]
 
 
+@pytest.mark.parametrize("text", ["-(s // 2)", "(2 - s) // 2", "s // 2", "(s + 4) // 2 - (1 - s) // 2"])
+def test_a_quotient_of_what_is_odd_has_one_spelling(text: str) -> None:
+    once = simplify(parse_expr(text.replace("s", "select(i == j, 1, -1)")))
+    assert simplify(once) == once
+
+
 def test_a_decided_branch_keeps_its_scope() -> None:
     inner = parse_kernel("kernel k(A: i64[4]) { let t = 3 A[0] = t }").body
     decided = If(Const(True, BOOL), inner)
