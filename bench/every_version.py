@@ -37,20 +37,18 @@ from planish.pipeline import (
     with_kernels,
 )
 from planish.run.cases import check_cases, signature_of
-from planish.run.emulator import build_caller, find_emulator
+from planish.run.cross import compiler_for, is_foreign, takes
+from planish.run.emulator import find_emulator
 from planish.run.entry import entry_text
 from planish.run.oracle import Verdict, compare
 from planish.run.process import Limits
 from planish.run.selection import PATIENCE, Workbench
 from planish.run.signature import Case, Signature
 from planish.run.tolerance import Tolerance
-from planish.run.toolchain import Compiler, choose_compiler, compile_library, host_features
+from planish.run.toolchain import Compiler, compile_library, host_features
 from planish.target.load import load_target
-from planish.target.machine import Target
 
 HERE = Path(__file__).resolve().parent
-CROSS = {"arm": "aarch64-linux-gnu-gcc"}
-"""The compiler for what this machine is not, by how the name of the instructions begins."""
 NEEDED = {"x86-64-v4": "avx512_vnni", "x86-64-v3": "avx2"}
 EMULATED_INSTANCES = 3_000_000
 """Calls with more elements than that are left out where a processor is emulated."""
@@ -133,26 +131,14 @@ def missing_tools(target: str) -> str:
     need = NEEDED.get(known.isa)
     if need is not None:
         return "" if need in host_features().split() else f"this processor has no {need}"
-    if not _is_emulated(known):
+    if not is_foreign(known):
         return ""
     try:
-        compiler = _compiler(known)
+        compiler = compiler_for(known, None)
     except PlanishError as error:
         return error.diagnostic.message
-    found = find_emulator(compiler)
-    return found if isinstance(found, str) else ""
-
-
-def _compiler(target: Target) -> Compiler:
-    name = next((y for x, y in CROSS.items() if target.isa.startswith(x)), None)
-    return choose_compiler(name)
-
-
-@lru_cache(maxsize=4)
-def _emulator(compiler: Compiler, folder: Path) -> tuple[str, ...]:
-    found = find_emulator(compiler)
-    assert not isinstance(found, str), found
-    return (*found, str(build_caller(compiler, folder)))
+    found = find_emulator(known.architecture)
+    return found if isinstance(found, str) else "" if takes(compiler, known) else f"{compiler} cannot link for {target}"
 
 
 def functions_of(program: Program) -> tuple[str, ...]:
@@ -217,11 +203,9 @@ def run_versions(
     for remark in refused:
         yield Found(called, "", setting, "refused", 0.0, message=remark.message)
     known = tuple(known_arguments(p, function, file.source.text) for p in plans if p.prepared is not None)
-    cases = _cases(function, known, program, bool(_is_emulated(target)))
-    compiler = _compiler(target)
-    bench = make_workbench(replace(options, compiler=compiler.name), target, folder, file.source)
-    emulator = _emulator(compiler, folder) if _is_emulated(target) else ()
-    judge = _Judge(bench, signature, cases, file.source.text, emulator, remember)
+    cases = _cases(function, known, program, is_foreign(target))
+    bench = make_workbench(options, target, folder, file.source)
+    judge = _Judge(bench, signature, cases, file.source.text, remember)
     for version in versions:
         text = _noted(file.source.text, replaced[version.label])
         found = judge.judge(text, version.slack)
@@ -231,10 +215,6 @@ def run_versions(
             where = re.sub(r"\W+", "_", f"{called} {version.label} {setting}")
             (failed / f"{where}.c").write_text(version.text)
         yield out
-
-
-def _is_emulated(target: Target) -> bool:
-    return any(target.isa.startswith(x) for x in CROSS)
 
 
 def _cases(function: CFunction, known: Any, program: Program, emulated: bool) -> tuple[Case, ...]:
@@ -281,7 +261,6 @@ class _Judge:
     signature: Signature
     cases: tuple[Case, ...]
     text: str
-    emulator: tuple[str, ...]
     remember: bool = True
 
     def judge(self, text: str, slack: Mapping[str, float]) -> dict[str, Any]:
@@ -350,7 +329,8 @@ class _Judge:
         left = tuple(cases)
         tries = 0
         while True:
-            verdict = compare(reference, library, self.signature, left, tolerance, LIMITS, PATIENCE, self.emulator)
+            emulator = self.bench.runner.command
+            verdict = compare(reference, library, self.signature, left, tolerance, LIMITS, PATIENCE, emulator)
             if verdict.status == "timeout" and tries < 2:
                 # The machine may have been stopped meanwhile, which clocks do not know.
                 tries += 1

@@ -38,6 +38,13 @@ any gcc clang cc >/dev/null && ! echo '#include <math.h>' | "$(any gcc clang cc)
 optional "mlir-opt" "a judge for the tests of the MLIR front-end" mlir-19-tools -- mlir-opt-19
 optional "clang" "a second compiler to compare with" clang-19 clang -- clang-19 clang clang-18 clang-17 clang-16
 optional "MLIR" "checks and runs what is raised to MLIR" mlir-19-tools -- mlir-opt-19 mlir-opt
+case $(uname -m) in aarch64 | arm64) ;; *)
+    if ! any aarch64-linux-gnu-gcc >/dev/null || ! any qemu-aarch64 >/dev/null; then
+        say "installing gcc-aarch64-linux-gnu and qemu-user (make and check code for Arm)"
+        apt_install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user \
+            || say "skipped gcc-aarch64-linux-gnu and qemu-user (make and check code for Arm): install them by hand for that"
+    fi ;;
+esac
 library() { ldconfig -p 2>/dev/null | grep -q "$1\.so"; }
 for name in openblas openblas64; do
     library "lib$name" || { say "installing lib$name-dev (runs what is raised to calls of a BLAS)"; apt_install "lib$name-dev"; } \

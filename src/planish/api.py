@@ -46,6 +46,7 @@ from planish.report.account import FileAccount, FunctionAccount, account_for, pa
 from planish.report.store import build_address
 from planish.run.arguments import Argument, Interface, interface_of_c, interface_of_kernel
 from planish.run.callable import NativeFunction
+from planish.run.cross import is_foreign
 from planish.run.entry import entry_text
 from planish.run.selection import Workbench
 from planish.run.toolchain import compile_library
@@ -284,6 +285,11 @@ def _compile_kernel(read: PythonKernel, options: Options, cache: Cache) -> Compi
 
 
 def _compile(unit: _Unit, options: Options, cache: Cache) -> CompiledFunction:
+    target = load_target(options.target)
+    if is_foreign(target):
+        message = f"code for {target.name} cannot be called here, where the processor is of another kind"
+        advice = f"`planish build FILE.c --target {options.target}` writes C for it, which an emulator checks"
+        raise PlanishError(Diagnostic("E0122", message, help=advice))
     address = key("call", build_address(unit.file.source, options), unit.function.name)
     known = cache.get(address)
     entry = known if known is not None else _build(unit, options)

@@ -38,26 +38,24 @@ from planish.ir.traverse import variables
 from planish.ir.types import INDEX, Floats, Type
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
-from planish.library.filters import filter_versions
-from planish.library.further import further_versions, raised_portions
+from planish.library.further import further_versions, library_versions
+from planish.library.likely import likely_version
 from planish.library.maker import Maker
 from planish.library.portions.starts import start_where_worth
 from planish.library.stages.pieces import StageVersion
 from planish.library.stages.versions import stage_versions
 from planish.library.stepwise import is_searching, stepwise_versions
 from planish.library.transforms import transform_versions
-from planish.library.versions import raise_version
-from planish.library.winograd.versions import tile_version
-from planish.library.woven.versions import woven_version
 from planish.poly.affine import NotAffineError
 from planish.poly.extents import with_values
 from planish.run.blas import Blas, find_blas
 from planish.run.cases import Known, check_cases, clock_cases, signature_of
+from planish.run.cross import compiler_for, runner_for
 from planish.run.entry import c_name, entry_text
 from planish.run.meaning import confirm_meaning
 from planish.run.selection import Selection, Version, Workbench, select
 from planish.run.signature import Case
-from planish.run.toolchain import Compiler, choose_compiler, compile_library, find_compilers, knows
+from planish.run.toolchain import Compiler, compile_library, find_compilers, knows
 from planish.schedule.automatic.plan import Candidate, Prepared, plan, prepare
 from planish.schedule.follow import follow
 from planish.target.load import load_target
@@ -138,20 +136,21 @@ class FunctionResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileResult:
-    """What became of one file: the drop-in's text, its header, and the account of each function."""
+    """What became of one file: the drop-in's text, its header, and the account of each function; `emulator`: what ran
+    the checks, where this processor did not."""
 
     source: Source
     text: str
     header: str
     functions: tuple[FunctionResult, ...]
     remarks: tuple[Remark, ...]
+    emulator: str = ""
 
 
 def build_file(source: Source, options: Options, tell: Tell = keep_quiet) -> FileResult:
     """The drop-in replacement of a C file, or the C of one of MLIR; PlanishError for input that cannot be read."""
     tell("reading")
-    target = load_target(options.target)
-    file = read_file(source, options)
+    target, file = load_target(options.target), read_file(source, options)
     functions = [f for f in file.functions if options.function in (None, f.name)]
     with tempfile.TemporaryDirectory(prefix="planish-") as folder:
         bench = make_workbench(options, target, Path(folder), source)
@@ -201,15 +200,14 @@ def _has_loop(function: CFunction, source: Source) -> bool:
 
 
 def make_workbench(options: Options, target: Target, folder: Path, source: Source) -> Workbench:
-    """The compiler and flags with which versions are checked and timed, and the BLAS; PlanishError as of
-    `find_blas`.
-    """
-    compiler = choose_compiler(options.compiler)
+    """The compiler and flags with which versions are checked and timed, what runs them, and the BLAS; PlanishError as
+    of `compiler_for` and `find_blas`."""
+    compiler = compiler_for(target, options.compiler)
     blas = find_blas(options.blas, options.ilp64, compiler) if options.blas is not None else None
     beside = Path(source.name).resolve().parent
     return Workbench(
         compiler, target.flags_for(compiler.kind), folder, options.fp, options.threads,
-        (beside, *options.include_dirs), options.defines, options.budget, blas,
+        (beside, *options.include_dirs), options.defines, options.budget, blas, runner_for(target, compiler, folder),
     )  # fmt: skip
 
 
@@ -241,6 +239,11 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
         else:
             sizes = sizes_of(region, options)
             candidates, spoken = transform_versions(prepared, target, options.fp, sizes, options.threads)
+            if most is not None and options.raising and not candidates:
+                likely, said = likely_version(
+                    region.kernel, prepared, region.scratch, target, options.fp, _maker(region), options.threads, sizes
+                )
+                candidates, spoken = (likely,) if likely is not None else (), (*spoken, *said)
             if most is None or len(candidates) < most:
                 candidates += plan(prepared, target, reassociate=reassociate, threads=options.threads, most=most)
             if most is None and options.measure:
@@ -267,41 +270,37 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     """The plan with versions that call kernels of the library, where there are such."""
     if plan.prepared is None or not plan.candidates or is_searching(plan.region.kernel):
         return plan
-    maker = Maker(Cache(), tell=lambda x: tell(f"{plan.region.function}: making {x}"))
-    region, sizes, fp, threads = plan.region, sizes_of(plan.region, options), options.fp, options.threads
-    what = region.kernel, plan.prepared, region.scratch, target, fp, maker, threads, sizes
-    candidate, remarks = raise_version(*what)
-    made = tuple(x for x in (candidate, tile_version(*what), woven_version(*what)) if x is not None)
-    made += filter_versions(plan.prepared, target, maker, threads) if fp == "reassociate" else ()
-    blocks, spoken = stepwise_versions(region.kernel, plan.prepared, target, fp, maker, threads, region.scratch)
-    made += raised_portions(plan.prepared, region.scratch, target, fp, maker, threads, sizes, candidate)
-    made = start_where_worth(plan.prepared, (*made, *blocks))
+    region = plan.region
+    made, remarks = library_versions(
+        region.kernel, plan.prepared, region.scratch, target, options.fp, _maker(region, tell), options.threads,
+        sizes_of(region, options),
+    )  # fmt: skip
     for x in made:
         check_kernel(x.kernel, f"schedule {x.name}")
-    return replace(plan, candidates=(*plan.candidates, *made), remarks=(*plan.remarks, *remarks, *spoken))
+    return replace(plan, candidates=(*plan.candidates, *made), remarks=(*plan.remarks, *remarks))
+
+
+def _maker(region: Region, tell: Tell = keep_quiet) -> Maker:
+    return Maker(Cache(), tell=lambda x: tell(f"{region.function}: making {x}"))
 
 
 def build_function(
     function: CFunction, file: CFile, options: Options, target: Target, bench: Workbench, tell: Tell = keep_quiet
 ) -> FunctionResult:
     """The fastest verified version of a function, or the function as it is."""
-    missing = next((x for x in types_of(file) if not knows(bench.compiler, x)), None)
+    missing = next((x for x in file.types if not knows(bench.compiler, x)), None)
     if missing is not None:
         return FunctionResult(function, (), None, (), (_tell_missing(missing, bench.compiler, function.span),))
-    if options.measure:
+    if bench.runner.missing:
+        message = f"nothing can be checked: {bench.runner.missing}; kept as written"
+        return FunctionResult(function, (), None, (), (Remark("verify-emulator", "refused", message, function.span),))
+    if options.measure and not bench.runner.command:
         return _choose_version(function, file, options, target, bench, tell, None)
-    # What is not measured takes the most promising version; the others are made only if that one is no good.
+    # What is not measured takes the most promising version; the others are made only if that one is no good. How long
+    # an emulator takes says nothing of the processor.
+    options = replace(options, measure=False)
     first = _choose_version(function, file, options, target, bench, tell, 1)
     return _choose_version(function, file, options, target, bench, tell, None) if _was_refused(first) else first
-
-
-def types_of(file: CFile) -> tuple[Type, ...]:
-    """The types of a file's parameters, results and arrays, each once."""
-    known = [x.type for f in file.functions for x in f.parameters] + [f.result for f in file.functions]
-    kernels = [r.kernel for f in file.functions for r in f.regions]
-    known += [x.type for kernel in kernels for x in kernel.scalars]
-    known += [x.type for kernel in kernels for x in kernel.arrays]
-    return tuple(dict.fromkeys(x for x in known if x is not None))
 
 
 def _tell_missing(type: Type, compiler: Compiler, span: Span | None) -> Remark:
@@ -316,10 +315,9 @@ def _confirm_meaning(function: CFunction, file: CFile, cases: tuple[Case, ...], 
     signature = signature_of(function)
     assert signature is not None, "every type of a kernel is known"
     kernel = function.regions[0].kernel
-    flags = ("-w", "-O1", "-ffp-contract=off", "-fwrapv")
-    text = file.source.text + entry_text(signature)
+    text, flags = file.source.text + entry_text(signature), ("-w", *bench.plain_flags)
     library = compile_library(bench.compiler, text, flags, bench.folder, include_dirs=bench.include_dirs)
-    wrong = confirm_meaning(library, kernel, signature, cases)
+    wrong = confirm_meaning(library, kernel, signature, cases, bench.runner.command)
     if wrong:
         raise RuntimeError(f"the C for {kernel.name} does not compute what the kernel means: {wrong}")
 
@@ -497,4 +495,4 @@ def assemble_file(
     text = compose(file.source.text, replacements, banner) if replacements else banner + file.source.text
     public = [f.prototype for f in file.functions if not f.static]
     header = banner + emit_header(Path(file.given.name).stem, public, ["<stddef.h>", "<stdint.h>"])
-    return FileResult(file.given, text, header, results, file.remarks)
+    return FileResult(file.given, text, header, results, file.remarks, bench.runner.emulator)

@@ -84,9 +84,9 @@ def test_filters_look_ahead(name: str, built: tuple[str, DropIn, DropIn]) -> Non
     assert made.fallbacks == 0
 
 
-def test_a_build_takes_them_where_they_are_faster() -> None:
+def test_a_build_verifies_them_and_takes_one() -> None:
     text = FILTERS.split("void learn")[0].replace("TYPE", "float")
-    options = Options(sizes={"n": 16384, "taps": 64})
+    options = Options(sizes={"n": 16384, "taps": 64}, measure=False)
     (function,) = build_file(Source("filters.c", text), options).functions
     assert function.selection is not None
     verdicts = [x for x in function.selection.remarks if x.message.startswith("look-ahead")]

@@ -2,7 +2,8 @@
 
 A fence says how: `c NAME` and `mlir NAME` write files that the examples of the page use, `toml NAME` a machine,
 `tdl NAME` tactics that are right; `python` runs (as a session where it has prompts); `planish` is a kernel; `console`
-holds a command after `$`, and what it prints, with `…` standing for any lines; `console NAME` needs that BLAS.
+holds a command after `$`, and what it prints, with `…` standing for any lines; `console NAME` needs that BLAS, or what
+makes and runs code for that machine.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -26,7 +28,8 @@ from planish.pipeline import Options, read_file
 from planish.raising.nests import raise_kernel
 from planish.raising.tdl.examples import check_tactic
 from planish.raising.tdl.reader import load_tactics, read_tactics
-from planish.run.blas import find_blas
+from planish.run.blas import BlasName, find_blas
+from planish.run.cross import compiler_for, runner_for
 from planish.run.toolchain import choose_compiler
 from planish.target.load import load_target
 
@@ -80,17 +83,24 @@ def test_every_example_runs(
                 run_python(example, page, names)
             case "console":
                 if example.name:
-                    need_blas(example.name)
+                    need(example.name, tmp_path)
                 run_console(example, capsys)
             case _:
                 assert example.language in _PLAIN, f"{page.name}:{example.line}: what is {example.language}?"
 
 
-def need_blas(name: str) -> None:
+def need(name: str, folder: Path) -> None:
+    """Skips where there is no BLAS of that name here, or nothing that makes and runs code for that machine."""
     try:
-        find_blas(name, False, choose_compiler(None))
+        if name in get_args(BlasName):
+            find_blas(name, False, choose_compiler(None))
+            return
+        machine = load_target(name)
+        missing = runner_for(machine, compiler_for(machine, None), folder).missing
     except PlanishError as error:
-        pytest.skip(error.diagnostic.message)
+        missing = error.diagnostic.message
+    if missing:
+        pytest.skip(missing)
 
 
 def run_python(example: Example, page: Path, names: dict[str, object]) -> None:

@@ -28,14 +28,16 @@ from planish.cli.options import (
 )
 from planish.cli.progress import show_progress
 from planish.core.cache import Cache
-from planish.core.diagnostic import PlanishError
+from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.pipeline import Options
 from planish.report.contest import Contest, run_contests
 from planish.report.standings import contest_table, print_contests, summary_table
 from planish.report.store import build_cached
 from planish.report.tables import make_console
+from planish.run.cross import is_foreign
 from planish.run.toolchain import Compiler, choose_compiler, find_compilers
+from planish.target.load import load_target
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -71,6 +73,10 @@ def bench(
         target=target, function=function, threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),
         defines=tuple(define or ()), include_dirs=tuple(include or ()), compiler=cc[0] if cc else None,
     )  # fmt: skip
+    machine = load_target(target)
+    if is_foreign(machine):
+        message = f"code for {machine.name} cannot be timed here, where the processor is of another kind"
+        raise PlanishError(Diagnostic("E0819", message, help="build it with `planish build`, and time it there"))
     compilers = _compilers(cc or [])
     if json is not None:
         check_writable(json.parent)

@@ -42,7 +42,7 @@ from planish.report.operations import report_operations
 from planish.report.store import build_cached
 from planish.report.tables import build_table, describe_floats, describe_times, make_console
 from planish.run.blas import check_name, find_blas
-from planish.run.toolchain import choose_compiler
+from planish.run.cross import compiler_for
 from planish.stages import STAGES, Stage, print_stages
 from planish.target.load import load_target
 
@@ -75,7 +75,7 @@ def build(
         bool, typer.Option("--measure/--no-measure", help="Time each version; without, take the most promising one.")
     ] = True,
     raising: Annotated[
-        bool, typer.Option("--raise/--no-raise", help="Try calls of the library's own kernels where that is measured.")
+        bool, typer.Option("--raise/--no-raise", help="Try calls of the library's own kernels.")
     ] = True,
     size: Sizes = None,
     define: Defines = None,
@@ -131,8 +131,7 @@ def build(
     names = list(dict.fromkeys(files))
     if stop_after is not None:
         return _show(names, options, (stop_after,))
-    load_target(target)
-    compiler = choose_compiler(cc)
+    compiler = compiler_for(load_target(target), cc)
     if blas is not None:
         find_blas(blas, ilp64, compiler)
     check_outputs(names, output, force)

@@ -1,5 +1,5 @@
 """Further versions of a kernel, for more than the calls have that check all versions: long lines, many squares, large
-arrays. So they are made where versions are timed.
+arrays. So all of them are made where versions are timed.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.schedule.automatic.plan import plan, prepare
@@ -16,20 +16,27 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from planish.core.diagnostic import Remark
+from planish.ir.nest import Kernel
 from planish.ir.types import Floats
 from planish.library.cascades.versions import cascade_versions
 from planish.library.dots.versions import dot_versions
+from planish.library.filters import filter_versions
 from planish.library.inside.versions import inside_versions
 from planish.library.lookahead.versions import lookahead_versions
 from planish.library.maker import Maker
 from planish.library.mirrors.versions import mirror_versions
 from planish.library.portions.grids import grid_versions
 from planish.library.portions.marks import has_threads, marked_versions
+from planish.library.portions.starts import start_where_worth
 from planish.library.portions.versions import portion_versions
 from planish.library.scans.versions import scan_versions
 from planish.library.segments.versions import segment_versions
+from planish.library.stepwise import stepwise_versions
 from planish.library.streaming.versions import stream_versions, streamed_versions
 from planish.library.versions import raise_version
+from planish.library.winograd.versions import tile_version
+from planish.library.woven.versions import woven_version
 from planish.schedule.automatic.cells import cell_versions
 from planish.schedule.automatic.given import given_versions
 from planish.schedule.automatic.plan import Candidate, Prepared, plan
@@ -81,3 +88,18 @@ def raised_portions(
         return () if made is None else (made,)
 
     return portion_versions(prepared, raised, threads, reassociate=fp == "reassociate", written=False, scratch=scratch)
+
+
+def library_versions(
+    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
+    threads: int, sizes: Mapping[str, int] | None,
+) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:  # fmt: skip
+    """The versions of a kernel that call kernels of the library, and remarks on those that do not; the arguments are
+    those of `raise_version`."""
+    what = kernel, prepared, scratch, target, fp, maker, threads, sizes
+    raised, remarks = raise_version(*what)
+    made = tuple(x for x in (raised, tile_version(*what), woven_version(*what)) if x is not None)
+    made += filter_versions(prepared, target, maker, threads) if fp == "reassociate" else ()
+    blocks, spoken = stepwise_versions(kernel, prepared, target, fp, maker, threads, scratch)
+    made += raised_portions(prepared, scratch, target, fp, maker, threads, sizes, raised)
+    return start_where_worth(prepared, (*made, *blocks)), (*remarks, *spoken)

@@ -71,7 +71,7 @@ def raise_version(
     if not floats and not (promising and narrow) and not any(_is_least(x) for x in promising):
         return None, ()
     span = scop.kernel.span
-    if fp != "reassociate" and any(types[x.write.array].is_float for x in scop.statements):
+    if fp != "reassociate" and any(types[x.write.array].is_float and not _is_copy(x) for x in scop.statements):
         message = f"no kernels of the library are called: they sum in another order, which --fp {fp} does not allow"
         return None, (Remark("raise-floats", "note", message, span),)
     try:
@@ -106,6 +106,11 @@ def raise_version(
 def _is_least(statement: Statement) -> bool:
     """Whether a statement keeps the least of some values, as the search for paths does."""
     return isinstance(statement.stmt, Reduce) and statement.stmt.op == "min"
+
+
+def _is_copy(statement: Statement) -> bool:
+    """Whether a statement computes nothing."""
+    return isinstance(statement.stmt, Assign) and isinstance(statement.stmt.value, Load)
 
 
 def _is_turned(statement: Statement) -> bool:

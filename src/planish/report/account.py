@@ -66,7 +66,8 @@ class FunctionAccount:
 class FileAccount:
     """What became of a file: the texts to write, the compiler's command line to use, and every function's account.
 
-    `warnings` are diagnostics as text; `link` are flags for the libraries that the text calls.
+    `warnings` are diagnostics as text; `link` are flags for the libraries that the text calls; `emulator`: what ran the
+    checks, where this processor did not.
     """
 
     name: str
@@ -77,6 +78,7 @@ class FileAccount:
     functions: tuple[FunctionAccount, ...]
     warnings: tuple[str, ...]
     link: str = ""
+    emulator: str = ""
 
 
 def account_for(result: FileResult, options: Options) -> FileAccount:
@@ -84,7 +86,9 @@ def account_for(result: FileResult, options: Options) -> FileAccount:
     functions = tuple(x for f in result.functions if (x := _function(f, result)) is not None)
     compile, link = (_told(result.text, f" *   {word}:") for word in ("compile", "link"))
     warnings = tuple(d.render(result.source) for d in _warnings(result, options))
-    return FileAccount(result.source.name, result.text, result.header, compile, options.fp, functions, warnings, link)
+    return FileAccount(
+        result.source.name, result.text, result.header, compile, options.fp, functions, warnings, link, result.emulator
+    )
 
 
 def _told(text: str, word: str) -> str:

@@ -16,7 +16,8 @@ from planish.frontend.mlir.reader import is_mlir, parser_version
 from planish.pipeline import Options, build_file
 from planish.report.account import FileAccount, account_for, parse_account, print_account
 from planish.run.blas import find_blas
-from planish.run.toolchain import choose_compiler
+from planish.run.cross import compiler_for, is_foreign
+from planish.run.emulator import find_emulator
 from planish.target.load import load_target
 
 
@@ -54,7 +55,8 @@ def build_address(source: Source, options: Options) -> str:
         included = preprocess(source, options.defines, options.include_dirs).text
     wishes = [(f.name, getattr(options, f.name)) for f in fields(options) if f.name != "sizes"]
     sizes = sorted(options.sizes.items())
-    compiler = choose_compiler(options.compiler)
+    compiler = compiler_for(target, options.compiler)
     blas = str(find_blas(options.blas, options.ilp64, compiler)) if options.blas is not None else ""
-    tools = (compiler.stamp, blas)
+    emulator = str(find_emulator(target.architecture)) if is_foreign(target) else ""
+    tools = (compiler.stamp, blas, emulator)
     return key("build", stamp_program(), source.name, source.text, included, wishes, sizes, machine, tools)

@@ -109,9 +109,11 @@ def describe_floats(accounts: Sequence[FileAccount]) -> str:
 
 
 def describe_times(accounts: Sequence[FileAccount]) -> tuple[str, ...]:
-    """With which arguments the times were taken, one line for each function."""
+    """With which arguments the times were taken, one line for each function; or that an emulator tells none."""
     timed = [(f.function, f.timed) for a in accounts for f in a.functions if f.timed and f.before is not None]
-    return tuple(f"timed {function} with {arguments}" for function, arguments in timed)
+    emulated = dict.fromkeys(a.emulator for a in accounts if a.emulator)
+    what = "checked in {}, which says nothing of the speed: the most promising version of each is taken"
+    return (*(f"timed {function} with {arguments}" for function, arguments in timed), *map(what.format, emulated))
 
 
 def targets_table(targets: Sequence[Target]) -> Table:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from planish.ir.types import Type
 from planish.run.child import Report
-from planish.run.emulated import EmulatedLibrary
+from planish.run.emulated import EmulatedLibrary, open_library
 from planish.run.inputs import AUTO, from_memory, perturbed
 from planish.run.library import Arguments, Drawn, Library, LibraryError, draw
 from planish.run.signature import Case, Signature
@@ -92,9 +92,7 @@ def compare_cases(request: Comparison, report: Report) -> dict[str, Any]:
 
 def _load(path: str, request: Comparison, side: str) -> Library | EmulatedLibrary:
     try:
-        if request.emulator:
-            return EmulatedLibrary(request.emulator, path, request.signature)
-        return Library(path, request.signature)
+        return open_library(path, request.signature, request.emulator)
     except LibraryError as error:
         status = "not comparable" if side == "reference" else "crashed"
         raise _Stop(status, f"the {side} cannot be called: {error}") from error

@@ -1,6 +1,6 @@
 """A library for another processor, called in an emulator as one of this processor is called here.
 
-    command = (*find_emulator(compiler), str(build_caller(compiler, folder)))
+    command = (*find_emulator("aarch64"), str(build_caller(compiler, flags, folder)))
     EmulatedLibrary(command, path, signature).call(arguments)
 """
 
@@ -16,10 +16,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from planish.run.child import die_with
-from planish.run.library import Arguments, LibraryError
+from planish.run.library import Arguments, Library, LibraryError
 from planish.run.signature import Signature
 
 _RESULT = 16
+
 
 class EmulatedLibrary:
     """The entry that `entry_text` made, in a library for another processor; raises LibraryError.
@@ -79,3 +80,8 @@ class EmulatedLibrary:
         number = -code if code < 0 else signal.SIGABRT
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
+
+
+def open_library(path: str, signature: Signature, emulator: Sequence[str] = ()) -> Library | EmulatedLibrary:
+    """A library, as it is called here or by the command of an emulator; raises LibraryError."""
+    return EmulatedLibrary(emulator, path, signature) if emulator else Library(path, signature)

@@ -1,13 +1,13 @@
 """What calls libraries for another processor: an emulator, and the program that runs in it.
 
->>> from planish.run.toolchain import Compiler
->>> find_emulator(Compiler("pdp11-linux-gnu-gcc", "gcc", "12", Path("gcc"), ""))
+>>> find_emulator("pdp11")
 'there is no qemu-pdp11 here'
 """
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -94,22 +94,23 @@ int main(int count, char **names)
 """
 
 
-def build_caller(compiler: Compiler, folder: Path, limits: Limits | None = None) -> Path:
-    """The program that runs in the emulator, made by a compiler for that processor; PlanishError E0803 with the
-    compiler's words where it refuses."""
+def build_caller(compiler: Compiler, flags: Sequence[str], folder: Path, limits: Limits | None = None) -> Path:
+    """The program that runs in the emulator, made by a compiler that makes code for that processor with these flags;
+    PlanishError E0803 with the compiler's words where it refuses."""
     source, program = folder / "caller.c", folder / "caller"
     source.write_text(_CALLER)
-    command = [str(compiler.path), "-std=gnu11", "-O1", str(source), "-o", str(program), "-ldl", "-lm"]
+    command = [str(compiler.path), "-std=gnu11", "-O1", *flags, str(source), "-o", str(program), "-ldl", "-lm"]
     done = run_process(command, limits or Limits(60))
     if done.code != 0:
         raise PlanishError(Diagnostic("E0803", f"{compiler.name} failed:\n{done.stderr.strip()}"))
     return program
 
 
-def find_emulator(compiler: Compiler) -> tuple[str, ...] | str:
-    """The command before a program that a cross-compiler makes, or why there is none: "aarch64-linux-gnu-gcc" is
-    followed by "qemu-aarch64" with the libraries of that system."""
-    triple = compiler.name.rpartition("-")[0]
-    name = f"qemu-{triple.partition('-')[0]}"
+def find_emulator(architecture: str) -> tuple[str, ...] | str:
+    """The command before a program for a kind of processor, or why there is none: qemu's for it, with the libraries of
+    that system where Debian's cross compilers have them."""
+    name = f"qemu-{architecture}"
     found = shutil.which(name)
-    return (found, "-cpu", "max", "-L", f"/usr/{triple}") if found is not None else f"there is no {name} here"
+    if found is None:
+        return f"there is no {name} here"
+    return found, "-cpu", "max", "-L", f"/usr/{architecture}-linux-gnu"

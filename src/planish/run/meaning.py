@@ -19,8 +19,9 @@ from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Kernel
 from planish.ir.types import BF16, Type
 from planish.run.child import Report
+from planish.run.emulated import open_library
 from planish.run.inputs import from_memory, to_memory
-from planish.run.library import Arguments, Drawn, Library, draw
+from planish.run.library import Arguments, Drawn, draw
 from planish.run.sandbox import Limits, run_child
 from planish.run.signature import Case, Signature
 from planish.run.tolerance import Tolerance, difference
@@ -31,18 +32,22 @@ LARGEST = 6
 
 @dataclass(frozen=True, slots=True)
 class MeaningRequest:
-    """A library with the entry of `signature`, whose parameters stand for the kernel's, in the same order."""
+    """A library with the entry of `signature`, whose parameters stand for the kernel's, in the same order; `emulator`:
+    the command that calls libraries for another processor."""
 
     library: str
     kernel: Kernel
     signature: Signature
     cases: tuple[Case, ...]
+    emulator: tuple[str, ...] = ()
 
 
-def confirm_meaning(library: Path, kernel: Kernel, signature: Signature, cases: Sequence[Case]) -> str:
+def confirm_meaning(
+    library: Path, kernel: Kernel, signature: Signature, cases: Sequence[Case], emulator: tuple[str, ...] = ()
+) -> str:
     """"" where the library agrees with the interpreter on the small cases, otherwise what is wrong."""
     small = tuple(c for c in cases if all(v <= LARGEST for v in c.values.values()))
-    request = MeaningRequest(str(library), kernel, signature, small)
+    request = MeaningRequest(str(library), kernel, signature, small, emulator)
     child = run_child("planish.run.meaning:check_meaning", request, Limits(seconds=60))
     if child.status != "ok":
         return f"the check {child.status} ({child.signal or child.progress})"
@@ -52,7 +57,7 @@ def confirm_meaning(library: Path, kernel: Kernel, signature: Signature, cases: 
 
 def check_meaning(request: MeaningRequest, report: Report) -> dict[str, Any]:
     """Runs library and interpreter on equal random arguments; `message` says where they differ."""
-    library = Library(request.library, request.signature)
+    library = open_library(request.library, request.signature, request.emulator)
     for number, case in enumerate(request.cases):
         report(str(number))
         drawn = draw(request.signature, case, "uniform")

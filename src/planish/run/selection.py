@@ -18,8 +18,9 @@ from planish.core.span import Span
 from planish.ir.types import Floats
 from planish.run.blas import Blas
 from planish.run.clock import ClockError, Timing, measure, measure_first
+from planish.run.cross import Runner
 from planish.run.entry import entry_text
-from planish.run.oracle import Verdict, compare
+from planish.run.oracle import DEFAULT_LIMITS, Verdict, compare
 from planish.run.process import Limits
 from planish.run.signature import Case, Signature
 from planish.run.tolerance import Tolerance
@@ -30,7 +31,8 @@ MARGIN = 0.98
 PATIENCE = 4.0
 """Seconds for a call of the original, besides some for its elements: it may loop for ever with sizes that it does not
 expect."""
-
+EMULATED_LIMITS = Limits(seconds=400)
+"""For all calls of a check in an emulator."""
 
 _WRONG_CODE = {"gcc": ("-fno-loop-unroll-and-jam",)}
 """What a kind of compiler must not do: with that, gcc 12 takes loads before the stores that they wait for, where a loop
@@ -40,7 +42,7 @@ in lanes whose elements lie apart stands in one whose iterations depend on each 
 @dataclass(frozen=True, slots=True)
 class Workbench:
     """Where and how versions are built: the compiler, its flags for the target, a folder, what floats may do, a BLAS
-    that versions may call."""
+    that versions may call; and what calls them."""
 
     compiler: Compiler
     flags: tuple[str, ...]
@@ -51,6 +53,18 @@ class Workbench:
     defines: tuple[str, ...] = ()
     budget: float = 2.0
     blas: Blas | None = None
+    runner: Runner = Runner()
+
+    @property
+    def limits(self) -> Limits:
+        """How long all calls of a check may take; emulators are slow."""
+        return EMULATED_LIMITS if self.runner.command else DEFAULT_LIMITS
+
+    @property
+    def plain_flags(self) -> tuple[str, ...]:
+        """Flags with which the original says what is right."""
+        machine = self.flags if self.runner.command else ()
+        return ("-O1", "-ffp-contract=off", "-fwrapv", *machine)
 
     @property
     def shared_flags(self) -> tuple[str, ...]:
@@ -101,7 +115,7 @@ def select(
     """Verify the versions and, where there are `clocks`, time them against the original under its best flags: with the
     first of these calls in which it does not crash."""
     remarks: list[Remark] = []
-    reference = _compile(original, signature, bench, ("-O1", "-ffp-contract=off", "-fwrapv", *_defines(bench)))
+    reference = _compile(original, signature, bench, (*bench.plain_flags, *_defines(bench)))
     good: list[tuple[Version, Verdict, Path]] = []
     for version in versions:
         outcome, cases = _verify(version, reference, signature, cases, bench)
@@ -143,7 +157,7 @@ def _verify(
     except PlanishError as error:
         return Remark("verify-compile", "refused", f"{version.label}: {error.diagnostic.message}"), left
     while left:
-        verdict = compare(reference, library, signature, left, _tolerance(version, bench), patience=PATIENCE)
+        verdict = _compare(version, reference, library, signature, left, bench)
         match verdict.status:
             case "ok":
                 return (verdict, library), left
@@ -153,6 +167,13 @@ def _verify(
                 return Remark("verify-result", "refused", f"{version.label}: {verdict.status}: {verdict.message}"), left
     message = "the original comes through none of the calls that could be made up for it; kept as written"
     return Remark("verify-none", "refused", message), ()
+
+
+def _compare(
+    version: Version, reference: Path, library: Path, signature: Signature, cases: Sequence[Case], bench: Workbench
+) -> Verdict:
+    tolerance, command = _tolerance(version, bench), bench.runner.command
+    return compare(reference, library, signature, cases, tolerance, bench.limits, PATIENCE, command)
 
 
 def _without_failed(cases: tuple[Case, ...], verdict: Verdict) -> tuple[Case, ...]:
@@ -208,7 +229,7 @@ def _check_timed(
         return None
     if any((x.values, x.elements) == (clock.values, clock.elements) for x in cases):
         return None
-    found = compare(reference, library, signature, (clock,), _tolerance(version, bench), patience=PATIENCE)
+    found = _compare(version, reference, library, signature, (clock,), bench)
     if found.status in ("ok", "weak", "not comparable"):
         return None
     message = f"{version.label}: the call that was timed: {found.status}: {found.message}"

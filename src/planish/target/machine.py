@@ -59,9 +59,15 @@ class Target:
     processor: str = ""
 
     @property
+    def architecture(self) -> str:
+        """The kind of processor as Linux and compilers call it: "x86_64", "aarch64"; "" for one that is any."""
+        names = (("x86-64", "x86_64"), ("aarch64", "aarch64"), ("armv8", "aarch64"), ("armv9", "aarch64"))
+        return next((name for start, name in names if self.isa.startswith(start)), "")
+
+    @property
     def predefined(self) -> tuple[str, ...]:
         """The macros by which its compilers say what C leaves open: whether a plain `char` has no sign."""
-        return ("__CHAR_UNSIGNED__=1",) if self.isa.startswith(("arm", "aarch64")) else ()
+        return ("__CHAR_UNSIGNED__=1",) if self.architecture == "aarch64" else ()
 
     def lanes(self, type: Type) -> int:
         """How many elements of a type one vector holds, at least 1."""

@@ -127,6 +127,15 @@ class CFile:
         """The text that the user wrote, at which the places in remarks point."""
         return self.source if self.origin is None else self.origin
 
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """The types of its parameters, results and arrays, each once."""
+        known = [x.type for f in self.functions for x in f.parameters] + [f.result for f in self.functions]
+        kernels = [r.kernel for f in self.functions for r in f.regions]
+        known += [x.type for kernel in kernels for x in kernel.scalars]
+        known += [x.type for kernel in kernels for x in kernel.arrays]
+        return tuple(dict.fromkeys(x for x in known if x is not None))
+
     def function(self, name: str) -> CFunction:
         """The function of that name; KeyError where there is none."""
         for function in self.functions:

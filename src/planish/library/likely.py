@@ -1,0 +1,61 @@
+"""The version of a kernel that is likely to be the fastest, for builds in which nothing is timed.
+
+What the library has for a nest was faster than the loops of any schedule wherever both were timed: where there is
+such a version, it is tried first.
+
+>>> from planish.ir.parser import parse_kernel
+>>> from planish.schedule.automatic.plan import prepare
+>>> from planish.target.load import load_target
+>>> loops = "for i in 0 .. n { for j in 0 .. n { B[j, i] = A[i, j] } }"
+>>> kernel = parse_kernel(f"kernel turn(n; A: f64[n, n], B: f64[n, n] distinct) {{ {loops} }}")
+>>> likely_version(kernel, prepare(kernel), (), load_target("x86-avx2"), "reassociate", Maker())[0].name
+'raised'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from planish.core.diagnostic import Remark
+from planish.ir.nest import Kernel
+from planish.ir.types import Floats
+from planish.library.cascades.versions import cascade_versions
+from planish.library.filters import filter_versions
+from planish.library.lookahead.versions import lookahead_versions
+from planish.library.maker import Maker
+from planish.library.mirrors.versions import mirror_versions
+from planish.library.portions.marks import has_threads
+from planish.library.segments.versions import segment_versions
+from planish.library.stepwise import stepwise_versions
+from planish.library.versions import raise_version
+from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.target.machine import Target
+
+
+def likely_version(
+    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
+    threads: int = 1, typical: Mapping[str, int] | None = None,
+) -> tuple[Candidate | None, tuple[Remark, ...]]:  # fmt: skip
+    """The library's own version of a kernel, None where it has none; and remarks on those that it may not be.
+
+    One for a single thread is none where there are several `threads`: loops that share their work may be faster. The
+    arguments are those of `raise_version`.
+    """
+    raised, remarks = raise_version(kernel, prepared, scratch, target, fp, maker, threads, typical)
+    if raised is not None:
+        return raised, remarks
+    blocks, spoken = stepwise_versions(kernel, prepared, target, fp, maker, threads, scratch)
+    if blocks:
+        return blocks[0], (*remarks, *spoken)
+    others = _others(prepared, target, fp == "reassociate", maker, threads)
+    return next((x for x in others if threads == 1 or has_threads(x)), None), (*remarks, *spoken)
+
+
+def _others(prepared: Prepared, target: Target, reassociate: bool, maker: Maker, threads: int) -> Iterator[Candidate]:
+    """Those that need no operations to be raised; each is made when it is asked for."""
+    if reassociate:
+        yield from filter_versions(prepared, target, maker, threads)
+        yield from reversed(lookahead_versions(prepared, target))
+    yield from cascade_versions(prepared, target, reassociate)
+    yield from segment_versions(prepared, target)
+    yield from mirror_versions(prepared, target)

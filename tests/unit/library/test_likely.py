@@ -1,0 +1,61 @@
+"""The version that is tried where nothing is timed: what the library has for a nest, or nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from planish.core.span import Source
+from planish.ir.types import Floats
+from planish.library.likely import likely_version
+from planish.library.maker import Maker
+from planish.library.portions.marks import has_threads
+from planish.pipeline import Options, read_file
+from planish.schedule.automatic.plan import Candidate, prepare
+from planish.target.load import load_target
+
+HEAD = "void f(int n, int m, float a, float *restrict x, float *restrict y, float *restrict z)"
+LOOPS = {
+    "raised": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[j * n + i] = y[i * m + j];",
+    "sliding": """for (int i = 0; i < n; i++) { float s = 0;
+        for (int j = 0; j < m; j++) s += x[j] * y[i + j]; z[i] = s; }""",
+    "mirror": """for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) {
+        float t = x[i * n + j]; x[i * n + j] = x[j * n + i]; x[j * n + i] = t; }""",
+    "look-ahead": """for (int i = 0; i < n; i++) { float s = 0;
+        for (int j = 0; j < m; j++) s += x[j] * y[i + j];
+        for (int j = 0; j < m; j++) x[j] += a * (z[i] - s) * y[i + j]; }""",
+    "segments": """for (int t = 0; t < m; t++) {
+        for (int i = 1; i < n - 1; i++) y[i] = a * (x[i - 1] + x[i] + x[i + 1]);
+        for (int i = 1; i < n - 1; i++) x[i] = a * (y[i - 1] + y[i] + y[i + 1]); }""",
+    "": "for (int i = 0; i < n; i++) x[i] = a * y[i];",
+}
+STRICT = {"raised", "mirror", "segments"}
+"""Those whose results are the same in every bit."""
+SHARED = {"raised", "sliding"}
+"""Those that several threads share."""
+
+
+def likely(loops: str, fp: Floats, threads: int = 1) -> Candidate | None:
+    file = read_file(Source("f.c", f"{HEAD} {{ {loops} }}\n"), Options(fp=fp))
+    (region,) = file.functions[0].regions
+    target = load_target("x86-avx2")
+    made, _ = likely_version(region.kernel, prepare(region.kernel), (), target, fp, Maker(), threads)
+    return made
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_the_library_has(name: str) -> None:
+    made = likely(LOOPS[name], "reassociate")
+    assert (made.name if made is not None else "") == name
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_strictly_only_what_keeps_every_bit(name: str) -> None:
+    made = likely(LOOPS[name], "strict")
+    assert (made.name if made is not None else "") == (name if name in STRICT else "")
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_on_threads_only_what_they_share(name: str) -> None:
+    made = likely(LOOPS[name], "reassociate", 2)
+    assert (made.name if made is not None else "") == (name if name in SHARED else "")
+    assert made is None or has_threads(made)
