@@ -32,7 +32,7 @@ from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import take_name
 from planish.ir.expr import Binary, Compare, Expr, Load, index, type_of
 from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Reduce, Stmt
-from planish.ir.polynomial import add, coefficient_of, extremum, mul, place, same, sub
+from planish.ir.polynomial import add, coefficient_of, constant, extremum, mul, place, same, sub
 from planish.ir.printer import print_expr
 from planish.ir.simplify import simplify_block
 from planish.ir.traverse import loads, map_block, substitute_block, used_names, variables, walk
@@ -83,6 +83,8 @@ def filter_versions(prepared: Prepared, target: Target, maker: Maker, threads: i
     made: dict[str, Instruction] = {}
     program = Program.of(kernel)
     for each in found:
+        if _is_small(each, vectors[each.type]):
+            continue
         # What cannot be taken apart stays as it is.
         with suppress(PlanishError):
             program = _give(program, each, vectors[each.type], maker, made, threads)
@@ -93,6 +95,12 @@ def filter_versions(prepared: Prepared, target: Target, maker: Maker, threads: i
     catalogue = Catalogue().with_instructions([made[x] for x in sorted(made)])
     whole = _share_windows(program.kernel, found, vectors, threads) if threads > 1 else program.kernel
     return (Candidate(NAME, prepared.scop.schedule, whole, (remark,), 0.0, catalogue),)
+
+
+def _is_small(found: Filter, vectors: Vectors) -> bool:
+    """Whether a filter is known to have too few sums, or too short a window."""
+    count, steps = constant(found.count), constant(found.steps)
+    return (count is not None and count < 2 * vectors.lanes) or (steps is not None and steps < FEWEST)
 
 
 def _share_windows(kernel: Kernel, found: Sequence[Filter], vectors: Mapping[Type, Vectors], threads: int) -> Kernel:

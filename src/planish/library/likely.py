@@ -17,13 +17,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from planish.core.diagnostic import Remark
+from planish.ir.expr import index
 from planish.ir.nest import Kernel
+from planish.ir.polynomial import constant, place
 from planish.ir.types import Floats
 from planish.library.cascades.versions import cascade_versions
 from planish.library.filters import filter_versions
 from planish.library.lookahead.versions import lookahead_versions
 from planish.library.maker import Maker
 from planish.library.mirrors.versions import mirror_versions
+from planish.library.portions.effort import estimate
 from planish.library.portions.marks import has_threads
 from planish.library.segments.versions import segment_versions
 from planish.library.stepwise import stepwise_versions
@@ -31,16 +34,22 @@ from planish.library.versions import raise_version
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.target.machine import Target
 
+LITTLE = 1 << 15
+"""The operations of a nest below which calls of the library's kernels are no gain: what they prepare takes as long."""
+
 
 def likely_version(
     kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
     threads: int = 1, typical: Mapping[str, int] | None = None,
 ) -> tuple[Candidate | None, tuple[Remark, ...]]:  # fmt: skip
-    """The library's own version of a kernel, None where it has none; and remarks on those that it may not be.
+    """The library's own version of a kernel, None where it has none, or where there is known to be little to do; and
+    remarks on those that it may not be.
 
     One for a single thread is none where there are several `threads`: loops that share their work may be faster. The
     arguments are those of `raise_version`.
     """
+    if _is_little(prepared.kernel, typical or {}):
+        return None, ()
     raised, remarks = raise_version(kernel, prepared, scratch, target, fp, maker, threads, typical)
     if raised is not None:
         return raised, remarks
@@ -49,6 +58,12 @@ def likely_version(
         return blocks[0], (*remarks, *spoken)
     others = _others(prepared, target, fp == "reassociate", maker, threads)
     return next((x for x in others if threads == 1 or has_threads(x)), None), (*remarks, *spoken)
+
+
+def _is_little(kernel: Kernel, sizes: Mapping[str, int]) -> bool:
+    work = estimate(kernel.body)
+    known = None if work is None else constant(place(work, {x: index(y) for x, y in sizes.items()}))
+    return known is not None and known < LITTLE
 
 
 def _others(prepared: Prepared, target: Target, reassociate: bool, maker: Maker, threads: int) -> Iterator[Candidate]:

@@ -10,16 +10,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError, Remark
-from planish.ir.expr import Load
+from planish.ir.expr import Expr, Load
 from planish.ir.nest import Array, Assign, Kernel, Reduce
-from planish.ir.traverse import variables
+from planish.ir.polynomial import coefficient_of
 from planish.ir.types import F32, F64, Floats, Type
 from planish.library.lowering import NotLoweredError, lower_raised
 from planish.library.maker import Maker
@@ -113,12 +113,19 @@ def _is_copy(statement: Statement) -> bool:
     return isinstance(statement.stmt, Assign) and isinstance(statement.stmt.value, Load)
 
 
+def _nearest(expr: Expr, iterators: Sequence[str]) -> set[str]:
+    """The loops whose steps go least far in a line."""
+    found = {x: coefficient_of(expr, x) for x in iterators}
+    steps = {x: abs(y[0]) for x, y in found.items() if y is not None and y[0]}
+    return {x for x, y in steps.items() if y == min(steps.values())}
+
+
 def _is_turned(statement: Statement) -> bool:
     """Whether a statement copies what is read along one loop, and written along another one."""
     stmt = statement.stmt
     if not (isinstance(stmt, Assign) and isinstance(stmt.value, Load) and stmt.index and stmt.value.index):
         return False
-    near = [{x for x in variables(at[-1]) if x in statement.iterators} for at in (stmt.index, stmt.value.index)]
+    near = [_nearest(at[-1], statement.iterators) for at in (stmt.index, stmt.value.index)]
     return all(near) and near[0] != near[1]
 
 

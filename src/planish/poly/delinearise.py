@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, pairwise
+from itertools import combinations, count, islice, pairwise
 from math import gcd
 
 import islpy as isl
@@ -27,11 +27,13 @@ from planish.ir.polynomial import (
     add,
     build,
     cofactor,
+    constant,
     degree,
     divided,
     exact_quotient,
     mul,
     polynomial,
+    sub,
 )
 from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, walk, walk_expr
 from planish.poly.affine import NotAffineError, affine_function
@@ -46,17 +48,20 @@ Owner = int | str
 
 _SHORTEST = 16
 """How long a row is at least whose length is a number; a shorter one may be the step of a window."""
+_MOST = 64
+"""So many choices of numbers are tried as the lengths of an array's rows."""
 
 
-def delinearise(kernel: Kernel) -> Kernel:
-    """The kernel with rows and columns instead of linear subscripts, and the assumptions that this needs.
+def delinearise(kernel: Kernel, settled: bool = False) -> Kernel:
+    """The kernel with rows and columns instead of linear subscripts, and the assumptions that this needs; `settled`:
+    also where rows have a length that is a number, within which all columns are known to stay.
 
     Raises NotAffineError where a subscript cannot be split."""
     linear = [x for x in kernel.arrays if len(x.shape) == 1]
     layouts = {x.name: found for x in linear if (found := _layouts(x, kernel))}
     first = {name: x[0] for name, x in layouts.items()}
     others = (x for x in linear if x.name not in layouts)
-    numbered = {x.name: strides for x in others if (strides := _numbered(x, kernel, first))}
+    numbered = {x.name: strides for x in others if (strides := _numbered(x, kernel, first, settled))}
     if numbered:
         try:
             return _delinearised(kernel, {**first, **numbered}, layouts)
@@ -261,20 +266,22 @@ def _common_number(linear: Iterable[Expr], stride: Expr) -> int:
     return gcd(*(c for x in multiples for c in polynomial(x).values())) or 1
 
 
-def _numbered(array: Array, kernel: Kernel, known: Mapping[str, Strides]) -> Strides:
-    """The lengths of an array's rows as numbers, where it depends on sizes whether the columns stay within them; none
-    where that is settled. `known`: the strides of other arrays."""
+def _numbered(array: Array, kernel: Kernel, known: Mapping[str, Strides], settled: bool) -> Strides:
+    """The lengths of an array's rows as numbers, where it depends on sizes whether the columns stay within them; where
+    that is settled, only if these are wanted. `known`: the strides of other arrays."""
     moving, steps = iterators(kernel), list[set[int]]()
     for terms in (polynomial(x) for (x,) in subscripts(array.name, kernel.body)):
         moved = {m: c for m, c in terms.items() if any(isinstance(x, Var) and x.name in moving for x in m)}
         steps += [set(map(abs, moved.values()))] if moved else []
-    lengths = sorted({x for row in steps for x in row if x >= _SHORTEST}, reverse=True)
-    if not lengths or any(a % b for a, b in pairwise(lengths)):
+    lengths = sorted({x for row in steps for x in row if x > 1}, reverse=True)
+    # As many as there may be: 2 may be the length of a row, or the step of a window that moves along one.
+    some = (x for number in range(len(lengths), 0, -1) for x in combinations(lengths, number))
+    for strides in (_rows_of(x, steps) for x in islice(some, _MOST) if settled):
+        if strides and _leave_rows(_within_rows(kernel, {**known, array.name: strides})[1], (array.name,)).is_empty():
+            return strides
+    strides = _rows_of([x for x in lengths if x >= _SHORTEST], steps)
+    if not strides:
         return ()
-    in_rows = [{x % lengths[-1] == 0 for x in row} for row in steps]
-    if not all(True in x for x in in_rows) or not any(False in x for x in in_rows):
-        return ()
-    strides = tuple(map(index, lengths))
     scop = _within_rows(kernel, {**known, array.name: strides})[1]
     left = _leave_rows(scop, (array.name,))
     good = scop.context.subtract(left)
@@ -282,6 +289,17 @@ def _numbered(array: Array, kernel: Kernel, known: Mapping[str, Strides]) -> Str
     if left.is_empty() or any(x.domain.intersect_params(good).is_empty() for x in using):
         return ()
     return strides
+
+
+def _rows_of(lengths: Sequence[int], steps: Sequence[set[int]]) -> Strides:
+    """Numbers, the largest first, as the lengths of rows in which subscripts that advance by `steps` are; none where
+    they do not divide each other, where a subscript goes through no rows, or all go through nothing else."""
+    if not lengths or any(a % b for a, b in pairwise(lengths)):
+        return ()
+    # What is no multiple of a row's length goes along both, as 65 does where rows have 64 elements: along a diagonal.
+    through = all(any(x >= lengths[-1] for x in row) for row in steps)
+    along = any(x % lengths[-1] for row in steps for x in row)
+    return tuple(map(index, lengths)) if through and along else ()
 
 
 def _primitive(terms: Polynomial) -> Expr:
@@ -301,10 +319,19 @@ def split(linear: Expr, strides: Strides) -> tuple[Expr, ...]:
     rest = linear
     for stride in strides:
         quotient, rest = divided(rest, stride)
-        parts.append(quotient)
+        length = constant(stride)
+        diagonal, rest = _diagonal(rest, length) if length else (index(0), rest)
+        parts.append(add(quotient, diagonal))
     if any(degree(x) > 1 for x in (*parts, rest)):
         raise NotAffineError(linear, "a linear subscript mixes strides that do not divide each other")
     return (*parts, rest)
+
+
+def _diagonal(linear: Expr, length: int) -> tuple[Expr, Expr]:
+    """The rows, and what is left, of a subscript that goes along rows and columns at once, as 65 * i in rows of 64."""
+    terms = {m: c for m, c in polynomial(linear).items() if m and abs(c) > length}
+    rows = build({m: round(c / length) for m, c in terms.items()})
+    return rows, sub(linear, mul(rows, index(length)))
 
 
 def _shaped(array: Array, strides: Strides) -> Array:

@@ -16,7 +16,8 @@ from planish.poly.temporaries import bind_temporaries
 from planish.poly.unfold import unfold
 
 
-def tidy(kernel: Kernel) -> Kernel:
-    """The kernel with straight-line scalars bound, folded loops told apart, subscripts split and local arrays private
-    to iterations; raises NotAffineError where it is not a static control part."""
-    return privatise(delinearise(unfold(bind_temporaries(kernel))))
+def tidy(kernel: Kernel, settled: bool = False) -> Kernel:
+    """The kernel with straight-line scalars bound, folded loops told apart, subscripts split (`settled`: as for
+    `delinearise`) and local arrays private to iterations; raises NotAffineError where it is not a static control
+    part."""
+    return privatise(delinearise(unfold(bind_temporaries(kernel)), settled))

@@ -109,9 +109,10 @@ def nest_for(operation: Operation, reassociate: bool) -> Kernel | None:
     return means.nest if reassociate or means.nest is None else _prepared(operation, False)
 
 
-def prepare(kernel: Kernel, reassociate: bool) -> Kernel:
-    """A kernel in the form in which it is looked at; raises NotAffineError where it is not a static control part."""
-    ready = compute_once(without_copies(tidy(kernel)))
+def prepare(kernel: Kernel, reassociate: bool, settled: bool = False) -> Kernel:
+    """A kernel in the form in which it is looked at, with rows as of `tidy`; raises NotAffineError where it is not a
+    static control part."""
+    ready = compute_once(without_copies(tidy(kernel, settled)))
     return find_updates(ready) if reassociate else ready
 
 

@@ -29,7 +29,19 @@ def raise_kernel(kernel: Kernel, operations: Sequence[Operation], *, reassociate
     loops for the rest. Without `reassociate`, sums of floats keep their order.
 
     Raises NotAffineError where the kernel is not a static control part."""
-    ready = prepare(kernel, reassociate)
+    ready, rows = prepare(kernel, reassociate), prepare(kernel, reassociate, settled=True)
+    if rows.arrays == ready.arrays:
+        return _raise_settled(ready, operations, reassociate)
+    # Arrays that are a line of numbers to the schedule may be matrices to those who wrote them.
+    other = _raise_settled(rows, operations, reassociate)
+    if not count_left(other.steps):
+        return other
+    found = _raise_settled(ready, operations, reassociate)
+    return other if _done(other) > _done(found) else found
+
+
+def _raise_settled(ready: Kernel, operations: Sequence[Operation], reassociate: bool) -> Raised:
+    """As `raise_kernel`, for a kernel that is prepared, with its accumulators or without."""
     settled = settle(ready, reassociate)
     found = _raise(settled, operations, reassociate)
     if settled is ready or not count_left(found.steps):
@@ -46,7 +58,7 @@ def _done(raised: Raised) -> tuple[int, int]:
 
 
 def _raise(ready: Kernel, operations: Sequence[Operation], reassociate: bool) -> Raised:
-    """As `raise_kernel`, for a kernel that is prepared."""
+    """As `raise_kernel`, for a kernel that is prepared and stays as it is."""
     locals = tuple(x.array for x in ready.body.body if isinstance(x, Alloc))
     body = [x for x in flatten(ready.body.body) if not isinstance(x, Alloc)]
     whole = replace(ready, arrays=(*ready.arrays, *locals), body=Block(tuple(body)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import prod
@@ -21,6 +22,8 @@ from planish.ir.nest import Assign, Block, For, Reduce
 from planish.ir.overflow import limits, may_overflow
 from planish.ir.polynomial import place, polynomial, sub
 from planish.ir.traverse import expressions, loads, may_fail, walk, walk_expr
+from planish.poly.affine import NotAffineError
+from planish.poly.delinearise import delinearise
 from planish.poly.extents import (
     busy_sizes,
     count_elements,
@@ -351,7 +354,10 @@ def _whole_ranges(function: CFunction) -> dict[str, tuple[int, int]]:
 def _rows(known: Known, sizes: Mapping[str, int]) -> dict[str, int]:
     """How far apart the rows of matrices lie, by the function's names, where a kernel reads them as such."""
     out: dict[str, int] = {}
-    for array in known.scop.kernel.arrays:
+    kernel = known.scop.kernel
+    with suppress(NotAffineError):
+        kernel = delinearise(kernel, settled=True)
+    for array in kernel.arrays:
         if len(array.shape) == 2 and array.shape[1] is not None and array.name in known.arrays:
             row = evaluate_extent(array.shape[1], _inner(known, sizes))
             out |= {known.arrays[array.name]: row} if row else {}

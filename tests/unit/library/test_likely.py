@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 import pytest
 
 from planish.core.span import Source
@@ -34,11 +37,11 @@ SHARED = {"raised", "sliding"}
 """Those that several threads share."""
 
 
-def likely(loops: str, fp: Floats, threads: int = 1) -> Candidate | None:
+def likely(loops: str, fp: Floats, threads: int = 1, sizes: Mapping[str, int] | None = None) -> Candidate | None:
     file = read_file(Source("f.c", f"{HEAD} {{ {loops} }}\n"), Options(fp=fp))
     (region,) = file.functions[0].regions
     target = load_target("x86-avx2")
-    made, _ = likely_version(region.kernel, prepare(region.kernel), (), target, fp, Maker(), threads)
+    made, _ = likely_version(region.kernel, prepare(region.kernel), (), target, fp, Maker(), threads, sizes)
     return made
 
 
@@ -59,3 +62,18 @@ def test_on_threads_only_what_they_share(name: str) -> None:
     made = likely(LOOPS[name], "reassociate", 2)
     assert (made.name if made is not None else "") == (name if name in SHARED else "")
     assert made is None or has_threads(made)
+
+
+@pytest.mark.parametrize(("side", "name"), [(4, ""), (16, ""), (256, "raised")])
+def test_little_to_do_is_left_to_loops(side: int, name: str) -> None:
+    product = """for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)
+        x[i * n + j] += y[i * n + k] * z[k * n + j];"""
+    known = likely(product, "reassociate", sizes={"n": side})
+    fixed = likely(re.sub(r"\bn\b", str(side), product), "reassociate")
+    assert [x.name if x is not None else "" for x in (known, fixed)] == [name, name]
+
+
+@pytest.mark.parametrize(("steps", "name"), [(5, ""), (8, "sliding")])
+def test_short_windows_are_left_to_loops(steps: int, name: str) -> None:
+    made = likely(LOOPS["sliding"].replace("j < m", f"j < {steps}"), "reassociate")
+    assert (made.name if made is not None else "") == name

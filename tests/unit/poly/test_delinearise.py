@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 import pytest
 
@@ -193,3 +195,40 @@ def test_rows_that_overlap_are_shut_out_by_the_condition(bad: dict[str, int]) ->
 def test_what_came_out_is_a_kernel_that_prints_and_parses() -> None:
     kernel = delinearise(parse_kernel(TWO))
     assert parse_kernel(print_kernel(kernel)) == kernel
+
+
+@pytest.mark.parametrize(
+    ("loops", "linear", "found", "shape"),
+    [
+        ("i < 9, j < 40", "64 * i + j", ["i", "j"], [None, "64"]),
+        ("i < 9, j < 9", "65 * i + 64 * j", ["j + i", "i"], [None, "64"]),  # along a diagonal
+        ("i < 9, j < 9", "63 * i + 64 * j + 9", ["i + j", "j + 9"], [None, "63"]),
+        ("h < 9, i < 10, j < 5", "50 * h + 5 * i + j", ["h", "i", "j"], [None, "10", "5"]),
+        ("h < 9, i < 3, j < 3", "112 * h + 56 * i + 2 * j", ["i + 2 * h", "2 * j"], [None, "56"]),  # in steps
+        ("i < 9, j < 65", "64 * i + j", None, []),  # columns leave their rows
+        ("i < 9, j < 9", "64 * i + 128 * j", None, []),  # nothing goes along rows
+        ("i < 9, j < 3", "i + j", None, []),
+    ],
+)  # fmt: skip
+def test_rows_that_are_wanted_where_all_columns_are_known_to_stay(
+    loops: str, linear: str, found: list[str] | None, shape: list[str | None]
+) -> None:
+    nest = f"A[{linear}] = 1.0"
+    for loop in reversed(loops.split(", ")):
+        name, _, bound = loop.partition(" < ")
+        nest = f"for {name} in 0 .. {bound} {{ {nest} }}"
+    kernel = parse_kernel(f"kernel k(A: f64[?]) {{ {nest} }}")
+    assert delinearise(kernel) is kernel
+    settled = delinearise(kernel, settled=True)
+    if found is None:
+        assert settled is kernel
+        return
+    assert not settled.assumptions
+    assert [print_expr(x) for (at,) in [subscripts("A", settled.body)] for x in at] == found
+    assert [None if x is None else print_expr(x) for x in settled.array("A").shape] == shape
+    extents = [int(x) for x in shape if x is not None]
+    flat = np.zeros(30 * prod(extents))
+    split = flat.copy().reshape([-1, *extents])
+    run_kernel(kernel, {"A": flat})
+    run_kernel(settled, {"A": split})
+    assert flat.any() and np.array_equal(flat, split.ravel())
