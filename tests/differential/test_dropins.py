@@ -25,10 +25,11 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here
 
 
 @cache
-def built(folder: str, name: str) -> FileResult:
+def built(folder: str, name: str, raising: bool = True) -> FileResult:
     path = FOLDER / folder / f"{name}.c"
     defines = ("MINI_DATASET",) if folder == "polybench" else ()
-    return build_file(Source(str(path), path.read_text()), Options(measure=False, defines=defines))
+    options = Options(measure=False, defines=defines, raising=raising)
+    return build_file(Source(str(path), path.read_text()), options)
 
 
 def warnings_of(text: str, folder: str, place: Path) -> list[str]:
@@ -80,7 +81,8 @@ def test_what_is_left_alone_says_why() -> None:
 
 @pytest.mark.parametrize(("name", "way"), [("gemm", "} else {"), ("lu", "#ifdef PLANISH_ORIGINAL")])
 def test_the_original_nest_stays_word_for_word(name: str, way: str) -> None:
-    result = built("polybench", name)
+    # Loops ask nothing of what `lu` is called with, the library's kernels do.
+    result = built("polybench", name, raising=name != "lu")
     nest = re.search(r"for \(i = 0.*?(?=\s*#pragma endscop)", result.source.text, re.DOTALL)
     assert nest is not None
     _, _, after = result.text.partition(way)
