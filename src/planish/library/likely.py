@@ -1,7 +1,7 @@
 """The version of a kernel that is likely to be the fastest, for builds in which nothing is timed.
 
-What the library has for a nest was faster than the loops of any schedule wherever both were timed: where there is
-such a version, it is tried first.
+Of PolyBench's large kernels and the DSP examples, all that have such a version were the fastest with it where all
+versions were timed, so that it is tried first.
 
 >>> from planish.ir.parser import parse_kernel
 >>> from planish.schedule.automatic.plan import prepare
