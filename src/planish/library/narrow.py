@@ -42,7 +42,9 @@ def widen(kernel: Kernel) -> tuple[Kernel, Mapping[str, Type]]:
 
     def wide(expr: Expr) -> Expr:
         match expr:
-            case Cast(operand=Load(array=name) as load, type=type) if name in narrow and type == WIDE[load.type]:
+            case Cast(operand=Load(array=name, type=own) as load, type=type) if (
+                narrow.get(name) == own and type == WIDE[own]  # a conversion of what was made wide stays
+            ):
                 return replace(load, type=type)
             case _:
                 return expr

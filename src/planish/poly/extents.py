@@ -245,11 +245,13 @@ def most_instances(scop: Scop) -> int | None:
 
 
 def byte_extent(scop: Scop, array: Array) -> Expr | None:
-    """The extent of the first dimension that the accesses reach, as an expression over the sizes; None if unknown."""
+    """The last place of the first dimension that an access reaches, as an expression over the sizes; None where no
+    instance accesses the array, whatever the sizes are."""
     spread: isl.PwAff | None = None
     for statement in scop.statements:
         for access in statement.accesses:
-            if access.array == array.name and access.relation.dim(isl.dim_type.out):
+            named = access.array == array.name and access.relation.dim(isl.dim_type.out)
+            if named and not access.relation.is_empty():
                 reached = access.relation.range()
                 highest = reached.dim_max(0)
                 spread = highest if spread is None else spread.union_max(highest)

@@ -27,6 +27,9 @@ def kernel_of(body: str) -> Kernel:
         ("b[i] = b[i]", ""),  # it is written
         ("s[i] = i32(a[i]) c[i] = i16(a[i])", ""),  # it is used as something else
         ("s[i] = i32(i16(a[i]))", ""),
+        ("b[i] = i8(i32(a[i]) + i32(c[i]))", "ac"),
+        ("b[i] = i8(i32(a[i]))", "a"),  # the outer conversion stays
+        ("b[i] = i8(i32(i8(i32(a[i]))) * i32(c[i]))", "ac"),
         ("f[i] += f32(h[i]) * f32(h[n - 1 - i])", "h"),
         ("f[i] = f32(f64(h[i]))", ""),
         ("f[i] += f32(h[i]) * f32(a[i])", "h"),  # no i32

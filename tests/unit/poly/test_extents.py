@@ -77,6 +77,13 @@ def test_the_first_extent_that_is_reached_is_an_expression() -> None:
     assert evaluate(highest, {"n": 5, "s": 2}) == 6
 
 
+def test_an_array_that_no_instance_accesses_has_no_extent() -> None:
+    loops = "for i in 0 .. n { A[i] = 1.0 } for i in 9 .. 4 { B[i] = A[i] }"
+    kernel = scop(f"kernel k(n; A: f32[n], B: f32[n]) {{ {loops} }}")
+    assert byte_extent(kernel, kernel.kernel.array("A")) is not None
+    assert byte_extent(kernel, kernel.kernel.array("B")) is None
+
+
 def test_extents_have_values() -> None:
     n = index("n")
     assert evaluate_extent(Binary("add", Binary("mul", index(2), n), index(1)), {"n": 4}) == 9
