@@ -160,12 +160,12 @@ def enlist_originals(text: str, options: Options, rules: Rules) -> list[Contesta
 
 
 def enlist_drop_ins(built: FileResult, options: Options, rules: Rules, folder: Path) -> list[Contestant]:
-    """The drop-in under every compiler with the flags that its banner recommends, and with fast math too."""
+    """The drop-in under every compiler with the flags that its banner names."""
     target = load_target(options.target)
     out: list[Contestant] = []
     for compiler in rules.compilers:
         bench = make_workbench(replace(options, compiler=str(compiler.path)), target, folder, built.source)
-        out += _both(f"ours {compiler.name}", "ours", compiler, built.text, (*bench.shared_flags, *bench.version_flags))
+        out += _both(f"ours {compiler.name}", "ours", compiler, built.text, bench.command_flags)
     return out
 
 

@@ -488,9 +488,8 @@ def assemble_file(
     """The final text and header of a file."""
     replacements = [r for result in results for r in result.replacements]
     used = [(r.selection, r.selection.version) for r in results if r.selection is not None and r.selection.version]
-    flags = dict.fromkeys((*bench.shared_flags, *(f for selection, _ in used for f in selection.flags)))
     link = " ".join(dict.fromkeys(f for _, version in used for f in version.link))
-    command = f"{bench.compiler.name} {' '.join(flags)}"
+    command = f"{bench.compiler.name} {' '.join(bench.command_flags)}"
     banner = emit_banner(VERSION, options.describe(), file.given.text, command, link)
     text = compose(file.source.text, replacements, banner) if replacements else banner + file.source.text
     public = [f.prototype for f in file.functions if not f.static]

@@ -99,7 +99,7 @@ class _Event:
 
 
 def list_contestants(compilers: Sequence[Compiler], target: Target, options: Options) -> tuple[Contestant, ...]:
-    """Every compiler with and without -ffast-math on every side; Polly where a compiler has it."""
+    """Every compiler on every side, and the originals with -ffast-math too; Polly where a compiler has it."""
     out: list[Contestant] = []
     defines = tuple(f"-D{d}" for d in options.defines)
     proven = FEATURES["openmp"] if options.threads > 1 else FEATURES["simd"]
@@ -111,7 +111,7 @@ def list_contestants(compilers: Sequence[Compiler], target: Target, options: Opt
             sides.insert(1, ("polly", (*base, "-mllvm", "-polly")))
         for side, flags in sides:
             out.append(Contestant(side, compiler, flags))
-            if not (side == "planish" and exact):
+            if side != "planish":
                 out.append(Contestant(side, compiler, (*flags, FAST)))
     return tuple(out)
 

@@ -67,16 +67,13 @@ class Workbench:
         return ("-O1", "-ffp-contract=off", "-fwrapv", *machine)
 
     @property
-    def shared_flags(self) -> tuple[str, ...]:
-        """Flags for the original and every version alike."""
+    def command_flags(self) -> tuple[str, ...]:
+        """The flags that the user is told, with which versions are checked, and they and the original are timed: none
+        of them changes what a program means."""
         exact = ("-ffp-contract=off",) if self.floats == "strict" else ()
-        return ("-O3", *self.flags, *exact, *(f"-D{d}" for d in self.defines))
-
-    @property
-    def version_flags(self) -> tuple[str, ...]:
-        """What versions are compiled with besides: the loop directives that were proven."""
         proven = "-fopenmp" if self.threads > 1 else "-fopenmp-simd"
-        return (proven, *_WRONG_CODE.get(self.compiler.kind, ()))
+        wrong = _WRONG_CODE.get(self.compiler.kind, ())
+        return ("-O3", *self.flags, *exact, *_defines(self), proven, *wrong)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,6 @@ class Selection:
     verdict: Verdict | None
     before: Timing | None
     after: Timing | None
-    flags: tuple[str, ...]
     remarks: tuple[Remark, ...]
     library: Path | None = None
     clock: Case | None = None
@@ -128,10 +124,10 @@ def select(
         if not clocks:
             break
     if not good:
-        return Selection(None, None, None, None, bench.version_flags, tuple(remarks))
+        return Selection(None, None, None, None, tuple(remarks))
     if not clocks:
         version, verdict, library = good[0]
-        return Selection(version, verdict, None, None, bench.version_flags, tuple(remarks), library)
+        return Selection(version, verdict, None, None, tuple(remarks), library)
     return _select_timed(original, good, reference, signature, cases, clocks, bench, remarks, span)
 
 
@@ -145,15 +141,13 @@ def _compile(text: str, signature: Signature, bench: Workbench, flags: Sequence[
 
 
 def _verify(
-    version: Version, reference: Path, signature: Signature, cases: Sequence[Case], bench: Workbench,
-    more: tuple[str, ...] = (),
+    version: Version, reference: Path, signature: Signature, cases: Sequence[Case], bench: Workbench
 ) -> tuple[tuple[Verdict, Path] | Remark, tuple[Case, ...]]:  # fmt: skip
     """The verdict and the library of a version that computes the same, or a remark; and the cases that the original
     itself comes through (what it may be called with is its author's to say)."""
     left = tuple(cases)
     try:
-        flags = (*bench.shared_flags, *bench.version_flags, *more, *version.link)
-        library = _compile(version.text, signature, bench, flags)
+        library = _compile(version.text, signature, bench, (*bench.command_flags, *version.link))
     except PlanishError as error:
         return Remark("verify-compile", "refused", f"{version.label}: {error.diagnostic.message}"), left
     while left:
@@ -186,27 +180,19 @@ def _select_timed(
     original: str, good: list[tuple[Version, Verdict, Path]], reference: Path, signature: Signature,
     cases: Sequence[Case], clocks: Sequence[Case], bench: Workbench, remarks: list[Remark], span: Span | None,
 ) -> Selection:  # fmt: skip
-    fast = ("-ffast-math",) if bench.floats == "reassociate" else ()
-    # Versions are called by the words of their strategies, one of which is "original": these names are none of them.
-    contestants = [("source file", _compile(original, signature, bench, bench.shared_flags))]
-    if fast:
-        contestants.append(("source file, fast", _compile(original, signature, bench, (*bench.shared_flags, *fast))))
-    timings, good, clock = _race(contestants, good, signature, clocks, bench, remarks, span)
+    # Versions are called by the words of their strategies, one of which is "original": this name is none of them.
+    rival = ("source file", _compile(original, signature, bench, bench.command_flags))
+    timings, good, clock = _race(rival, good, signature, clocks, bench, remarks, span)
     if not good:
-        return Selection(None, None, None, None, (), tuple(remarks), clock=clock)
-    before = min((timings[name] for name, _ in contestants), key=lambda t: t.median)
-    rivals = dict(contestants)
+        return Selection(None, None, None, None, tuple(remarks), clock=clock)
+    before = timings[rival[0]]
     while good:
-        times = {v.label: timings[v.label].median for v, _, _ in good}
-        # One that is faster than the original without -ffast-math may be so with it.
-        label = choose_fastest(times, before.median) or choose_fastest(times, timings[contestants[0][0]].median)
+        label = choose_fastest({v.label: timings[v.label].median for v, _, _ in good}, before.median)
         if label is None:
             break
         version, verdict, library = next(g for g in good if g[0].label == label)
-        flags = bench.version_flags
-        chosen = Selection(version, verdict, before, timings[label], flags, tuple(remarks), library, clock)
-        rival = (before.label, rivals[before.label])
-        found = _confirm(chosen, rival, reference, signature, cases, clock, bench, fast, span)
+        chosen = Selection(version, verdict, before, timings[label], tuple(remarks), library, clock)
+        found = _confirm(chosen, rival, signature, clock, bench, span)
         wrong = _check_timed(found, reference, signature, cases, bench)
         if wrong is None:
             return found
@@ -216,7 +202,7 @@ def _select_timed(
         ratio = before.median / min(timings[v.label].median for v, _, _ in good)
         message = f"no version is faster (the best is {ratio:.2f}x); kept as written"
         remarks.append(Remark("clock", "refused", message, span))
-    return Selection(None, good[0][1] if good else None, before, before, (), tuple(remarks), clock=clock)
+    return Selection(None, good[0][1] if good else None, before, before, tuple(remarks), clock=clock)
 
 
 def _check_timed(
@@ -237,13 +223,13 @@ def _check_timed(
 
 
 def _race(
-    originals: Sequence[tuple[str, Path]], good: list[tuple[Version, Verdict, Path]], signature: Signature,
+    original: tuple[str, Path], good: list[tuple[Version, Verdict, Path]], signature: Signature,
     clocks: Sequence[Case], bench: Workbench, remarks: list[Remark], span: Span | None,
 ) -> tuple[dict[str, Timing], list[tuple[Version, Verdict, Path]], Case]:  # fmt: skip
     """The times, the versions that came to their end, and the call; a version that does not is left out with a
     remark."""
     while good:
-        contestants = [*originals, *((v.label, library) for v, _, library in good)]
+        contestants = [original, *((v.label, library) for v, _, library in good)]
         try:
             clock, timings = measure_first(contestants, signature, clocks, bench.budget, 3, bench.threads)
             return {t.label: t for t in timings}, good, clock
@@ -255,32 +241,24 @@ def _race(
 
 
 def _confirm(
-    chosen: Selection, original: tuple[str, Path], reference: Path, signature: Signature, cases: Sequence[Case],
-    clock: Case, bench: Workbench, fast: tuple[str, ...], span: Span | None,
+    chosen: Selection, original: tuple[str, Path], signature: Signature, clock: Case, bench: Workbench,
+    span: Span | None,
 ) -> Selection:  # fmt: skip
-    """A second race of the winner, also under -ffast-math where that is allowed, with the original: the best of
-    several may owe its place to a moment in which the machine was busy with something else."""
-    assert chosen.version is not None and chosen.library is not None and chosen.verdict is not None
-    entries = {"plain": (chosen.verdict, chosen.library, bench.version_flags)}
-    if fast:
-        outcome, _ = _verify(chosen.version, reference, signature, cases, bench, fast)
-        if not isinstance(outcome, Remark):
-            entries["fast"] = (*outcome, (*bench.version_flags, *fast))
+    """A second race of the winner with the original: the best of several may owe its place to a moment in which the
+    machine was busy with something else."""
+    assert chosen.version is not None and chosen.library is not None
     try:
-        contestants = [original, *((label, library) for label, (_, library, _) in entries.items())]
-        before, *after = measure(contestants, signature, clock, bench.budget / 2, 3, bench.threads)
+        contestants = [original, (chosen.version.label, chosen.library)]
+        before, after = measure(contestants, signature, clock, bench.budget / 2, 3, bench.threads)
     except ClockError as error:
         remark = Remark("clock", "refused", error.diagnostic.message, span)
-        return Selection(None, None, None, None, (), (*chosen.remarks, remark), clock=clock)
-    times = {t.label: t for t in after}
-    plain, quick = times["plain"], times.get("fast")
-    label = "fast" if quick is not None and quick.median < MARGIN * plain.median else "plain"
-    if times[label].median >= MARGIN * before.median:
-        message = f"no version is faster (the best is {before.median / times[label].median:.2f}x); kept as written"
+        return Selection(None, None, None, None, (*chosen.remarks, remark), clock=clock)
+    if after.median >= MARGIN * before.median:
+        message = f"no version is faster (the best is {before.median / after.median:.2f}x); kept as written"
         remark = Remark("clock", "refused", message, span)
-        return Selection(None, chosen.verdict, before, before, (), (*chosen.remarks, remark), clock=clock)
-    verdict, library, flags = entries[label]
-    return Selection(chosen.version, verdict, before, times[label], flags, chosen.remarks, library, clock)
+        remarks = (*chosen.remarks, remark)
+        return replace(chosen, version=None, library=None, before=before, after=before, remarks=remarks)
+    return replace(chosen, before=before, after=after)
 
 
 def _tolerance(version: Version, bench: Workbench) -> Tolerance | Literal["exact"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -14,6 +15,7 @@ from planish.ir.types import F64, I32
 from planish.run.selection import Floats, Selection, Version, Workbench, choose_fastest, select
 from planish.run.signature import Case, Parameter, Signature
 from planish.run.toolchain import choose_compiler
+from planish.target.load import load_target
 
 SIGNATURE = Signature("scale", (Parameter("n", I32, "value"), Parameter("x", F64, "array")), None)
 TEXT = "void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] = x[i] * 3 + 1; }\n"
@@ -119,11 +121,28 @@ def test_rounding_is_tolerated_where_sums_may_be_reordered(tmp_path: Path) -> No
 def test_flags_say_what_floats_may_do(tmp_path: Path) -> None:
     def flags(floats: Floats, threads: int) -> tuple[str, ...]:
         bench = Workbench(choose_compiler(None), ("-mtune=native",), tmp_path, floats, threads, defines=("N=3",))
-        return (*bench.shared_flags, *bench.version_flags)
+        return bench.command_flags
 
     assert "-ffp-contract=off" in flags("strict", 1) and "-fopenmp-simd" in flags("strict", 1)
     assert "-ffp-contract=off" not in flags("contract", 1)
     assert "-fopenmp" in flags("reassociate", 2) and "-DN=3" in flags("reassociate", 2)
+
+
+HARMLESS = re.compile(
+    r"-O3|-m(arch|cpu|tune)=[\w.+-]+|-m\w+|-D\w+=\w+|--target=[\w-]+|-fopenmp(-simd)?|-ffp-contract=off|-fno-loop-unroll-and-jam"
+)
+"""What a command may have: nothing that lets a compiler change what a program means."""
+
+
+@pytest.mark.parametrize("floats", ["strict", "contract", "reassociate"])
+@pytest.mark.parametrize("target", ["native", "generic", "x86-avx2", "x86-avx512", "aarch64-neon"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_no_flag_changes_what_a_program_means(tmp_path: Path, floats: Floats, target: str, threads: int) -> None:
+    compiler = choose_compiler(None)
+    for kind in ("gcc", "clang"):
+        flags = load_target(target).flags_for(kind)
+        bench = Workbench(replace(compiler, kind=kind), flags, tmp_path, floats, threads, defines=("N=3",))
+        assert [x for x in bench.command_flags if not HARMLESS.fullmatch(x)] == []
 
 
 STRIDED = """
@@ -143,7 +162,7 @@ def test_lanes_whose_elements_lie_apart_wait_for_those_of_the_iteration_before(t
         pytest.skip("there is no gcc here")
     bench = Workbench(choose_compiler("gcc"), ("-march=native",), tmp_path, "strict")
     (tmp_path / "f.c").write_text(STRIDED)
-    for name, flags in (("a", ("-O1", "-ffp-contract=off")), ("b", (*bench.shared_flags, *bench.version_flags))):
+    for name, flags in (("a", ("-O1", "-ffp-contract=off")), ("b", bench.command_flags)):
         subprocess.run(["gcc", *flags, "-shared", "-fPIC", "f.c", "-o", f"{name}.so"], cwd=tmp_path, check=True)
     found = []
     for name in "ab":
