@@ -336,7 +336,9 @@ def _complete(account: FileAccount, function: CFunction) -> FileAccount:
 
 def _build_original(unit: _Unit, bench: Workbench, flags: Sequence[str]) -> Path:
     text = unit.file.source.text + entry_text(unit.interface.signature)
-    return compile_library(bench.compiler, text, ("-w", *flags), bench.folder, include_dirs=bench.include_dirs)
+    flags = ("-w", *flags)
+    # In the user's own process nothing may abort: what is not defined is refused here.
+    return compile_library(bench.compiler, text, flags, bench.folder, include_dirs=bench.include_dirs, whole=True)
 
 
 class KernelFunction:

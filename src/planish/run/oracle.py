@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from planish.run.differential import Comparison
+from planish.run.linking import missing_name
 from planish.run.sandbox import ChildResult, Limits, run_child
 from planish.run.signature import Case, Parameter, Signature
 from planish.run.tolerance import Tolerance
@@ -105,7 +106,9 @@ def _broken(child: ChildResult, signature: Signature, cases: tuple[Case, ...], l
         case "memory":
             what = f"used more than {limits.memory_bytes >> 20} MB of memory"
         case _:
-            what = f"crashed ({child.signal or 'it ended the process'})"
+            missing = missing_name(child.stderr)
+            calls = f"calls `{missing}`, which this file does not define"
+            what = calls if missing else f"crashed ({child.signal or 'it ended the process'})"
     at = f" ({cases[number].describe(signature)})" if digits else ""
     status: VerdictStatus = "crashed" if child.status == "ok" else child.status
     if side != "candidate":

@@ -145,7 +145,7 @@ def _verify(
 ) -> tuple[tuple[Verdict, Path] | Remark, tuple[Case, ...]]:  # fmt: skip
     """The verdict and the library of a version that computes the same, or a remark; and the cases that the original
     itself comes through (what it may be called with is its author's to say)."""
-    left = tuple(cases)
+    left, why = tuple(cases), "there are none"
     try:
         library = _compile(version.text, signature, bench, (*bench.command_flags, *version.link))
     except PlanishError as error:
@@ -156,10 +156,10 @@ def _verify(
             case "ok":
                 return (verdict, library), left
             case "not comparable":
-                left = _without_failed(left, verdict)
+                left, why = _without_failed(left, verdict), verdict.message
             case _:
                 return Remark("verify-result", "refused", f"{version.label}: {verdict.status}: {verdict.message}"), left
-    message = "the original comes through none of the calls that could be made up for it; kept as written"
+    message = f"the original comes through none of the calls that could be made up for it ({why}); kept as written"
     return Remark("verify-none", "refused", message), ()
 
 

@@ -22,6 +22,7 @@ from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.types import BF16, F16, Type
 from planish.run.entry import c_name
+from planish.run.linking import stub_text, undefined_names
 from planish.run.process import Limits, run_process
 
 CompilerKind = Literal["gcc", "clang"]
@@ -34,10 +35,13 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
 }
 """The flags that stand for a feature; `supports` asks whether a compiler takes them."""
 
-BASE_FLAGS = ("-std=gnu11", "-shared", "-fPIC") + (("-Wl,-Bsymbolic",) if sys.platform == "linux" else ())
-"""What every library is built with; the caller's flags come after them.
+BASE_FLAGS = ("-std=gnu11", "-fPIC")
+"""What every file of a library is compiled with; the caller's flags come after them."""
+LINK_FLAGS = ("-shared",) + (("-Wl,-Bsymbolic", "-Wl,-z,defs") if sys.platform == "linux" else ())
+"""What every library is linked with.
 
-Symbolic binding, because a function named like one of the C library or of the interpreter has to call itself.
+Symbolic binding, because a function named like one of the C library or of the interpreter has to call itself; whole,
+because what is not defined would make it unusable as it is loaded.
 """
 
 _PROBE = "#include <stdint.h>\nvoid planish_probe(int32_t n, float *a) { for (int i = 0; i < n; i++) a[i] = 0; }\n"
@@ -125,12 +129,14 @@ def compile_library(
     out_dir: Path,
     limits: Limits = DEFAULT_LIMITS,
     include_dirs: Sequence[Path] = (),
+    whole: bool = False,
 ) -> Path:
     """A shared object from C files or C text, built in a process with limits and put into `out_dir`.
 
-    Its name derives from the compiler, the flags and the text, so different inputs never share a file. Raises
-    PlanishError E0803 with the compiler's own messages when it refuses, E0804 when it does not come to an end, E0805
-    when the result cannot be written.
+    Its name derives from the compiler, the flags and the text, so different inputs never share a file. Functions that
+    the text calls and nothing defines are stubs, which abort (`planish.run.linking`); where `whole`, they are refused
+    as well. Raises PlanishError E0803 with the compiler's own messages when it refuses, E0804 when it does not come to
+    an end, E0805 when the result cannot be written.
     """
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
@@ -139,18 +145,46 @@ def compile_library(
             output = out_dir / f"planish-{key(compiler.stamp, tuple(flags), identity)[:24]}.so"
             part = Path(folder) / "library.so"
             includes = [f"-I{directory}" for directory in include_dirs]
-            command = [str(compiler.path), *BASE_FLAGS, *includes, *map(str, inputs), *flags, "-o", str(part), "-lm"]
-            finished = run_process(command, limits, environment=_environment())
-            if finished.status == "timeout":
-                message = f"{compiler.name} did not finish within {limits.seconds:g} s"
-                raise PlanishError(Diagnostic("E0804", message, help="raise the time limit, or lower the unrolling"))
-            if finished.code != 0 or not part.exists():
-                raise PlanishError(_refusal(compiler, flags, finished.code, finished.stderr, str(folder)))
+            objects = []
+            for number, source in enumerate(inputs):
+                objects.append(Path(folder) / f"{number}.o")
+                command = [*BASE_FLAGS, *includes, *flags, "-c", str(source), "-o", str(objects[-1])]
+                _run(compiler, command, flags, limits, Path(folder))
+            _link(compiler, objects, flags, part, limits, whole)
             os.replace(part, output)
             return output
     except OSError as error:
         message = f"cannot build a library in {out_dir}: {error.strerror or error}"
         raise PlanishError(Diagnostic("E0805", message, help="check the space and the permissions there")) from error
+
+
+def _link(
+    compiler: Compiler, objects: Sequence[Path], flags: Sequence[str], part: Path, limits: Limits, whole: bool
+) -> None:
+    """Links a library, with stubs for functions that nothing defines unless it has to be `whole`."""
+    command = [*LINK_FLAGS, *map(str, objects), *flags, "-o", str(part), "-lm"]
+    try:
+        _run(compiler, command, flags, limits, part.parent)
+    except PlanishError as error:
+        names = undefined_names(error.diagnostic.message)
+        if whole or not names:
+            raise
+        stubs, made = part.with_name("stubs.c"), part.with_name("stubs.o")
+        stubs.write_text(stub_text(names))
+        alone = [*BASE_FLAGS, "-w", "-fno-builtin", "-c", str(stubs), "-o", str(made)]
+        _run(compiler, alone, flags, limits, part.parent)
+        _run(compiler, [*LINK_FLAGS, str(made), *command[len(LINK_FLAGS) :]], flags, limits, part.parent)
+
+
+def _run(compiler: Compiler, command: Sequence[str], flags: Sequence[str], limits: Limits, folder: Path) -> None:
+    """Runs the compiler; PlanishError E0803 or E0804 where it makes nothing."""
+    finished = run_process([str(compiler.path), *command], limits, environment=_environment())
+    if finished.status == "timeout":
+        message = f"{compiler.name} did not finish within {limits.seconds:g} s"
+        raise PlanishError(Diagnostic("E0804", message, help="raise the time limit, or lower the unrolling"))
+    made = Path(command[command.index("-o") + 1])
+    if finished.code != 0 or not made.exists():
+        raise PlanishError(_refusal(compiler, flags, finished.code, finished.stderr, str(folder)))
 
 
 def _refusal(compiler: Compiler, flags: Sequence[str], code: int, stderr: str, folder: str) -> Diagnostic:
