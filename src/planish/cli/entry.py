@@ -8,12 +8,14 @@ planish 0.1.0
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planish.cli.exits import OK, USAGE_ERROR, check_interrupted, guard
+from planish.cli.supervision import supervise
 from planish.version import VERSION
 
 
@@ -41,7 +43,9 @@ COMMANDS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command and returns its exit code: 0 done, 1 wrong input, 2 wrong usage, 70 a bug, 130 interrupted."""
+    """Runs the command and returns its exit code: 0 done, 1 wrong input, 2 wrong usage, 70 a bug, 130 interrupted.
+
+    Without `arguments` the process is the command: it is supervised, so that signals end it at any time."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     match given:
         case []:
@@ -55,7 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return OK
         case [name, *rest]:
             command = next((c for c in COMMANDS if c.name == name), None)
-            return _refuse(name) if command is None else guard(lambda: _run(command, rest))
+            if command is None:
+                return _refuse(name)
+            run = functools.partial(guard, functools.partial(_run, command, rest))
+            return supervise(run) if arguments is None else run()
     return USAGE_ERROR
 
 

@@ -31,6 +31,9 @@ KEPT = "what was finished is kept, nothing is half-written"
 
 OK, USER_ERROR, USAGE_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 1, 2, 70, 130
 
+ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that ask a command for its end."""
+
 _SYSTEM_ERRORS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE,
      errno.ENOMEM, errno.EAGAIN, errno.EIO}
@@ -46,6 +49,17 @@ class _Interruption:
     seen = 0
 
 
+class _Reports:
+    """Where reports of bugs are left; the folder of temporary files (None) may be emptied at the end."""
+
+    folder: str | None = None
+
+
+def keep_reports_in(folder: str) -> None:
+    """From now on reports of bugs are left there."""
+    _Reports.folder = folder
+
+
 def check_interrupted(message: str = "") -> None:
     """Raises KeyboardInterrupt where the user asked for an end and it was lost on the way; takes what is being done."""
     if _Interruption.seen:
@@ -58,13 +72,13 @@ def guard(action: Callable[[], int]) -> int:
         try:
             return action()
         except KeyboardInterrupt as end:
-            return _tell_interrupted(str(end) or KEPT)
+            return tell_interrupted(_Interruption.seen, str(end) or KEPT)
         except BrokenPipeError:
             # Whoever read the output has gone; Python would complain once more when it flushes at the end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return USER_ERROR
         except Exception as error:
-            return _tell_interrupted(KEPT) if _Interruption.seen else _tell_failure(error)
+            return tell_interrupted(_Interruption.seen) if _Interruption.seen else _tell_failure(error)
 
 
 def guarded(command: Callable[_P, int]) -> Callable[_P, None]:
@@ -82,9 +96,10 @@ def tell(problem: Diagnostic | PlanishError) -> None:
     print(problem if isinstance(problem, PlanishError) else problem.render(), file=sys.stderr)
 
 
-def _tell_interrupted(state: str) -> int:
+def tell_interrupted(number: int, state: str = KEPT) -> int:
+    """Says that a signal ended the command, and what is left; the exit code."""
     print(f"\ninterrupted: {state}", file=sys.stderr)
-    return 128 + _Interruption.seen if _Interruption.seen else INTERRUPTED
+    return 128 + number if number else INTERRUPTED
 
 
 def _tell_failure(error: Exception) -> int:
@@ -106,7 +121,9 @@ def _tell_bug(error: Exception) -> int:
     facts = f"planish {VERSION}, Python {platform.python_version()}, {platform.platform()}\n{' '.join(sys.argv)}\n\n"
     print(f"internal error: {type(error).__name__}: {error}", file=sys.stderr)
     try:
-        with tempfile.NamedTemporaryFile("w", prefix="planish-error-", suffix=".txt", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="planish-error-", suffix=".txt", dir=_Reports.folder, delete=False
+        ) as file:
             file.write(facts + trace)
         print(f"This is a bug in Planish. Please report it with the file {file.name}", file=sys.stderr)
     except OSError:
@@ -120,7 +137,7 @@ def _interruptible() -> Iterator[None]:
     shown = warnings.showwarning
     warnings.showwarning = lambda message, *_: print(message, file=sys.stderr)
     before = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ASKING:
         # A shell starts background jobs with interrupts ignored, and they stay so.
         if threading.current_thread() is threading.main_thread() and signal.getsignal(number) != signal.SIG_IGN:
             before[number] = signal.signal(number, _interrupt)
@@ -134,5 +151,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    _Interruption.seen = number
-    raise KeyboardInterrupt
+    # A second one (a terminal sends it to this process and to the one that supervises it) would end the tidying up.
+    if not _Interruption.seen:
+        _Interruption.seen = number
+        raise KeyboardInterrupt

@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import json
 import os
 import pickle
 import resource
-import signal
 import sys
 import types
 from collections.abc import Callable
@@ -21,8 +19,6 @@ Report = Callable[[str], None]
 
 MEMORY_EXIT = 86
 """The exit code that says: a Python allocation failed."""
-
-_PR_SET_PDEATHSIG = 1
 
 
 def echo(request: object, report: Report) -> object:
@@ -34,7 +30,7 @@ def echo(request: object, report: Report) -> object:
 def serve(folder: Path) -> int:
     """Runs the request in `folder` and returns the exit code."""
     function, memory_bytes, parent, request = pickle.loads((folder / "request").read_bytes())
-    die_with(parent)
+    importlib.import_module("planish.core.forked").die_with(parent)
     module, name = function.split(":")
     call = getattr(importlib.import_module(module), name)
     limit_memory(memory_bytes)
@@ -48,14 +44,6 @@ def serve(folder: Path) -> int:
     temporary.write_text(text)
     os.replace(temporary, folder / "result")
     return 0
-
-
-def die_with(parent: int) -> None:
-    """Asks the kernel to end this process when its parent ends (Linux), even if that was killed outright."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def limit_memory(extra_bytes: int) -> None:

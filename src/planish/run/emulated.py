@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from planish.run.child import die_with
+from planish.core.forked import die_with
 from planish.run.library import Arguments, Library, LibraryError
 from planish.run.signature import Signature
 

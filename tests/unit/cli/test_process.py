@@ -91,3 +91,49 @@ def test_help_loads_nothing_heavy(name: str, tmp_path: Path) -> None:
     script = f"import sys; from planish.cli import main; main(['--help']); sys.exit({name!r} in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], env=environment(tmp_path), capture_output=True, check=False)
     assert done.returncode == 0
+
+
+def spin(folder: Path) -> list[str]:
+    """A command whose work is one call of C code that takes hours, in which Python hears nothing."""
+    script = folder / "spin.py"
+    script.write_text(
+        "import itertools, sys, tempfile\n"
+        "from planish.cli.exits import guard\n"
+        "from planish.cli.supervision import supervise\n"
+        "def work():\n"
+        "    left = tempfile.mkdtemp()\n"
+        "    print('begun', flush=True)\n"
+        "    sum(itertools.repeat(1, 10**14))\n"
+        "    return 0\n"
+        "sys.exit(supervise(lambda: guard(work)))\n"
+    )
+    return [sys.executable, str(script)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_hears_nothing_is_ended_with_its_files(number: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    process = subprocess.Popen(
+        spin(tmp_path), env={**environment(tmp_path), "TMPDIR": str(tmp_path / "scratch")}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: [signal.signal(x, signal.SIG_DFL) for x in (signal.SIGINT, signal.SIGHUP)],
+    )  # fmt: skip
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    time.sleep(0.2)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 128 + number, err
+    assert "interrupted: " in err and "Traceback" not in err
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_a_crash_of_the_compiler_is_told(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from planish.cli.supervision import supervise;"
+        "sys.exit(supervise(lambda: os.kill(os.getpid(), 11)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment(tmp_path), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 70
+    assert "the compiler was ended by SIGSEGV" in done.stderr
