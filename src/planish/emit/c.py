@@ -14,14 +14,15 @@ static void scale(ptrdiff_t n, const double *restrict x, double *restrict y)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.blocks import BLOCKS
-from planish.emit.calls import callees, check_lanes
+from planish.emit.calls import check_lanes, find_callee
 from planish.emit.context import HUGE, Context, size_ranges
+from planish.emit.declared import Declared, declared_type, others_of
 from planish.emit.expression import (
     POSTFIX,
     PREFIX,
@@ -86,6 +87,7 @@ def emit_function(
     catalogue: Catalogue | None = None,
     promised: bool = False,
     own_functions: bool = False,
+    declared: Declared | None = None,
 ) -> str:
     """The kernel as a `static` function of its sizes, scalars and arrays, in this order.
 
@@ -96,8 +98,9 @@ def emit_function(
     an argument of another but compatible type passes as `(void *)argument`. `catalogue` has the instructions that loops
     are done by (those that come with Planish where None). `promised`: the bounds that the kernel assumes for its sizes
     hold in every call, and the compiler is told. `own_functions`: loops in lanes do not call all functions of C's
-    library (see `functions.py`). PlanishError E0710 for arithmetic in bf16, E0711 where lanes of a
-    register are touched but not by an instruction, E0713 for a `dram` array below the top level.
+    library (see `functions.py`). `declared`: the parameters' types in C where they are not those of exact width.
+    PlanishError E0710 for arithmetic in bf16, E0711 where lanes of a register are touched but not by an instruction,
+    E0713 for a `dram` array below the top level.
     """
     if any(isinstance(x, Alloc) and _is_heap(x.array) for s in kernel.body.body for x in _below(s)):
         message = f"`{kernel.name}` takes a block of memory inside of a loop"
@@ -106,27 +109,9 @@ def emit_function(
     kernel = without_dead(kernel)
     check_lanes(kernel)
     known = (catalogue or shipped()).with_instructions(BLOCKS.values())
-    function = _Function(kernel, name, threads, strict, noalias, known, promised, own_functions)
+    function = _Function(kernel, name, threads, strict, noalias, known, promised, own_functions, declared or {})
     function.reserve(frozenset(reserved))
     return function.text(comment)
-
-
-def emit_callees(
-    kernels: Iterable[Kernel], catalogue: Catalogue | None = None, threads: bool = False, inline: bool = False
-) -> list[str]:
-    """The functions of the kernels that some kernels call; `inline`: they become parts of these. PlanishError as of
-    `emit_function`."""
-    texts = []
-    for called in callees(kernels, catalogue):
-        assert called.implementation is not None
-        text = emit_function(
-            called.implementation, called.name, threads=threads, noalias=True, catalogue=catalogue, promised=True
-        )
-        # Within a larger function, gcc runs out of registers for what has just enough of them.
-        innermost = not callees((called.implementation,), catalogue)
-        word = "planish_inside" if inline else "planish_apart static" if innermost else "static"
-        texts.append(text.replace("static", word, 1))
-    return texts
 
 
 def is_fallible(kernel: Kernel) -> bool:
@@ -166,6 +151,7 @@ class _Function:
     catalogue: Catalogue
     promised: bool
     own_functions: bool
+    declared: Declared
     spelt: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
@@ -213,7 +199,7 @@ class _Function:
         cells = frozenset(x.name for x in kernel.arrays if not x.shape)
         context = Context(self.spelt, cells, size_ranges(kernel), dict.fromkeys(kernel.sizes, (-HUGE, HUGE)))
         parameters = [f"ptrdiff_t {self.spelt[x]}" for x in kernel.sizes]
-        parameters += [f"{c_type(x.type)} {self.spelt[x.name]}" for x in kernel.scalars]
+        parameters += [f"{declared_type(x, self.declared)} {self.spelt[x.name]}" for x in kernel.scalars]
         parameters += [self.parameter(x, context) for x in kernel.arrays]
         heap = [x.array for x in kernel.body.body if isinstance(x, Alloc) and _is_heap(x.array)]
         self.lines += [f"/* {line} */" if line else "" for line in comment.splitlines()]
@@ -236,7 +222,7 @@ class _Function:
 
     def parameter(self, array: Array, context: Context) -> str:
         """An array as a pointer to its elements or rows."""
-        spelt = c_type(array.type)
+        spelt = declared_type(array, self.declared)
         restrict = "restrict " if array.distinct or self.noalias else ""
         if len(array.shape) <= 1:
             const = "" if array.name in self.written else "const "
@@ -343,7 +329,7 @@ class _Function:
                 raise PlanishError(Diagnostic("E0712", message, loop.span, advice))
         called = instruction.implementation
         if called is None:
-            operands = self.operands(found, context, POSTFIX)
+            operands = self.operands(found, context, POSTFIX, others_of(self.arrays, self.declared))
             if loop.var in self.whole:
                 self.lines.append(f"{indent}{promise_whole(instruction, operands)}")
             self.lines.append(f"{indent}{instruction.spell(operands)}")
@@ -354,7 +340,8 @@ class _Function:
         passed = [operands[x] for x in called.sizes] + [operands[x.name] for x in called.scalars]
         # C's own types for arrays of rows do not convert.
         passed += [f"(void *){operands[x.name]}" if len(x.shape) > 1 else operands[x.name] for x in called.arrays]
-        call = f"{instruction.name}({', '.join(passed)})"
+        callee = find_callee(instruction, called, found, self.arrays, self.declared)
+        call = f"{callee.name}({', '.join(passed)})"
         if not is_fallible(called):
             self.lines.append(f"{indent}{call};")
             return
@@ -392,13 +379,16 @@ class _Function:
         self.taken.add(stem)
         return stem
 
-    def operands(self, found: Match, context: Context, level: int) -> dict[str, str]:
-        """The operands of an instruction as C: values, registers, addresses."""
+    def operands(self, found: Match, context: Context, level: int, others: Declared | None = None) -> dict[str, str]:
+        """The operands of an instruction as C: values, registers, addresses; those in `others` as addresses of what has
+        the exact type: instructions see all memory as it is."""
         out = {name: emit_expr(x, context, level) for name, x in (*found.sizes.items(), *found.scalars.items())}
         for name, view in found.arrays.items():
             place = emit_place(view.array, view.index, context)
             in_memory = self.arrays[view.array].memory in PLAIN_MEMORIES
             out[name] = f"&{place}" if in_memory and not place.startswith("*") else place.removeprefix("*")
+            if view.array in (others or {}):
+                out[name] = f"({c_type(self.arrays[view.array].type)} *){out[name]}"
         return out
 
     def loop(self, loop: For, context: Context, indent: str) -> None:

@@ -8,41 +8,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.emit.declared import Declared, others_of, suffix_of
 from planish.ir.expr import Load
-from planish.ir.nest import PLAIN_MEMORIES, Alloc, Assign, For, Kernel, Reduce, Stmt
+from planish.ir.nest import PLAIN_MEMORIES, Alloc, Array, Assign, For, Kernel, Reduce, Stmt
 from planish.ir.printer import print_stmt
 from planish.ir.traverse import blocks_of, expressions, walk, walk_expr
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
+from planish.poly.boxes import everywhere
+from planish.poly.matching import Match, match_nest
 
 
 def headers_of(kernel: Kernel, catalogue: Catalogue | None = None) -> tuple[str, ...]:
     """The headers that the instructions of a kernel need."""
     known = catalogue or shipped()
-    called = [x.implementation for x in callees((kernel,), known) if x.implementation is not None]
+    called = [x.implementation for x in callees((kernel,), known)]
     loops = [x.facts for body in (kernel, *called) for x in walk(body.body) if isinstance(x, For)]
     used = {x for facts in loops for x in (facts.instruction, facts.stream, facts.fetch)} - {""}
     return tuple(sorted({known.instruction(x).header for x in used} - {""}))
 
 
-def callees(kernels: Iterable[Kernel], catalogue: Catalogue | None = None) -> tuple[Instruction, ...]:
-    """The kernels that some kernels call, and those that they call, each once, after those that it needs."""
-    out: dict[str, Instruction] = {}
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A kernel that is called, for arrays of types as `declared` where these are not those of exact width."""
+
+    instruction: Instruction
+    implementation: Kernel
+    declared: Declared = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return f"{self.instruction.name}{suffix_of(self.declared)}"
+
+
+def callees(
+    kernels: Iterable[Kernel], catalogue: Catalogue | None = None, declared: Declared | None = None
+) -> tuple[Callee, ...]:
+    """The kernels that some kernels call, and those that they call, each once, after those that it needs; `declared`:
+    the types of the kernels' own arrays in C."""
+    out: dict[str, Callee] = {}
     for kernel in kernels:
-        _add_callees(kernel, catalogue or shipped(), out)
+        _add_callees(kernel, catalogue or shipped(), declared or {}, out)
     return tuple(out.values())
 
 
-def _add_callees(kernel: Kernel, known: Catalogue, out: dict[str, Instruction]) -> None:
+def _add_callees(kernel: Kernel, known: Catalogue, declared: Declared, out: dict[str, Callee]) -> None:
+    local = [x.array for x in walk(kernel.body) if isinstance(x, Alloc)]
+    arrays = {x.name: x for x in (*kernel.arrays, *local)}
     for stmt in walk(kernel.body):
-        if isinstance(stmt, For) and stmt.facts.instruction not in ("", *out):
-            called = known.instruction(stmt.facts.instruction)
-            if called.implementation is not None:
-                _add_callees(called.implementation, known, out)
-                out[called.name] = called
+        if not isinstance(stmt, For) or not stmt.facts.instruction:
+            continue
+        instruction = known.instruction(stmt.facts.instruction)
+        if instruction.implementation is None:
+            continue
+        found = None
+        if others_of(arrays, declared):
+            found = match_nest(instruction.definition, stmt, arrays, known.bits, everywhere)
+        callee = find_callee(instruction, instruction.implementation, found, arrays, declared)
+        if callee.name not in out:
+            _add_callees(callee.implementation, known, callee.declared, out)
+            out[callee.name] = callee
+
+
+def find_callee(
+    instruction: Instruction, implementation: Kernel, found: Match | None, arrays: Mapping[str, Array],
+    declared: Declared,
+) -> Callee:  # fmt: skip
+    """The function that is called where `found` says what it does it to (None: to arrays of exact types)."""
+    others = others_of(arrays, declared) if found is not None else {}
+    if found is None or not others:
+        return Callee(instruction, implementation)
+    passed = {x: view.array for x, view in found.arrays.items()}
+    own = {x.name: others[passed[x.name]] for x in implementation.arrays if passed[x.name] in others}
+    return Callee(instruction, implementation, own)
 
 
 def check_lanes(kernel: Kernel) -> None:

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import re
 
-from planish.emit.c import emit_callees, emit_function
+from planish.emit.c import emit_function
+from planish.emit.callees import emit_callees
 from planish.emit.calls import callees, headers_of
 from planish.emit.prologue import emit_prologue
 from planish.ir.nest import Kernel

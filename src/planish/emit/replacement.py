@@ -15,11 +15,13 @@ from itertools import combinations
 
 import islpy as isl
 
-from planish.emit.c import emit_callees, emit_function, is_fallible
+from planish.emit.c import emit_function, is_fallible
+from planish.emit.callees import emit_callees
 from planish.emit.calls import headers_of
 from planish.emit.changes import store_changes
+from planish.emit.declared import declared_type
 from planish.emit.dropin import Patch, alias_guard, emit_guard, guarded_call
-from planish.emit.expression import c_type, refuse_bf16
+from planish.emit.expression import refuse_bf16
 from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.unit import Region, Update
 from planish.ir.expr import Binary, Expr, index
@@ -66,9 +68,9 @@ def replace_region(
     kernel = store_changes(kernel, region.shy)
     text = emit_function(
         kernel, name, threads=threads, strict=strict, own_functions=not strict, noalias=True, comment=comment,
-        reserved=reserved, catalogue=catalogue,
+        reserved=reserved, catalogue=catalogue, declared=dict(region.declared),
     )  # fmt: skip
-    called = tuple(emit_callees((kernel,), catalogue, threads))
+    called = tuple(emit_callees((kernel,), catalogue, threads, declared=dict(region.declared)))
     return call_instead(
         region, scop, name, text, source_text, is_fallible(kernel), headers_of(kernel, catalogue), called,
         assumptions=kernel.assumptions, original=original,
@@ -121,17 +123,17 @@ def overlapping(arrays: tuple[Array, ...], written: frozenset[str]) -> tuple[tup
 
 def _arguments(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str]:
     """The C arguments, in the order of the kernel's parameters; arrays of rows are cast, since C's own types for
-    them (const rows, linear pointers) do not convert."""
+    them (const rows, linear pointers) do not convert. Their elements have the type that the user declared."""
     out = []
     shapes = {a.name: a.shape for a in scop.kernel.arrays}
     before = {a.name: a.shape for a in region.kernel.arrays}
-    # `char` and `long long` have the width of an exact type, but are another type to C; so is `__bf16`.
-    ambiguous = {a.name for a in scop.kernel.arrays if a.type == BF16 or a.type.is_int and a.type.bits in (8, 64)}
+    # Of what C has no name for, there are but the bits.
+    nameless = {a.name for a in scop.kernel.arrays if a.type == BF16}
     for name, text in region.names:
         shape = shapes.get(name, ())
         if name in _registers(region):
             out.append(f"&planish_{text.lstrip('&')}")
-        elif len(shape) > 1 or shape != before.get(name, ()) or name in ambiguous:
+        elif len(shape) > 1 or shape != before.get(name, ()) or name in nameless:
             out.append(f"(void *){text}")
         else:
             out.append(text)
@@ -162,8 +164,9 @@ def _with_copies(region: Region, call: str, indent: str) -> str:
     """The call inside a block that copies `register` variables in and out."""
     if not region.registers:
         return call
-    types = {text.lstrip("&"): a.type for a in region.kernel.arrays for name, text in region.names if name == a.name}
-    opening = "".join(f"{indent}{c_type(types[v])} planish_{v} = {v};\n" for v in region.registers)
+    passed, declared = dict(region.names), dict(region.declared)
+    types = {passed[a.name].lstrip("&"): declared_type(a, declared) for a in region.kernel.arrays}
+    opening = "".join(f"{indent}{types[v]} planish_{v} = {v};\n" for v in region.registers)
     closing = "".join(f"\n{indent}  {v} = planish_{v};" for v in region.registers)
     head, brace, tail = call.partition("} else {")
     if brace:

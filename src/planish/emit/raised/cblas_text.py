@@ -31,6 +31,7 @@ from typing import assert_never
 
 from planish.emit.c import emit_function, is_fallible
 from planish.emit.context import Context
+from planish.emit.declared import Declared, declared_type, others_of
 from planish.emit.dropin import emit_guard
 from planish.emit.expression import c_type, emit_expr, emit_place
 from planish.emit.prologue import emit_prologue
@@ -75,15 +76,21 @@ class Callers:
     fallible: bool
 
 
-def emit_callers(raised: Raised, name: str, interface: Interface, reserved: Collection[str] = ()) -> Callers | str:
+def emit_callers(
+    raised: Raised, name: str, interface: Interface, reserved: Collection[str] = (), declared: Declared | None = None
+) -> Callers | str:
     """Functions for a drop-in, whose own ways out are the caller's: no two arrays overlap where it is called, and where
     it returns 1 (a condition does not hold, or there is no memory) nothing was done yet. A text says why there is none.
 
-    `reserved` are names to avoid; the declarations are C that needs no header. PlanishError as of `emit_function`.
+    `reserved` are names to avoid; `declared`: the types of the kernel's own arrays in C. The declarations are C that
+    needs no header. PlanishError as of `emit_function`.
     """
     if _askable(raised) is not raised:
         return "a condition of an operation depends on the iteration"
-    file = _File(raised, interface, name, frozenset(reserved), within=True)
+    types = dict(declared or {})
+    for second in raised.reshapes:
+        types |= {second.array.name: types[second.of]} if second.of in types else {}
+    file = _File(raised, interface, name, frozenset(reserved), within=True, declared=types)
     own = set(case_locals(raised.steps))
     if len(arrays_of(raised)) < len(raised.kernel.arrays) + len(raised.locals) + len(own) + len(raised.reshapes):
         return "two ways to the same result have local arrays of one name"
@@ -118,6 +125,7 @@ class _File:
     name: str
     reserved: frozenset[str] = frozenset()
     within: bool = False
+    declared: Declared = field(default_factory=dict)
     context: Context = Context()
     lines: list[str] = field(default_factory=list)
     prototypes: dict[str, None] = field(default_factory=dict)
@@ -212,7 +220,9 @@ class _File:
     def emit(self, kernel: Kernel, name: str, comment: str = "") -> str:
         """A kernel as a function; within a drop-in, its arrays are known not to overlap, but for second names."""
         noalias = self.within and not self.raised.reshapes
-        return emit_function(kernel, name, noalias=noalias, comment=comment, reserved=self.reserved)
+        return emit_function(
+            kernel, name, noalias=noalias, comment=comment, reserved=self.reserved, declared=self.declared
+        )
 
     def kernel_of(self, name: str, body: Block, iterators: tuple[str, ...]) -> Kernel:
         """One step as loops, with all arrays there are, in an iteration of the loops around it."""
@@ -286,7 +296,8 @@ class _File:
     def pointer(self, array: Array, name: str) -> str:
         """A pointer to an array's rows as C declares it; without a name, the pointer's type."""
         rows = "".join(f"[{emit_expr(x, self.context)}]" for x in array.shape[1:] if x is not None)
-        return f"{c_type(array.type)} (*{name}){rows}" if rows else f"{c_type(array.type)} *{name}"
+        text = declared_type(array, self.declared)
+        return f"{text} (*{name}){rows}" if rows else f"{text} *{name}"
 
     def second_name(self, reshape: Reshape) -> str:
         """An array's memory as an array of another shape."""
@@ -357,9 +368,11 @@ class _File:
                 return emit_expr(value, self.context)
             case Pointer(array=array, at=at):
                 place = emit_place(array, at, self.context)
+                address = place[1:] if place.startswith("*") else f"&{place}"
                 if len(at) == 1 and constant(at[0]) == 0:
-                    return self.context.names[array]
-                return place[1:] if place.startswith("*") else f"&{place}"
+                    address = self.context.names[array]
+                other = array in others_of(arrays_of(self.raised), self.declared)
+                return f"({c_type(arrays_of(self.raised)[array].type)} *){address}" if other else address
 
 
 def _askable(raised: Raised) -> Raised:

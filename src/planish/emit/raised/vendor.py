@@ -46,7 +46,7 @@ def replace_by_calls(
     improved, _ = improve_nest(region.kernel, region.scratch, target, "reassociate", typical, blas=True, cache=Cache())
     raised = _with_scratch(improved, region)
     name = name_of(region)
-    made = emit_callers(raised, name, interface, reserved)
+    made = emit_callers(raised, name, interface, reserved, dict(region.declared))
     if isinstance(made, str):
         return made
     called = tuple(x.group() for y in made.declarations if (x := _NAME.search(y)) is not None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from planish.frontend.c.scope import parse_integer
+from planish.frontend.c.constants import parse_integer
 from planish.frontend.c.state import Refused
 from planish.ir.arithmetic import rounding
 from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary, type_of

@@ -1,14 +1,14 @@
 """C types: what a declaration says of the object it names, with Planish's scalar types at the leaves (LP64).
 
 >>> from pycparser.c_parser import CParser
->>> resolve(CParser().parse("unsigned char *p;").ext[0].type, {})
-CPointer(target=CScalar(type=Type(kind='uint', bits=8)), restrict=False)
+>>> resolve(CParser().parse("unsigned long *p;").ext[0].type, {}).target
+CScalar(type=Type(kind='uint', bits=64), family='long', spelling='unsigned long')
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
@@ -18,9 +18,16 @@ from planish.ir.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U
 
 @dataclass(frozen=True, slots=True)
 class CScalar:
-    """A number."""
+    """A number.
+
+    Types of the same values may be different ones to C: what is stored as `long long` must not be read as `long`.
+    `family` tells those apart that may not stand for each other ("" for the character types, which may for all), and
+    `spelling` is what C calls the type wherever `stddef.h` and `stdint.h` are included ("" where it has none).
+    """
 
     type: Type
+    family: str = ""
+    spelling: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +60,58 @@ class CArray:
 
 CType = CScalar | CVoid | CUnknown | CPointer | CArray
 
-_LEAVES: dict[tuple[str, ...], Type] = {
-    ("_Bool",): BOOL, ("char",): I8, ("char", "signed"): I8, ("char", "unsigned"): U8,
-    ("short",): I16, ("short", "signed"): I16, ("short", "unsigned"): U16,
-    (): I32, ("signed",): I32, ("unsigned",): U32,
-    ("long",): I64, ("long", "signed"): I64, ("long", "unsigned"): U64,
-    ("long", "long"): I64, ("long", "long", "signed"): I64, ("long", "long", "unsigned"): U64,
-    ("float",): F32, ("double",): F64, ("_Float16",): F16, ("_Float32",): F32, ("_Float64",): F64,
+_LEAVES: dict[str, tuple[Type, str]] = {
+    "_Bool": (BOOL, "_Bool"), "char": (I8, ""), "signed char": (I8, ""), "unsigned char": (U8, ""),
+    "short": (I16, "short"), "unsigned short": (U16, "short"), "int": (I32, "int"), "unsigned int": (U32, "int"),
+    "long": (I64, "long"), "unsigned long": (U64, "long"),
+    "long long": (I64, "long long"), "unsigned long long": (U64, "long long"),
+    "float": (F32, "float"), "double": (F64, "double"),
+    "_Float16": (F16, "_Float16"), "_Float32": (F32, "_Float32"), "_Float64": (F64, "_Float64"),
 }  # fmt: skip
+"""Type and family by C's shortest name."""
+
+NAMED_BY_HEADERS = frozenset(
+    {"size_t", "ptrdiff_t", "wchar_t", "intptr_t", "uintptr_t", "intmax_t", "uintmax_t"}
+    | {f"{sign}int{kind}{bits}_t" for sign in ("", "u") for kind in ("", "_least", "_fast") for bits in (8, 16, 32, 64)}
+)
+"""The type names of `stddef.h` and `stdint.h`: which types they are differs between systems."""
 
 OWN_TYPES: Mapping[str, Type] = {"__bf16": BF16}
 """Types that compilers have besides C's; the parser takes them for structures of that name."""
+
+
+def scalar_named(words: str) -> CScalar | None:
+    """The number type of a name of C in its usual order ("unsigned long"); None where there is none."""
+    leaf = _LEAVES.get(words)
+    return None if leaf is None else CScalar(leaf[0], leaf[1], words)
+
+
+def _words_of(names: list[str]) -> str:
+    """C's shortest name for a list of words: `long unsigned int` is `unsigned long`."""
+    words = [x for x in names if x not in ("int", "signed", "unsigned")]
+    sign = ["unsigned"] if "unsigned" in names else ["signed"] if "signed" in names and words == ["char"] else []
+    return " ".join([*sign, *(sorted(words, key=lambda x: x != "long") or ["int"])])
+
+
+def renamed(ctype: CType, name: str) -> CType:
+    """The type under a name that headers of C give it."""
+    return replace(ctype, spelling=name) if isinstance(ctype, CScalar) and name in NAMED_BY_HEADERS else ctype
+
+
+def enumeration_type(values: Collection[int | None]) -> CType:
+    """The integer type that compilers take for an enumeration of these values (None: one that is not known)."""
+    known = [x for x in values if x is not None]
+    if len(known) < len(values) or not known:
+        return CUnknown("an enumeration whose values are not known")
+    signed = min(known) < 0
+    small = min(known) >= -(1 << 31) and max(known) < 1 << (31 if signed else 32)
+    words = f"{'' if signed else 'unsigned '}{'int' if small else 'long'}"
+    return scalar_named(words) or CUnknown("an enumeration")
+
+
+def enumeration_key(node: c_ast.Enum) -> str:
+    """Under which name the type of an enumeration is kept beside the type names: no type name has a blank."""
+    return f"enum {node.name or id(node)}"
 
 
 def resolve(node: c_ast.Node | None, typedefs: Mapping[str, CType]) -> CType:
@@ -84,13 +132,13 @@ def resolve(node: c_ast.Node | None, typedefs: Mapping[str, CType]) -> CType:
                 return typedefs[names[0]]
             if names == ["void"]:
                 return CVoid()
-            words = [x for x in names if x != "int"] if "char" not in names else list(names)
-            leaf = _LEAVES.get(tuple(sorted(words)))
-            return CScalar(leaf) if leaf is not None else CUnknown(" ".join(names))
-        case c_ast.Enum():
-            return CScalar(I32 if node.underlying_type is None else I64)
+            return scalar_named(_words_of(names)) or CUnknown(" ".join(names))
+        case c_ast.Enum(underlying_type=underlying) if underlying is not None:
+            return resolve(underlying, typedefs)
+        case c_ast.Enum(name=name):
+            return typedefs.get(enumeration_key(node), CUnknown(f"enum {name or ''}".strip()))
         case c_ast.Struct(name=name) if name in OWN_TYPES:
-            return CScalar(OWN_TYPES[name])
+            return CScalar(OWN_TYPES[name], name)
         case c_ast.Struct() | c_ast.Union():
             return CUnknown(f"{type(node).__name__.lower()} {node.name or ''}".strip())
         case c_ast.FuncDecl():
@@ -107,11 +155,17 @@ def as_parameter(ctype: CType, node: c_ast.Node) -> CType:
     return ctype
 
 
-def leaf_of(ctype: CType) -> Type | None:
-    """The scalar type at the end of pointers and arrays, or None."""
+def scalar_of(ctype: CType) -> CScalar | None:
+    """The number type at the end of pointers and arrays, or None."""
     while isinstance(ctype, (CPointer, CArray)):
         ctype = ctype.target if isinstance(ctype, CPointer) else ctype.element
-    return ctype.type if isinstance(ctype, CScalar) else None
+    return ctype if isinstance(ctype, CScalar) else None
+
+
+def leaf_of(ctype: CType) -> Type | None:
+    """Planish's type of the numbers at the end of pointers and arrays, or None."""
+    scalar = scalar_of(ctype)
+    return None if scalar is None else scalar.type
 
 
 def declared(node: c_ast.Node) -> str:

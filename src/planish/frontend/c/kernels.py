@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from planish.core.diagnostic import Remark
+from planish.frontend.c.constants import walk_tree
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType
 from planish.frontend.c.quotients import Quotient
-from planish.frontend.c.scope import Symbol, is_integer, is_pointer, walk_tree, written
+from planish.frontend.c.scope import Symbol, is_integer, is_pointer, written
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
 from planish.frontend.c.subscripts import index_of
 from planish.frontend.c.unit import Update

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
-from planish.frontend.c.scope import Bound, Symbol, walk_tree
+from planish.frontend.c.constants import walk_tree
+from planish.frontend.c.scope import Bound, Symbol
 
 Live = frozenset[Symbol]
 

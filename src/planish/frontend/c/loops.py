@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import common
+from planish.frontend.c.constants import fold, walk_tree
 from planish.frontend.c.continues import without_continue
 from planish.frontend.c.folding import loops_of
 from planish.frontend.c.quotients import Quotient
-from planish.frontend.c.scope import Bound, Symbol, fold, is_integer, is_pointer, walk_tree, written
+from planish.frontend.c.scope import Bound, Symbol, is_integer, is_pointer, written
 from planish.frontend.c.state import Address, Again, Enclosing, Known, Lost, NotIndex, Refused, Translation, Value
 from planish.frontend.c.subscripts import address_of, distance, fitted, index_of, is_address
 from planish.ir.expr import CompareOp, Expr, Var, index

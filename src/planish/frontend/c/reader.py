@@ -48,7 +48,7 @@ def read_c(
     tokens = tokenize(source.text)
     lines = main_lines(ready.text, source.name)
     active = frozenset(number for number, text in lines if text.strip())
-    scope = bind_file(tree.ast, {"char": CScalar(U8)} if any(map(_UNSIGNED.match, defines)) else {})
+    scope = bind_file(tree.ast, {"char": CScalar(U8, "", "char")} if any(map(_UNSIGNED.match, defines)) else {})
     places = columns(tokens, lines)
     remarks = [*ready.remarks, *tree.remarks]
     if tree.unknown_types:

@@ -12,12 +12,14 @@ from pycparser import c_ast
 
 from planish.core.diagnostic import Remark
 from planish.core.span import Source, Span
+from planish.frontend.c.constants import walk_tree
+from planish.frontend.c.declarations import scalar_of
 from planish.frontend.c.extent import Columns, Item, balanced_conditionals
 from planish.frontend.c.kernels import Finished, finish
 from planish.frontend.c.lexer import Tokens
 from planish.frontend.c.liveness import Live
 from planish.frontend.c.reversals import find_reversal
-from planish.frontend.c.scope import Bound, Symbol, computed_from_data, is_pointer, walk_tree, written
+from planish.frontend.c.scope import Bound, Symbol, computed_from_data, is_pointer, written
 from planish.frontend.c.scratch import is_scratch
 from planish.frontend.c.searches import find_ranges
 from planish.frontend.c.stages import find_stages
@@ -25,6 +27,7 @@ from planish.frontend.c.state import Address, Again, Refused, Translation
 from planish.frontend.c.statements import execute
 from planish.frontend.c.unit import Region
 from planish.ir.expr import Expr
+from planish.ir.nest import Kernel
 from planish.ir.polynomial import chain, show
 from planish.ir.ranges import Range
 from planish.poly.affine import NotAffineError
@@ -202,7 +205,7 @@ def _reversed(node: c_ast.For, s: Search) -> Region | None:
     span = s.span_of(node)
     return Region(
         found.kernel.name, 0, replace(found.kernel, span=span), item.start, item.end, found.names, span=span,
-        alone=item.start in s.alone, reversal=found.reversal,
+        alone=item.start in s.alone, reversal=found.reversal, declared=_declared(found.kernel, s.bound),
     )  # fmt: skip
 
 
@@ -346,8 +349,16 @@ def _finish(
     computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
     return Region(
         name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
-        computed, span, alone=first.start in s.alone, shy=finished.shy,
+        computed, span, alone=first.start in s.alone, shy=finished.shy, declared=_declared(kernel, s.bound),
     )  # fmt: skip
+
+
+def _declared(kernel: Kernel, bound: Bound) -> tuple[tuple[str, str], ...]:
+    """What C calls the types of a kernel's scalars, and of its arrays' elements."""
+    by_key = {x.key: x for x in (*bound.symbols, *bound.by_node.values())}
+    names = [*(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)]
+    types = [(x, scalar_of(by_key[x].ctype)) for x in names if x in by_key]
+    return tuple((name, scalar.spelling) for name, scalar in types if scalar is not None and scalar.spelling)
 
 
 def _attempt(

@@ -29,9 +29,10 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
+from planish.frontend.c.constants import fold
 from planish.frontend.c.declarations import CArray, CPointer, CScalar
 from planish.frontend.c.liveness import Live
-from planish.frontend.c.scope import Bound, Symbol, fold, is_plain, written
+from planish.frontend.c.scope import Bound, Symbol, is_plain, written
 from planish.frontend.c.unit import TILE, Reversal
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel

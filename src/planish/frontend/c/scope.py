@@ -15,7 +15,18 @@ from typing import Literal
 
 from pycparser import c_ast
 
-from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, CUnknown, as_parameter, resolve
+from planish.frontend.c.constants import define_enumerations, walk_tree
+from planish.frontend.c.declarations import (
+    CArray,
+    CPointer,
+    CScalar,
+    CType,
+    CUnknown,
+    as_parameter,
+    renamed,
+    resolve,
+)
+from planish.frontend.c.preprocess import STUBS
 
 LEAST_BITS = 32
 """A narrower integer is computed with in `int`, and cut off when it is stored."""
@@ -85,10 +96,11 @@ def bind_file(tree: c_ast.FileAST, types: Mapping[str, CType] | None = None) -> 
     for node in tree.ext:
         match node:
             case c_ast.Typedef():
-                scope.typedefs[node.name] = resolve(node.type, scope.typedefs)
-                _enumerate(node, scope.constants)
+                define_enumerations(node, scope.typedefs, scope.constants)
+                ctype = resolve(node.type, scope.typedefs)
+                scope.typedefs[node.name] = renamed(ctype, node.name) if _is_standard(node) else ctype
             case c_ast.Decl():
-                _enumerate(node, scope.constants)
+                define_enumerations(node, scope.typedefs, scope.constants)
                 if node.name is not None and not isinstance(node.type, c_ast.FuncDecl):
                     scope.symbols[node.name] = _symbol(node, node.name, "global", scope.typedefs)
             case c_ast.FuncDef():
@@ -98,64 +110,9 @@ def bind_file(tree: c_ast.FileAST, types: Mapping[str, CType] | None = None) -> 
     return scope
 
 
-def _enumerate(node: c_ast.Node, constants: dict[str, int]) -> None:
-    """Values of the enumerators that a declaration introduces (those whose value is a literal or follows one)."""
-    for _, child in node.children():
-        if isinstance(child, c_ast.Enum) and child.values is not None:
-            value: int | None = 0
-            for item in child.values.enumerators:
-                if not isinstance(item, c_ast.Enumerator):
-                    continue
-                if item.value is not None:
-                    value = fold(item.value, constants)
-                if value is not None:
-                    constants[item.name] = value
-                    value += 1
-        elif isinstance(child, (c_ast.TypeDecl, c_ast.PtrDecl, c_ast.ArrayDecl)):
-            _enumerate(child, constants)
-
-
-def fold(node: c_ast.Node, constants: Mapping[str, int]) -> int | None:
-    """The value of an integer constant expression made of literals, enumerators and the usual operators."""
-    match node:
-        case c_ast.Constant(type=kind, value=text) if "int" in kind:
-            return parse_integer(text)
-        case c_ast.ID(name=name):
-            return constants.get(name)
-        case c_ast.UnaryOp(op="-", expr=x):
-            value = fold(x, constants)
-            return None if value is None else -value
-        case c_ast.BinaryOp(op=op, left=left, right=right):
-            a, b = fold(left, constants), fold(right, constants)
-            if a is None or b is None:
-                return None
-            match op:
-                case "+":
-                    return a + b
-                case "-":
-                    return a - b
-                case "*":
-                    return a * b
-                case "/" if b != 0 and a >= 0 and b > 0:
-                    return a // b
-                case "<<" if 0 <= b < 63:
-                    return a << b
-                case _:
-                    return None
-        case _:
-            return None
-
-
-def parse_integer(text: str) -> int:
-    """The value of an integer literal.
-
-    >>> parse_integer("0x10UL"), parse_integer("017")
-    (16, 15)
-    """
-    digits = text.rstrip("uUlLzZ").replace("'", "")
-    if len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567":
-        return int(digits, 8)
-    return int(digits, 0)
+def _is_standard(node: c_ast.Typedef) -> bool:
+    """Whether one of C's own headers gives the name."""
+    return node.coord is not None and str(node.coord.file).startswith(str(STUBS))
 
 
 def _symbol(
@@ -217,16 +174,24 @@ def _bind(node: c_ast.Node, bound: Bound, scopes: list[dict[str, Symbol | int]])
                 _bind(child, bound, scopes)
             scopes.pop()
         case c_ast.Typedef():
+            _bind(node.type, bound, scopes)
             bound.typedefs[node.name] = resolve(node.type, bound.typedefs)
+        case c_ast.Enum():
+            constants: dict[str, int] = {}
+            define_enumerations(node, bound.typedefs, constants, bound.file.constants)
+            scopes[-1].update(constants)
+        case c_ast.Struct() | c_ast.Union():
+            # Members are no variables.
+            for part in (x for x in walk_tree(node) if isinstance(x, c_ast.Enum)):
+                _bind(part, bound, scopes)
         case c_ast.Decl() if node.name is not None and not isinstance(node.type, c_ast.FuncDecl):
             _bind(node.type, bound, scopes)
             _declare(node, "local", bound, scopes)
             if node.init is not None:
                 _bind(node.init, bound, scopes)
         case c_ast.Decl():
-            constants: dict[str, int] = {}
-            _enumerate(node, constants)
-            scopes[-1].update(constants)
+            if not isinstance(node.type, c_ast.FuncDecl):
+                _bind(node.type, bound, scopes)
         case c_ast.StructRef():
             _bind(node.name, bound, scopes)
         case c_ast.FuncCall():
@@ -254,13 +219,6 @@ def _note_uses(node: c_ast.Node, bound: Bound) -> None:
                 symbol.reassigned = True
         case _:
             pass
-
-
-def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """A node and all below it, parents first."""
-    yield node
-    for _, child in node.children():
-        yield from walk_tree(child)
 
 
 def settings(node: c_ast.Node, bound: Bound) -> Iterator[tuple[Symbol, c_ast.Node]]:

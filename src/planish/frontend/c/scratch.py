@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 
 from pycparser import c_ast
 
+from planish.frontend.c.constants import walk_tree
 from planish.frontend.c.declarations import CArray, CPointer, CType
 from planish.frontend.c.liveness import Live
 from planish.frontend.c.memory import BLOCK_FUNCTIONS
-from planish.frontend.c.scope import Bound, Symbol, walk_tree
+from planish.frontend.c.scope import Bound, Symbol
 from planish.frontend.c.subscripts import call_name
 
 _ALLOCATORS = frozenset({"malloc", "calloc", "aligned_alloc"})

@@ -36,8 +36,9 @@ from dataclasses import replace
 from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import conjunction
+from planish.frontend.c.constants import walk_tree
 from planish.frontend.c.declarations import CScalar
-from planish.frontend.c.scope import Symbol, is_integer, walk_tree, written
+from planish.frontend.c.scope import Symbol, is_integer, written
 from planish.frontend.c.state import Enclosing, Refused, Translation
 from planish.ir.cells import exposed
 from planish.ir.expr import Cast, Compare, Const, Expr, Load, Select, Var, index, type_of

@@ -31,11 +31,12 @@ from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
+from planish.frontend.c.constants import walk_tree
 from planish.frontend.c.declarations import CScalar
 from planish.frontend.c.kernels import Finished
 from planish.frontend.c.loops import Test, tests_of
 from planish.frontend.c.quotients import Quotient
-from planish.frontend.c.scope import LEAST_BITS, Bound, Symbol, is_plain, walk_tree, written
+from planish.frontend.c.scope import LEAST_BITS, Bound, Symbol, is_plain, written
 from planish.frontend.c.state import Again, Refused, Translation
 from planish.frontend.c.steps import MOST, Ratios, Steps, find_ratios, goes_one_way, read_steps
 from planish.frontend.c.unit import Region, Update

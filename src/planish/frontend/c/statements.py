@@ -12,11 +12,12 @@ from pycparser.c_generator import CGenerator
 from planish.frontend.c.arithmetic import conjunction, negation
 from planish.frontend.c.assignments import assign, convert_stored, declare, step_statement, target_of, write
 from planish.frontend.c.branches import certain_loads, is_static
+from planish.frontend.c.constants import walk_tree
 from planish.frontend.c.counts import count_statement, counted
 from planish.frontend.c.expressions import choose, condition_of, value_of
 from planish.frontend.c.loops import run_loop
 from planish.frontend.c.memory import is_block_call, run_block_call
-from planish.frontend.c.scope import Symbol, walk_tree
+from planish.frontend.c.scope import Symbol
 from planish.frontend.c.searches import search_statement, searched
 from planish.frontend.c.state import Address, Known, Lost, Refused, Translation, Value
 from planish.frontend.c.subscripts import call_name

@@ -19,8 +19,9 @@ from fractions import Fraction
 
 from pycparser import c_ast
 
+from planish.frontend.c.constants import fold, walk_tree
 from planish.frontend.c.loops import Test
-from planish.frontend.c.scope import LEAST_BITS, Bound, Symbol, bits_of, fold, is_plain, walk_tree
+from planish.frontend.c.scope import LEAST_BITS, Bound, Symbol, bits_of, is_plain
 from planish.ir.polynomial import coefficient_of, names, polynomial
 
 MOST = 16

@@ -73,7 +73,8 @@ class Region:
     raised to the power. `alone`: the region is the whole body of a branch or loop that has no braces, so that what
     stands for it has to be one statement. `shy` are arrays of the kernel whose elements it stores to in every case,
     where the statements do so under conditions on data: nothing but changes may be stored there. `reversal`: it is such
-    a one, whose kernel has no affine subscripts.
+    a one, whose kernel has no affine subscripts. `declared` pairs arrays and scalars with the types of their elements
+    in C, where C has a name for them.
     """
 
     function: str
@@ -92,6 +93,7 @@ class Region:
     alone: bool = False
     shy: tuple[str, ...] = ()
     reversal: Reversal | None = None
+    declared: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,115 @@
+"""Integer constant expressions, and the enumerations that they give values to.
+
+>>> from pycparser.c_parser import CParser
+>>> types, constants = {}, {}
+>>> define_enumerations(CParser().parse("enum shade { NONE, DARK = 'a', BLACK };").ext[0], types, constants)
+>>> constants["BLACK"], types["enum shade"].spelling
+(98, 'unsigned int')
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, MutableMapping
+
+from pycparser import c_ast
+
+from planish.frontend.c.declarations import CType, enumeration_key, enumeration_type
+
+_PLAIN_CHARACTER = re.compile(r"'([^\\'])'")
+
+
+def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """A node and all below it, parents first."""
+    yield node
+    for _, child in node.children():
+        yield from walk_tree(child)
+
+
+def define_enumerations(
+    node: c_ast.Node, types: MutableMapping[str, CType], constants: MutableMapping[str, int],
+    known: Mapping[str, int] | None = None,
+) -> None:  # fmt: skip
+    """Note the types of the enumerations that a declaration defines, wherever it does, and their enumerators as far as
+    their values are known; `known` are enumerators besides those in `constants`."""
+    for part in walk_tree(node):
+        if not isinstance(part, c_ast.Enum) or part.values is None:
+            continue
+        values: list[int | None] = []
+        for item in part.values.enumerators:
+            if not isinstance(item, c_ast.Enumerator):
+                continue
+            if item.value is not None:
+                value = _fold_enumerator(item.value, {**(known or {}), **constants})
+            else:
+                value = 0 if not values else None if values[-1] is None else values[-1] + 1
+            values.append(value)
+            if value is not None:
+                constants[item.name] = value
+        types[enumeration_key(part)] = enumeration_type(values)
+
+
+def _fold_enumerator(node: c_ast.Node, constants: Mapping[str, int]) -> int | None:
+    """The value of an enumerator; None where it is not known, or its type is needed to tell."""
+    value = fold(node, constants)
+    if value is None or isinstance(node, c_ast.Constant):
+        return value
+    unsigned = any(isinstance(x, c_ast.Constant) and "u" in str(x.value).lower() for x in walk_tree(node))
+    return None if (unsigned and value < 0) or not -(1 << 31) <= value < 1 << 31 else value
+
+
+def fold(node: c_ast.Node, constants: Mapping[str, int]) -> int | None:
+    """The value of an integer constant expression made of literals, enumerators and the usual operators."""
+    match node:
+        case c_ast.Constant(type=kind, value=text) if "int" in kind:
+            return parse_integer(text)
+        case c_ast.Constant(type="char", value=text) if (found := _PLAIN_CHARACTER.fullmatch(text)) is not None:
+            return ord(found[1]) if ord(found[1]) < 128 else None
+        case c_ast.ID(name=name):
+            return constants.get(name)
+        case c_ast.UnaryOp(op="-" | "~" | "+" as op, expr=x):
+            value = fold(x, constants)
+            return None if value is None else -value if op == "-" else ~value if op == "~" else value
+        case c_ast.BinaryOp(op=op, left=left, right=right):
+            a, b = fold(left, constants), fold(right, constants)
+            return None if a is None or b is None else _operate(op, a, b)
+        case _:
+            return None
+
+
+def _operate(op: str, a: int, b: int) -> int | None:
+    match op:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "/" if a >= 0 and b > 0:
+            return a // b
+        case "%" if a >= 0 and b > 0:
+            return a % b
+        case "<<" if 0 <= b < 63:
+            return a << b
+        case ">>" if 0 <= b < 63 and a >= 0:
+            return a >> b
+        case "|":
+            return a | b
+        case "&":
+            return a & b
+        case "^":
+            return a ^ b
+        case _:
+            return None
+
+
+def parse_integer(text: str) -> int:
+    """The value of an integer literal.
+
+    >>> parse_integer("0x10UL"), parse_integer("017")
+    (16, 15)
+    """
+    digits = text.rstrip("uUlLzZ").replace("'", "")
+    if len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567":
+        return int(digits, 8)
+    return int(digits, 0)
