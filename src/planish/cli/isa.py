@@ -52,7 +52,7 @@ from planish.run.instructions.costs import read_costs
 from planish.run.instructions.learn import learn
 from planish.run.instructions.shapes import find_shapes
 from planish.run.instructions.vendors import VENDORS, Vendor
-from planish.run.workers import Workers
+from planish.run.workers import Workers, find_workers
 from planish.schedule.asked import STATEMENT_ISAS, find_for_statement, is_statement
 from planish.target.load import load_target
 
@@ -166,8 +166,9 @@ def list_classes(
     quiet: Quiet = False,
 ) -> int:
     """List the operations that instructions of all architectures are, or show one of them with its members."""
+    workers = find_workers(cluster)
     wanted = {x.isa for x in _loaded(isa)}
-    everything = _find_classes(Workers(cluster), quiet)
+    everything = _find_classes(workers, quiet)
     classes = [x for x in everything if wanted & set(x.isas())]  # with the names that they have among all
     found = next((x for x in classes if x.name == name), None)
     if found is not None:
@@ -294,6 +295,7 @@ def learn_instructions(
     Without a file, all that Debian's packages have put on this machine are read, and our own definitions of SVE. An
     interrupted run goes on where it was, and a changed file costs as much as what has changed in it.
     """
+    workers = find_workers(cluster)
     given = {"x86": x86, "arm": arm, "hvx": hvx, "sve": "" if sve else None}
     chosen = [(vendor, path) for vendor in VENDORS if (path := given[vendor.isa]) is not None]
     if not chosen:
@@ -304,7 +306,7 @@ def learn_instructions(
             raise PlanishError(Diagnostic("E0656", "no vendor's specification is on this machine", help=advice))
         chosen += [(vendor, "") for vendor in VENDORS if not vendor.places]
     check_outputs([], Path(output), force=True)
-    learnt = [_learn(vendor, path, Workers(cluster), quiet) for vendor, path in chosen]
+    learnt = [_learn(vendor, path, workers, quiet) for vendor, path in chosen]
     write_files(Path(output), {file_name(x.isa): x.packed() for x in learnt})
     if not quiet:
         make_console(sys.stdout).print(collections_table(learnt))

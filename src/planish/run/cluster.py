@@ -15,10 +15,12 @@ from distributed.scheduler import KilledWorker
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.run.alone import run_alone
+from planish.run.workers import tell_no_cluster
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
-_PATIENCE = 20
+_PATIENCE = 4
+"""Seconds that a scheduler has to answer."""
 
 
 def run_on_cluster(
@@ -28,8 +30,7 @@ def run_on_cluster(
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        advice = "`dask scheduler` says its address, as tcp://host:8786; workers are started with `dask worker`"
-        raise PlanishError(Diagnostic("E0662", f"there is no cluster at {address}", help=advice)) from error
+        raise PlanishError(tell_no_cluster(address, str(error) or "it does not answer")) from error
     with client:
         running = [client.submit(run_alone, pickle.dumps((start, function, x)), pure=False) for x in work]
         try:

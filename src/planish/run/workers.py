@@ -7,7 +7,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import socket
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -55,6 +58,47 @@ class Workers:
 
 CORES = Workers()
 """Those of this machine."""
+
+_PATIENCE = 4.0
+"""Seconds that a scheduler has to take a connection and to speak."""
+_MOST_FRAMES = 1 << 24
+_ADDRESS = re.compile(r"(?:(?P<kind>tcp|tls|ws|wss)://)?(?P<host>[^/:\[\]]+|\[[^/\[\]]+\]):(?P<port>\d{1,5})")
+
+
+def find_workers(cluster: str) -> Workers:
+    """Those of a cluster ("": of this machine), known to be there; PlanishError E0662 where nothing answers at its
+    address, which is asked before any work is begun."""
+    if cluster:
+        found = _ADDRESS.fullmatch(cluster)
+        if found is None:
+            raise PlanishError(tell_no_cluster(cluster, "an address is a host and a port"))
+        try:
+            _greet(found["host"].strip("[]"), int(found["port"]), found["kind"] in (None, "tcp"))
+        except (OSError, OverflowError) as error:
+            raise PlanishError(tell_no_cluster(cluster, str(error))) from error
+    return Workers(cluster)
+
+
+def _greet(host: str, port: int, speaks: bool) -> None:
+    """Raises OSError where nothing takes a connection, or (`speaks`) what does is no scheduler: that speaks first, and
+    begins with how many frames there are, in eight bytes."""
+    deadline = time.monotonic() + _PATIENCE
+    with socket.create_connection((host, port), _PATIENCE) as connection:
+        said = b""
+        while speaks and len(said) < 8:
+            connection.settimeout(max(0.01, deadline - time.monotonic()))
+            more = connection.recv(8 - len(said))
+            if not more:
+                raise ConnectionError("what answers is no scheduler")
+            said += more
+        if int.from_bytes(said, "little") >= _MOST_FRAMES:
+            raise ConnectionError("what answers is no scheduler")
+
+
+def tell_no_cluster(address: str, reason: str) -> Diagnostic:
+    """That there is no cluster at an address, and what an address is."""
+    advice = "`dask scheduler` says its address, as tcp://host:8786; workers are started with `dask worker`"
+    return Diagnostic("E0662", f"there is no cluster at {address}: {reason}", help=advice)
 
 
 def _on_cores(function: Callable[[_A], _B], work: Sequence[_A], start: Callable[[], None]) -> Iterator[_B]:

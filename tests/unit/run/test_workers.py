@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from planish.isa.collection import load_collection
 from planish.isa.similarity.classes import shape_all
 from planish.run import workers as module
 from planish.run.instructions.shapes import find_shapes
-from planish.run.workers import Workers, leave_interrupts
+from planish.run.workers import Workers, find_workers, leave_interrupts
 
 
 def _process_of(x: int) -> tuple[int, int]:
@@ -64,6 +65,29 @@ def test_where_no_cluster_is_that_is_told(address: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(cluster, "_PATIENCE", 1)
     with pytest.raises(PlanishError, match="E0662"):
         list(Workers(address).run(abs, [1], leave_interrupts))
+
+
+@pytest.mark.parametrize("command", [["isa", "classes"], ["isa", "learn", "--sve", "-o", "lib"]])
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:1", "127.0.0.1:1", "tcp://[::1]:1", "tcp://127.0.0.1:99999", "nowhere", "x://h:1"]
+)
+def test_an_address_where_nothing_is_is_told_before_any_work(
+    command: list[str], address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planish.cli.isa._loaded", lambda isa: pytest.fail("the work has begun"))
+    assert main([*command, "--cluster", address]) == 1
+    told = capsys.readouterr().err
+    assert f"error[E0662]: there is no cluster at {address}: " in told and "= help: `dask scheduler`" in told
+
+
+def test_what_answers_and_is_no_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(PlanishError, match="E0662"):
+        find_workers(f"tcp://127.0.0.1:{silent.getsockname()[1]}")
+
+
+def test_a_cluster_that_is_there_is_found(cluster_address: str) -> None:
+    assert find_workers(cluster_address) == Workers(cluster_address)
 
 
 def test_without_dask_it_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
