@@ -218,7 +218,10 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
         return _plan_nest(region, options, target, most)
     nest = RegionPlan(region, None, (), ()) if region.reversal else _plan_nest(region, options, target, most)
     stages, remarks = stage_versions(region, target, most, options.threads)
-    return replace(nest, stages=stages, remarks=(*nest.remarks, *remarks))
+    remarks = (*nest.remarks, *remarks)
+    if not (stages or nest.candidates or any(r.kind == "refused" for r in remarks)):
+        remarks = (*remarks, Remark("schedule-none", "refused", "no legal schedule was found", region.span))
+    return replace(nest, stages=stages, remarks=remarks)
 
 
 def _plan_nest(region: Region, options: Options, target: Target, most: int | None) -> RegionPlan:

@@ -88,6 +88,19 @@ def judge_speech(demands: Demands, said: str) -> list[str]:
         *(f"not taken: {x}" for x in demands.taken if "kept as written" in rows.get(x, "kept as written")),
         *(f"does not say {x!r}" for x in demands.said if x not in flat),
         *(f"says {x!r}" for x in demands.unsaid if x in flat),
+        *judge_reasons(said),
+    ]
+
+
+def judge_reasons(said: str) -> list[str]:
+    """Functions that are kept, and refusals, without a reason, a place or advice."""
+    kept = [line.split()[0] for line in said.splitlines() if re.search(r"\bkept as written(?!: \S)", line)]
+    told = re.findall(r"^refused\[.*?(?=^\S|\Z)", said, re.MULTILINE | re.DOTALL)
+    return [
+        *(f"kept without a reason: {x}" for x in kept),
+        *(f"refused without a place: {x}" for x in told if not re.search(r"^ *\|[ \t]*\^+$", x, re.MULTILINE)),
+        *(f"refused without advice: {x}" for x in told if "  = help: " not in x),
+        *(["kept, and no refusal is told"] if "kept as written" in said and not told else []),
     ]
 
 

@@ -40,7 +40,7 @@ from planish.pipeline import Options
 from planish.report.account import FileAccount
 from planish.report.operations import report_operations
 from planish.report.store import build_cached
-from planish.report.tables import build_table, describe_floats, describe_times, make_console
+from planish.report.tables import build_table, describe_floats, describe_refusals, describe_times, make_console
 from planish.run.blas import check_name, find_blas
 from planish.run.cross import compiler_for
 from planish.stages import STAGES, Stage, print_stages
@@ -204,6 +204,8 @@ def _report(done: list[tuple[FileAccount, bool]], written: list[Path], quiet: bo
     accounts = [account for account, _ in done]
     console.print(build_table(done))
     console.print()
+    for refusal in describe_refusals(accounts):
+        console.print(f"{refusal}\n", markup=False, soft_wrap=True)
     for line in (*describe_times(accounts), describe_floats(accounts)):
         console.print(line, markup=False, soft_wrap=True)
     for account in accounts:

@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from planish.core.codes import advice_for
+from planish.core.reasons import help_for
 from planish.core.span import Source, Span
 
 Severity = Literal["error", "warning"]
@@ -23,7 +25,8 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A problem with the user's input: a stable code, a sentence, a place, and advice."""
+    """A problem with the user's input: a stable code (`planish.core.codes` lists them), a sentence, a place, and advice
+    where there is more to say than what helps against all of that code."""
 
     code: str
     message: str
@@ -33,7 +36,8 @@ class Diagnostic:
 
     def render(self, source: Source | None = None) -> str:
         """The message as text; with the source at hand, its line and a caret under it."""
-        return render_at(f"{self.severity}[{self.code}]: {self.message}", self.span, source, self.help)
+        advice = self.help or advice_for(self.code)
+        return render_at(f"{self.severity}[{self.code}]: {self.message}", self.span, source, advice)
 
 
 class PlanishError(Exception):
@@ -47,16 +51,28 @@ class PlanishError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What was done or refused, and why: `id` is stable (`scop-call`, `schedule-tile`), `kind` says which."""
+    """What was done or refused, and why: `id` is stable (`scop-call`, `schedule-band`; `planish.core.reasons` lists
+    them), `kind` says which. `help` says what to change where that is more than what helps against all of that id.
+
+    >>> print(Remark("scop-comma", "refused", "a comma inside an expression").render())
+    refused[scop-comma]: a comma inside an expression
+      = help: write the parts as statements of their own
+    """
 
     id: str
     kind: Literal["done", "refused", "note"]
     message: str
     span: Span | None = None
+    help: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What the user can change; empty where something was done."""
+        return "" if self.kind == "done" else self.help or help_for(self.id)
 
     def render(self, source: Source | None = None) -> str:
-        """The remark as text, with a caret where the source is at hand."""
-        return render_at(f"{self.kind}[{self.id}]: {self.message}", self.span, source, "")
+        """The remark as text, with a caret where the source is at hand, and the advice."""
+        return render_at(f"{self.kind}[{self.id}]: {self.message}", self.span, source, self.advice)
 
 
 _LONGEST = 300

@@ -41,8 +41,9 @@ class Clocked:
 class FunctionAccount:
     """What became of a function, at `line`.
 
-    `done` says what was done to it, one entry for each band of loops; `reasons` why something stays as written.
-    `timed` names the arguments with which `before` and `after` were measured ("" where they were not).
+    `done` says what was done to it, one entry for each band of loops; `reasons` why something stays as written,
+    `refusals` the same with the line, a caret and advice. `timed` names the arguments with which
+    `before` and `after` were measured ("" where they were not).
     """
 
     function: str
@@ -55,6 +56,7 @@ class FunctionAccount:
     before: Clocked | None
     after: Clocked | None
     version: str = ""
+    refusals: tuple[str, ...] = ()
 
     @property
     def ratio(self) -> float | None:
@@ -104,6 +106,7 @@ def _function(result: FunctionResult, file: FileResult) -> FunctionAccount | Non
     if not result.plans and not refused:
         return None
     reasons = tuple(dict.fromkeys(f"line {r.span.line}: {r.message}" if r.span else r.message for r in refused))
+    refusals = tuple(dict.fromkeys(r.render(file.source) for r in refused))
     check = before = after = None
     version, done = "", tuple[str, ...]()
     if selection is not None:
@@ -114,7 +117,7 @@ def _function(result: FunctionResult, file: FileResult) -> FunctionAccount | Non
             done = describe_version(result, version)
     return FunctionAccount(
         function.name, function.span.line, bool(result.replacements), done, reasons, result.timed, check, before,
-        after, version,
+        after, version, refusals,
     )  # fmt: skip
 
 
@@ -178,6 +181,7 @@ def _read_function(data: dict[str, Any]) -> FunctionAccount:
     parts = {
         "done": tuple(data["done"]),
         "reasons": tuple(data["reasons"]),
+        "refusals": tuple(data["refusals"]),
         "check": Check(**check) if check else None,
         "before": Clocked(**before) if before else None,
         "after": Clocked(**after) if after else None,

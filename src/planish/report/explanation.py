@@ -90,9 +90,6 @@ def _explain_region(plan: RegionPlan, count: int, source: Source) -> Iterator[st
         yield from _explain_candidates(plan.candidates, source)
     for remark in plan.remarks:
         yield remark.render(source)
-    if plan.prepared is not None and not plan.candidates:
-        message = "no legal schedule was found within the bounds"
-        yield Remark("schedule-none", "refused", message, plan.region.span).render(source)
 
 
 def _headline(region: Region, count: int) -> str:

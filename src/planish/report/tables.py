@@ -24,6 +24,9 @@ LOG_WIDTH = 140
 _MOST_LINES = 4  # of a cell: what does not fit is told by `planish explain`
 
 
+_MOST_REFUSALS, _MOST_IN_A_FILE = 3, 12  # reasons that are told, of a function and of a file
+
+
 def make_console(file: IO[str]) -> Console:
     """A console on `file`; logs and pipes get a fixed width and no colours."""
     terminal = file.isatty()
@@ -52,6 +55,17 @@ def _done(function: FunctionAccount) -> str:
         lines += function.reasons[1:]
     hidden = len(lines) - _MOST_LINES
     return "\n".join(lines[:_MOST_LINES] + ([f"… and {hidden} more (planish explain)"] if hidden > 0 else []))
+
+
+def describe_refusals(accounts: Sequence[FileAccount]) -> tuple[str, ...]:
+    """Why functions stay as written, each reason with its line, a caret and advice; the rest is left to `explain`."""
+    out: list[str] = []
+    for account in accounts:
+        kept = [f.refusals for f in account.functions if not f.replaced]
+        shown = [x for refusals in kept for x in refusals[:_MOST_REFUSALS]][:_MOST_IN_A_FILE]
+        hidden = sum(map(len, kept)) - len(shown)
+        out += [*shown, *([f"… and {hidden} more: planish explain {account.name}"] if hidden else [])]
+    return tuple(out)
 
 
 def _verified(function: FunctionAccount, floats: str) -> str:

@@ -145,7 +145,7 @@ def test_scop_marks_bound_a_region() -> None:
     ("statement", "id", "named"),
     [
         ("for (i = 0; i < n; i++) a[i] = g(i);", "scop-call", "g"),
-        ("for (i = 0; i < n; i++) a[b[i]] = 1;", "scop-affine", "subscript"),
+        ("for (i = 0; i < n; i++) a[b[i]] = 1;", "scop-data", "subscript"),
         ("for (i = 0; i < n; i++) { if (a[i]) break; }", "scop-jump", "break"),
         ("for (i = 0; i < n; i++) if (a[i] > 2) b[i] = 1;", "scop-condition", "store"),
         ("for (i = 1; i < n; i *= 2) a[i] = 1;", "scop-bound", "condition"),

@@ -71,10 +71,10 @@ def count_statement(node: c_ast.Node, element: c_ast.ArrayRef, cx: Translation, 
     kind = type_of(value)
     low, high = range_of(value, {}) if kind.is_int else (-1, -1)
     if low < 0 or high >= MOST:
-        raise Refused("scop-affine", "a subscript holds a value that is read from memory, which may be anything", node)
+        raise Refused("scop-data", "a subscript holds a value that is read from memory, which may be anything", node)
     if high >= _extent(element, cx):
         message = "a subscript holds a value that is read from memory, which may lie behind the end of the array"
-        raise Refused("scop-affine", message, node)
+        raise Refused("scop-data", message, node)
     found = cx.temporary("found", kind, value, node)
     row, bounds = cx.fresh("row"), (index(0), index(high + 1))
     name = c_ast.ID(row, node.coord)

@@ -244,7 +244,7 @@ def _translated(nodes: list[c_ast.Node], s: Search, otherwise: Refused | None) -
 def _restart(again: Again, cells: frozenset[Symbol], flat: frozenset[Symbol], node: c_ast.Node) -> Refused | None:
     """A restart that was already made does not help a second time."""
     if again.cell is not None and again.cell in cells:
-        return Refused("scop-affine", f"{again.cell.name} is computed from data", node)
+        return Refused("scop-data", f"{again.cell.name} is computed from data", node)
     if again.flat is not None and again.flat in flat:
         return Refused("scop-pointer", f"a pointer walks through {again.flat.name}", node)
     return None
@@ -412,7 +412,7 @@ def _read(
                 continue
             if (unknown := cx.choosers - {*(searches or ())}) and searches is not None:
                 message = f"a subscript holds {min(x.name for x in unknown)}, which may be anything"
-                return (0, Refused("scop-affine", message, nodes[0])), chosen
+                return (0, Refused("scop-data", message, nodes[0])), chosen
             if live is None:
                 return None, chosen
             return finish(s.bound.function.decl.name, cx, nodes, entry, live), chosen
@@ -426,7 +426,7 @@ def _read(
                 loop, divisor = again.fold
                 divisors = chain(folds.get(loop, ()), divisor)
                 if divisors is None:
-                    refusal = Refused("scop-affine", f"a division by {show(divisor)}", nodes[position])
+                    refusal = Refused("scop-division", f"a division by {show(divisor)}", nodes[position])
                     return (position, refusal), chosen
                 folds = {**folds, loop: divisors}
             cells |= {again.cell} if again.cell is not None else set()
@@ -434,7 +434,7 @@ def _read(
         except Refused as refused:
             return (min(position, len(nodes) - 1), refused), chosen or cx.chosen
     if searches is not None:
-        return (0, Refused("scop-affine", "what subscripts hold depends on itself", nodes[0])), chosen
+        return (0, Refused("scop-data", "what subscripts hold depends on itself", nodes[0])), chosen
     raise AssertionError("a translation that starts again and again")
 
 

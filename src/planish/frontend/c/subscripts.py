@@ -58,7 +58,7 @@ def index_of(node: c_ast.Node, cx: Translation) -> Indexed:
             except Refused as refused:
                 raise NotIndex(refused.message, node, refused.id) from None
             if not value.type.is_int:
-                raise NotIndex("a floating-point number", node)
+                raise NotIndex("a floating-point number", node, "scop-data")
             return Indexed(index(int(value.value)), value.type)
         case c_ast.ID():
             return _variable(node, cx)
@@ -71,13 +71,13 @@ def index_of(node: c_ast.Node, cx: Translation) -> Indexed:
                 case CScalar(type=wanted) if wanted.is_int:
                     return Indexed(fitted(index_of(operand, cx), wanted, node, cx), wanted)
                 case _:
-                    raise NotIndex("a conversion to a type that is no integer", node)
+                    raise NotIndex("a conversion to a type that is no integer", node, "scop-data")
         case c_ast.TernaryOp(cond=condition, iftrue=then, iffalse=otherwise):
             return _choice(node, condition, then, otherwise, cx)
         case c_ast.ArrayRef():
-            raise NotIndex("a value that is read from an array", node)
+            raise NotIndex("a value that is read from an array", node, "scop-data")
         case c_ast.FuncCall():
-            raise NotIndex("the result of a call", node)
+            raise NotIndex("the result of a call", node, "scop-data")
         case c_ast.StructRef():
             raise NotIndex("a member of a structure", node, "scop-struct")
         case _:
@@ -96,18 +96,18 @@ def _variable(node: c_ast.ID, cx: Translation) -> Indexed:
     if symbol is None:
         raise NotIndex(f"{node.name}, which is not declared", node, "scop-unknown")
     if not isinstance(symbol.ctype, CScalar) or not symbol.ctype.type.is_int:
-        raise NotIndex(f"{node.name}, which is not an integer", node)
+        raise NotIndex(f"{node.name}, which is not an integer", node, "scop-data")
     if symbol.const and symbol.storage == "global" and symbol.init is not None:
         return Indexed(index_of(symbol.init, cx).expr, symbol.ctype.type)
     if cx.is_cell(symbol):
-        raise NotIndex(f"{node.name}, which is computed from data", node)
+        raise NotIndex(f"{node.name}, which is computed from data", node, "scop-data")
     match cx.value(symbol):
         case Known(expr=expr):
             return Indexed(cx.settle(expr), symbol.ctype.type)
         case Lost(reason=reason):
             raise NotIndex(f"{node.name}: {reason}", node)
         case Address():
-            raise NotIndex(f"{node.name}, which is a pointer", node)
+            raise NotIndex(f"{node.name}, which is a pointer", node, "scop-pointer")
 
 
 def _argument(value: Expr, node: c_ast.ID) -> Indexed:
@@ -120,7 +120,7 @@ def _argument(value: Expr, node: c_ast.ID) -> Indexed:
         ):
             return Indexed(inner, type)
         case _:
-            raise NotIndex(f"{node.name}, which is computed from data", node)
+            raise NotIndex(f"{node.name}, which is computed from data", node, "scop-data")
 
 
 def fitted(value: Indexed, type: Type, node: c_ast.Node, cx: Translation) -> Expr:
@@ -130,18 +130,18 @@ def fitted(value: Indexed, type: Type, node: c_ast.Node, cx: Translation) -> Exp
         low, high = (0, 1 << type.bits) if type.kind == "uint" else (-(1 << type.bits - 1), 1 << type.bits - 1)
         if low <= number < high:
             return value.expr
-        raise NotIndex("a constant that does not fit the type it is converted to", node)
+        raise NotIndex("a constant that does not fit the type it is converted to", node, "scop-narrow")
     source = value.type
     if type.kind == "uint" and source.kind != "uint" and not cx.never_negative(value.expr):
-        raise NotIndex("a conversion to an unsigned type of a value that may be negative", node)
+        raise NotIndex("a conversion to an unsigned type of a value that may be negative", node, "scop-wrap")
     wide = type.bits > source.bits or (type.bits == source.bits and (type.kind == source.kind or type.kind == "uint"))
     if not wide:
         limit = (1 << (type.bits - (type.kind == "int"))) - 1
         most = cx.highest(value.expr)
         if most is None or not cx.assume(sub(index(limit), most)):
-            raise NotIndex("a conversion to a narrower type", node)
+            raise NotIndex("a conversion to a narrower type", node, "scop-narrow")
         if type.kind == "int" and source.kind == "int" and not cx.never_negative(add(value.expr, index(limit + 1))):
-            raise NotIndex("a conversion to a narrower type", node)
+            raise NotIndex("a conversion to a narrower type", node, "scop-narrow")
     return value.expr
 
 
@@ -158,7 +158,7 @@ def _unary(node: c_ast.UnaryOp, op: str, operand: c_ast.Node, cx: Translation) -
         case "sizeof":
             return Indexed(index(_size_of(operand, cx)), U64)
         case "*":
-            raise NotIndex("a value that is read from memory", node)
+            raise NotIndex("a value that is read from memory", node, "scop-data")
         case _:
             raise NotIndex(f"the operator {op}", node)
 
@@ -231,14 +231,14 @@ def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: 
             return _result(mul(a.expr, b.expr), type, node, cx)
         case "/" | "%":
             if number == 0:
-                raise NotIndex("a division by zero", node)
+                raise NotIndex("a division by zero", node, "scop-division")
             if number is None and constant(a.expr) != 0 and not cx.never_negative(sub(b.expr, index(1))):
-                raise NotIndex("a division by a value that may be zero or negative", node)
+                raise NotIndex("a division by a value that may be zero or negative", node, "scop-division")
             if number is not None and number < 0:
-                raise NotIndex("a division by a negative number", node)
+                raise NotIndex("a division by a negative number", node, "scop-division")
             whole = op == "/" and number is not None and constant(mod(a.expr, b.expr)) == 0
             if not whole and not cx.never_negative(a.expr):
-                raise NotIndex("a division of a value that may be negative (C rounds to zero)", node)
+                raise NotIndex("a division of a value that may be negative (C rounds to zero)", node, "scop-division")
             if (both := carried_out(a.expr, b.expr, cx)) is not None:
                 return Indexed(both[0] if op == "/" else both[1], type)
             take_apart(op, a.expr, b.expr, cx)
@@ -259,11 +259,11 @@ def _result(expr: Expr, type: Type, node: c_ast.Node, cx: Translation) -> Indexe
     """A result in C's type: signed overflow is undefined, unsigned arithmetic must be seen not to wrap."""
     if type.kind == "uint":
         if not cx.never_negative(expr):
-            raise NotIndex("unsigned arithmetic that may wrap around below zero", node)
+            raise NotIndex("unsigned arithmetic that may wrap around below zero", node, "scop-wrap")
         if type.bits < 64 and constant(expr) is None:
             high = cx.highest(expr)
             if high is None or not cx.assume(sub(index((1 << type.bits) - 1), high)):
-                raise NotIndex("unsigned arithmetic that may wrap around", node)
+                raise NotIndex("unsigned arithmetic that may wrap around", node, "scop-wrap")
     return Indexed(expr, type)
 
 
@@ -328,9 +328,9 @@ def is_address(node: c_ast.Node, cx: Translation) -> bool:
 def distance(a: Address, b: Address, node: c_ast.Node) -> Expr:
     """The number of elements between two addresses in one row of one array. Raises NotIndex otherwise."""
     if a.symbol is not b.symbol or len(a.index) != len(b.index):
-        raise NotIndex("the difference of pointers into different arrays", node)
+        raise NotIndex("the difference of pointers into different arrays", node, "scop-pointer")
     if not all(same(x, y) for x, y in zip(a.index[:-1], b.index[:-1], strict=True)):
-        raise NotIndex("the difference of pointers into different rows", node)
+        raise NotIndex("the difference of pointers into different rows", node, "scop-pointer")
     return sub(a.index[-1], b.index[-1])
 
 

@@ -1,0 +1,310 @@
+"""Every reason that a remark gives, by its id: what it means, and what the user can change.
+
+>>> help_for("scop-jump").partition(":")[0], help_for("cells")
+('test a condition around the statements instead', '')
+>>> meaning_of("schedule-fused")
+'statements share loops where dependences allow it'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something stays as it is: the remark's id, what that says, and what to change in order to get it."""
+
+    id: str
+    meaning: str
+    help: str
+
+
+_NOTHING = "nothing needs to change: "
+
+REASONS = (
+    # The C front-end: what is no static control part.
+    Reason(
+        "c-include",
+        "a header was not found",
+        "give its folder with -I DIR; names that it would define are unknown until then",
+    ),
+    Reason("c-type", "no header declares a type", "give the folder of the header that does with -I DIR, or declare it"),
+    Reason(
+        "scop-affine",
+        "a subscript, bound or condition is no sum of loop variables and sizes",
+        "write it with loop variables times constants or sizes, as in A[i*lda + j], and keep sizes fixed inside",
+    ),
+    Reason(
+        "scop-data",
+        "a subscript, bound or condition depends on values that are read from memory or computed",
+        "put what does not need these values into a nest of its own, before or behind this one",
+    ),
+    Reason(
+        "scop-division",
+        "an index is divided by, or taken modulo, what may be negative, zero, or no constant",
+        "divide by positive constants only, and only what is never negative: let the loop count upwards from 0",
+    ),
+    Reason(
+        "scop-wrap",
+        "unsigned arithmetic in an index may wrap around",
+        "use a signed type (int, long, ptrdiff_t) for what stands in subscripts and bounds, or write `i + 1 < n` for "
+        "`i < n - 1`",
+    ),
+    Reason(
+        "scop-narrow",
+        "an index is converted to a narrower type",
+        "declare counters and sizes with one type, at least as wide as int",
+    ),
+    Reason(
+        "scop-array",
+        "an array is declared with unknown extents, or with values",
+        "write the extents, as in double A[n][m]; fill local arrays in a loop",
+    ),
+    Reason(
+        "scop-assignment",
+        "an assignment is part of an expression, or is to something that is no variable or element",
+        "make each assignment a statement of its own, to a variable or an element",
+    ),
+    Reason(
+        "scop-bound",
+        "how often a loop runs is not known before it starts",
+        "write `for (i = a; i < b; i += c)` with a constant c, and a, b made of sizes and outer loop variables",
+    ),
+    Reason(
+        "scop-call",
+        "a function is called that may do anything",
+        "define it above as a `static` function that only returns an expression, or move the call out of the nest",
+    ),
+    Reason(
+        "scop-cast",
+        "a pointer to one type is used as a pointer to another",
+        "declare the parameter with the type of its elements",
+    ),
+    Reason("scop-comma", "a comma joins expressions", "write the parts as statements of their own"),
+    Reason(
+        "scop-condition",
+        "something that changes indices, or a loop, stands under a condition that depends on data",
+        "move the condition into the loop, or assign `x = c ? a : b` to a variable instead of stepping a counter",
+    ),
+    Reason(
+        "scop-conditional",
+        "an #if group begins or ends inside of the nest",
+        "put whole nests, or whole statements, between #if and #endif",
+    ),
+    Reason(
+        "scop-exit",
+        "something that is set inside of the nest is needed behind it in a way that cannot be restored",
+        "declare what is only used inside of the nest inside of it",
+    ),
+    Reason(
+        "scop-expression",
+        "an operator or expression that kernels do not have",
+        "write it with + - * / %, comparisons, shifts and bits of integers, ?: and the functions of math.h",
+    ),
+    Reason(
+        "scop-jump",
+        "control leaves the nest, or jumps inside of it",
+        "test a condition around the statements instead: no goto, no return or break inside of loops",
+    ),
+    Reason(
+        "scop-limit", "the polyhedral library gave up", "split the nest: fewer statements, conditions or loops at once"
+    ),
+    Reason("scop-literal", "a literal is no number of a type that kernels have", "write it as a plain number"),
+    Reason(
+        "scop-loop", "a loop does not count", "write it as `for (i = a; i < b; i++)`, with nothing else that ends it"
+    ),
+    Reason(
+        "scop-macro",
+        "the text comes out of a macro, whose place in the file could not be replaced",
+        "write the loops out, or make the macro a static function",
+    ),
+    Reason(
+        "scop-pointer",
+        "an address is used in a way that hides which array it is in, or where",
+        "write elements with subscripts of the arrays that are passed: a[i*n + j]",
+    ),
+    Reason("scop-statement", "a statement that kernels do not have", "use assignments, if, and for"),
+    Reason("scop-static", "a static variable keeps its value from call to call", "pass it as a pointer parameter"),
+    Reason(
+        "scop-struct",
+        "a member of a structure is used in the nest",
+        "copy the member to a local variable before the nest, or pass it as a parameter",
+    ),
+    Reason(
+        "scop-syntax", "a function could not be read", "write it in standard C; the rest of the file is read without it"
+    ),
+    Reason(
+        "scop-type",
+        "a type that kernels do not have: long double, complex, a structure, a bit field, volatile",
+        "use integers up to 64 bits, float or double",
+    ),
+    Reason("scop-unknown", "a name is not declared", "declare it, or give the folder of its header with -I DIR"),
+    # Schedules and their search.
+    Reason(
+        "schedule-none",
+        "no legal schedule but the written one was found within the bounds of the search",
+        "a script of steps may order the nest by hand: planish build --script FILE",
+    ),
+    Reason(
+        "stages",
+        "the iterations of the loop around a nest are not done several at a time",
+        _NOTHING + "the nest itself is built on its own",
+    ),
+    Reason(
+        "stepwise",
+        "a factorisation by columns is not done by blocks of them",
+        "write it as docs/dense.md does, with one loop over columns around all others",
+    ),
+    Reason("counts", "a histogram is not counted in tables", "count in int or unsigned, in bins that are set before"),
+    Reason("emit-refused", "a version has no C of its own here", "pass the sizes of arrays, or declare them: A[n][m]"),
+    Reason(
+        "guard",
+        "the new nest runs only where this holds; else the original does",
+        "declare pointers that never overlap with `restrict`, and sizes that hold as constants",
+    ),
+    # Operations.
+    Reason("raise", "what no operation of the library is", "docs/raising.md lists the forms that are recognised"),
+    Reason(
+        "raise-floats", "the library's kernels add in another order than --fp allows", "build with --fp reassociate"
+    ),
+    Reason(
+        "raise-loops",
+        "an operation runs as loops and not by a kernel of the library",
+        _NOTHING + "the loops are scheduled like all others",
+    ),
+    Reason(
+        "raise-none", "no version calls kernels of the library", "docs/raising.md lists the forms that are recognised"
+    ),
+    Reason(
+        "raise-nothing", "nothing in the nest is an operation", "docs/raising.md lists the forms that are recognised"
+    ),
+    Reason(
+        "blas-refused", "a nest does not call the BLAS", "docs/blas.md lists what is called, and with which layouts"
+    ),
+    Reason("algebra-chain", "the order of a chain of products stays", "give typical sizes with --size N=…"),
+    Reason(
+        "algebra-columns",
+        "a convolution is not made a product of matrices",
+        _NOTHING + "it runs as loops, or by a kernel of its own",
+    ),
+    Reason("algebra-common", "what is computed twice stays so", "store the common part in an array of its own"),
+    Reason(
+        "algebra-contraction",
+        "a contraction is not made a product of matrices",
+        "order the dimensions so that those that are summed over are next to each other",
+    ),
+    Reason("algebra-dead", "what nothing reads is computed all the same", "make the array a local one of the function"),
+    Reason(
+        "algebra-epilogue",
+        "what is done to a result stays a pass of its own",
+        "do it directly behind the operation, over the same elements",
+    ),
+    Reason("algebra-forward", "a copy stays", "read the original array in place of the copy"),
+    Reason("algebra-identity", "an operation stays that changes nothing", "leave it out in the source"),
+    Reason("algebra-repeat", "the operations inside of a loop stay", "move what does not depend on the loop out of it"),
+    Reason("algebra-stopped", "the rules were stopped before none applied any more", "split the function into parts"),
+    Reason("algebra-store", "an intermediate array stays", "make it of the type of what is stored in the end"),
+    Reason(
+        "algebra-symmetric",
+        "a product that is its own transpose is computed as a whole",
+        _NOTHING + "the product runs by the library's kernel",
+    ),
+    # Checks and times.
+    Reason(
+        "verify-compile", "a version does not compile", "see the compiler's message; --cc NAME takes another compiler"
+    ),
+    Reason(
+        "verify-emulator", "nothing runs the target's code here", "install the emulator, or build on such a machine"
+    ),
+    Reason(
+        "verify-none",
+        "the original crashes or does not end with all inputs that were made up",
+        "give sizes that it works with: --size N=1000,M=…",
+    ),
+    Reason(
+        "verify-result",
+        "a version computes something else than the original, so that it is not used",
+        "build with --fp strict where sums must keep their order; else please report it",
+    ),
+    Reason("verify-type", "the compiler does not know a type of the file", "choose one that does with --cc NAME"),
+    Reason(
+        "clock",
+        "no version is faster than the original, or it could not be timed",
+        "give the sizes that matter with --size N=1000,M=…; --no-measure takes the most promising version",
+    ),
+    # Loops from schedules.
+    Reason("astgen-separate", "loops are not separated as far as the option asks", "ask for it in fewer dimensions"),
+    Reason("astgen-unroll", "a loop is not written out as the option asks", "unroll loops with few iterations only"),
+)
+
+DONE = {
+    "algebra-build": "a product is computed as its tactic says",
+    "algebra-chain": "a chain of products is multiplied in its cheapest order",
+    "algebra-columns": "a convolution is a product of matrices",
+    "algebra-common": "what was computed twice is computed once",
+    "algebra-contraction": "a contraction is a product of matrices",
+    "algebra-dead": "what nothing reads is not computed",
+    "algebra-epilogue": "what is done to a result is done where it is stored",
+    "algebra-forward": "the source of a copy is read in place of the copy",
+    "algebra-identity": "an operation is left out, or simpler, for what its operand is known to be",
+    "algebra-join": "products that share an operand are one",
+    "algebra-start": "a sum begins with what was stored before",
+    "algebra-store": "a result is stored where it goes in the end",
+    "algebra-symmetric": "one triangle of a product is computed, the other one copied",
+    "algebra-tiles": "a convolution is done by tiles (Winograd)",
+    "algebra-woven": "a convolution of narrow numbers has channels woven as the instructions take them",
+    "cascade": "filter sections work at the same time, one in each lane",
+    "cells": "what one iteration computes and needs is in registers",
+    "counts": "a histogram is counted in several tables",
+    "dots": "sums along several rows are computed at a time",
+    "filter": "a filter along a line is computed in lanes",
+    "gemm-refine": "the blocks of a matrix product were chosen by measurement",
+    "given": "loops are written out for the sizes that are given",
+    "look-ahead": "an adaptive filter is computed by blocks of updates",
+    "mirror": "a square matrix is transposed where it is, by squares of lanes",
+    "nest-inside": "a nest inside of a loop runs in lanes",
+    "portions": "iterations are shared out among threads",
+    "raise": "an operation was recognised",
+    "raise-factor": "a factorisation runs by blocks",
+    "raise-gemm": "a product runs by the library's kernel",
+    "raise-paths": "all shortest paths are found by blocks",
+    "raise-triangle": "a triangle of a product, or a solve, runs by blocks",
+    "recurrence-blocks": "a recurrence is computed by blocks",
+    "reversal": "elements whose numbers are the same backwards are exchanged by blocks",
+    "scan": "a recurrence along a row is computed in lanes",
+    "scan-threads": "the rows of a recurrence are shared out among threads",
+    "schedule-apart": "strongly connected statements only share loops",
+    "schedule-band": "what was done to a band of loops: tiles, lanes, registers, threads",
+    "schedule-blocks": "nests that go through one array take some of its rows each, before the next rows",
+    "schedule-chains": "sums in their order, many at a time",
+    "schedule-diagonals": "square blocks of what is filled from itself, by diagonals",
+    "schedule-distributed": "the loops as they were written, one nest for each statement",
+    "schedule-eager": "what is there is used at once for all that needs it",
+    "schedule-fused": "statements share loops where dependences allow it",
+    "schedule-original": "the loops as they were written",
+    "schedule-step": "a step of the script was done",
+    "schedule-wavefront": "sweeps that are repeated follow each other a few rows behind",
+    "scop-parts": "a nest is cut where subscripts are chosen or wrap around",
+    "segments": "repeated sweeps over a line have a segment of it in each lane",
+    "settled": "what stays the same in all iterations of a loop is kept in a register",
+    "stages": "several iterations of the loop around a nest are done at a time",
+    "stepwise": "a factorisation by columns is done by blocks of them",
+    "stream": "rows are written past the caches",
+    "table-turned": "a table is turned round before it is used",
+    "threads": "the iterations of a loop are shared out among threads",
+    "transform": "a Fourier or cosine transform is made in passes",
+}
+"""What a remark says that was done, by its id."""
+
+_REASONS = {reason.id: reason for reason in REASONS}
+
+
+def help_for(id: str) -> str:
+    """What the user can change about a refusal; empty for an id that is not a reason."""
+    return _REASONS[id].help if id in _REASONS else ""
+
+
+def meaning_of(id: str) -> str:
+    """What a remark's id means, where it refuses something or else where it says what was done; KeyError if unknown."""
+    return _REASONS[id].meaning if id in _REASONS else DONE[id]

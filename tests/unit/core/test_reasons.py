@@ -1,0 +1,80 @@
+"""Every remark has an id that the table of reasons knows, and every refusal, error and note says what to change."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planish.core.codes import CODES
+from planish.core.reasons import DONE, REASONS, help_for, meaning_of
+from planish.schedule.automatic.strategies import STRATEGIES
+
+SOURCE = Path(__file__).resolve().parents[3] / "src" / "planish"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def calls(names: set[str]) -> Iterator[tuple[Path, ast.Call, str]]:
+    """The calls of functions and classes of these names, with the name."""
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+                yield path, node, node.func.id
+
+
+def ids() -> Iterator[tuple[str, str, str]]:
+    """Each id that stands in the code, its kind, and where."""
+    for path, call, name in calls({"Remark", "Refused", "NotIndex", "refused", "done"}):
+        in_python = path.is_relative_to(SOURCE / "frontend" / "python")
+        where, texts = f"{path}:{call.lineno}", [x.value if isinstance(x, ast.Constant) else None for x in call.args]
+        match name:
+            case "Remark" if isinstance(texts[0], str):
+                yield texts[0], str(texts[1]), where
+            case "Refused" if not in_python and isinstance(texts[0], str):
+                yield texts[0], "refused", where
+            case "NotIndex" if len(texts) > 2 and isinstance(texts[2], str):
+                yield texts[2], "refused", where
+            case "refused" if path.is_relative_to(SOURCE / "raising" / "algebra") and isinstance(texts[0], str):
+                yield f"algebra-{texts[0]}", "refused", where
+            case "done" if path.is_relative_to(SOURCE / "raising" / "algebra") and isinstance(texts[1], str):
+                yield f"algebra-{texts[1]}", "done", where
+
+
+USED = sorted(ids())
+
+
+def test_there_are_many() -> None:
+    assert len({id for id, _, _ in USED}) > 60
+
+
+@pytest.mark.parametrize(("id", "kind"), sorted({(id, kind) for id, kind, _ in USED}))
+def test_every_id_is_in_the_table(id: str, kind: str) -> None:
+    where = [x for used, _, x in USED if used == id]
+    if kind == "done":
+        assert DONE.get(id), where
+    else:
+        assert help_for(id), where
+
+
+def test_strategies_are_in_the_table() -> None:
+    assert all(DONE[f"schedule-{x.name}"] for x in STRATEGIES)
+
+
+def test_every_reason_has_a_meaning_and_help() -> None:
+    assert len({x.id for x in REASONS}) == len(REASONS)
+    for reason in REASONS:
+        assert meaning_of(reason.id) and help_for(reason.id), reason
+
+
+@pytest.mark.parametrize("id", [x.id for x in REASONS])
+def test_no_reason_is_left_over(id: str) -> None:
+    assert any(used == id and kind != "done" for used, kind, _ in USED)
+
+
+def test_every_code_is_in_the_table() -> None:
+    used = {code for path in FILES if path.name != "codes.py" for code in re.findall(r"\bE\d{4}\b", path.read_text())}
+    assert used == set(CODES)
+    assert all(x.meaning and x.help for x in CODES.values())
