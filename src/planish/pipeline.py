@@ -261,7 +261,16 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
     candidates = start_where_worth(prepared, candidates)
     for candidate in candidates:
         check_kernel(candidate.kernel, f"schedule {candidate.name}")
+    if not candidates:
+        spoken = (*spoken, _tell_nothing_found(prepared, region))
     return RegionPlan(region, prepared, candidates, spoken)
+
+
+def _tell_nothing_found(prepared: Prepared, region: Region) -> Remark:
+    """Why there is no version of a nest."""
+    if not prepared.scop.statements:
+        return Remark("scop-empty", "refused", "nothing that it computes is used", region.span)
+    return Remark("schedule-none", "refused", "no legal schedule was found within the bounds", region.span)
 
 
 def sizes_of(region: Region, options: Options) -> dict[str, int]:

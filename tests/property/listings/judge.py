@@ -1,0 +1,287 @@
+"""Builds a random C file with planish in several settings, compiles the drop-ins in several ways, runs and compares.
+
+>>> compare_output("i a 12\\n", "i a 13\\n", exact=True)
+'a: 13, but 12 is right'
+>>> compare_output("d a 12 1.0 1.0 0\\n", "d a 13 1.00000000001 1.0 0\\n", exact=False)
+''
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import multiprocessing
+import random
+import re
+import resource
+import shlex
+import subprocess
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from shutil import which
+
+from planish.core.diagnostic import PlanishError
+from planish.core.span import Source
+from planish.pipeline import (
+    FileResult,
+    FunctionResult,
+    Options,
+    assemble_file,
+    build_file,
+    make_versions,
+    make_workbench,
+    plan_region,
+    read_file,
+)
+from planish.run.cases import signature_of
+from planish.target.load import load_target
+
+PLAIN = ("-fwrapv", "-fno-strict-aliasing")
+"""What every program is compiled with, so that it has no undefined behaviour."""
+
+SETTINGS: Mapping[str, Options] = {
+    "strict": Options(measure=False, fp="strict"),
+    "default": Options(measure=False),
+    "clang": Options(measure=False, compiler=which("clang") or "clang-19"),
+    "measured": Options(budget=0.05),
+    "any": Options(),
+    "any-strict": Options(fp="strict"),
+}
+"""What a build is asked for, by the setting's name. `any…`: no build, but any of the versions, without planish's own
+check; that takes less time and shows what the check would hide."""
+
+PATIENCE = 6.0
+"""A build is ended after so many times its limit: that is of processor time, and others may use the machine, too."""
+
+_WRONG = {0: "wrong", 1000: "compile"}
+_TOLERANCE = {"f": 2e-4, "d": 1e-9}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What went wrong: `kind` (crash, slow, wrong, dies, compile, caught, silent), where, and with which setting."""
+
+    kind: str
+    where: str
+    setting: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a build came to: the drop-in (empty where there is none), the functions that got new nests, faults, and the
+    remarks for functions that did not."""
+
+    text: str = ""
+    taken: tuple[str, ...] = ()
+    left: tuple[tuple[str, str], ...] = ()
+    faults: tuple[Fault, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Verdict:
+    """All faults of one program, and what its builds came to, by setting."""
+
+    faults: list[Fault] = field(default_factory=list)
+    built: dict[str, Built] = field(default_factory=dict)
+
+
+def judge(
+    text: str, settings: Mapping[str, Options], limit: float, ways: Mapping[str, list[str]], name: str = "listing.c"
+) -> Verdict:
+    """Builds, compiles and runs one program; `limit`: seconds that a build may take, `ways`: compilers besides the
+    command that is printed."""
+    verdict = Verdict()
+    with tempfile.TemporaryDirectory(prefix="listing-") as folder:
+        right = ""
+        done: dict[str, str] = {}
+        for setting, options in settings.items():
+            built = build_apart(Source(name, text), options, setting, limit)
+            verdict.built[setting] = built
+            verdict.faults += built.faults
+            if not built.taken or not built.text:
+                continue
+            if not right:
+                code, right = run_program(text, ["gcc", "-O1", "-ffp-contract=off"], Path(folder))
+                if code:
+                    return verdict
+            exact = options.fp == "strict"
+            body = built.text.partition("*/")[2]
+            for way, command in {"printed": printed_command(built.text), **ways}.items():
+                if done.setdefault(body + way + shlex.join(command), setting) != setting:
+                    continue
+                code, printed = run_program(built.text, command, Path(folder))
+                kind, wrong = _WRONG.get(code, "dies"), f"exit {code}: {printed[-500:]}"
+                if code == 0:
+                    wrong = compare_output(right, printed, exact and way == "printed")
+                    if wrong and not (exact and way == "printed"):
+                        wrong = compare_output(right, printed, exact=False, moved=_moved(text, Path(folder)))
+                if wrong:
+                    verdict.faults.append(Fault(kind, way, setting, wrong))
+    return verdict
+
+
+def printed_command(text: str) -> list[str]:
+    """The command that the drop-in's banner names."""
+    found = re.search(r"compile: (.*)", text)
+    return shlex.split(found[1]) if found else ["gcc", "-O3"]
+
+
+def _moved(text: str, folder: Path) -> tuple[str, ...]:
+    """What the program prints for data that are moved a little."""
+    return tuple(
+        run_program(text, ["gcc", "-O1", "-ffp-contract=off", f"-DWOBBLE={x}"], folder)[1] for x in ("1e-12", "1e-7")
+    )
+
+
+def run_program(text: str, command: list[str], folder: Path) -> tuple[int, str]:
+    """The exit code and output of a program; the compiler's message with the code 1000."""
+    source, binary = folder / "program.c", folder / "program"
+    source.write_text(text)
+    line = [*command, "-w", *PLAIN, "-DMAIN", str(source), "-o", str(binary), "-lm"]
+    made = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+    if made.returncode:
+        return 1000, made.stderr[:1000]
+    try:
+        ran = subprocess.run([str(binary)], capture_output=True, text=True, timeout=60, check=False, errors="replace")
+    except subprocess.TimeoutExpired:
+        return 124, "does not end"
+    return ran.returncode, ran.stdout
+
+
+def compare_output(right: str, got: str, exact: bool, moved: tuple[str, ...] = ()) -> str:
+    """What is wrong, or nothing; `moved`: the output for data moved a little, which shows how they are conditioned."""
+    a, b = right.splitlines(), got.splitlines()
+    if len(a) != len(b):
+        return f"{len(b)} lines, but {len(a)} are right"
+    others = [x.splitlines() for x in moved]
+    for k, (x, y) in enumerate(zip(a, b, strict=True)):
+        if x == y:
+            continue
+        if any(not _near(x, o[k]) for o in others):
+            # A little moves this much: no program has the right value but bit for bit.
+            if not exact:
+                continue
+        if exact or not _near(x, y):
+            return f"{x.split()[1]}: {' '.join(y.split()[2:])}, but {' '.join(x.split()[2:])} is right"
+    return ""
+
+
+def _near(a: str, b: str) -> bool:
+    """Whether two lines agree, but for rounding."""
+    x, y = a.split(), b.split()
+    if x[:2] != y[:2] or x[0] == "i":
+        return x == y
+    if x[5] != y[5]:
+        return False
+    return abs(float(x[3]) - float(y[3])) <= _TOLERANCE[x[0]] * (float(x[4]) + 1e-300)
+
+
+# -- builds
+
+
+def build_apart(source: Source, options: Options, setting: str, limit: float) -> Built:
+    """A build in a child process, which is ended where it takes longer than `limit` seconds."""
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+    patience = PATIENCE * limit
+    with tempfile.NamedTemporaryFile("w+", prefix="listing-trace-") as trace:
+        began = time.monotonic()
+        child = context.Process(target=_serve, args=(there, source, options, setting, patience, trace.name))
+        child.start()
+        there.close()
+        try:
+            built: Built = here.recv() if here.poll(patience + 5) else Built()
+            told = here.poll(0) or built.seconds > 0
+        except EOFError:
+            built, told = Built(), False
+        if not told:
+            child.kill()
+        child.join()
+        here.close()
+        if told:
+            if options.measure or built.seconds <= limit:
+                return built
+            return replace(built, faults=(*built.faults, Fault("late", "", setting, f"{built.seconds:.1f} s")))
+        stack = Path(trace.name).read_text()
+        seconds = time.monotonic() - began
+    if stack or seconds > patience:
+        where = innermost(re.findall(r'File "([^"]+)", line (\d+) in (\S+)', stack), inside_first=True)
+        return Built(faults=(Fault("slow", where, setting, f"over {patience:g} s"),), seconds=seconds)
+    return Built(faults=(Fault("died", f"signal {child.exitcode}", setting),), seconds=seconds)
+
+
+def _serve(link: Connection, source: Source, options: Options, setting: str, limit: float, trace: str) -> None:
+    with open(trace, "w") as file:
+        faulthandler.dump_traceback_later(limit, exit=True, file=file)
+        link.send(_build(source, options, setting))
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _take_any(source: Source, options: Options) -> FileResult:
+    """The file with one of each function's versions, none of them checked."""
+    rng = random.Random(source.text)
+    target, file = load_target(options.target), read_file(source, options)
+    results = []
+    for function in file.functions:
+        most = rng.choice((1, None))
+        plans = tuple(plan_region(x, options, target, most) for x in function.regions)
+        remarks = tuple(x for p in plans for x in p.remarks)
+        known = any(p.stages or p.candidates for p in plans) and signature_of(function) is not None
+        _, made, refused = make_versions(plans, file, options) if known else ([], {}, ())
+        chosen = made[rng.choice(sorted(made))] if made else ()
+        results.append(FunctionResult(function, plans, None, chosen, (*remarks, *refused)))
+    with tempfile.TemporaryDirectory() as folder:
+        bench = make_workbench(options, target, Path(folder), source)
+        return assemble_file(file, options, tuple(results), target, bench)
+
+
+def _build(source: Source, options: Options, setting: str) -> Built:
+    try:
+        result = (_take_any if setting.startswith("any") else build_file)(source, options)
+    except PlanishError as error:
+        known = error.diagnostic.code in ("E0105",)
+        faults = () if known else (Fault("refused", error.diagnostic.code, setting, str(error)),)
+        return Built(faults=faults, seconds=_spent())
+    except Exception as error:  # any exception is a fault, told by its place
+        frames = [(f.filename, str(f.lineno), f.name) for f in traceback.extract_tb(error.__traceback__)]
+        where = f"{innermost(frames)} {type(error).__name__}"
+        detail = "".join(traceback.format_exception(error)[-8:])
+        return Built(faults=(Fault("crash", where, setting, detail),), seconds=_spent())
+    faults, taken, left = [], [], []
+    for function in result.functions:
+        name = function.function.name
+        for remark in function.remarks:
+            if remark.id in ("verify-result", "verify-compile"):
+                faults.append(Fault("caught", remark.id, setting, f"{name}: {remark.message}"))
+        if function.replacements:
+            taken.append(name)
+            continue
+        first, last = (source.text.count("\n", 0, x) + 1 for x in (function.function.start, function.function.end))
+        about = [r for r in result.remarks if r.span is not None and first <= r.span.line <= last]
+        reasons = [r.render(source) for r in (*about, *function.remarks) if r.kind != "done"]
+        left.append((name, "\n".join(reasons)))
+        body = source.text[function.function.start : function.function.end]
+        if not reasons and re.search(r"\b(for|while|do)\b", body):
+            faults.append(Fault("silent", "", setting, name))
+    return Built(result.text, tuple(taken), tuple(left), tuple(faults), _spent())
+
+
+def _spent() -> float:
+    """Seconds of processor time of this child and of all that it ran: others may use the machine, too."""
+    used = [resource.getrusage(x) for x in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(x.ru_utime + x.ru_stime for x in used)
+
+
+def innermost(frames: list[tuple[str, str, str]], inside_first: bool = False) -> str:
+    """The innermost place of planish in a stack."""
+    ours = [x for x in frames if "/planish/" in x[0]]
+    if not ours:
+        return "outside"
+    file, _, name = ours[0 if inside_first else -1]
+    return f"{file.rpartition('/planish/')[2]}:{name}"

@@ -1,0 +1,177 @@
+"""The `main` of a random program: fills data, calls each function with several sizes, and prints checksums.
+
+A line `i NAME HASH` is for integers, `f NAME HASH SUM SIZE COUNT` for floats (`d` for doubles): the hash of all bits,
+a sum with weights, the sum of magnitudes, and how many elements are no numbers or infinite. `-DWOBBLE=1e-7` moves the
+data.
+
+>>> sizes_for(random.Random(1), 2)[0]
+(0, 0)
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Protocol
+
+from tests.property.listings.places import LARGEST, Array
+from tests.property.listings.types import BITS, is_float, is_signed
+
+_HEAD = """\
+#ifdef MAIN
+#include <stdio.h>
+#include <string.h>
+#ifndef WOBBLE
+#define WOBBLE 0.0
+#endif
+
+static unsigned long long state = 1;
+static unsigned draw(void)
+{
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (unsigned)(state >> 33);
+}
+static double real(void)
+{
+    double x = (double)(int)(draw() % 65u) / 16.0 - 1.0;
+    return x * (1.0 + WOBBLE * (double)(draw() % 3u));
+}
+static unsigned long long whole(void)
+{
+    unsigned long long x = draw();
+    x ^= (unsigned long long)draw() << 33;
+    return x;
+}
+#define FILL_REAL(T, x, n) for (size_t z_ = 0; z_ < (n); z_++) (x)[z_] = (T)real()
+#define FILL_WHOLE(T, x, n) for (size_t z_ = 0; z_ < (n); z_++) (x)[z_] = (T)whole()
+#define FILL_SMALL(T, x, n, b) \\
+    for (size_t z_ = 0; z_ < (n); z_++) (x)[z_] = (T)((int)(draw() % (2u * (b) + 1u)) - (int)(b))
+#define SHOW_WHOLE(name, x, n) do { \\
+        unsigned long long h_ = 14695981039346656037ULL; \\
+        for (size_t z_ = 0; z_ < (n); z_++) h_ = (h_ ^ (unsigned long long)(x)[z_]) * 1099511628211ULL; \\
+        printf("i %s %016llx\\n", name, h_); \\
+    } while (0)
+#define SHOW_REAL(kind, name, x, n) do { \\
+        unsigned long long h_ = 14695981039346656037ULL; double s_ = 0, a_ = 0; unsigned c_ = 0; \\
+        for (size_t z_ = 0; z_ < (n); z_++) { \\
+            double v_ = (double)(x)[z_]; unsigned long long u_ = 12345; \\
+            if (v_ == v_) memcpy(&u_, &v_, 8); \\
+            h_ = (h_ ^ u_) * 1099511628211ULL; \\
+            if (!(v_ - v_ == 0)) { c_++; continue; } \\
+            s_ += v_ * (1.0 + (double)(z_ % 7)); a_ += (v_ < 0 ? -v_ : v_) * (1.0 + (double)(z_ % 7)); \\
+        } \\
+        printf("%s %s %016llx %.17g %.17g %u\\n", kind, name, h_, s_, a_, c_); \\
+    } while (0)
+"""
+
+_CHOICES = (0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 32, 33, 40, 63, 64, LARGEST)
+
+
+class Callee(Protocol):
+    """What is called."""
+
+    name: str
+    sizes: tuple[tuple[str, str], ...]
+    arrays: tuple[Array, ...]
+    scalars: tuple[tuple[str, str], ...]
+    result: str
+
+
+def sizes_for(rng: random.Random, count: int) -> list[tuple[int, ...]]:
+    """Values of the sizes for several calls: 0, 1, odd, larger."""
+    if count == 0:
+        return [()]
+    out = [(0,) * count, (1,) * count, tuple(rng.choice(_CHOICES) for _ in range(count))]
+    out += [tuple(rng.choice((17, 33, 40, 64, LARGEST)) for _ in range(count))]
+    out += [tuple(rng.choice(_CHOICES) for _ in range(count))]
+    return out
+
+
+def write_main(rng: random.Random, functions: Sequence[Callee], globals: Sequence[Array]) -> str:
+    """The text of `main`, with a function for each one that is called."""
+    parts = [_HEAD]
+    calls = []
+    for number, function in enumerate(functions):
+        parts.append(_write_runner(rng, function, globals))
+        depends = {x for a in function.arrays for x in a.shape if isinstance(x, str)}
+        for values in sizes_for(rng, len(function.sizes)):
+            # No dimension of an array is 0, which C does not define.
+            given = [max(v, 1) if x in depends else v for v, (x, _) in zip(values, function.sizes, strict=True)]
+            for overlap in (0, 1) if _partners(function) else (0,):
+                seed = number * 1000 + len(calls)
+                arguments = ", ".join(map(str, [seed, overlap, *given]))
+                calls.append(f"    run_{function.name}({arguments});")
+    return "\n".join([*parts, "int main(void)", "{", *dict.fromkeys(calls), "    return 0;", "}", "#endif", ""])
+
+
+def _partners(function: Callee) -> tuple[Array, Array] | None:
+    """Two arrays that may overlap."""
+    flat = [x for x in function.arrays if not x.shape and not x.restrict]
+    for i, a in enumerate(flat):
+        for b in flat[i + 1 :]:
+            constant_float = is_float(a.type) and (a.const or b.const)
+            if a.type == b.type and not constant_float and not (a.const and b.const):
+                return a, b
+    return None
+
+
+def _extent(array: Array) -> tuple[int, int]:
+    """How many elements lie before the start, and how many there are in all."""
+    if array.shape:
+        total = 1
+        for x in array.shape:
+            total *= x if isinstance(x, int) else LARGEST
+        return 0, total
+    return 8 - array.low, array.high - array.low + 17
+
+
+def _write_runner(rng: random.Random, function: Callee, globals: Sequence[Array]) -> str:
+    name = function.name
+    sizes = "".join(f", {t} {x}" for x, t in function.sizes)
+    lines = [f"static void run_{name}(unsigned seed, int overlap{sizes})", "{"]
+    partners = _partners(function)
+    shared = 0
+    if partners is not None:
+        a, b = partners
+        before = max(_extent(a)[0], _extent(b)[0]) + 4
+        shared = before + max(a.high, b.high) + 16
+        lines.append(f"    static {a.type} shared[{shared}];")
+    for x in function.arrays:
+        lines.append(f"    static {x.type} buffer_{x.name}[{_extent(x)[1]}];")
+    lines.append("    state = seed;")
+    lines += [f"    {_fill(x, f'buffer_{x.name}', _extent(x)[1])};" for x in function.arrays]
+    if partners is not None:
+        lines.append(f"    {_fill(partners[0], 'shared', shared)};")
+    given = [x for x, _ in function.sizes]
+    for x in function.arrays:
+        plain = f"buffer_{x.name} + {_extent(x)[0]}" if not x.shape else f"(void *)buffer_{x.name}"
+        if partners is not None and x in partners:
+            move = 0 if x is partners[0] else rng.choice((0, 0, 1, -1, 3, -3))
+            plain = f"overlap ? shared + {before + move} : {plain}"
+        given.append(plain)
+    given += [f"({t}){rng.choice((0, 1, 2, 3, 5, 7))}" for _, t in function.scalars]
+    call = f"{name}({', '.join(given)})"
+    if function.result:
+        lines += [f"    {function.result} result[1];", f"    result[0] = {call};"]
+        lines.append("    " + _show(function.result, f"{name}.result", "result", 1))
+    else:
+        lines.append(f"    {call};")
+    lines += ["    " + _show(x.type, f"{name}.{x.name}", f"buffer_{x.name}", _extent(x)[1]) for x in function.arrays]
+    if partners is not None:
+        lines.append("    " + _show(partners[0].type, f"{name}.shared", "shared", shared))
+    lines += ["    " + _show(x.type, x.name, f"({x.type} *){x.name}", _extent(x)[1]) for x in globals]
+    return "\n".join([*lines, "}", ""])
+
+
+def _fill(array: Array, name: str, count: int) -> str:
+    if is_float(array.type):
+        return f"FILL_REAL({array.type}, {name}, {count}u)"
+    if array.bound and is_signed(array.type) and BITS[array.type] >= 32:
+        return f"FILL_SMALL({array.type}, {name}, {count}u, {int(array.bound)}u)"
+    return f"FILL_WHOLE({array.type}, {name}, {count}u)"
+
+
+def _show(type: str, label: str, name: str, count: int) -> str:
+    if is_float(type):
+        return f'SHOW_REAL("{type[0]}", "{label}", {name}, {count}u);'
+    return f'SHOW_WHOLE("{label}", {name}, {count}u);'
