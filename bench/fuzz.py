@@ -27,6 +27,7 @@ from tests.property.listings.judge import SETTINGS, Fault, judge, run_program  #
 from tests.property.listings.listing import write_listing  # noqa: E402
 from tests.property.listings.reduce import reduce_text  # noqa: E402
 
+STORE = ROOT / "bench" / "results" / "fuzz"
 CLANG = which("clang") or which("clang-19") or ""
 WAYS = {
     "gcc -O2": ["gcc", "-O2"], "gcc -O3 native": ["gcc", "-O3", "-march=native"],
@@ -47,8 +48,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--settings", default=",".join(SETTINGS), help="which, with commas between")
     parser.add_argument("--turns", action="store_true", help="one setting a program, in turns")
     parser.add_argument("--ways", type=int, default=1, help="compilers besides the printed command, in turns")
-    parser.add_argument("--store", type=Path, default=ROOT / "bench" / "results" / "fuzz", help="folder of what was judged")
-    parser.add_argument("--reduce", type=float, default=0.0, help="seconds that a reduction may take (0: none)")
+    parser.add_argument("--store", type=Path, default=STORE, help="folder of what was judged")
+    parser.add_argument("--reduce", type=float, default=0.0, help="seconds for a reduction (0: none)")
     return parser.parse_args(arguments)
 
 
