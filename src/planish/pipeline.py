@@ -268,9 +268,13 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
 
 def _tell_nothing_found(prepared: Prepared, region: Region) -> Remark:
     """Why there is no version of a nest."""
-    if not prepared.scop.statements:
+    if prepared.scop.statements:
+        return Remark("schedule-none", "refused", "no legal schedule was found within the bounds", region.span)
+    if not region.updates:
         return Remark("scop-empty", "refused", "nothing that it computes is used", region.span)
-    return Remark("schedule-none", "refused", "no legal schedule was found within the bounds", region.span)
+    stepped = ", ".join(dict.fromkeys(f"`{x.variable}`" for x in region.updates))
+    message = f"it only steps {stepped}, and how far follows from how often it runs: there is nothing to schedule"
+    return Remark("scop-empty", "refused", message, region.span)
 
 
 def sizes_of(region: Region, options: Options) -> dict[str, int]:
