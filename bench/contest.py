@@ -25,10 +25,10 @@ import planish
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import PlanishError
 from planish.pipeline import FileResult, FunctionResult, Options, build_file, make_workbench
-from planish.run.cases import signature_of
 from planish.run.clock import ClockError, Timing, measure
 from planish.run.entry import entry_text
 from planish.run.oracle import compare
+from planish.run.passing import signature_of
 from planish.run.process import Limits
 from planish.run.signature import Case, Signature
 from planish.run.tolerance import Tolerance

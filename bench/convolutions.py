@@ -24,9 +24,10 @@ from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 from planish.core.span import Source
 from planish.ir.types import BF16
 from planish.pipeline import Options, build_file
-from planish.run.cases import make_case, signature_of
+from planish.run.cases import make_case
 from planish.run.clock import measure
 from planish.run.entry import entry_text
+from planish.run.passing import signature_of
 from planish.run.process import Limits
 from planish.run.toolchain import compile_library, knows
 

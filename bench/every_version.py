@@ -36,11 +36,12 @@ from planish.pipeline import (
     read_file,
     with_kernels,
 )
-from planish.run.cases import check_cases, signature_of
+from planish.run.cases import check_cases
 from planish.run.cross import compiler_for, is_foreign, takes
 from planish.run.emulator import find_emulator
 from planish.run.entry import entry_text
 from planish.run.oracle import Verdict, compare
+from planish.run.passing import signature_of
 from planish.run.process import Limits
 from planish.run.selection import PATIENCE, Workbench
 from planish.run.signature import Case, Signature

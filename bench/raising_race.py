@@ -33,8 +33,9 @@ from suite import Suite
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.pipeline import FileResult, Options, build_file
-from planish.run.cases import make_case, signature_of
+from planish.run.cases import make_case
 from planish.run.entry import entry_text
+from planish.run.passing import signature_of
 from planish.run.process import Limits
 from planish.run.toolchain import choose_compiler, compile_library, find_compilers
 

@@ -17,9 +17,10 @@ from pathlib import Path
 
 from planish.core.span import Source
 from planish.pipeline import Options, build_file
-from planish.run.cases import make_case, signature_of
+from planish.run.cases import make_case
 from planish.run.clock import measure
 from planish.run.entry import entry_text
+from planish.run.passing import signature_of
 from planish.run.toolchain import compile_library, find_compilers
 
 PROGRAM = Path(__file__).resolve().parent / "stages" / "walsh.c"

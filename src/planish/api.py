@@ -309,6 +309,8 @@ def _build(unit: _Unit, options: Options) -> bytes:
     target = load_target(options.target)
     with tempfile.TemporaryDirectory(prefix="planish-") as folder:
         bench = make_workbench(options, target, Path(folder), unit.file.given)
+        if unit.function.outside:
+            _build_original(unit, bench, ("-O0", *bench.flags, *(f"-D{x}" for x in bench.defines)))
         result = build_function(unit.function, unit.file, options, target, bench)
         whole = assemble_file(unit.file, options, (result,), target, bench)
         library = result.selection.library if result.selection is not None else None
@@ -337,7 +339,7 @@ def _complete(account: FileAccount, function: CFunction) -> FileAccount:
 def _build_original(unit: _Unit, bench: Workbench, flags: Sequence[str]) -> Path:
     text = unit.file.source.text + entry_text(unit.interface.signature)
     flags = ("-w", *flags)
-    # In the user's own process nothing may abort: what is not defined is refused here.
+    # In the user's own process nothing may be a stub: what is not defined is refused here.
     return compile_library(bench.compiler, text, flags, bench.folder, include_dirs=bench.include_dirs, whole=True)
 
 

@@ -49,12 +49,14 @@ from planish.library.transforms import transform_versions
 from planish.poly.affine import NotAffineError
 from planish.poly.extents import with_values
 from planish.run.blas import Blas, find_blas
-from planish.run.cases import Known, check_cases, clock_cases, signature_of
+from planish.run.cases import Known, check_cases, clock_cases
 from planish.run.cross import compiler_for, runner_for
-from planish.run.entry import c_name, entry_text
+from planish.run.entry import entry_text
 from planish.run.meaning import confirm_meaning
+from planish.run.passing import signature_of, why_not
 from planish.run.selection import Selection, Version, Workbench, select
 from planish.run.signature import Case
+from planish.run.spelling import c_name
 from planish.run.toolchain import Compiler, compile_library, find_compilers, knows
 from planish.schedule.automatic.plan import Candidate, Prepared, plan, prepare
 from planish.schedule.follow import follow
@@ -355,6 +357,9 @@ def _choose_version(
         plans = tuple(with_kernels(x, options, target, tell) for x in plans)
     remarks = tuple(r for p in plans for r in p.remarks)
     signature = signature_of(function)
+    if signature is None and any(p.stages or p.candidates for p in plans):
+        message = f"it cannot be called for a check: {why_not(function)}; kept as written"
+        remarks = (*remarks, Remark("verify-signature", "refused", message, function.span))
     if signature is None or not any(p.stages or p.candidates for p in plans):
         return FunctionResult(function, plans, None, (), remarks)
     versions, replaced, refused = make_versions(plans, file, options, bench.blas)
@@ -373,7 +378,8 @@ def _choose_version(
 def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> Known:
     """The kernel's sizes and arrays that are the function's own parameters; `text` is the file's."""
     assert plan.prepared is not None
-    names, own = dict(plan.region.names), {p.name for p in function.parameters}
+    names = dict(plan.region.names)
+    own = {p.name for p in function.parameters} | {x.name for x in function.globals if not x.initial}
     scop = plan.prepared.scop
     sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
     arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}

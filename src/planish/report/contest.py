@@ -20,10 +20,11 @@ from planish.library.transforms import find_slack
 from planish.pipeline import Options, RegionPlan, known_arguments, read_file, sizes_of, with_slack
 from planish.poly.affine import NotAffineError
 from planish.report.account import FileAccount
-from planish.run.cases import check_cases, clock_cases, signature_of
+from planish.run.cases import check_cases, clock_cases
 from planish.run.clock import Timing, measure_first
 from planish.run.entry import entry_text
 from planish.run.oracle import compare
+from planish.run.passing import signature_of
 from planish.run.process import Limits
 from planish.run.signature import Case, Signature
 from planish.run.tolerance import Tolerance

@@ -34,7 +34,8 @@ from planish.poly.extents import (
     valid_sizes,
 )
 from planish.poly.scop import Scop
-from planish.run.signature import Case, Parameter, Signature
+from planish.run.passing import ROW, ROWS, leaves_of, outcomes_of
+from planish.run.signature import Case
 
 CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
 CHECK_INSTANCES = 12_000_000
@@ -45,6 +46,8 @@ LOOSE_SIZES = (1, 4, 16, 64, 256, 2, 6, 34, 130)
 for: after a call that does not end, no other one is made."""
 LOOSE_RANGE = (1, 7)
 """The bounds of integers of which nothing is known."""
+INDEX_RANGE = (0, 7)
+"""The bounds of integers in variables of the file, and behind pointers in structures."""
 CLOCK_SIZES = (4_000_000, 1_000_000, 200_000, 50_000, 20_000, 8192, 4096, 3000, 2000, 1500, 1000, 700, 500, 350, 250,
                180, 128, 90, 64, 45, 32, 20, 10, 4, 1)  # fmt: skip
 CLOCK_ATTEMPTS = 8
@@ -88,22 +91,6 @@ class Known:
     computed: Mapping[str, Expr] = field(default_factory=dict)
 
 
-def signature_of(function: CFunction) -> Signature | None:
-    """How to call a function from outside; None where a parameter has a type that Planish does not know."""
-    parameters = []
-    for p in function.parameters:
-        if p.type is None:
-            return None
-        parameters.append(Parameter(p.name, p.type, "array" if p.pointer else "value"))
-    if function.result is None and not _returns_nothing(function):
-        return None
-    return Signature(function.name, tuple(parameters), function.result)
-
-
-def _returns_nothing(function: CFunction) -> bool:
-    return "void" in function.prototype.split("(")[0].split()
-
-
 def wanted_sizes(names: tuple[str, ...], value: int) -> dict[str, int]:
     """The same size for each name, a little apart, so that mixed-up dimensions show."""
     return {name: value + (i % 3 if value > 2 else 0) for i, name in enumerate(names)}
@@ -126,7 +113,7 @@ def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
         for i, value in enumerate(LOOSE_SIZES):
             sizes = _sizes(function, known, wanted_sizes(_size_names(known), min(value, 34)), {})
             if sizes is not None and _instances(known, sizes) <= CHECK_INSTANCES:
-                loose = {p.name: value for p in function.parameters if _is_loose_integer(p, sizes)}
+                loose = {p.name: value for p in leaves_of(function) if _is_loose_integer(p, sizes)}
                 loose |= dict.fromkeys(_powers(function, loose), value.bit_length() - 1)
                 out.append(make_case(function, known, sizes, seed=len(CHECK_SIZES) + 1 + i, loose=loose))
     if given:
@@ -205,7 +192,7 @@ def _window_of(size: int) -> int:
 def _loose_names(function: CFunction, known: tuple[Known, ...]) -> tuple[str, ...]:
     """Integer parameters that no region speaks of: sizes of what was left as it is, most likely."""
     told = {c for k in known for c in k.sizes.values()} | {name for k in known for name in k.data}
-    integers = [p.name for p in function.parameters if p.type is not None and p.type.is_int and not p.pointer]
+    integers = [p.name for p in leaves_of(function) if p.type is not None and p.type.is_int and not p.pointer]
     return tuple(name for name in integers if name not in told)
 
 
@@ -268,7 +255,7 @@ def _inner(known: Known, sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _bytes(function: CFunction, case: Case) -> int:
-    types = {p.name: p.type for p in function.parameters}
+    types = {p.name: p.type for p in (*leaves_of(function), *outcomes_of(function))}
     return sum(n * (t.size if (t := types[name]) is not None else 8) for name, n in case.elements.items())
 
 
@@ -294,34 +281,47 @@ def make_case(
             if name in k.arrays:
                 reached[k.arrays[name]] = max(reached.get(k.arrays[name], 0), count)
         rows |= _rows(k, sizes) if factorised else {}
-    most = {p.name: fixed.get(p.name, LOOSE_RANGE[1]) for p in function.parameters if _is_loose_integer(p, sizes)}
+    leaves = leaves_of(function)
+    most = {p.name: fixed.get(p.name, LOOSE_RANGE[1]) for p in leaves if _is_loose_integer(p, sizes)}
     elements: dict[str, int] = {}
     shapes: dict[str, tuple[int, ...]] = {}
-    own = {p.name for p in function.parameters}
-    for p in function.parameters:
+    own = {p.name for p in leaves}
+    # Sizes are given to all functions of a file.
+    integers = {x: y for x, y in {**most, **sizes}.items() if x in own}
+    rowed = {p.name: min(ROWS, 64 + 2 * max(integers.values(), default=1)) for p in leaves if p.form == "rows"}
+    for p in leaves:
         if not p.pointer:
+            if not p.text:
+                elements[p.name] = 1
             continue
         extents = _extents(p, sizes)
-        if extents is not None:
+        if p.form == "rows":
+            elements[p.name] = ROWS * rowed[p.name]
+        elif extents is not None and not p.text:
+            elements[p.name] = prod(extents)
+        elif extents is not None:
             sure = alone and p.name in reached and p.name not in unsure
             elements[p.name] = reached[p.name] if sure else prod(extents)
             shapes[p.name] = extents
         elif p.name in reached and p.name not in unsure:
             elements[p.name] = reached[p.name]
         else:
-            # Sizes are given to all functions of a file.
-            integers = {x: y for x, y in {**most, **sizes}.items() if x in own}
-            integers |= {x: 1 << integers[x] for x in _powers(function, integers)}
-            guessed = _guess([*integers.values(), _largest_constant(function)], most_guess)
+            raised = integers | {x: 1 << integers[x] for x in _powers(function, integers)}
+            guessed = _guess([*raised.values(), _largest_constant(function)], most_guess)
             elements[p.name] = max(reached.get(p.name, 0), guessed)
+    elements |= {p.name: prod(_extents(p, {}) or (1,)) for p in outcomes_of(function)}
     ranges = {name: LOOSE_RANGE for name in most if name not in fixed}
+    # What is not told apart from an index has to be one.
+    ranges |= {p.name: INDEX_RANGE for p in leaves if not p.text and p.pointer and p.type is not None and p.type.is_int}
+    ranges |= {p.name: (0, 0) for p in leaves if p.form == "memory"}
     if seed % DISTANCES_OF != 0:
         ranges |= dict.fromkeys(_distances(function), DISTANCES)
     if alone and seed % WIDE_OF == WIDE_AT and not any(_may_fail(k.scop.kernel.body) for k in known):
         ranges = _whole_ranges(function) | ranges
     values: dict[str, int | float] = {
-        p.name: v for p in function.parameters if (v := sizes.get(p.name, fixed.get(p.name))) is not None
+        p.name: v for p in leaves if (v := sizes.get(p.name, fixed.get(p.name))) is not None
     }
+    values |= {name + ROW: length for name, length in rowed.items()}
     square = {x: r for x, r in rows.items() if x not in shapes and _is_square(elements.get(x, 0), r)}
     return Case(values, elements, shapes, seed, ranges=ranges, rows=square)
 
@@ -347,8 +347,8 @@ def _may_fail(body: Block) -> bool:
 
 def _whole_ranges(function: CFunction) -> dict[str, tuple[int, int]]:
     """The bounds of wide integers in arrays: those of their types."""
-    wide = [(p.name, p.type) for p in function.parameters if p.pointer and p.type is not None and p.type.bits > 16]
-    return {name: limits(type) for name, type in wide if type.is_int}
+    known = [(p.name, p.type) for p in function.parameters if p.pointer and p.form is None and p.type is not None]
+    return {name: limits(type) for name, type in known if type.is_int and type.bits > 16}
 
 
 def _rows(known: Known, sizes: Mapping[str, int]) -> dict[str, int]:

@@ -103,7 +103,7 @@ def _compare_case(
 ) -> bool:
     """Whether the case is conclusive; raises _Stop on a real difference."""
     case, signature = request.cases[number], request.signature
-    floats = any(p.type.is_float for p in signature.parameters) or bool(signature.result and signature.result.is_float)
+    floats = any(type.is_float for type in (*(p.type for p in signature.parameters), signature.outcome) if type)
     distributions = AUTO if case.distribution == "auto" and floats else (case.distribution,)
     quick = True
     for index, distribution in enumerate(distributions):
@@ -214,7 +214,7 @@ def _patience(request: Comparison, case: Case, expected: float | None) -> float:
 
 def _outputs(signature: Signature) -> list[tuple[str, Type]]:
     outputs = [(p.name, p.type) for p in signature.arrays]
-    return outputs if signature.result is None else [*outputs, ("return", signature.result)]
+    return outputs if signature.outcome is None else [*outputs, ("return", signature.outcome)]
 
 
 def _differences(request: Comparison, case: Case, drawn: Drawn, wanted: _State, got: _State) -> _Found:

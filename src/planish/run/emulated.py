@@ -31,7 +31,7 @@ class EmulatedLibrary:
 
     def __init__(self, command: Sequence[str], path: str, signature: Signature) -> None:
         self._parent = os.getpid()
-        full = [*command, path, f"planish_entry_{signature.function}"]
+        full = [*command, path, signature.entry]
         self._process = subprocess.Popen(
             full, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=self._tie
         )

@@ -9,10 +9,10 @@ True
 
 from __future__ import annotations
 
-from typing import assert_never
+from dataclasses import replace
 
-from planish.ir.types import Type
-from planish.run.signature import Signature
+from planish.run.signature import Passing, Signature
+from planish.run.spelling import c_name
 
 
 def entry_text(signature: Signature) -> str:
@@ -24,23 +24,58 @@ def entry_text(signature: Signature) -> str:
     - `planish_time_NAME(planish_n, planish_call, planish_a, planish_r, planish_k, to, from, bytes)` does so
       `planish_n` times; before each call it copies `planish_k` blocks of memory (the arrays that the function
       changes). With `planish_call` 0 it only copies, which measures what the copies cost.
+
+    With a passing, the first one's name is `planish_check_NAME`; where the function can also be called with its own
+    parameters alone, there is a `planish_entry_NAME` for that. The text has what completes the library as well.
     """
-    name = signature.function
-    arguments = ", ".join(
-        f"planish_a[{i}]" if p.kind == "array" else f"*({c_name(p.type)} *)planish_a[{i}]"
-        for i, p in enumerate(signature.parameters)
-    )
-    store = f"*({c_name(signature.result)} *)planish_r = " if signature.result is not None else ""
-    # The pointer passes through an empty asm, so that the call cannot be inlined, specialised or hoisted: what is
-    # timed is what a caller in another file gets.
-    return f"""
-/* Calls from outside: appended for checking and measuring, no part of the kernel. */
-void planish_entry_{name}(void **planish_a, void *planish_r);
-void planish_entry_{name}(void **planish_a, void *planish_r)
+    passing = signature.passing
+    head = "\n/* Calls from outside: appended for checking and measuring, no part of the kernel. */\n"
+    head += signature.completion
+    if passing is None:
+        arguments = tuple(p.argument(i) for i, p in enumerate(signature.parameters))
+        return head + _entries(signature, Passing("", (), arguments, ()))
+    plain = ""
+    if passing.plain is not None:
+        alone = replace(signature, parameters=passing.plain, passing=None)
+        arguments = tuple(p.argument(i) for i, p in enumerate(passing.plain))
+        plain = _entry(alone, Passing("", (), arguments, ()))
+    return head + passing.prelude + plain + _entries(signature, passing)
+
+
+def _entries(signature: Signature, passing: Passing) -> str:
+    return _entry(signature, passing) + _timer(signature, passing)
+
+
+def _store(signature: Signature, passing: Passing) -> str:
+    """What stands before a call to keep its value."""
+    if passing.result == "address":
+        return "*(const void **)planish_r = "
+    if passing.result:
+        return f"{passing.result} planish_v = "
+    return f"*({c_name(signature.result)} *)planish_r = " if signature.result is not None else ""
+
+
+def _entry(signature: Signature, passing: Passing) -> str:
+    before, after = ("".join(f"  {x}\n" for x in lines) for lines in (passing.before, passing.after))
+    call = f"{_store(signature, passing)}{signature.function}({', '.join(passing.arguments)});"
+    return f"""\
+void {signature.entry}(void **planish_a, void *planish_r);
+void {signature.entry}(void **planish_a, void *planish_r)
 {{
   (void)planish_a; (void)planish_r;
-  {store}{name}({arguments});
-}}
+{before}  {call}
+{after}}}
+"""
+
+
+def _timer(signature: Signature, passing: Passing) -> str:
+    name = signature.function
+    before = "".join(f"  {x}\n" for x in passing.before)
+    store = _store(signature, passing)
+    store = "" if "planish_v" in store else store
+    # The pointer passes through an empty asm, so that the call cannot be inlined, specialised or hoisted: what is
+    # timed is what a caller in another file gets.
+    return f"""\
 void planish_time_{name}(long planish_n, int planish_call, void **planish_a, void *planish_r, int planish_k,
                          void **planish_to, void **planish_from, unsigned long *planish_bytes);
 void planish_time_{name}(long planish_n, int planish_call, void **planish_a, void *planish_r, int planish_k,
@@ -48,30 +83,13 @@ void planish_time_{name}(long planish_n, int planish_call, void **planish_a, voi
 {{
   __typeof__(&{name}) planish_f = &{name};
   (void)planish_a; (void)planish_r;
-  for (long planish_i = 0; planish_i < planish_n; planish_i++) {{
+{before}  for (long planish_i = 0; planish_i < planish_n; planish_i++) {{
     for (int planish_j = 0; planish_j < planish_k; planish_j++)
       __builtin_memcpy(planish_to[planish_j], planish_from[planish_j], planish_bytes[planish_j]);
     __asm__ volatile("" : "+r"(planish_f) : : "memory");
     if (planish_call)
-      {store}planish_f({arguments});
+      {store}planish_f({', '.join(passing.arguments)});
     __asm__ volatile("" : : : "memory");
   }}
 }}
 """
-
-
-def c_name(type: Type) -> str:
-    """The C type of these values, spelt without any header (gcc and clang predefine these names)."""
-    match type.kind:
-        case "bool":
-            return "_Bool"
-        case "int":
-            return f"__INT{type.bits}_TYPE__"
-        case "uint":
-            return f"__UINT{type.bits}_TYPE__"
-        case "float":
-            return {16: "_Float16", 32: "float", 64: "double"}[type.bits]
-        case "bfloat":
-            return "__bf16"
-        case _:
-            assert_never(type.kind)

@@ -45,7 +45,10 @@ def draw(signature: Signature, case: Case, distribution: Distribution) -> Drawn:
     scalars: dict[str, npt.NDArray[Any]] = {}
     for parameter in signature.parameters:
         bounds = case.ranges.get(parameter.name)
-        if parameter.kind == "array":
+        if parameter.kind == "array" and parameter.name in case.values:
+            given = np.full(case.elements.get(parameter.name, 0), case.values[parameter.name])
+            arrays[parameter.name] = to_memory(given, parameter.type)
+        elif parameter.kind == "array":
             count, row = case.elements.get(parameter.name, 0), case.rows.get(parameter.name, 0)
             shape = tuple(case.shapes.get(parameter.name, ()))
             arrays[parameter.name] = source.array(parameter.type, count, shape, bounds, row)
@@ -82,9 +85,22 @@ class Arguments:
 
     def result(self) -> npt.NDArray[Any] | None:
         """The value that the function returned, as an array of one element; None for a void function."""
-        if self.signature.result is None:
+        if self.signature.outcome is None:
             return None
-        return self._result.view(memory_dtype(self.signature.result))[:1].copy()
+        found = self._result.view(memory_dtype(self.signature.outcome))[:1].copy()
+        if self.signature.outcome is not self.signature.result:
+            found[0] = self._place(int(found[0]))
+        return found
+
+    def _place(self, address: int) -> int:
+        """An address as the number of the array in which it lies (from 1) and the bytes in front of it there; 0 for
+        no address, -1 for others, of which nothing can be compared."""
+        if not address:
+            return 0
+        for number, buffer in enumerate(self.buffers.values(), 1):
+            if buffer.address <= address <= buffer.address + buffer.size:
+                return number << 48 | address - buffer.address
+        return -1
 
     def spilled(self) -> str:
         """The first array beside which somebody wrote, or ""."""
@@ -97,7 +113,7 @@ class Library:
     def __init__(self, path: str, signature: Signature) -> None:
         try:
             loaded = ctypes.CDLL(path)
-            self._entry = loaded[f"planish_entry_{signature.function}"]
+            self._entry = loaded[signature.entry]
             self._timer = loaded[f"planish_time_{signature.function}"]
         except (OSError, AttributeError) as error:
             raise LibraryError(str(error)) from error

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from planish.ir.types import Type
+from planish.ir.types import I64, Type
+from planish.run.spelling import c_name
 
 ParameterKind = Literal["value", "array"]
 Placement = Literal["end", "start"]
@@ -27,14 +28,51 @@ class Parameter:
     type: Type
     kind: ParameterKind
 
+    def argument(self, number: int) -> str:
+        """The C expression by which an entry passes it, as its argument of that number."""
+        return f"planish_a[{number}]" if self.kind == "array" else f"*({c_name(self.type)} *)planish_a[{number}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """How an entry makes a call of its own arguments, where they are not the function's one for one: C text.
+
+    `prelude` stands at file scope, the statements `before` and `after` around the call, and `arguments` are what is
+    passed. `result`: the C type of a structure that is returned, "address", or "" for what the signature says. `plain`:
+    the parameters that the function has itself, where they are numbers and arrays, so that it can be called with these.
+    """
+
+    prelude: str
+    before: tuple[str, ...]
+    arguments: tuple[str, ...]
+    after: tuple[str, ...]
+    result: str = ""
+    plain: tuple[Parameter, ...] | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A C function by name, with its parameters and the type of its value (None: void)."""
+    """A C function by name, with its parameters and the type of its value (None: void).
+
+    With a `passing`, the parameters are the numbers and arrays of which the arguments are made. `completion` is C text
+    that makes a library of the function's file whole.
+    """
 
     function: str
     parameters: tuple[Parameter, ...]
     result: Type | None = None
+    passing: Passing | None = None
+    completion: str = ""
+
+    @property
+    def entry(self) -> str:
+        """The name of the function that `entry_text` makes for calls with these parameters."""
+        return f"planish_{'entry' if self.passing is None else 'check'}_{self.function}"
+
+    @property
+    def outcome(self) -> Type | None:
+        """The type of what is compared as the returned value: of an address, in which array it lies and where."""
+        return I64 if self.passing is not None and self.passing.result == "address" else self.result
 
     @property
     def arrays(self) -> tuple[Parameter, ...]:
@@ -68,7 +106,7 @@ class Case:
 
     def describe(self, signature: Signature) -> str:
         """The values that were given, in the order of the parameters: "ni=20, nj=25"; without any, the extents."""
-        given = [f"{p.name}={self.values[p.name]}" for p in signature.values if p.name in self.values]
+        given = [f"{p.name}={self.values[p.name]}" for p in signature.parameters if p.name in self.values]
         if given:
             return ", ".join(given)
         return ", ".join(f"{p.name}[{self.elements.get(p.name, 0)}]" for p in signature.arrays) or "no arguments"

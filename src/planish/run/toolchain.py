@@ -21,9 +21,9 @@ from typing import Literal
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.types import BF16, F16, Type
-from planish.run.entry import c_name
 from planish.run.linking import stub_text, undefined_names
 from planish.run.process import Limits, run_process
+from planish.run.spelling import c_name
 
 CompilerKind = Literal["gcc", "clang"]
 

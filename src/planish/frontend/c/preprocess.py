@@ -29,7 +29,7 @@ STUBS = Path(__file__).parent / "stubs"
 DIALECT = (
     "__attribute__(x)=", "__declspec(x)=", "__extension__=", "__restrict=restrict", "__restrict__=restrict",
     "__inline=inline", "__inline__=inline", "__const=const", "__volatile=volatile", "__volatile__=volatile",
-    "__signed__=signed", "__builtin_assume_aligned(p,...)=(p)", "__builtin_expect(x,y)=(x)",
+    "__signed__=signed", "__thread=_Thread_local", "__builtin_assume_aligned(p,...)=(p)", "__builtin_expect(x,y)=(x)",
 )  # fmt: skip
 """Spellings of GNU C and others that the parser does not know."""
 

@@ -20,15 +20,17 @@ from planish.core.span import Source, Span
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, declared, leaf_of, resolve
 from planish.frontend.c.definitions import computed_from_parameters
 from planish.frontend.c.extent import Columns, Item, Unreadable, columns, match_items, scan_body
+from planish.frontend.c.forms import Forms
 from planish.frontend.c.lexer import Tokens, tokenize
 from planish.frontend.c.liveness import live_after
-from planish.frontend.c.preprocess import preprocess
+from planish.frontend.c.preprocess import STUBS, preprocess
 from planish.frontend.c.regions import Search, search
 from planish.frontend.c.scope import Bound, FileScope, Symbol, bind_file, bind_function
 from planish.frontend.c.state import NotIndex, Translation
 from planish.frontend.c.subscripts import index_of
 from planish.frontend.c.syntax import main_lines, parse_c
 from planish.frontend.c.unit import CFile, CFunction, CParameter, Region
+from planish.frontend.c.variables import Variables
 from planish.ir.expr import Expr
 from planish.ir.types import U8
 
@@ -54,10 +56,15 @@ def read_c(
     if tree.unknown_types:
         listed = ", ".join(tree.unknown_types)
         remarks.append(Remark("c-type", "note", f"no header declares {listed}; nests that need it stay as written"))
+    forms = Forms(tree.ast, scope.typedefs)
+    variables = Variables(tree.ast, scope, forms, str(STUBS))
+    completion = variables.completion()
     functions = []
     for node in tree.ast.ext:
         if isinstance(node, c_ast.FuncDef) and node.coord is not None and node.decl.coord.file == source.name:
-            functions.append(_read_function(node, scope, source, tokens, places, active, fp, remarks))
+            found = _read_function(node, scope, source, tokens, places, active, fp, remarks, forms)
+            own, outside = variables.of(found.name), variables.outside(found.name)
+            functions.append(replace(found, globals=own, completion=completion, outside=outside))
     if not functions:
         at = source.point(1)
         raise PlanishError(Diagnostic("E0203", "the file defines no function", at, "give a file with a kernel"), source)
@@ -73,6 +80,7 @@ def _read_function(
     active: frozenset[int],
     fp: str,
     remarks: list[Remark],
+    forms: Forms,
 ) -> CFunction:
     bound = bind_function(node, scope)
     found: dict[int, Item] = {}
@@ -90,7 +98,7 @@ def _read_function(
     ordered = sorted(state.found, key=lambda r: r.start)
     regions = tuple(_numbered(region, n, len(ordered)) for n, region in enumerate(ordered, 1))
     result = resolve(node.decl.type.type, bound.typedefs)
-    parameters = tuple(_parameter(x, bound, fp) for x in _declared_parameters(node))
+    parameters = tuple(_parameter(x, bound, fp, forms) for x in _declared_parameters(node))
     span = _function_span(source, tokens, name_span, body)
     return CFunction(
         node.decl.name,
@@ -102,6 +110,8 @@ def _read_function(
         span,
         body.start if body is not None else 0,
         body.end if body is not None else 0,
+        forms.of_result(node.decl.type.type),
+        uncallable=_uncallable(node),
     )
 
 
@@ -124,12 +134,25 @@ def _declared_parameters(node: c_ast.FuncDef) -> list[c_ast.Decl]:
     return [x for x in (arguments.params if arguments is not None else []) if isinstance(x, c_ast.Decl)]
 
 
-def _parameter(node: c_ast.Decl, bound: Bound, fp: str) -> CParameter:
-    symbol = bound.symbol(node)
+def _uncallable(node: c_ast.FuncDef) -> str:
+    """Why a function cannot be called from outside, or ""."""
+    arguments = node.decl.type.args.params if node.decl.type.args is not None else []
+    if any(isinstance(x, c_ast.ID) for x in arguments):
+        return "its parameters are declared behind the parentheses, as in C before 1989"
+    named = (x for x in arguments if isinstance(x, c_ast.Typename))
+    if any(not isinstance(x.type.type, c_ast.IdentifierType) or x.type.type.names != ["void"] for x in named):
+        return "a parameter has no name"
+    return ""
+
+
+def _parameter(node: c_ast.Decl, bound: Bound, fp: str, forms: Forms) -> CParameter:
+    symbol, seen = bound.symbol(node), forms.seen_as(node, bound.function.body)
     if symbol is None:
-        return CParameter(node.name, None, False, (), declared(node))
-    pointer = isinstance(symbol.ctype, CPointer)
-    return CParameter(node.name, leaf_of(symbol.ctype), pointer, _extents(symbol, bound, fp), declared(node))
+        return CParameter(node.name, None, False, (), declared(node), forms.of_parameter(seen))
+    ctype = symbol.ctype if seen is node else resolve(seen, bound.typedefs)
+    extents = _extents(symbol, bound, fp) if seen is node else (None,)
+    form = forms.of_parameter(seen)
+    return CParameter(node.name, leaf_of(ctype), isinstance(ctype, CPointer), extents, declared(node), form)
 
 
 def _extents(symbol: Symbol, bound: Bound, fp: str) -> tuple[Expr | None, ...]:

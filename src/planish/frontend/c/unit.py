@@ -19,12 +19,50 @@ from planish.ir.types import Type
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """A value within something larger: `path` is its place there ("position.x"; "" for the whole).
+
+    `count` elements of `type` lie there (1 for a number), or, where `address`, a pointer to elements does.
+    """
+
+    path: str
+    type: Type
+    count: int = 1
+    address: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A structure, union or other type by value, or the address of one: the C type of the parameter, and the numbers in
+    it. What else it holds (pointers to what is not known, functions, bit-fields) is zero."""
+
+    spelling: str
+    pointer: bool
+    cells: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """A function that is passed: `before` and `after` the name of a function of its type is how C defines one."""
+
+    before: str
+    after: str
+
+
+Opaque = Literal["memory", "stream", "rows", "address"]
+"""What else is passed or returned: the address of memory of which nothing is known, a stream of C's library, pointers
+to rows of elements, or (returned) an address."""
+
+Form = Record | Callback | Opaque
+
+
+@dataclass(frozen=True, slots=True)
 class CParameter:
     """A parameter of a C function.
 
     `type` is the scalar or element type (None: not one that Planish knows); `pointer` says whether an address is
     passed; `extents` are those of the array behind it, outermost first: `float *p` has (None,), a scalar has ().
-    `text` is the declaration as C.
+    `text` is the declaration as C. `form`: what it is, where it is neither a number nor the address of numbers.
     """
 
     name: str
@@ -32,6 +70,18 @@ class CParameter:
     pointer: bool
     extents: tuple[Expr | None, ...]
     text: str
+    form: Form | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Global:
+    """A variable of the file that a function, or one that it calls, names: `text` is what it is called where a call is
+    made. `initial`: it keeps the values that the file gives it."""
+
+    name: str
+    text: str
+    cell: Cell
+    initial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +148,10 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class CFunction:
-    """A function definition: `result` is None for void and for types that Planish does not know."""
+    """A function definition: `result` is None for void and for types that Planish does not know, which `returned`
+    describes; `globals` are the variables that it works on; `completion` is C text that defines what the file only
+    declares, for libraries that are whole. `uncallable` says why it cannot be called, or "". `outside`: what
+    it needs and the file does not define, some of which is the C library's."""
 
     name: str
     static: bool
@@ -109,6 +162,11 @@ class CFunction:
     span: Span
     start: int = 0
     end: int = 0
+    returned: Form | None = None
+    globals: tuple[Global, ...] = ()
+    completion: str = ""
+    uncallable: str = ""
+    outside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,237 @@
+"""What is passed to a function beside numbers and arrays of them: structures, functions, streams, memory.
+
+>>> from pycparser.c_parser import CParser
+>>> tree = CParser().parse("struct p { float x; int n[3]; struct p *next; }; void f(struct p *q, int (*done)(int));")
+>>> structure, function = tree.ext[1].type.args.params
+>>> forms = Forms(tree, {})
+>>> [(cell.path, cell.count) for cell in forms.of_parameter(structure).cells]
+[('x', 1), ('n', 3)]
+>>> print(forms.of_parameter(function).after, end="")
+(int planish_p0)
+{
+  return (int)((7ul * (unsigned long)(long)planish_p0) & 7);
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
+from planish.frontend.c.scope import fold, walk_tree
+from planish.frontend.c.unit import Callback, Cell, Form, Record
+from planish.ir.types import Type
+
+_MOST_CELLS = 64
+_MOST_ELEMENTS = 4096
+"""A structure with more numbers than these keeps zeros in the rest."""
+_PLACE = "planish_stub"
+
+
+class Forms:
+    """The types of one file, by their names."""
+
+    def __init__(self, tree: c_ast.FileAST, typedefs: Mapping[str, CType]) -> None:
+        self._known = typedefs
+        self._typedefs: dict[str, c_ast.Node] = {}
+        self._records: dict[tuple[type, str], c_ast.Node] = {}
+        for node in walk_tree(tree):
+            if isinstance(node, c_ast.Typedef):
+                self._typedefs.setdefault(node.name, node.type)
+            elif isinstance(node, c_ast.Struct | c_ast.Union) and node.name and node.decls:
+                self._records[type(node), node.name] = node
+
+    def of_parameter(self, node: c_ast.Decl) -> Form | None:
+        """The form of a parameter; None for a number or the address of numbers."""
+        own = self._plain(node.type)
+        if isinstance(own, c_ast.FuncDecl):
+            return self._callback(own)
+        if isinstance(own, c_ast.PtrDecl | c_ast.ArrayDecl):
+            return self._of_address(node, own)
+        return None if isinstance(self._resolve(node), CScalar) else self._record(node.type, own, False)
+
+    def of_result(self, node: c_ast.Node) -> Form | None:
+        """The form of a result; None for a number, and for nothing."""
+        own = self._plain(node)
+        if isinstance(own, c_ast.PtrDecl):
+            return "address"
+        if isinstance(resolve(node, self._known), CScalar) or self._is_void(own):
+            return None
+        return self._record(node, own, False)
+
+    def cell(self, path: str, node: c_ast.Node) -> Cell | None:
+        """The number, the array of numbers or the address of numbers that a declaration is of; None for what else."""
+        ctype, count = resolve(node, self._known), 1
+        while isinstance(ctype, CArray):
+            extent = None if ctype.extent is None else fold(ctype.extent, {})
+            if extent is None:
+                return None
+            ctype, count = ctype.element, count * extent
+        match ctype:
+            case CScalar(type=type_):
+                return Cell(path, type_, count)
+            case CPointer(target=CScalar(type=type_)) if count == 1:
+                return Cell(path, type_, 1, True)
+            case _:
+                return None
+
+    def open_array(self, node: c_ast.Node) -> Type | None:
+        """The type of the elements of an array of unknown length."""
+        ctype = resolve(node, self._known)
+        return ctype.element.type if isinstance(ctype, CArray) and isinstance(ctype.element, CScalar) else None
+
+    def members(self, node: c_ast.Node) -> tuple[Cell, ...]:
+        """The numbers in a variable that is a structure."""
+        own = self._plain(node)
+        return self._record(node, own, False).cells if isinstance(own, c_ast.Struct) else ()
+
+    def _of_address(self, node: c_ast.Decl, own: c_ast.PtrDecl | c_ast.ArrayDecl) -> Form | None:
+        target = self._plain(own.type)
+        ctype = self._resolve(node)
+        inner = ctype.target if isinstance(ctype, CPointer) else ctype.element if isinstance(ctype, CArray) else ctype
+        if isinstance(target, c_ast.FuncDecl):
+            return self._callback(target)
+        if leaf_of(ctype) is not None:
+            nested = isinstance(inner, CPointer) and isinstance(inner.target, CScalar)
+            while isinstance(inner, CArray):
+                inner = inner.element
+            return None if isinstance(inner, CScalar) else "rows" if nested else "memory"
+        if self._names_stream(own.type):
+            return "stream"
+        if isinstance(target, c_ast.Struct | c_ast.Union) and target.decls:
+            return self._record(c_ast.PtrDecl([], own.type), target, True)
+        return "memory"
+
+    def seen_as(self, node: c_ast.Decl, body: c_ast.Node) -> c_ast.Decl:
+        """The declaration of a parameter, with the type that the function's body takes a `void *` for."""
+        own = self._plain(node.type)
+        if not isinstance(own, c_ast.PtrDecl) or not self._is_void(self._plain(own.type)):
+            return node
+        for part in walk_tree(body):
+            match part:
+                case c_ast.Decl(init=c_ast.ID(name=used), type=found):
+                    pass
+                case c_ast.Cast(expr=c_ast.ID(name=used), to_type=c_ast.Typename(type=found)):
+                    pass
+                case _:
+                    continue
+            taken = self._plain(found)
+            if used == node.name and isinstance(taken, c_ast.PtrDecl) and not self._is_void(self._plain(taken.type)):
+                return c_ast.Decl(node.name, node.quals, [], [], [], found, None, None)
+        return node
+
+    def _record(self, node: c_ast.Node, own: c_ast.Node, pointer: bool) -> Record:
+        cells: list[Cell] = []
+        if isinstance(own, c_ast.Struct):
+            for cell in self._cells(own, "", 3):
+                if len(cells) < _MOST_CELLS and sum(x.count for x in cells) + cell.count <= _MOST_ELEMENTS:
+                    cells.append(cell)
+        return Record(spell(node), pointer, tuple(cells))
+
+    def _cells(self, record: c_ast.Struct, prefix: str, depth: int) -> Iterator[Cell]:
+        for member in record.decls or ():
+            if not isinstance(member, c_ast.Decl) or member.name is None or member.bitsize is not None:
+                continue
+            path = f"{prefix}{member.name}"
+            if (cell := self.cell(path, member)) is not None:
+                yield cell
+            elif isinstance(inner := self._plain(member.type), c_ast.Struct) and inner.decls and depth:
+                yield from self._cells(inner, f"{path}.", depth - 1)
+
+    def _callback(self, function: c_ast.FuncDecl) -> Callback:
+        """A function that gives a number made of the numbers it gets, or nothing but zeros."""
+        made = deepcopy(function)
+        parameters: list[c_ast.Node] = []
+        summands: list[str] = []
+        result = resolve(made.type, self._known)
+        floats = isinstance(result, CScalar) and result.type.is_float
+        for number, node in enumerate(made.args.params if made.args is not None else []):
+            if isinstance(node, c_ast.Typename | c_ast.Decl) and not self._is_void(self._plain(node.type)):
+                name, ctype = f"planish_p{number}", resolve(node, self._known)
+                _rename(node.type, name)
+                parameters.append(c_ast.Decl(name, [], [], [], [], node.type, None, None))
+                if isinstance(ctype, CScalar):
+                    factor = 2 * number + 7
+                    summands.append(f"0.{factor} * {name}" if floats else f"{factor}ul * (unsigned long)(long){name}")
+            else:
+                parameters.append(node)
+        if made.args is not None:
+            made.args.params = parameters
+        _rename(made.type, _PLACE)
+        before, _, after = spell_declaration(made).partition(_PLACE)
+        return Callback(before, f"{after}\n{{\n{self._body(result, made, ' + '.join(summands), floats)}}}\n")
+
+    def _body(self, result: CType, function: c_ast.FuncDecl, total: str, floats: bool) -> str:
+        if self._is_void(self._plain(function.type)):
+            return ""
+        if isinstance(result, CScalar):
+            spelt = spell(function.type)
+            value = f"({total or '1'})" if floats else f"(({total or '1'}) & 7)"
+            return f"  return ({spelt}){value};\n"
+        held = f"  static char planish_none[sizeof({spell(function.type)})];\n"
+        return f"{held}  return *({spell(c_ast.PtrDecl([], function.type))})planish_none;\n"
+
+    def _plain(self, node: c_ast.Node | None) -> c_ast.Node:
+        """The type behind declarators' names and typedefs."""
+        while True:
+            match node:
+                case c_ast.TypeDecl() | c_ast.Typename() | c_ast.Decl():
+                    node = node.type
+                case c_ast.IdentifierType(names=[name]) if name in self._typedefs:
+                    node = self._typedefs[name]
+                case c_ast.Struct(name=name) | c_ast.Union(name=name) if name and not node.decls:
+                    return self._records.get((type(node), name), node)
+                case None:
+                    return c_ast.IdentifierType(["void"])
+                case _:
+                    return node
+
+    def _resolve(self, node: c_ast.Node) -> CType:
+        return resolve(node, self._known)
+
+    def _is_void(self, node: c_ast.Node) -> bool:
+        return isinstance(node, c_ast.IdentifierType) and node.names == ["void"]
+
+    def _names_stream(self, node: c_ast.Node) -> bool:
+        """Whether a type is `FILE`, also by another name."""
+        while isinstance(node, c_ast.TypeDecl | c_ast.Typename):
+            node = node.type
+        if not isinstance(node, c_ast.IdentifierType) or len(node.names) != 1:
+            return False
+        name = node.names[0]
+        return name == "FILE" or (name in self._typedefs and self._names_stream(self._typedefs[name]))
+
+
+def spell(node: c_ast.Node) -> str:
+    """The C text of the type of a declaration, without a name and without the qualifiers of the object itself.
+
+    >>> from pycparser.c_parser import CParser
+    >>> spell(CParser().parse("const char *const names[4];").ext[0].type)
+    'const char * const [4]'
+    """
+    made = deepcopy(node)
+    while isinstance(made, c_ast.Decl | c_ast.Typename):
+        made = made.type
+    _rename(made, None)
+    if isinstance(made, c_ast.TypeDecl | c_ast.PtrDecl):
+        made.quals = []
+    return str(CGenerator().visit(c_ast.Typename(None, [], None, made)))
+
+
+def spell_declaration(node: c_ast.Node) -> str:
+    """The C text of a declaration whose name stands in its type."""
+    return str(CGenerator().visit(c_ast.Decl(None, [], [], [], [], node, None, None)))
+
+
+def _rename(node: c_ast.Node, name: str | None) -> None:
+    """Sets the name in a declarator."""
+    while not isinstance(node, c_ast.TypeDecl):
+        node = node.type
+    node.declname = name
+
+
+__all__ = ["Forms", "spell", "spell_declaration"]

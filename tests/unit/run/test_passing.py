@@ -1,0 +1,59 @@
+"""Functions that take and reach more than numbers and arrays are called, and what they leave is compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planish.core.span import Source
+from planish.frontend.c.reader import read_c
+from planish.run.cases import make_case
+from planish.run.entry import entry_text
+from planish.run.oracle import Verdict, compare
+from planish.run.passing import signature_of
+from planish.run.toolchain import choose_compiler, compile_library
+
+_POINTER = "struct s { char tag; double x[2]; struct { int k; } in; }; void f(struct s *s) { s->x[1] += s->in.k; }"
+_VALUE = "struct s { char t; double v; const float *at; }; struct s f(struct s s, float *p) { s.v += 1; return s; }"
+_ROWS = "void f(int n, float **rows) { for (int i = 0; i < n; i++) rows[i][2] += rows[n - 1][i]; }"
+_GLOBALS = "static float grid[4][5]; int n; static int calls = 7; void f(void) { grid[1][n % 5] += 1; calls++; }"
+_CALLBACK = "void f(double (*g)(double, int), double *x) { x[0] = g(x[0], 3) + g(1, 2); }"
+_ADDRESS = "#include <stdio.h>\nfloat *f(FILE *l, void *u, float *p, int n) { fputs(\"x\", l); return p + n % 3; }"
+_JOB = "struct job { int n; float *x; }; void *f(void *arg) { struct job *j = arg; j->x[j->n] = 2; return arg; }"
+_OUTSIDE = "extern float gains[]; extern const double bias; void f(int n, float *x) { x[0] += gains[n & 7] * bias; }"
+_INLINE = "inline float sq(float x) { return x * x; } void f(float *x) { float (*g)(float) = sq; x[0] = g(x[0]); }"
+_LOCAL = "extern _Thread_local int errors; void f(int *x) { x[0] += errors++; }"
+
+
+def _compare(first: str, second: str, folder: Path) -> Verdict:
+    function = next(x for x in read_c(Source("a.c", first)).functions if x.name == "f")
+    signature = signature_of(function)
+    assert signature is not None
+    texts = (text + entry_text(signature) for text in (first, second))
+    libraries = [compile_library(choose_compiler(None), text, ("-w", "-O1"), folder) for text in texts]
+    cases = [make_case(function, (), {}, seed) for seed in (1, 2)]
+    return compare(libraries[0], libraries[1], signature, cases)
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong", "place"),
+    [
+        (_POINTER, "s->x[1] +=", "s->x[0] +=", "s->x"),
+        (_VALUE, "s.v += 1", "s.v += 2", "return.v"),
+        (_ROWS, "rows[i][2]", "rows[i][1]", "rows"),
+        (_GLOBALS, "grid[1]", "grid[2]", "grid"),
+        (_GLOBALS, "calls++", "calls--", "calls"),
+        (_CALLBACK, "g(1, 2)", "g(2, 2)", "x"),
+        (_ADDRESS, "p + n % 3", "p + n % 3 + 1", "return"),
+        (_JOB, "] = 2", "] = 3", "arg->x"),
+        (_OUTSIDE, "n & 7", "n & 3 ^ 1", "x"),
+        (_INLINE, "x * x", "x * x + x", "x"),
+        (_LOCAL, "errors++", "errors++ + 1", "x"),
+    ],
+)
+def test_what_is_reached_is_compared(text: str, right: str, wrong: str, place: str, tmp_path: Path) -> None:
+    good = _compare(text, text + "\n", tmp_path)
+    assert (good.status, good.message) == ("ok", "")
+    bad = _compare(text, text.replace(right, wrong), tmp_path)
+    assert bad.status == "mismatch" and bad.where is not None and bad.where.array == place
