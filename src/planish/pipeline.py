@@ -35,7 +35,7 @@ from planish.ir.checker import check_kernel
 from planish.ir.expr import Var
 from planish.ir.polynomial import place
 from planish.ir.traverse import variables
-from planish.ir.types import INDEX, Floats, Type
+from planish.ir.types import INDEX, Floats
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.further import further_versions, library_versions
@@ -49,15 +49,14 @@ from planish.library.transforms import transform_versions
 from planish.poly.affine import NotAffineError
 from planish.poly.extents import with_values
 from planish.run.blas import Blas, find_blas
-from planish.run.cases import Known, check_cases, clock_cases
+from planish.run.cases import Known, check_cases, clock_cases, is_alone
 from planish.run.cross import compiler_for, runner_for
 from planish.run.entry import entry_text
 from planish.run.meaning import confirm_meaning
 from planish.run.passing import signature_of, why_not
 from planish.run.selection import Selection, Version, Workbench, select
 from planish.run.signature import Case
-from planish.run.spelling import c_name
-from planish.run.toolchain import Compiler, compile_library, find_compilers, knows
+from planish.run.toolchain import compile_library, missing_type
 from planish.schedule.automatic.plan import Candidate, Prepared, plan, prepare
 from planish.schedule.follow import follow
 from planish.target.load import load_target
@@ -306,9 +305,8 @@ def build_function(
     function: CFunction, file: CFile, options: Options, target: Target, bench: Workbench, tell: Tell = keep_quiet
 ) -> FunctionResult:
     """The fastest verified version of a function, or the function as it is."""
-    missing = next((x for x in file.types if not knows(bench.compiler, x)), None)
-    if missing is not None:
-        return FunctionResult(function, (), None, (), (_tell_missing(missing, bench.compiler, function.span),))
+    if missing := missing_type(bench.compiler, file.types):
+        return FunctionResult(function, (), None, (), (Remark("verify-type", "refused", missing, function.span),))
     if bench.runner.missing:
         message = f"nothing can be checked: {bench.runner.missing}; kept as written"
         return FunctionResult(function, (), None, (), (Remark("verify-emulator", "refused", message, function.span),))
@@ -319,13 +317,6 @@ def build_function(
     options = replace(options, measure=False)
     first = _choose_version(function, file, options, target, bench, tell, 1)
     return _choose_version(function, file, options, target, bench, tell, None) if _was_refused(first) else first
-
-
-def _tell_missing(type: Type, compiler: Compiler, span: Span | None) -> Remark:
-    """That nothing of a file can be checked, and which compiler could."""
-    others = ", ".join(x.name for x in find_compilers() if knows(x, type)) or "none that was found"
-    message = f"{compiler} has no `{c_name(type)}`, so that nothing can be checked; --cc takes one that has: {others}"
-    return Remark("verify-type", "refused", message, span)
 
 
 def _confirm_meaning(function: CFunction, file: CFile, cases: tuple[Case, ...], bench: Workbench) -> None:
@@ -386,19 +377,8 @@ def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> Kn
     data = frozenset(names[x.name] for x in scop.kernel.scalars)
     computed = {s: place(x, {c: Var(s, INDEX) for s, c in sizes.items()}) for s, x in plan.region.computed}
     sizes |= {v: v for x in computed.values() for v in variables(x) if v not in sizes}
-    alone = bool(text) and set(scop.kernel.sizes) <= sizes.keys() | computed.keys() and _is_alone(function, text)
+    alone = bool(text) and set(scop.kernel.sizes) <= sizes.keys() | computed.keys() and is_alone(function, text)
     return Known(with_values(scop, computed), sizes, arrays, data, alone, computed)
-
-
-def _is_alone(function: CFunction, text: str) -> bool:
-    """Whether the function's arrays are named nowhere outside of its regions."""
-    place, outside = function.start, ""
-    for region in sorted(function.regions, key=lambda r: r.start):
-        outside += text[place : region.start] + " "
-        place = region.end
-    outside += text[place : function.end]
-    used = {token.text for token in tokenize(outside).tokens}
-    return not used & {p.name for p in function.parameters if p.pointer}
 
 
 def make_versions(

@@ -16,6 +16,7 @@ from math import prod
 import islpy as isl
 
 from planish.core.lazy import Lazy
+from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.unit import CFunction, CParameter
 from planish.ir.expr import Binary, Call, Const, Expr, Load, Var
 from planish.ir.nest import Assign, Block, For, Reduce
@@ -89,6 +90,17 @@ class Known:
     data: frozenset[str] = frozenset()
     alone: bool = False
     computed: Mapping[str, Expr] = field(default_factory=dict)
+
+
+def is_alone(function: CFunction, text: str) -> bool:
+    """Whether the function's arrays are named nowhere outside of its regions."""
+    at, outside = function.start, ""
+    for region in sorted(function.regions, key=lambda r: r.start):
+        outside += text[at : region.start] + " "
+        at = region.end
+    outside += text[at : function.end]
+    used = {token.text for token in tokenize(outside).tokens}
+    return not used & {p.name for p in function.parameters if p.pointer}
 
 
 def wanted_sizes(names: tuple[str, ...], value: int) -> dict[str, int]:

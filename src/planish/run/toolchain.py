@@ -122,6 +122,15 @@ def knows(compiler: Compiler, type: Type, cache: Cache | None = None) -> bool:
     return type not in (F16, BF16) or _takes(compiler, flags, _NUMBERS, root)
 
 
+def missing_type(compiler: Compiler, types: Sequence[Type]) -> str:
+    """That nothing of a file with these types can be checked, and which compiler could; "" where it can."""
+    missing = next((x for x in types if not knows(compiler, x)), None)
+    if missing is None:
+        return ""
+    others = ", ".join(x.name for x in find_compilers() if knows(x, missing)) or "none that was found"
+    return f"{compiler} has no `{c_name(missing)}`, so that nothing can be checked; --cc takes one that has: {others}"
+
+
 def compile_library(
     compiler: Compiler,
     sources: Sequence[Path] | str,

@@ -21,8 +21,8 @@ from copy import deepcopy
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from planish.frontend.c.constants import fold, walk_tree
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
-from planish.frontend.c.scope import fold, walk_tree
 from planish.frontend.c.unit import Callback, Cell, Form, Record
 from planish.ir.types import Type
 

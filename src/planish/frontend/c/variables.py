@@ -16,8 +16,9 @@ from collections.abc import Iterator
 
 from pycparser import c_ast
 
+from planish.frontend.c.constants import walk_tree
 from planish.frontend.c.forms import Forms
-from planish.frontend.c.scope import FileScope, walk_tree
+from planish.frontend.c.scope import FileScope
 from planish.frontend.c.unit import Cell, Global
 
 LARGEST = 64 << 20
