@@ -75,10 +75,11 @@ def test_what_cannot_be_planned_stays_and_says_why() -> None:
     assert [r.kind for r in (*result.remarks, *result.functions[0].remarks)] == ["refused"]
 
 
-def test_an_unusable_signature_leaves_the_function_alone() -> None:
-    text = "struct s { int a; };\nvoid f(struct s *p, int n, double *x) { for (int i = 0; i < n; i++) x[i] = 1; }\n"
+def test_a_function_that_cannot_be_called_is_left_alone_with_a_reason() -> None:
+    text = "void f(int, double *x) { for (int i = 0; i < 8; i++) x[i] = 1; }\n"
     result = build(text)
     assert result.text.endswith(text) and result.functions[0].selection is None
+    assert any("a parameter has no name" in r.message for r in result.functions[0].remarks)
 
 
 def test_the_original_is_kept_where_the_text_is_composed_of_nothing() -> None:
