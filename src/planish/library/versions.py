@@ -20,6 +20,7 @@ from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.expr import Expr, Load
 from planish.ir.nest import Array, Assign, Kernel, Reduce
 from planish.ir.polynomial import coefficient_of
+from planish.ir.printer import print_expr
 from planish.ir.types import F32, F64, Floats, Type
 from planish.library.lowering import NotLoweredError, lower_raised
 from planish.library.maker import Maker
@@ -34,6 +35,7 @@ from planish.raising.nests import raise_kernel
 from planish.raising.raised import Apply, Raised, walk_steps
 from planish.raising.tdl.constants import specialise_all
 from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.schedule.automatic.room import find_excess
 from planish.target.machine import Target
 
 NAME = "raised"
@@ -98,6 +100,11 @@ def raise_version(
     if len(known) > len({*known} & {x.name for x in scop.kernel.arrays}):
         return None, (Remark("raise-none", "note", "the raised kernel has other arrays", span),)
     whole = replace(lowered.kernel, arrays=arrays)
+    excess = find_excess(whole, scop, prepared.declared)
+    if excess:
+        extents = " x ".join(print_expr(x) for x in excess[0].shape if x is not None)
+        message = f"no version calls kernels of the library: `{excess[0].name}` would be an array of {extents} elements"
+        return None, (Remark("raise-none", "note", message, span),)
     done = tuple(x for x in remarks if x.kind == "done")
     name = NAME if convolve is None else convolve.name
     return Candidate(name, scop.schedule, whole, (*done, *lowered.remarks), 0.0, lowered.catalogue), remarks

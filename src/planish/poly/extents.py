@@ -244,16 +244,16 @@ def most_instances(scop: Scop) -> int | None:
     return total
 
 
-def byte_extent(scop: Scop, array: Array) -> Expr | None:
-    """The last place of the first dimension that an access reaches, as an expression over the sizes; None where no
-    instance accesses the array, whatever the sizes are."""
+def byte_extent(scop: Scop, array: Array, dimension: int = 0) -> Expr | None:
+    """The last place of a dimension that an access reaches, as an expression over the sizes; None where no instance
+    accesses the array, whatever the sizes are."""
     spread: isl.PwAff | None = None
     for statement in scop.statements:
         for access in statement.accesses:
-            named = access.array == array.name and access.relation.dim(isl.dim_type.out)
+            named = access.array == array.name and access.relation.dim(isl.dim_type.out) > dimension
             if named and not access.relation.is_empty():
                 reached = access.relation.range()
-                highest = reached.dim_max(0)
+                highest = reached.dim_max(dimension)
                 spread = highest if spread is None else spread.union_max(highest)
     if spread is None:
         return None

@@ -28,20 +28,26 @@ def bind_temporaries(kernel: Kernel) -> Kernel:
             raise NotAffineError(stmt.value, f"`{stmt.var}` names a value, and what it is made of may change")
     taken = {a.name for a in kernel.arrays} | set(kernel.sizes) | {s.name for s in kernel.scalars}
     taken |= {s.var for s in walk(kernel.body) if isinstance(s, For | Let)}
-    local = frozenset(s.array.name for s in walk(kernel.body) if isinstance(s, Alloc))
-    names = _Names(taken | local, local)
+    found = [s.array.name for s in walk(kernel.body) if isinstance(s, Alloc)]
+    once = {x for x in found if found.count(x) == 1} - taken
+    names = _Names(taken | {*found}, frozenset(found), once)
     return replace(kernel, body=_bind_block(kernel.body, names))
 
 
 @dataclass(slots=True)
 class _Names:
-    """Names in use, among them those of local arrays."""
+    """Names in use, among them those of local arrays; `own` are those of scalars that may keep them as values."""
 
     taken: set[str]
     local: frozenset[str]
+    own: set[str]
     last: dict[str, int] = field(default_factory=dict)
 
     def fresh(self, base: str) -> str:
+        """A name for a value of the scalar `base`: its own for the first."""
+        if base in self.own:
+            self.own.remove(base)
+            return base
         while True:
             self.last[base] = self.last.get(base, 0) + 1
             name = f"{base}_{self.last[base]}"

@@ -17,6 +17,7 @@ from planish.ir.types import F32, INDEX
 from planish.poly.affine import NotAffineError
 from planish.poly.legality import find_violation, schedule_map
 from planish.schedule.automatic.choice import choose
+from planish.schedule.automatic.described import describe_band
 from planish.schedule.automatic.lower import lower, place
 from planish.schedule.automatic.plan import draft_version, plan, prepare, shape_schedule
 from planish.schedule.automatic.shape import find_strips, leaf_bands, shape_band
@@ -167,3 +168,53 @@ def test_a_transposition_is_tiled() -> None:
     text = "kernel k(n, m; A: f64[n, m], B: f64[m, n]) { for i in 0 .. n { for j in 0 .. m { B[j, i] = A[i, j] } } }"
     best = plan(prepare(parse_kernel(text)), WIDE, reassociate=False)[0]
     assert max(s.step for s in walk(best.kernel.body) if isinstance(s, For)) > 1
+
+
+SHARED = """kernel k(n; x: f64[n], y: f64[n], z: f64[n]) {
+  for i in 0 .. n { alloc r: f64[]  r[] = 1.0 / (1.0 + x[i] * x[i])  y[i] = x[i] * r[]  z[i] = r[] * r[] }
+}"""
+NEAREST = """kernel k(n, m, d; q: f32[n, d], p: f32[m, d], least: f32[n]) {
+  for i in 0 .. n {
+    alloc best: f32[]  best[] = 3e38
+    for j in 0 .. m {
+      alloc s: f32[]  s[] = 0.0
+      for k in 0 .. d { alloc t: f32[]  t[] = q[i, k] - p[j, k]  s[] += t[] * t[] }
+      best[] min= s[]
+    }
+    least[i] = best[]
+  }
+}"""
+
+
+def test_scalars_that_several_statements_use_are_computed_once() -> None:
+    for version in plan(prepare(parse_kernel(SHARED)), WIDE, reassociate=True):
+        text = print_kernel(version.kernel)
+        assert text.count("/") == text.count("let r") == text.count("for "), text
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_no_array_is_larger_than_those_that_are_given(threads: int) -> None:
+    versions = plan(prepare(parse_kernel(NEAREST)), WIDE, reassociate=True, threads=threads)
+    assert versions
+    for version in versions:
+        allocated = [x.array for x in walk(version.kernel.body) if isinstance(x, Alloc)]
+        assert all(len(x.shape) <= 1 for x in allocated), print_kernel(version.kernel)
+
+
+def test_what_is_said_of_lanes_is_in_the_nest() -> None:
+    for text in (NEAREST, SHARED, PRODUCT, SUM, ROWS):
+        for version in plan(prepare(parse_kernel(text)), WIDE, reassociate=True):
+            loops = [x for x in walk(version.kernel.body) if isinstance(x, For)]
+            for message in (x.message for x in version.remarks if x.id == "schedule-band"):
+                assert "lanes" not in message or any(x.facts.simd for x in loops)
+                assert "reduction" not in message or any(x.facts.reductions for x in loops)
+                assert "registers" not in message or any(x.step > 1 for x in loops)
+
+
+def test_a_plan_that_the_nest_does_not_have_is_not_told() -> None:
+    prepared = prepare(parse_kernel(PRODUCT))
+    nothing = isl.UnionMap.empty(prepared.scop.domain.get_space())
+    draft = draft_version(prepared, WIDE, STRATEGIES[-1], prepared.scop.schedule, nothing)
+    (_, band, choice), *_ = draft.bands
+    said = describe_band(band, choice, prepared.kernel).message
+    assert "lanes" not in said and "registers" not in said and "tiles" not in said

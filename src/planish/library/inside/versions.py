@@ -97,7 +97,7 @@ def _with_tables(prepared: Prepared, kernel: Kernel, turned: tuple[str, ...], ta
     """A kernel with its tables turned round, shaped."""
     made, tables = turn_tables(kernel)
     names = dict.fromkeys((*turned, *(x.load.array for x in tables)))
-    known = prepared if made is prepared.kernel or not names else analyse(made)
+    known = prepared if made is prepared.kernel or not names else analyse(made, prepared.declared)
     return _shaped(known, tuple(names), target, rows)
 
 

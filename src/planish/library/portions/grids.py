@@ -76,7 +76,8 @@ def grid_versions(
     found, work = find_grid(prepared.kernel), estimate(prepared.kernel.body)
     if found is None or work is None:
         return ()
-    made = (_shared(prepared.kernel, found, x, work, threads) for x in versions(analyse(found.kernel)))
+    part = analyse(found.kernel, prepared.declared)
+    made = (_shared(prepared.kernel, found, x, work, threads) for x in versions(part))
     return tuple(x for x in made if x is not None)
 
 

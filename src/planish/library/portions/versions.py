@@ -54,7 +54,7 @@ def portion_versions(
     work = estimate(prepared.kernel.body)
     if found is None or work is None:
         return ()
-    part = analyse(found.kernel)
+    part = analyse(found.kernel, prepared.declared)
     # Compilers may make more of the loops as they are written than of those in another order.
     as_it_is = Candidate("as written", part.scop.schedule, as_written(part), (), 0.0)
     every = (*versions(part), *((as_it_is,) if written else ()))

@@ -58,7 +58,7 @@ def keep_apart(prepared: Prepared) -> Prepared | None:
         return None
     kernel = from_first(kernel)
     scop = extract_scop(kernel)
-    return Prepared(kernel, scop, find_dependences(scop))
+    return Prepared(kernel, scop, find_dependences(scop), prepared.declared)
 
 
 def _is_replaced(kernel: Kernel, array: str) -> bool:

@@ -51,18 +51,21 @@ def cell_versions(
     kernel = forward(prepared.kernel)
     if not find_cells(kernel):
         return ()
-    out = plan_with_cells(kernel, target, reassociate=reassociate, threads=threads)
+    declared = prepared.declared
+    out = plan_with_cells(kernel, target, reassociate=reassociate, threads=threads, declared=declared)
     copied = copy_tables(kernel)
     if copied is not kernel:
-        made = plan_with_cells(copied, target, reassociate=reassociate, threads=threads)
+        made = plan_with_cells(copied, target, reassociate=reassociate, threads=threads, declared=declared)
         out += tuple(replace(x, name=f"{x.name}, tables") for x in made)
     return out
 
 
-def plan_with_cells(kernel: Kernel, target: Target, *, reassociate: bool, threads: int) -> tuple[Candidate, ...]:
+def plan_with_cells(
+    kernel: Kernel, target: Target, *, reassociate: bool, threads: int, declared: tuple[Array, ...] = ()
+) -> tuple[Candidate, ...]:
     """The versions of a kernel that leave its statements in common loops, with its cells, if any, in registers."""
     cells, scop = find_cells(kernel), extract_scop(kernel)
-    apart = Prepared(kernel, scop, find_dependences(scop))
+    apart = Prepared(kernel, scop, find_dependences(scop), declared)
     written = [x for x in STRATEGIES if x.name in KEPT]
     planned = plan(apart, target, reassociate=reassociate, threads=threads, strategies=written, cells=cells)
     return tuple(y for x in planned if (y := _in_registers(x, cells)) is not None)

@@ -18,6 +18,7 @@ from planish.astgen.options import Settings
 from planish.ir.expr import Expr, Load, Var
 from planish.ir.invariants import move_bounds
 from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Reduce, Stmt
+from planish.ir.numbering import number_values
 from planish.ir.simplify import simplify_block
 from planish.ir.traverse import map_expr
 from planish.poly.expression import normalise
@@ -46,9 +47,10 @@ def lower(scop: Scop, schedule: isl.Schedule, locals: tuple[Array, ...], dropped
 
     taken = {*kernel.sizes, *(s.name for s in kernel.scalars), *(a.name for a in kernel.arrays)}
     taken |= {a.name for a in locals}
+    named = {x.var for s in scop.statements for x in s.lets}
     settings, names = Settings("atomic", "separate"), [s.name for s in scop.statements]
-    nest = generate(schedule, instantiate, frozenset(taken), scop.context, MARKS.get, settings, names=names)
-    nest = simplify_block(nest, assumptions=kernel.assumptions)
+    nest = generate(schedule, instantiate, frozenset(taken | named), scop.context, MARKS.get, settings, names=names)
+    nest = number_values(simplify_block(nest, assumptions=kernel.assumptions), taken)
     body = simplify_block(promote(nest, frozenset(taken), _types(kernel, locals)), assumptions=kernel.assumptions)
     body = move_bounds(body, frozenset(taken))
     return replace(kernel, body=Block((*(Alloc(a) for a in locals), *body.body)))

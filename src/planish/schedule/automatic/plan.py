@@ -8,13 +8,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import islpy as isl
 
 from planish.core.diagnostic import Remark
-from planish.ir.nest import Array, Kernel
+from planish.ir.nest import Alloc, Array, Kernel
+from planish.ir.traverse import walk
 from planish.isa.instruction import Catalogue
 from planish.poly.budget import budget
 from planish.poly.dependence import Dependences, find_dependences, movable_updates
@@ -26,13 +28,15 @@ from planish.poly.tidy import tidy
 from planish.poly.trees import Path, find_node
 from planish.schedule.automatic.band import Band, Group, read_band
 from planish.schedule.automatic.choice import Choice, choose, room_for_sweeps, share_out
+from planish.schedule.automatic.described import describe_band, describe_memory
 from planish.schedule.automatic.lower import lower
 from planish.schedule.automatic.passing import pass_values
 from planish.schedule.automatic.recurrence import use_blocks
+from planish.schedule.automatic.room import find_excess
 from planish.schedule.automatic.shape import StripOrder, leaf_bands, shape_band
 from planish.schedule.automatic.strategies import STRATEGIES, Strategy, compute_schedule
 from planish.schedule.automatic.terms import collect_terms
-from planish.schedule.automatic.threads import mark_threads
+from planish.schedule.automatic.threads import mark_threads, with_private_cells
 from planish.target.machine import Target
 
 CONTRACTION_LIMIT = 3_000_000
@@ -41,11 +45,14 @@ CONTRACTION_LIMIT = 3_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """A kernel in the form that is scheduled: rows and columns, private locals; with its scop and dependences."""
+    """A kernel in the form that is scheduled: rows and columns, private locals; with its scop and dependences.
+
+    `declared`: the local arrays as they were declared, before each iteration had its own."""
 
     kernel: Kernel
     scop: Scop
     dependences: Dependences
+    declared: tuple[Array, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,15 +85,16 @@ class Candidate:
 
 def prepare(kernel: Kernel) -> Prepared:
     """Delinearised and privatised; raises NotAffineError where the kernel is not a static control part."""
-    return analyse(tidy(kernel))
+    return analyse(tidy(kernel), tuple(x.array for x in walk(kernel.body) if isinstance(x, Alloc)))
 
 
-def analyse(private: Kernel) -> Prepared:
-    """What is tidy, with its scop and dependences; NotAffineError as of `extract_scop`."""
+def analyse(private: Kernel, declared: tuple[Array, ...] = ()) -> Prepared:
+    """What is tidy, with its scop and dependences; NotAffineError as of `extract_scop`. `declared`: its local arrays as
+    they were declared."""
     scop = extract_scop(private)
     dependences = find_dependences(scop)
     cut = split_statements(scop, dependences.order)
-    return Prepared(private, cut, dependences if cut is scop else find_dependences(cut))
+    return Prepared(private, cut, dependences if cut is scop else find_dependences(cut), declared)
 
 
 def as_written(prepared: Prepared) -> Kernel:
@@ -118,10 +126,49 @@ def plan(
     for draft in sorted(drafts.values(), key=lambda d: d.cost):
         if most is not None and len(out) >= most:
             break
-        candidate = shape_schedule(prepared, draft, threads, reassociate)
+        candidate = _within_room(prepared, draft, threads, reassociate)
         if candidate is not None and all(str(c.schedule) != str(candidate.schedule) for c in out):
             out.append(candidate)
     return tuple(out)
+
+
+def _within_room(prepared: Prepared, draft: Draft, threads: int, reassociate: bool) -> Candidate | None:
+    """The version as drafted, or without tiles and registers, or without lanes as well: the first that needs no array
+    which is larger than those that the nest is given; None where each of them does."""
+    for private in (False, True) if threads > 1 else (False,):
+        for shaped in (draft, *_plainer(draft)):
+            candidate = shape_schedule(prepared, shaped, threads, reassociate, private)
+            if candidate is None:
+                continue
+            if not find_excess(candidate.kernel, prepared.scop, prepared.declared, draft.whole):
+                return candidate
+    return None
+
+
+def _plainer(draft: Draft) -> Iterator[Draft]:
+    """Drafts that let fewer values live at a time."""
+    ways = [[(path, band, x) for path, band, x in draft.bands]]
+    for plain in (_without_blocks, _with_last_lanes, _in_order):
+        ways.append([(path, band, plain(band, x)) for path, band, x in ways[-1]])
+    for before, bands in pairwise(ways):
+        if bands != before:
+            yield replace(draft, bands=tuple(bands))
+
+
+def _without_blocks(band: Band, choice: Choice) -> Choice:
+    """A plan without tiles and strips."""
+    return replace(choice, jam=(), tiles=tuple(0 for _ in choice.tiles))
+
+
+def _with_last_lanes(band: Band, choice: Choice) -> Choice:
+    """A plan with all loops in their order, lanes along the innermost one or none."""
+    return choice if choice.lanes_member == len(band.members) - 1 else _in_order(band, choice)
+
+
+def _in_order(band: Band, choice: Choice) -> Choice:
+    """A plan with all loops in their order, and no lanes."""
+    serial = (Group(frozenset(s.name for s in band.statements), "serial"),)
+    return replace(_without_blocks(band, choice), lanes_member=len(band.members) - 1, groups=serial)
 
 
 def draft_version(
@@ -146,29 +193,36 @@ def draft_version(
 
 
 def shape_schedule(
-    prepared: Prepared, draft: Draft, threads: int = 1, reassociate: bool = False
+    prepared: Prepared, draft: Draft, threads: int = 1, reassociate: bool = False, private: bool = False
 ) -> Candidate | None:
     """The version with every innermost band shaped as drafted; None where that breaks a dependence. `reassociate`: sums
-    of floats may be made in another order."""
+    of floats may be made in another order; `private`: each thread has local scalars of its own, in the place of arrays
+    that hold them for all iterations; None where that cannot be."""
     scop = prepared.scop
     strategy, schedule = draft.strategy, draft.schedule
-    remarks: list[Remark] = [Remark(f"schedule-{strategy.name}", "done", strategy.describe, scop.kernel.span)]
+    shaped: list[tuple[Band, Choice]] = []
     kept = _Kept()
     for path, band, choice in draft.bands:
         schedule, made = _shape(schedule, path, band, choice)
         kept.note(band, choice, {a.name for a in scop.locals})
-        remarks.append(_describe(band, made))
+        shaped.append((band, made))
     if find_violation(schedule_map(schedule), draft.kept) is not None:
         return None
     if threads > 1:
         schedule = mark_threads(schedule, prepared.dependences.order)
     kept.dimensions |= {x.name: {*range(len(x.shape))} for x in scop.locals if x.name in draft.whole}
-    kernel = lower_schedule(prepared, schedule, kept.dimensions, threads)
+    lowered = lower_schedule(prepared, schedule, kept.dimensions, 1 if private else threads)
+    kernel = with_private_cells(lowered) if private else lowered
+    if kernel is None:
+        return None
+    blocked: tuple[Remark, ...] = ()
     if reassociate:
         kernel, blocked = use_blocks(collect_terms(kernel))
-        remarks += blocked
     kernel = pass_values(kernel, draft.whole)
-    return Candidate(strategy.name, schedule, kernel, tuple(remarks), draft.cost)
+    first = Remark(f"schedule-{strategy.name}", "done", strategy.describe, scop.kernel.span)
+    done = (describe_band(band, made, kernel) for band, made in shaped)
+    remarks = (first, *done, *blocked, *describe_memory(kernel))
+    return Candidate(strategy.name, schedule, kernel, remarks, draft.cost)
 
 
 def lower_schedule(
@@ -196,7 +250,7 @@ def _shape(
         if find_violation(schedule_map(shaped).intersect_domain(band.domain), kept) is None:
             return shaped, attempt
     serial = (Group(frozenset(s.name for s in band.statements), "serial"),)
-    return schedule, replace(choice, jam=(), tiles=tuple(0 for _ in choice.tiles), groups=serial)
+    return schedule, replace(whole, tiles=tuple(0 for _ in choice.tiles), groups=serial)
 
 
 def _weighted(choice: Choice, band: Band, scop: Scop) -> float:
@@ -206,20 +260,6 @@ def _weighted(choice: Choice, band: Band, scop: Scop) -> float:
     untiled = 2.0 if depth >= 3 and not any(choice.tiles) else 1.0
     jammed = 0.5 if choice.jam else 1.0
     return choice.cost * untiled * jammed * 100.0 ** (depth - deepest)
-
-
-def _describe(band: Band, choice: Choice) -> Remark:
-    names = ", ".join(s.name for s in band.statements)
-    parts = [f"{names}: {len(band.members)} loops"]
-    if any(choice.tiles):
-        parts.append("tiles " + " x ".join(str(t) if t else "all" for t in choice.tiles))
-    if choice.has_lanes:
-        kinds = ", ".join(dict.fromkeys(g.lanes for g in choice.groups))
-        parts.append(f"lanes along loop {choice.lanes_member + 1} ({kinds})")
-    if choice.jam:
-        parts.append("registers " + " x ".join(f"{f} of loop {m + 1}" for m, f in choice.jam))
-    span = band.statements[0].stmt.span if band.statements else None
-    return Remark("schedule-band", "done", "; ".join(parts), span)
 
 
 class _Kept:

@@ -14,7 +14,7 @@ Block(body=())
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -64,7 +64,7 @@ def promote(nest: Block, taken: frozenset[str], arrays: Mapping[str, Array]) -> 
             return _promote_rows(stmt, names, arrays)
         if not isinstance(stmt, For) or not stmt.facts.simd:
             return stmt
-        plain = all(isinstance(s, Assign | Reduce) for s in stmt.body.body)
+        plain = all(isinstance(s, Assign | Reduce | Let) for s in stmt.body.body)
         if stmt.facts.unroll == NEST.unroll and (not plain or _are_mixed(stmt)):
             return replace(stmt, facts=LoopFacts(simd=True))
         if stmt.facts.unroll in (STRIP.unroll, NEST.unroll) and plain:
@@ -82,9 +82,14 @@ def _cell(stmt: Assign | Reduce) -> Cell:
     return (stmt.array, stmt.index)
 
 
+def _targets(body: Sequence[Assign | Reduce | Let]) -> list[Cell]:
+    """The cells that statements store to, each once, in order."""
+    return list(dict.fromkeys(_cell(x) for x in body if not isinstance(x, Let)))
+
+
 def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stmt | tuple[Stmt, ...]:
-    body = [s for s in loop.body.body if isinstance(s, Assign | Reduce)]
-    written = {_cell(s) for s in body}
+    body = [s for s in loop.body.body if isinstance(s, Assign | Reduce | Let)]
+    written = set(_targets(body))
     if any(_may_meet(a, b) for a, b in combinations(written, 2)):
         return replace(loop, facts=LoopFacts())
     before: list[Stmt] = []
@@ -97,7 +102,7 @@ def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stm
             name = names.fresh(load.array)
             before.append(Let(name, load))
             fixed[cell] = Var(name, load.type)
-    sums = [c for c in dict.fromkeys(_cell(s) for s in body) if not _uses(loop.var, c)]
+    sums = [c for c in _targets(body) if not _uses(loop.var, c)]
     if sums:
         return _if_runs(loop, (*before, *_sum_loop(loop, body, fixed, sums, names, arrays)))
     if loop.facts.reductions:
@@ -106,22 +111,25 @@ def _promote_strip(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stm
     inside: list[Stmt] = []
     for stmt in body:
         value = _with_values(stmt.value, values, inside, names)
+        if isinstance(stmt, Let):
+            inside.append(replace(stmt, value=value))
+            continue
         cell = _cell(stmt)
         if isinstance(stmt, Reduce):
             old = _with_values(Load(stmt.array, stmt.index, arrays[stmt.array].type), values, inside, names)
             value = combined(stmt.op, old, value)
         name = names.fresh(stmt.array)
-        inside.append(Let(name, value))
+        inside.append(Let(name, value, stmt.span))
         values[cell] = Var(name, arrays[stmt.array].type)
-    for cell in dict.fromkeys(_cell(s) for s in body):
+    for cell in _targets(body):
         inside.append(Assign(cell[0], cell[1], values[cell]))
     return _if_runs(loop, (*before, replace(loop, body=Block(tuple(inside)), facts=LoopFacts(simd=True))))
 
 
 def _promote_rows(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stmt | tuple[Stmt, ...]:
     """Sums of rows side by side: each in a register, where nothing but sums is made, and none of them is read."""
-    body = [s for s in loop.body.body if isinstance(s, Assign | Reduce)]
-    sums = list(dict.fromkeys(map(_cell, body)))
+    body = [s for s in loop.body.body if isinstance(s, Assign | Reduce | Let)]
+    sums = _targets(body)
     written = {x[0] for x in sums}
     read = {x.array for s in body for x in loads(s.value)}
     apart = not any(_may_meet(a, b) for a, b in combinations(sums, 2))
@@ -134,9 +142,9 @@ def _promote_rows(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stmt
 
 def _are_mixed(loop: For) -> bool:
     """Whether some cell that is stored to may be one that is loaded, but is written differently."""
-    body = [s for s in loop.body.body if isinstance(s, Assign | Reduce)]
+    body = [s for s in loop.body.body if isinstance(s, Assign | Reduce | Let)]
     loaded = {(x.array, x.index) for s in body for x in loads(s.value)}
-    return any(x != y and _may_meet(x, y) for x in map(_cell, body) for y in loaded)
+    return any(x != y and _may_meet(x, y) for x in _targets(body) for y in loaded)
 
 
 def _may_meet(a: Cell, b: Cell) -> bool:
@@ -150,6 +158,8 @@ def _may_meet(a: Cell, b: Cell) -> bool:
 
 def _if_runs(loop: For, stmts: tuple[Stmt, ...]) -> Stmt:
     """The statements, if the loop has an iteration: what is loaded before it need not exist otherwise."""
+    if len(stmts) == 1:
+        return stmts[0]
     return If(Compare("lt", loop.lower, loop.upper), Block(stmts))
 
 
@@ -171,45 +181,57 @@ def _with_values(expr: Expr, values: dict[Cell, Expr], out: list[Stmt], names: _
 
 def _sum_loop(
     loop: For,
-    body: list[Assign | Reduce],
+    body: Sequence[Assign | Reduce | Let],
     fixed: dict[Cell, Expr],
     sums: list[Cell],
     names: _Names,
     arrays: Mapping[str, Array],
 ) -> tuple[Stmt, ...]:
     """A loop whose targets stay: each is summed in a register and stored after the loop."""
-    register = {cell: Array(names.fresh(cell[0]), arrays[cell[0]].type, memory="register") for cell in sums}
+    # A scalar that is a register already is one for the sum.
+    own = {x for x in sums if not x[1] and arrays[x[0]].memory == "register"}
+    register = {x: arrays[x[0]] if x in own else _register_of(x, names, arrays) for x in sums}
     updates: set[tuple[Cell, ReduceOp]] = {(_cell(s), s.op) for s in body if isinstance(s, Reduce)}
     ops = dict(updates)
-    if len(ops) < len(updates) or set(ops) != set(sums) or any(not isinstance(s, Reduce) for s in body):
+    read = {(x.array, x.index) for s in body for x in loads(s.value)}
+    if len(ops) < len(updates) or set(ops) != set(sums) or any(isinstance(s, Assign) for s in body) or read & {*sums}:
         return (replace(loop, facts=LoopFacts()),)
     inside: list[Stmt] = []
     values = dict(fixed)
     for stmt in body:
         value = _with_values(stmt.value, values, inside, names)
+        if isinstance(stmt, Let):
+            inside.append(replace(stmt, value=value))
+            continue
+        assert isinstance(stmt, Reduce)
         inside.append(Reduce(register[_cell(stmt)].name, (), ops[_cell(stmt)], value, stmt.span))
     facts = LoopFacts(simd=True, reductions=tuple((ops[c], register[c].name) for c in sums))
     opening: list[Stmt] = []
-    for cell in sums:
+    left = [x for x in sums if x not in own]
+    for cell in left:
         opening += [Alloc(register[cell]), Assign(register[cell].name, (), Load(*cell, register[cell].type))]
-    closing = [Assign(*cell, Load(register[cell].name, (), register[cell].type)) for cell in sums]
+    closing = [Assign(*cell, Load(register[cell].name, (), register[cell].type)) for cell in left]
     return (*opening, replace(loop, body=Block(tuple(inside)), facts=facts), *closing)
+
+
+def _register_of(cell: Cell, names: _Names, arrays: Mapping[str, Array]) -> Array:
+    return Array(names.fresh(cell[0]), arrays[cell[0]].type, memory="register")
 
 
 def _promote_sums(loop: For, names: _Names, arrays: Mapping[str, Array]) -> Stmt | tuple[Stmt, ...]:
     """Lanes without strips: targets that stay become sums if nothing else in the loop touches their array."""
-    body = list(loop.body.body)
+    body = [s for s in loop.body.body if isinstance(s, Assign | Reduce | Let)]
     facts = LoopFacts(simd=True)
     stays = [s for s in walk(loop.body) if isinstance(s, Assign | Reduce) and not _uses(loop.var, _cell(s))]
     if not stays:
         return replace(loop, facts=LoopFacts() if loop.facts.reductions else facts)
-    if not all(isinstance(s, Assign | Reduce) for s in body):
+    if len(body) < len(loop.body.body) or len([s for s in body if not isinstance(s, Let)]) != len(stays):
         return replace(loop, facts=LoopFacts())
-    if len(body) != len(stays) or len({s.array for s in stays}) != len({_cell(s) for s in stays}):
+    if len({s.array for s in stays}) != len({_cell(s) for s in stays}):
         return replace(loop, facts=LoopFacts())
-    touched = [x.array for s in stays for e in expressions(s) for x in loads(e)]
+    touched = [x.array for s in body for e in expressions(s) for x in loads(e)]
     if any(s.array in touched for s in stays) or any(not isinstance(s, Reduce) for s in stays):
         return replace(loop, facts=LoopFacts())
     sums = list(dict.fromkeys(_cell(s) for s in stays))
-    block = _sum_loop(loop, stays, {}, sums, names, arrays)
+    block = _sum_loop(loop, body, {}, sums, names, arrays)
     return _if_runs(loop, block)

@@ -41,7 +41,7 @@ def settled_versions(
     if not names:
         return ()
     try:
-        moved = analyse(settled)
+        moved = analyse(settled, prepared.declared)
     except NotAffineError:
         return ()
     tried = [x for x in STRATEGIES if x.name in TRIED]

@@ -10,9 +10,13 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 
 import islpy as isl
 
+from planish.ir.cells import sink
+from planish.ir.nest import Alloc, Block, For, Kernel, Stmt
+from planish.ir.traverse import arrays_in, walk
 from planish.poly.listing import list_sets
 from planish.poly.trees import Kind, Path, find_node, kind_of
 from planish.schedule.automatic.band import same_time
@@ -72,3 +76,19 @@ def _first_independent(node: isl.ScheduleNode, order: isl.UnionMap) -> int | Non
             return i
         left = left.intersect(together)
     return None
+
+
+def with_private_cells(kernel: Kernel) -> Kernel | None:
+    """The kernel with each local scalar declared in the innermost block that sets it before it reads it, so that every
+    thread has its own; None where threads would share a local array."""
+    body = kernel.body
+    for array in [x.array for x in body.body if isinstance(x, Alloc) and not x.array.shape]:
+        rest = Block(tuple(x for x in body.body if not _allocates(x, array.name)))
+        body = sink(array.name, array.type, rest)
+    shared = {x.array.name for x in body.body if isinstance(x, Alloc)}
+    loops = (x for x in walk(body) if isinstance(x, For) and x.facts.parallel)
+    return None if any(shared & {*arrays_in(x)} for x in loops) else replace(kernel, body=body)
+
+
+def _allocates(stmt: Stmt, name: str) -> bool:
+    return isinstance(stmt, Alloc) and stmt.array.name == name
