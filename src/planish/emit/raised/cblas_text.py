@@ -31,7 +31,7 @@ from typing import assert_never
 
 from planish.emit.c import emit_function, is_fallible
 from planish.emit.context import Context
-from planish.emit.declared import Declared, declared_type, others_of
+from planish.emit.declared import Declared, declared_type
 from planish.emit.dropin import emit_guard
 from planish.emit.expression import c_type, emit_expr, emit_place
 from planish.emit.prologue import emit_prologue
@@ -368,11 +368,9 @@ class _File:
                 return emit_expr(value, self.context)
             case Pointer(array=array, at=at):
                 place = emit_place(array, at, self.context)
-                address = place[1:] if place.startswith("*") else f"&{place}"
                 if len(at) == 1 and constant(at[0]) == 0:
-                    address = self.context.names[array]
-                other = array in others_of(arrays_of(self.raised), self.declared)
-                return f"({c_type(arrays_of(self.raised)[array].type)} *){address}" if other else address
+                    return self.context.names[array]
+                return place[1:] if place.startswith("*") else f"&{place}"
 
 
 def _askable(raised: Raised) -> Raised:

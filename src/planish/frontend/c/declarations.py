@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
-from planish.ir.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Type
+from planish.ir.types import BF16, BOOL, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,6 @@ _LEAVES: dict[str, tuple[Type, str]] = {
     "long": (I64, "long"), "unsigned long": (U64, "long"),
     "long long": (I64, "long long"), "unsigned long long": (U64, "long long"),
     "float": (F32, "float"), "double": (F64, "double"),
-    "_Float16": (F16, "_Float16"), "_Float32": (F32, "_Float32"), "_Float64": (F64, "_Float64"),
 }  # fmt: skip
 """Type and family by C's shortest name."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
-from planish.frontend.c.arithmetic import common, convert, folded, literal, negation, promoted, truth, wrap
+from planish.frontend.c.arithmetic import common, convert, fits, folded, literal, negation, promoted, truth, wrap
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
 from planish.frontend.c.scope import Symbol, bind_function, is_integer
 from planish.frontend.c.searches import search_value, searched
@@ -114,6 +114,8 @@ def _variable(node: c_ast.ID, cx: Translation) -> Expr:
     if id(node) in cx.inlined:
         return cx.inlined[id(node)]
     if (number := cx.bound.constants.get(id(node))) is not None:
+        if not fits(number, I32):
+            raise Refused("scop-type", f"{node.name} is an enumerator that an int does not hold", node)
         return Const(number, I32)
     symbol = cx.bound.symbol(node)
     if symbol is None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from planish.frontend.c.arithmetic import common, literal, promoted
+from planish.frontend.c.arithmetic import common, fits, literal, promoted
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
 from planish.frontend.c.folding import carried_out, take_apart
 from planish.frontend.c.scope import Symbol, is_integer, is_pointer
@@ -87,11 +87,13 @@ def index_of(node: c_ast.Node, cx: Translation) -> Indexed:
 def _variable(node: c_ast.ID, cx: Translation) -> Indexed:
     if (argument := cx.inlined.get(id(node))) is not None:
         return _argument(argument, node)
-    if (number := cx.bound.constants.get(id(node))) is not None:
-        return Indexed(index(number), I32)
-    symbol = cx.bound.symbol(node)
-    if symbol is None and (number := cx.bound.file.constants.get(node.name)) is not None:
+    number, symbol = cx.bound.constants.get(id(node)), cx.bound.symbol(node)
+    if number is None and symbol is None:
         # Expressions at file scope are not bound; only enumeration constants can stand in them.
+        number = cx.bound.file.constants.get(node.name)
+    if number is not None:
+        if not fits(number, I32):
+            raise NotIndex(f"{node.name}, an enumerator that an int does not hold", node, "scop-type")
         return Indexed(index(number), I32)
     if symbol is None:
         raise NotIndex(f"{node.name}, which is not declared", node, "scop-unknown")
