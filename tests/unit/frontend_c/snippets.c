@@ -568,3 +568,42 @@ void f(int n, int m, int *a) {
 
 /// by_nothing regions=1 least=0
 void f(int n, int m, int *a) { for (int i = 0; i < n; i += m + n) a[i] = i; }
+
+/// window_as_choices regions=1
+void f(int n, float *d, const float *s) {
+  for (int i = 0; i < n; i++)
+    for (int k = (i > 1 ? i - 1 : 0); k < (i + 3 >= n ? n : i + 3); k++) d[i] += s[k]; }
+
+/// window_in_variables regions=1
+void f(int n, int *d, const int *s) {
+  for (int i = 0; i < n; i++) {
+    int low = i - 2 < 0 ? 0 : i - 2, high = i + 2 > n - 1 ? n - 1 : i + 2;
+    for (int k = high; k >= low; k--) d[i] += s[k]; } }
+
+/// clipped_start regions=1
+void f(int n, int *d, const int *s) {
+  for (int i = -3; i < n; i++)
+    for (int k = (i < 0 ? 0 : i >= 9 ? 9 : i); k < n; ++k) d[k] += s[i + 3]; }
+
+/// start_that_jumps regions=0
+void f(int n, int *d, const int *s) {
+  for (int i = 0; i < n; i++) for (int k = (i > 7 ? i - 1 : 0); k < n; ++k) d[k] += s[i]; }
+
+/// remainder_that_goes_round regions=1
+void f(int n, int *restrict d, const int *restrict s) {
+  for (int i = 0; i < n; i++) d[i] = s[((i - 1) % n + n) % n] + s[(n + (i + 1) % n) % n]; }
+
+/// remainder_of_eight_that_goes_round regions=1
+void f(int n, int *d, const int *s) {
+  for (int i = -20; i < 30; i++) d[((i % 8) + 8) % 8] += s[(8 + (i - 5) % 8) % 8] + n; }
+
+/// divided_below_zero regions=1
+void f(int n, int *restrict d, const int *restrict s) {
+  for (int i = 0; i < n; i++) d[i] = s[(i - 7) / 2 + 3] + s[(i - 5) % 4 + 3]; }
+
+/// divided_below_zero_in_a_bound regions=1
+void f(int n, int *d) { for (int i = 0; i < n; i++) for (int k = (i - 5) / 2 + 2; k < n; k++) d[k] += i; }
+
+/// steps_in_what_goes_round regions=1
+void f(int n, int *restrict d, const int *restrict s) {
+  int k = -1; for (int i = 0; i < n; i++) d[i] = s[(k++ % 4 + 4) % 4]; }

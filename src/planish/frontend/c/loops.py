@@ -24,6 +24,7 @@ from planish.frontend.c.quotients import Quotient
 from planish.frontend.c.scope import Bound, Symbol, is_integer, is_pointer, written
 from planish.frontend.c.state import Address, Again, Enclosing, Known, Lost, NotIndex, Refused, Translation, Value
 from planish.frontend.c.subscripts import address_of, distance, fitted, index_of, is_address
+from planish.frontend.c.wraps import as_extrema
 from planish.ir.expr import CompareOp, Expr, Var, index
 from planish.ir.nest import Block, For, Stmt
 from planish.ir.polynomial import (
@@ -170,6 +171,9 @@ def _set_by(init: c_ast.Node, bound: Bound) -> set[Symbol]:
 def _walk(parts: Parts, cx: Translation, execute: Execute) -> Walk:
     """Read condition, body and step once with unknowns for what they change."""
     carried, reset = _changed(parts, cx)
+    for symbol in carried:
+        if isinstance(value := cx.value(symbol), Known):
+            cx.values[symbol] = Known(as_extrema(value.expr))
     entry: dict[Symbol, Value] = {s: cx.value(s) for s in carried}
     unknowns: dict[Symbol, str] = {}
     with cx.trial():
@@ -247,7 +251,8 @@ def tests_of(cond: c_ast.Node, cx: Translation) -> tuple[Test, ...]:
                     return (Test(_OPERATORS[op], distance(address_of(left, cx), address_of(right, cx), cond)),)
                 a, b = index_of(left, cx), index_of(right, cx)
                 type = common(a.type, b.type)
-                return (Test(_OPERATORS[op], sub(fitted(a, type, left, cx), fitted(b, type, right, cx))),)
+                first, last = (fitted(x, type, side, cx) for x, side in ((a, left), (b, right)))
+                return (Test(_OPERATORS[op], sub(as_extrema(first), as_extrema(last))),)
             except NotIndex as reason:
                 raise Refused("scop-bound", f"the condition of the loop holds {reason.message}", cond) from None
         case _:

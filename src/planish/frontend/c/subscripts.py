@@ -17,10 +17,10 @@ from pycparser import c_ast
 
 from planish.frontend.c.arithmetic import common, fits, literal, promoted
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
-from planish.frontend.c.folding import carried_out, take_apart
+from planish.frontend.c.divisions import cycle, divide
 from planish.frontend.c.scope import Symbol, is_integer, is_pointer
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
-from planish.frontend.c.wraps import choose_index, chooses_affine, may_choose, note_range, where, wrapped
+from planish.frontend.c.wraps import choose_index, chooses_affine, may_choose, note_range, where
 from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary, Var, index, type_of
 from planish.ir.polynomial import (
     add,
@@ -218,7 +218,8 @@ def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: 
         raise NotIndex(f"the operator {op}", node)
     if op == "-" and is_address(left, cx) and is_address(right, cx):
         return Indexed(distance(address_of(left, cx), address_of(right, cx), node), INDEX)
-    a, b = index_of(left, cx), index_of(right, cx)
+    goes_round = op == "%" and (inner := _cycled(left, right, cx)) is not None
+    a, b = index_of(inner if goes_round else left, cx), index_of(right, cx)
     type = promoted(a.type) if op in ("<<", ">>") else common(a.type, b.type)
     if op not in ("<<", ">>"):
         a = Indexed(fitted(a, type, node, cx), type)
@@ -232,21 +233,8 @@ def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: 
         case "*":
             return _result(mul(a.expr, b.expr), type, node, cx)
         case "/" | "%":
-            if number == 0:
-                raise NotIndex("a division by zero", node, "scop-division")
-            if number is None and constant(a.expr) != 0 and not cx.never_negative(sub(b.expr, index(1))):
-                raise NotIndex("a division by a value that may be zero or negative", node, "scop-division")
-            if number is not None and number < 0:
-                raise NotIndex("a division by a negative number", node, "scop-division")
-            whole = op == "/" and number is not None and constant(mod(a.expr, b.expr)) == 0
-            if not whole and not cx.never_negative(a.expr):
-                raise NotIndex("a division of a value that may be negative (C rounds to zero)", node, "scop-division")
-            if (both := carried_out(a.expr, b.expr, cx)) is not None:
-                return Indexed(both[0] if op == "/" else both[1], type)
-            take_apart(op, a.expr, b.expr, cx)
-            if op == "%" and (parts := wrapped(a.expr, b.expr, cx)) is not None:
-                return Indexed(parts, type)
-            return Indexed(floordiv(a.expr, b.expr) if op == "/" else mod(a.expr, b.expr), type)
+            made = cycle(a.expr, b.expr, node, cx) if goes_round else divide(op, a.expr, b.expr, node, cx)
+            return Indexed(made, type)
         case "<<" if number is not None and 0 <= number < 62:
             return _result(mul(a.expr, index(1 << number)), type, node, cx)
         case ">>" if number is not None and 0 <= number < 62:
@@ -255,6 +243,21 @@ def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: 
             return Indexed(mod(a.expr, index(number + 1)), type)
         case _:
             raise NotIndex(f"the operator {op} on values that are not constant", node)
+
+
+def _cycled(left: c_ast.Node, right: c_ast.Node, cx: Translation) -> c_ast.Node | None:
+    """The `x` of `(x % n + n) % n`, where that is signed; None where it is another remainder."""
+    match left:
+        case c_ast.BinaryOp(op="+", left=c_ast.BinaryOp(op="%", left=inner, right=first), right=second):
+            pass
+        case c_ast.BinaryOp(op="+", left=second, right=c_ast.BinaryOp(op="%", left=inner, right=first)):
+            pass
+        case _:
+            return None
+    with cx.trial():
+        values = [index_of(x, cx) for x in (inner, first, second, right)]
+    alike = all(same(x.expr, values[3].expr) and x.type.kind == "int" for x in values[1:])
+    return inner if alike and values[0].type.kind == "int" else None
 
 
 def _result(expr: Expr, type: Type, node: c_ast.Node, cx: Translation) -> Indexed:

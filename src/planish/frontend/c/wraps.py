@@ -25,6 +25,7 @@ from planish.ir.polynomial import (
     coefficient_of,
     constant,
     divided,
+    extremum,
     mul,
     names,
     neg,
@@ -33,7 +34,7 @@ from planish.ir.polynomial import (
     same,
     sub,
 )
-from planish.ir.traverse import conditions, decide, walk_expr
+from planish.ir.traverse import conditions, decide, map_expr, walk_expr
 from planish.ir.types import INDEX
 
 _OPPOSITE: dict[CompareOp, CompareOp] = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
@@ -93,6 +94,58 @@ def remainder(dividend: Expr, divisor: Expr, first: int, parts: int) -> Expr:
 def choose_index(test: Expr, then: Expr, otherwise: Expr) -> Expr:
     """`test ? then : otherwise` of index expressions; the same condition is written in one way."""
     return then if then == otherwise else Select(_standard(test), normal(then), normal(otherwise))
+
+
+def as_extrema(expr: Expr) -> Expr:
+    """An index expression with those choices in it as minimum or maximum that are one: `i > 1 ? i - 1 : 0` is the
+    greater one of `i - 1` and 0. Bounds of loops may hold these, and no choices."""
+
+    def changed(x: Expr) -> Expr:
+        match x:
+            case Select(condition=Compare(left=left, right=right) as test, then=a, otherwise=b):
+                pass
+            case _:
+                return x
+        difference = sub(left, right)
+        match test.op:
+            case "ge":
+                surplus = difference
+            case "gt":
+                surplus = sub(difference, index(1))
+            case "le":
+                surplus = neg(difference)
+            case "lt":
+                surplus = sub(neg(difference), index(1))
+            case _:
+                return x
+        lack = sub(neg(surplus), index(1))
+        if _at_least(a, b, surplus) and _at_least(b, a, lack):
+            return extremum("max", a, b)
+        if _at_least(b, a, surplus) and _at_least(a, b, lack):
+            return extremum("min", a, b)
+        return x
+
+    return map_expr(changed, expr) if conditions(expr) else expr
+
+
+def _at_least(a: Expr, b: Expr, surplus: Expr) -> bool:
+    """Whether `a >= b` is seen where `surplus >= 0`: the difference is a multiple of it, or more."""
+    match a, b:
+        case Binary(op="min" | "max", left=x, right=y), _:
+            both = [_at_least(x, b, surplus), _at_least(y, b, surplus)]
+            return all(both) if a.op == "min" else any(both)
+        case _, Binary(op="min" | "max", left=x, right=y):
+            both = [_at_least(a, x, surplus), _at_least(a, y, surplus)]
+            return any(both) if b.op == "min" else all(both)
+        case _:
+            rest = sub(a, b)
+            known = polynomial(surplus)
+            monomial = next((m for m in known if m), None)
+            if monomial is not None:
+                times = polynomial(rest).get(monomial, 0) // known[monomial]
+                rest = sub(rest, mul(index(times), surplus)) if times > 0 else rest
+            least = constant(rest)
+            return least is not None and least >= 0
 
 
 def may_choose(then: Expr, otherwise: Expr, cx: Translation) -> bool:
