@@ -37,7 +37,7 @@ from planish.pipeline import (
     plan_region,
     read_file,
 )
-from planish.run.cases import signature_of
+from planish.run.passing import signature_of
 from planish.target.load import load_target
 
 PLAIN = ("-fwrapv", "-fno-strict-aliasing")

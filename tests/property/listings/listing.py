@@ -17,6 +17,7 @@ import random
 from dataclasses import dataclass
 
 from tests.property.listings.body import Body, Sum
+from tests.property.listings.idioms import IDIOMS, Idiom, write_idiom
 from tests.property.listings.main import write_main
 from tests.property.listings.places import LARGEST, Array
 from tests.property.listings.types import BITS, FLOATS, Value, is_float, is_signed, reach
@@ -26,6 +27,7 @@ HELPERS = """\
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -62,10 +64,15 @@ class Function:
 def write_listing(seed: int) -> str:
     """The program of a seed."""
     rng = random.Random(seed)
-    wraps = rng.random() < 0.5
-    nests = rng.choice((1, 1, 2, 2, 3, 3, 4, 6, 8)) if rng.random() < 0.985 else rng.choice((20, 60, 120, 300))
+    idioms = rng.choice((0, 0, 1, 1, 2)) if rng.random() < 0.9 else 6
+    # The data of these are not bounded.
+    wraps = rng.random() < 0.5 or idioms > 0
+    nests = rng.choice((0, 1, 1, 2, 2, 3, 4, 6, 8)) if rng.random() < 0.985 else rng.choice((20, 60, 120, 300))
+    nests += not idioms
     globals = [_global(rng, f"g{i}", wraps) for i in range(rng.choice((0, 0, 1, 2)))]
-    functions: list[Function] = []
+    functions: list[Function | Idiom] = []
+    for _ in range(idioms):
+        functions.append(write_idiom(rng, rng.choice(sorted(IDIOMS)), f"f{len(functions)}"))
     while nests > 0:
         here = min(nests, rng.choice((1, 1, 2, 3, 5)))
         functions.append(_function(rng, f"f{len(functions)}", globals, here, wraps))
