@@ -315,7 +315,7 @@ def _build(unit: _Unit, options: Options) -> bytes:
         whole = assemble_file(unit.file, options, (result,), target, bench)
         library = result.selection.library if result.selection is not None else None
         if library is None:
-            library = _build_original(unit, bench, bench.command_flags)
+            library = _build_original(unit, bench, bench.check_flags)
         code = library.read_bytes()
     account = account_for(whole, options)
     stages: dict[str, str] = {}

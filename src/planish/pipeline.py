@@ -21,11 +21,11 @@ from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.span import Source, Span
 from planish.core.telling import Tell, keep_quiet
-from planish.emit.dropin import assemble, defined_macros, emit_banner, emit_header
+from planish.emit.dropin import defined_macros, emit_banner, emit_header
 from planish.emit.ladders import replace_by_ladder
-from planish.emit.prologue import emit_prologue
 from planish.emit.raised.vendor import replace_by_calls
-from planish.emit.replacement import NoExtentError, Replacement, replace_region
+from planish.emit.replacement import NoExtentError, Replacement, compose, replace_region
+from planish.emit.settings import Settings, settings_for
 from planish.emit.standalone import emit_standalone
 from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.reader import read_c
@@ -94,6 +94,11 @@ class Options:
     blas: str | None = None
     ilp64: bool = False
     raising: bool = True
+
+    @property
+    def settings(self) -> Settings:
+        """What compilers are told of generated functions."""
+        return settings_for(load_target(self.target), self.fp)
 
     def describe(self) -> str:
         """The options as the command line would spell them."""
@@ -441,7 +446,7 @@ def _call_blas(
             made = replace_by_calls(
                 region, target, file.source.text, blas.interface, declared=file.preprocessed,
                 reserved=defined_macros(file.source.text), comment=f"{_place(region.span)}: calls of {blas.name}",
-                typical=sizes_of(region, options),
+                typical=sizes_of(region, options), settings=options.settings,
             )  # fmt: skip
         except (NotAffineError, NoExtentError, PlanishError, isl.Error) as error:
             made = str(error).splitlines()[0]
@@ -461,6 +466,7 @@ def make_replacement(
         threads=options.threads > 1, strict=options.fp != "reassociate",
         comment=f"{_place(region.span)}: {candidate.name}", reserved=defined_macros(source.text),
         catalogue=shipped().joined(options.catalogue).joined(candidate.catalogue),
+        settings=options.settings,
     )  # fmt: skip
 
 
@@ -468,20 +474,12 @@ def _replace_stages(region: Region, version: StageVersion, source: Source, optio
     """The C for a version of one region that does several iterations of the loop around it."""
     return replace_by_ladder(
         region, version, source.text, options.fp != "reassociate", f"{_place(region.span)}: {version.name}",
-        defined_macros(source.text), shipped(), options.threads > 1,
+        defined_macros(source.text), shipped(), options.threads > 1, options.settings,
     )  # fmt: skip
 
 
 def _place(span: Span | None) -> str:
     return "the nest" if span is None else f"lines {span.line} to {span.end_line}"
-
-
-def compose(text: str, replacements: list[Replacement] | tuple[Replacement, ...], banner: str) -> str:
-    """The user's text with replacements in place."""
-    headers = tuple(dict.fromkeys(header for r in replacements for header in r.headers))
-    functions = [*dict.fromkeys(x for r in replacements for x in r.callees), *(r.function for r in replacements)]
-    prologue = emit_prologue(functions, [r.patch.text for r in replacements], headers)
-    return assemble(text, [r.patch for r in replacements], banner, prologue)
 
 
 def assemble_file(
@@ -493,7 +491,7 @@ def assemble_file(
     link = " ".join(dict.fromkeys(f for _, version in used for f in version.link))
     command = f"{bench.compiler.name} {' '.join(bench.command_flags)}"
     banner = emit_banner(VERSION, options.describe(), file.given.text, command, link)
-    text = compose(file.source.text, replacements, banner) if replacements else banner + file.source.text
+    text = compose(file.source.text, replacements, banner)
     public = [f.prototype for f in file.functions if not f.static]
     header = banner + emit_header(Path(file.given.name).stem, public, ["<stddef.h>", "<stdint.h>"])
     return FileResult(file.given, text, header, results, file.remarks, bench.runner.emulator)

@@ -27,12 +27,12 @@ import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
-from planish.emit.replacement import Replacement
+from planish.emit.replacement import Replacement, compose
 from planish.frontend.c.unit import CFile
 from planish.ir.nest import Kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_kernel
-from planish.pipeline import Options, RegionPlan, compose, make_versions, plan_region, read_file
+from planish.pipeline import Options, RegionPlan, make_versions, plan_region, read_file
 from planish.poly.schedule_text import parse_schedule, print_schedule
 from planish.target.load import load_target
 
@@ -91,7 +91,7 @@ def _first_text(plans: tuple[RegionPlan, ...], file: CFile, options: Options) ->
     for plan in plans:
         _, replaced, _ = make_versions((plan,), file, options)
         replacements += next(iter(replaced.values()), ())
-    return compose(file.source.text, tuple(replacements), "")
+    return compose(file.source.text, replacements, "")
 
 
 def _record_text(stage: Literal["read", "prepare", "schedule", "nest"], plan: RegionPlan) -> str:

@@ -23,18 +23,21 @@ from planish.emit.blocks import BLOCKS
 from planish.emit.calls import check_lanes, find_callee
 from planish.emit.context import HUGE, Context, size_ranges
 from planish.emit.declared import Declared, declared_type, others_of
+from planish.emit.directives import Bounds, directives, has_partial_sums, length_of, on_threads
 from planish.emit.expression import (
     POSTFIX,
     PREFIX,
-    SHIFT,
+    SUM,
     c_type,
     emit_expr,
     emit_place,
     helper_suffix,
 )
+from planish.emit.head import write_head
 from planish.emit.local import declare, without_dead
 from planish.emit.streams import LINE, calls_of, in_parts, iterations, promise_whole, take_names
-from planish.emit.updates import clause, update
+from planish.emit.sums import FEW, Partial, Sum, clear, count_lanes
+from planish.emit.updates import update
 from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.nest import (
     PLAIN_MEMORIES,
@@ -49,19 +52,14 @@ from planish.ir.nest import (
     Reduce,
     Stmt,
 )
-from planish.ir.polynomial import coefficient_of, extremum, place, sub
+from planish.ir.polynomial import extremum, place
 from planish.ir.printer import print_expr
 from planish.ir.traverse import expressions, used_names, walk, walk_expr
-from planish.ir.types import Type
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.streaming.rows import find_row
 from planish.poly.boxes import everywhere
 from planish.poly.matching import Match, match_nest, register_rank
-
-_THREADS = 16
-"""So many iterations may be one for each thread."""
-_WIDTH = 100
 
 _KEYWORDS = frozenset(
     {
@@ -203,7 +201,7 @@ class _Function:
         parameters += [self.parameter(x, context) for x in kernel.arrays]
         heap = [x.array for x in kernel.body.body if isinstance(x, Alloc) and _is_heap(x.array)]
         self.lines += [f"/* {line} */" if line else "" for line in comment.splitlines()]
-        self.lines += _signature(f"static {'int' if heap else 'void'} {self.name}", parameters)
+        self.lines += write_head(f"static {'int' if heap else 'void'} {self.name}", parameters)
         self.lines.append("{")
         for name in [*kernel.sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)]:
             if name not in self.read | self.written:
@@ -392,97 +390,92 @@ class _Function:
         return out
 
     def loop(self, loop: For, context: Context, indent: str) -> None:
-        """`for` with its pragmas; cells that lanes or threads reduce are held in variables meanwhile."""
+        """`for` with its directives; cells that lanes or threads reduce are held in variables meanwhile."""
         facts = loop.facts
-        ordered = self.strict and any(self.element(name, loop).is_float for _, name in facts.reductions)
-        words = [_on_threads(loop, self.catalogue)] if facts.parallel and self.threads and not ordered else []
-        words += ["simd"] if facts.simd and not ordered else []
-        lower, upper = emit_expr(loop.lower, context, SHIFT), emit_expr(loop.upper, context, SHIFT)
-        var = self.spelt[loop.var]
-        inner = context
+        sums = [Sum(op, name, self.arrays[name].type) for op, name in facts.reductions]
+        ordered = self.strict and any(x.type.is_float for x in sums)
+        threads = on_threads(loop, self.catalogue) if facts.parallel and self.threads and not ordered else ""
+        lanes = facts.simd and not ordered
+        inner = replace(context, lanes=True) if lanes and self.own_functions else context
+        bounds = Bounds(emit_expr(loop.lower, context, SUM), emit_expr(loop.upper, context, SUM))
+        before: list[str] = []
         after: list[str] = []
-        held: list[str] = []
         if any(isinstance(x, Load) for x in walk_expr(loop.upper)):
             # The body may change what the bound reads.
-            held.append(f"const ptrdiff_t {(end := self.fresh(f'{var}_end'))} = {upper};")
-            upper = end
-        if words:
-            for op, name in facts.reductions:
-                cell = context.names.get(name, name)
-                if name in context.cells:
-                    local = self.fresh(f"{cell}_{op}")
-                    held.append(f"{c_type(self.element(name, loop))} {local} = *{cell};")
-                    after.append(f"*{cell} = {local};")
-                    inner = replace(inner.with_name(name, local), cells=inner.cells - {name})
-                    cell = local
-                type = self.element(name, loop)
-                if op in ("min", "max") and type.is_float:
-                    # OpenMP begins with an infinity in each lane, and may lose a NaN that was there before.
-                    held.append(f"const {c_type(type)} {(first := self.fresh(f'{cell}_first'))} = {cell};")
-                    after.insert(0, f"{cell} = planish_{op}{helper_suffix(type)}({cell}, {first});")
-            reductions = [
-                f" reduction({clause(op, self.element(name, loop))}:{inner.names.get(name, name)})"
-                for op, name in facts.reductions
-            ]
-        if "simd" in words and self.own_functions:
-            inner = replace(inner, lanes=True)
-        if held:
+            before.append(f"const ptrdiff_t {(end := self.fresh(f'{self.spelt[loop.var]}_end'))} = {bounds.upper};")
+            bounds = replace(bounds, upper=end)
+        if threads or lanes:
+            inner = self.hold(sums, inner, before, after, bool(threads))
+        if before:
             self.lines.append(f"{indent}{{")
             indent += "  "
-        self.lines += [f"{indent}{line}" for line in held]
-        if words:
-            self.lines.append(f"{indent}#pragma omp {' '.join(words)}{''.join(reductions)}")
-        elif facts.unroll > 0:
-            self.lines.append(f"{indent}#pragma GCC unroll {facts.unroll}")
+        self.lines += [f"{indent}{line}" for line in before]
+        if lanes and not threads and has_partial_sums(loop, sums):
+            self.partial(loop, sums, bounds, inner, indent)
+        else:
+            self.lines += [f"{indent}{line}" for line in directives(loop, threads, lanes, sums, inner.names)]
+            self.rounds(loop, bounds, inner, indent)
+        self.lines += [f"{indent}{line}" for line in after]
+        if before:
+            self.lines.append(f"{indent[:-2]}}}")
+
+    def hold(self, sums: list[Sum], context: Context, before: list[str], after: list[str], threads: bool) -> Context:
+        """Cells behind pointers become variables in a loop; what stands `before` it and `after` it."""
+        for x in sums:
+            cell = context.names.get(x.name, x.name)
+            spelt = c_type(x.type)
+            if x.name in context.cells:
+                local = self.fresh(f"{cell}_{x.op}")
+                before.append(f"{spelt} {local} = *{cell};")
+                after.append(f"*{cell} = {local};")
+                context = replace(context.with_name(x.name, local), cells=context.cells - {x.name})
+                cell = local
+            if threads and x.op in ("min", "max") and x.type.is_float:
+                # OpenMP begins with an infinity in each thread, and may lose a NaN that was there before.
+                before.append(f"const {spelt} {(first := self.fresh(f'{cell}_first'))} = {cell};")
+                after.insert(0, f"{cell} = planish_{x.op}{helper_suffix(x.type)}({cell}, {first});")
+        return context
+
+    def rounds(self, loop: For, bounds: Bounds, context: Context, indent: str) -> None:
+        """The loop itself."""
+        var = self.spelt[loop.var]
         step = f"{var}++" if loop.step == 1 else f"{var} += {loop.step}"
-        self.lines.append(f"{indent}for (ptrdiff_t {var} = {lower}; {var} < {upper}; {step}) {{")
+        self.lines.append(f"{indent}for (ptrdiff_t {var} = {bounds.lower}; {var} < {bounds.upper}; {step}) {{")
         before = dict(self.finishes)
-        self.block(loop.body, inner.inside(loop), indent + "  ")
-        if facts.parallel and self.threads:
+        self.block(loop.body, context.inside(loop), indent + "  ")
+        if loop.facts.parallel and self.threads:
             # Each thread finishes what it did.
             self.lines += [f"{indent}  {x}" for x in self.finishes if x not in before]
             self.finishes = before
         self.lines.append(f"{indent}}}")
-        self.lines += [f"{indent}{line}" for line in after]
-        if held:
-            self.lines.append(f"{indent[:-2]}}}")
 
-    def element(self, name: str, loop: For) -> Type:
-        """The type of a cell that the loop reduces; KeyError where the kernel has none of that name."""
-        for stmt in walk(self.kernel.body):
-            if isinstance(stmt, Alloc) and stmt.array.name == name:
-                return stmt.array.type
-        return self.kernel.array(name).type
-
-
-def _on_threads(loop: For, catalogue: Catalogue) -> str:
-    """OpenMP's words: where iterations call kernels, they are large, and may be unlike each other; so they are where a
-    loop in them has another number of iterations in each. As few as there are threads go to the same ones each time,
-    which have in their caches what they did before."""
-    few = isinstance(loop.upper, Const) and int(loop.upper.value) <= _THREADS
-    inside = [x for x in walk(loop.body) if isinstance(x, For)]
-    called = [x.facts.instruction for x in inside if x.facts.instruction]
-    large = any(catalogue.instruction(x).implementation is not None for x in called)
-    grows = [coefficient_of(sub(x.upper, x.lower), loop.var) for x in inside]
-    uneven = any(x is not None and x[0] for x in grows)
-    return f"parallel for{' schedule(dynamic)' * ((large and not few) or uneven)}"
+    def partial(self, loop: For, sums: list[Sum], bounds: Bounds, context: Context, indent: str) -> None:
+        """The loop with partial sums: as many as there are lanes at a time, then the rest, then all added up."""
+        var, length, count = self.spelt[loop.var], length_of(loop), count_lanes(sums)
+        first, lane, inner = self.fresh(f"{var}_first"), self.fresh("l"), context
+        own = []
+        for x in sums:
+            cell = context.names.get(x.name, x.name)
+            own.append(Partial(x, cell, self.fresh(f"{cell}_lanes"), count))
+            inner = inner.with_name(x.name, f"{own[-1].lanes}[{var} - {first}]")
+        if length is None:
+            self.lines.append(f"{indent}if ({bounds.distance} < {FEW}) {{")
+            self.rounds(loop, bounds, context, indent + "  ")
+            self.lines.append(f"{indent}}} else {{")
+        else:
+            self.lines.append(f"{indent}{{")
+        self.lines += [f"{indent}  {x}" for x in (*clear(own, lane), f"ptrdiff_t {first} = {bounds.lower};")]
+        if length is None or length >= count:
+            self.lines.append(f"{indent}  for (; {first} <= {bounds.upper} - {count}; {first} += {count}) {{")
+            self.lines.append(f"{indent}    planish_lanes")
+            self.rounds(loop, Bounds(first, f"{first} + {count}"), inner, indent + "    ")
+            self.lines.append(f"{indent}  }}")
+        if length is None or length % count:
+            self.lines.append(f"{indent}  planish_lanes")
+            self.rounds(loop, replace(bounds, lower=first), inner, indent + "  ")
+        self.lines += [f"{indent}  {x.added}" for x in own]
+        self.lines.append(f"{indent}}}")
 
 
 def _extents(shape: tuple[Expr | None, ...], context: Context) -> str:
     return "".join(f"[{emit_expr(x, context)}]" for x in shape if x is not None)
-
-
-def _signature(head: str, parameters: list[str]) -> list[str]:
-    """The head of a function, on several lines where it is long."""
-    line = f"{head}({', '.join(parameters) or 'void'})"
-    if len(line) <= _WIDTH:
-        return [line]
-    lines = [f"{head}("]
-    row = "   "
-    for i, parameter in enumerate(parameters):
-        piece = f" {parameter}{',' if i + 1 < len(parameters) else ')'}"
-        if len(row) + len(piece) > _WIDTH and row.strip():
-            lines.append(row)
-            row = "   "
-        row += piece
-    return [*lines, row]

@@ -2,7 +2,7 @@
 
 >>> from planish.ir.parser import parse_kernel
 >>> text = emit_file(parse_kernel("kernel clear(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }"), header=True)
->>> print(text[text.index("static"):], end="")
+>>> print(text[text.index("static"):text.rindex("#if defined(__clang__)")], end="")
 static void clear(ptrdiff_t n, float *restrict A)
 {
   for (ptrdiff_t i = 0; i < n; i++) {
@@ -10,7 +10,6 @@ static void clear(ptrdiff_t n, float *restrict A)
   }
 }
 <BLANKLINE>
-#endif
 """
 
 from __future__ import annotations

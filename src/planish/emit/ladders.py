@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planish.emit.replacement import Replacement, replace_region
+from planish.emit.settings import USUAL, Settings
 from planish.frontend.c.unit import Region
 from planish.isa.instruction import Catalogue
 from planish.library.stages.pieces import StageVersion
@@ -25,7 +26,7 @@ from planish.library.stages.pieces import StageVersion
 
 def replace_by_ladder(
     region: Region, version: StageVersion, source_text: str, strict: bool, comment: str, reserved: frozenset[str],
-    catalogue: Catalogue | None = None, threads: bool = False,
+    catalogue: Catalogue | None = None, threads: bool = False, settings: Settings = USUAL,
 ) -> Replacement:  # fmt: skip
     """The replacement of a region by the kernels of a version, tried from the first one on; what is written there stays
     for where none may do it. Raises NoExtentError."""
@@ -36,7 +37,7 @@ def replace_by_ladder(
             replace_region(
                 piece.region, piece.scop, piece.kernel, source_text, threads=threads, strict=strict,
                 comment=comment, reserved=reserved, catalogue=catalogue,
-                suffix=f"_{piece.suffix}", original=otherwise,
+                suffix=f"_{piece.suffix}", original=otherwise, settings=settings,
             )
         )  # fmt: skip
         otherwise = made[-1].patch.text

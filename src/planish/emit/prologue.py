@@ -17,6 +17,8 @@ from collections.abc import Sequence
 
 from planish.emit.expression import c_type, helper_suffix
 from planish.emit.functions import LANE_FUNCTIONS
+from planish.emit.settings import USUAL, Settings
+from planish.emit.sums import LANES, SUMS
 from planish.ir.expr import PURE_FUNCTIONS
 from planish.ir.types import ALL_TYPES, I32, I64, Type
 
@@ -232,6 +234,7 @@ def _helpers() -> dict[str, str]:
         "planish_fits_wide": _FITS_WIDE,
         "planish_disjoint": _DISJOINT,
         "planish_until_line": _UNTIL_LINE,
+        "planish_lanes": LANES,
         **LANE_FUNCTIONS,
     }
     for type in ALL_TYPES:
@@ -244,7 +247,7 @@ def _helpers() -> dict[str, str]:
         for op, sign in (("add", "+"), ("mul", "*")):
             name = f"planish_wrap_{op}_{type}"
             out[name] = _function(name, type, f"({c_type(type)})((u{c_type(type)})a {sign} (u{c_type(type)})b)")
-    return out
+    return {**out, **SUMS}
 
 
 HELPERS = _helpers()
@@ -252,52 +255,47 @@ HELPERS = _helpers()
 _CALLED = "|".join(f"{name}f?" for name in PURE_FUNCTIONS if name != "abs")
 _MATH = re.compile(rf"\b(?:{_CALLED})\(|\bINFINITY\b|\bNAN\b")
 
-_QUIET = """\
-/* The pragmas below only matter to compilers that are told to heed them (-fopenmp-simd, -fopenmp). */
-#if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpass-failed"
-#pragma clang diagnostic ignored "-Wunknown-pragmas"
-#elif defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunknown-pragmas"
-#endif
-"""
-
-_LOUD = """
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#elif defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
-"""
-
-
-def emit_prologue(functions: Sequence[str], calls: Sequence[str] = (), headers: Sequence[str] = ()) -> str:
+def emit_prologue(
+    functions: Sequence[str], calls: Sequence[str] = (), headers: Sequence[str] = (), settings: Settings = USUAL
+) -> str:
     """Headers, the helper functions in use, and the functions: what stands before the user's own functions.
 
     `calls` are texts further down which use helpers as well, in the conditions under which they call the functions;
-    `headers` are those that instructions need.
+    `headers` are those that instructions need; `settings` hold for the functions and their helpers alone.
     """
     text = "\n".join(functions)
-    used = {name for name in re.findall(r"\bplanish_\w+", "\n".join((text, *calls))) if name in HELPERS}
-    if "planish_borrow" in used:
-        used |= {"planish_allocate", "planish_apart", "planish_release"}
-    helpers = [source for name, source in HELPERS.items() if name in used]
+    called = _helpers_of("\n".join(calls))
+    used = [name for name in _helpers_of(text) if name not in called]
+    sources = [HELPERS[name] for name in (*called, *used)]
     names = ["stddef.h", "stdint.h"]
     if _MATH.search(text):
         names.insert(0, "math.h")
-    if "planish_allocate" in used or re.search(r"\b(?:ll)?abs\(", text):
+    if "planish_allocate" in (*called, *used) or re.search(r"\b(?:ll)?abs\(", text):
         names.append("stdlib.h")
-    if used & {"planish_word", "planish_from_bf16", "planish_to_bf16", *LANE_FUNCTIONS}:
+    if any(re.search(r"\bmem\w+\(", x) for x in sources):
         names.append("string.h")
     names += [name for name in headers if name not in names]
     includes = [name if name.startswith('"') else f"<{name}>" for name in names]
+    # Includes and what the user's functions use stand outside of the settings: these may name more than there is.
     parts = ["\n".join(f"#include {x}" for x in includes) + "\n"]
-    if helpers:
-        parts.append("\n".join(helpers) + "\n")
-    body = "\n".join(function.rstrip("\n") + "\n" for function in functions)
-    if "#pragma" in body:
-        body = f"{_QUIET}\n{body}{_LOUD}"
+    if called:
+        parts.append("\n".join(HELPERS[x] for x in called) + "\n")
+    inside = ["\n".join(HELPERS[x] for x in used) + "\n"] if used else []
+    body = "\n".join([*inside, "\n".join(function.rstrip("\n") + "\n" for function in functions)])
+    if settings.guard:
+        parts.append(settings.guard)
+    if settings.guard or settings.floats == "strict" or re.search(r"\b(?:for|while) \(", text):
+        body = f"{settings.opening}\n{body}\n{settings.closing}"
     parts.append(body)
     return "\n".join(parts)
+
+
+def _helpers_of(text: str) -> list[str]:
+    """The helpers that a text uses, and those that they use, in the order in which they are to stand."""
+    used: set[str] = set()
+    left = [text]
+    while left:
+        found = {name for name in re.findall(r"\bplanish_\w+", left.pop()) if name in HELPERS} - used
+        used |= found
+        left += [HELPERS[name] for name in found]
+    return [name for name in HELPERS if name in used]

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -20,8 +20,10 @@ from planish.emit.callees import emit_callees
 from planish.emit.calls import headers_of
 from planish.emit.changes import store_changes
 from planish.emit.declared import declared_type
-from planish.emit.dropin import Patch, alias_guard, emit_guard, guarded_call
+from planish.emit.dropin import Patch, alias_guard, assemble, emit_guard, guarded_call
 from planish.emit.expression import refuse_bf16
+from planish.emit.prologue import emit_prologue
+from planish.emit.settings import USUAL, Settings
 from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.unit import Region, Update
 from planish.ir.expr import Binary, Expr, index
@@ -38,7 +40,7 @@ class Replacement:
     """What stands for a region: the function that runs it and the patch that calls it; `guards` are C conditions.
 
     `callees` are the functions that it calls, as they are defined or declared, each once for several regions. `done`
-    says what was done, where no schedule does.
+    says what was done, where no schedule does. `settings` are those of the functions.
     """
 
     function: str
@@ -47,6 +49,7 @@ class Replacement:
     headers: tuple[str, ...] = ()
     callees: tuple[str, ...] = ()
     done: tuple[str, ...] = ()
+    settings: Settings = USUAL
 
 
 class NoExtentError(Exception):
@@ -56,11 +59,12 @@ class NoExtentError(Exception):
 def replace_region(
     region: Region, scop: Scop, kernel: Kernel, source_text: str, *, threads: bool, strict: bool, comment: str,
     reserved: frozenset[str], catalogue: Catalogue | None = None, suffix: str = "", original: str | None = None,
+    settings: Settings = USUAL,
 ) -> Replacement:  # fmt: skip
     """The replacement of `region` by `kernel`, which computes what `scop` describes; raises NoExtentError, and
     PlanishError E0710 for values of bf16 that are copied, of which functions have but the bits in memory. `suffix`:
     what the function's name ends with; `original`: what is done where the kernel cannot be called, if not what is
-    written there."""
+    written there; `settings`: as of `call_instead`."""
     copied = (x for x in kernel.arrays if x.name in _registers(region))
     for type in (*(x.type for x in kernel.scalars), *(x.type for x in copied)):
         refuse_bf16(type)
@@ -73,7 +77,7 @@ def replace_region(
     called = tuple(emit_callees((kernel,), catalogue, threads, declared=dict(region.declared)))
     return call_instead(
         region, scop, name, text, source_text, is_fallible(kernel), headers_of(kernel, catalogue), called,
-        assumptions=kernel.assumptions, original=original,
+        assumptions=kernel.assumptions, original=original, settings=settings,
     )  # fmt: skip
 
 
@@ -85,14 +89,16 @@ def name_of(region: Region) -> str:
 def call_instead(
     region: Region, scop: Scop, name: str, text: str, source_text: str, fallible: bool, headers: tuple[str, ...] = (),
     callees: tuple[str, ...] = (), done: tuple[str, ...] = (), assumptions: tuple[Expr, ...] = (),
-    original: str | None = None,
+    original: str | None = None, settings: Settings = USUAL,
 ) -> Replacement:  # fmt: skip
     """The replacement of `region` by a call of the function `name`, which `text` defines and which computes what `scop`
     describes for arrays that do not overlap; `fallible`: it returns 0, or something else where it did nothing;
     `assumptions` are conditions besides those of the scop; `original`: what is done where some do not hold, if not what
-    is written there. Raises NoExtentError."""
+    is written there; `settings` of the function: it is asked, too, whether the processor has what they need.
+    Raises NoExtentError."""
     names = dict(region.names)
-    guards = [emit_guard(a, names) for a in dict.fromkeys((*scop.kernel.assumptions, *assumptions))]
+    guards = ["planish_able"] if settings.features else []
+    guards += [emit_guard(a, names) for a in dict.fromkeys((*scop.kernel.assumptions, *assumptions))]
     negative = scop.context.subtract(negative_sizes(scop)).gist(scop.context)
     condition = set_condition(isl.Set.from_params(negative), ())
     if condition != TRUE:
@@ -110,7 +116,17 @@ def call_instead(
     call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, fallible, region.alone)
     call = _with_copies(region, call, indent)
     patch = Patch(region.start, region.end, call)
-    return Replacement(text, patch, tuple(guards), headers, callees, done)
+    return Replacement(text, patch, tuple(guards), headers, callees, done, settings)
+
+
+def compose(text: str, replacements: Sequence[Replacement], banner: str) -> str:
+    """The user's text with replacements in place, which have the same settings."""
+    if not replacements:
+        return banner + text
+    headers = tuple(dict.fromkeys(header for r in replacements for header in r.headers))
+    functions = [*dict.fromkeys(x for r in replacements for x in r.callees), *(r.function for r in replacements)]
+    prologue = emit_prologue(functions, [r.patch.text for r in replacements], headers, replacements[0].settings)
+    return assemble(text, [r.patch for r in replacements], banner, prologue)
 
 
 def overlapping(arrays: tuple[Array, ...], written: frozenset[str]) -> tuple[tuple[Array, Array], ...]:
@@ -202,6 +218,6 @@ def _store(variable: str, kind: str, value: str) -> str:
 
 
 __all__ = [
-    "NoExtentError", "Replacement", "byte_range", "call_instead", "name_of", "outer_counters", "overlapping",
+    "NoExtentError", "Replacement", "byte_range", "call_instead", "compose", "name_of", "outer_counters", "overlapping",
     "replace_region",
 ]

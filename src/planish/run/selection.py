@@ -34,10 +34,6 @@ expect."""
 EMULATED_LIMITS = Limits(seconds=400)
 """For all calls of a check in an emulator."""
 
-_WRONG_CODE = {"gcc": ("-fno-loop-unroll-and-jam",)}
-"""What a kind of compiler must not do: with that, gcc 12 takes loads before the stores that they wait for, where a loop
-in lanes whose elements lie apart stands in one whose iterations depend on each other."""
-
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
@@ -68,12 +64,15 @@ class Workbench:
 
     @property
     def command_flags(self) -> tuple[str, ...]:
-        """The flags that the user is told, with which versions are checked, and they and the original are timed: none
-        of them changes what a program means."""
-        exact = ("-ffp-contract=off",) if self.floats == "strict" else ()
-        proven = "-fopenmp" if self.threads > 1 else "-fopenmp-simd"
-        wrong = _WRONG_CODE.get(self.compiler.kind, ())
-        return ("-O3", *self.flags, *exact, *_defines(self), proven, *wrong)
+        """The flags that the user is told, with which versions and the original are timed. None changes what a program
+        means, or is needed for what versions compute; without OpenMP they run on one core."""
+        return ("-O3", *self.flags, *_defines(self), *(("-fopenmp",) if self.threads > 1 else ()))
+
+    @property
+    def check_flags(self) -> tuple[str, ...]:
+        """The flags with which versions are checked: what is as it was written is to compute the same bits, too, where
+        bits are compared."""
+        return (*self.command_flags, *(("-ffp-contract=off",) if self.floats == "strict" else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ def _verify(
     itself comes through (what it may be called with is its author's to say)."""
     left, why = tuple(cases), "there are none"
     try:
-        library = _compile(version.text, signature, bench, (*bench.command_flags, *version.link))
+        library = _compile(version.text, signature, bench, (*bench.check_flags, *version.link))
     except PlanishError as error:
         return Remark("verify-compile", "refused", f"{version.label}: {error.diagnostic.message}"), left
     while left:

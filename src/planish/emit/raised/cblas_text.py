@@ -10,7 +10,7 @@
 >>> step = Apply(Operation("axpy", parse_kernel(text)), {x.name: whole(x) for x in kernel.arrays},
 ...              {"n": index("n")}, {"a": Var("a", F64)})
 >>> text = emit_cblas(Raised(kernel, (step,)))
->>> print(text[text.index("void add(") :], end="")
+>>> print(text[text.index("void add(") : text.rindex("\\n#if defined(__clang__)")], end="")
 void add(ptrdiff_t n, double a, const double *restrict x, double *restrict y)
 {
   /* axpy */

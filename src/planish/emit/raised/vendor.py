@@ -22,6 +22,7 @@ from planish.core.cache import Cache
 from planish.emit.raised.cblas_text import emit_callers
 from planish.emit.raised.interface import WORDS, Interface
 from planish.emit.replacement import Replacement, call_instead, name_of
+from planish.emit.settings import USUAL, Settings
 from planish.frontend.c.unit import Region
 from planish.library.versions import improve_nest
 from planish.poly.scop import extract_scop
@@ -34,6 +35,7 @@ _NAME = re.compile(r"\w*cblas_\w+")
 def replace_by_calls(
     region: Region, target: Target, source_text: str, interface: Interface, *, declared: str = "",
     reserved: frozenset[str] = frozenset(), comment: str = "", typical: Mapping[str, int] | None = None,
+    settings: Settings = USUAL,
 ) -> Replacement | str:  # fmt: skip
     """The replacement of a region by calls of a BLAS; a text says why there is none.
 
@@ -58,7 +60,9 @@ def replace_by_calls(
     words = [] if re.search(r"\bCblasRowMajor\b", declared) else [WORDS]
     text = "".join([f"/* {comment} */\n" if comment else "", "\n".join(made.functions)])
     scop = extract_scop(raised.kernel)
-    return call_instead(region, scop, name, text, source_text, made.fallible, (), (*words, *own), called)
+    return call_instead(
+        region, scop, name, text, source_text, made.fallible, (), (*words, *own), called, settings=settings
+    )
 
 
 def _with_scratch(raised: Raised, region: Region) -> Raised:

@@ -1,0 +1,117 @@
+"""What compilers are told of generated functions, and of nothing else: in their text, whatever the command is.
+
+>>> print(Settings(features=("avx2",)).guard.replace("\\\\\n    ", ""), end="")
+#if defined(PLANISH_ORIGINAL)
+#define planish_able 0
+#elif !defined(__x86_64__) || defined(__AVX2__)
+#define planish_able 1 /* Each processor that this is compiled for has what the functions need. */
+#else
+#define planish_able ( __builtin_cpu_supports("avx2"))
+#define planish_told
+#endif
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planish.ir.types import Floats
+from planish.target.machine import Target
+
+_V3 = ("avx2", "fma", "f16c")
+_V4 = (*_V3, "avx512f", "avx512bw", "avx512dq", "avx512vl")
+_LEVELS = {"x86-64-v3": _V3, "x86-64-v4": _V4}
+"""What functions for each level of the processor have instructions of."""
+
+_GCC = ("O3", "no-loop-unroll-and-jam", "no-trapping-math")
+"""What gcc does with generated functions: it makes lanes of loops at any level, and of comparisons of floats, whose
+traps no program can see in C. With loop-unroll-and-jam, gcc 12 takes loads before the stores that they wait for, where
+a loop in lanes whose elements lie apart stands in one whose iterations depend on each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`floats`: what may happen to them; `features`: what the functions need of the processor, as compilers call it."""
+
+    floats: Floats = "reassociate"
+    features: tuple[str, ...] = ()
+
+    @property
+    def guard(self) -> str:
+        """Directives that define `planish_able`, the condition under which the functions may be called; "" where they
+        need nothing."""
+        if not self.features:
+            return ""
+        told = " && \\\n    ".join(f"defined({_macro(x)})" for x in self.features)
+        asked = " && \\\n    ".join(f'__builtin_cpu_supports("{x}")' for x in self.features)
+        return (
+            "#if defined(PLANISH_ORIGINAL)\n#define planish_able 0\n#elif !defined(__x86_64__) || \\\n"
+            f"    {told}\n"
+            "#define planish_able 1 /* Each processor that this is compiled for has what the functions need. */\n"
+            f"#else\n#define planish_able ( \\\n    {asked})\n#define planish_told\n#endif\n"
+        )
+
+    @property
+    def opening(self) -> str:
+        """Directives before the functions; `closing` ends what they say."""
+        exact = self.floats == "strict"
+        free = ("fp-contract=off",) if exact else ("fp-contract=fast", "no-math-errno")
+        lines = [
+            "/* What compilers are told of the functions below holds for nothing else. */",
+            "#if defined(__clang__)",
+            "#pragma clang diagnostic push",
+            '#pragma clang diagnostic ignored "-Wpass-failed"',
+            '#pragma clang diagnostic ignored "-Wunknown-pragmas"',
+            *(("#pragma float_control(push)", "#pragma clang fp contract(off)") if exact else ()),
+            *self._told('#pragma clang attribute push(__attribute__((target("%s"))), apply_to = function)'),
+            "#elif defined(__GNUC__)",
+            "#pragma GCC diagnostic push",
+            '#pragma GCC diagnostic ignored "-Wunknown-pragmas"',
+            "#pragma GCC push_options",
+            f"#pragma GCC optimize({', '.join(map(_quote, (*_GCC, *free)))})",
+            *self._told('#pragma GCC target("%s")'),
+            "#endif",
+        ]  # fmt: skip
+        return "\n".join(lines) + "\n"
+
+    @property
+    def closing(self) -> str:
+        """Directives after the functions."""
+        lines = [
+            "#if defined(__clang__)",
+            *(("#ifdef planish_told", "#pragma clang attribute pop", "#endif") if self.features else ()),
+            *(("#pragma float_control(pop)",) if self.floats == "strict" else ()),
+            "#pragma clang diagnostic pop",
+            "#elif defined(__GNUC__)",
+            "#pragma GCC pop_options",
+            "#pragma GCC diagnostic pop",
+            "#endif",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _told(self, directive: str) -> tuple[str, ...]:
+        if not self.features:
+            return ()
+        return ("#ifdef planish_told", directive % ",".join(self.features), "#endif")
+
+
+USUAL = Settings()
+"""Sums may be reordered, and nothing is needed of the processor."""
+
+
+def settings_for(target: Target, floats: Floats) -> Settings:
+    """The settings of functions for a target."""
+    return Settings(floats, _LEVELS.get(target.isa, ()))
+
+
+def _quote(text: str) -> str:
+    return f'"{text}"'
+
+
+def _macro(feature: str) -> str:
+    """The macro by which compilers say that each processor has a feature.
+
+    >>> _macro("avx512f")
+    '__AVX512F__'
+    """
+    return f"__{feature.upper()}__"

@@ -1,0 +1,111 @@
+"""Sums of floats in lanes: each lane has a partial sum of its own, written out, so that no compiler has to reorder any.
+
+>>> Partial(Sum("add", "s", F32), "s", "s_lanes", 64).added, Partial(Sum("max", "s", F32), "s", "s_lanes", 64).first
+('s = s + planish_add_64_f32(s_lanes);', 's')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planish.emit.expression import c_type, helper_suffix
+from planish.ir.nest import ReduceOp
+from planish.ir.types import F32, F64, I32, I64, Type
+
+LANES = """\
+/* The iterations of the loop below may run in lanes: none needs what another one stores. */
+#if defined(__clang__)
+#define planish_lanes _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define planish_lanes _Pragma("GCC ivdep")
+#else
+#define planish_lanes
+#endif"""
+
+FEW = 16
+"""Fewer values are added one after the other: lanes have to be cleared, and added to each other in the end."""
+
+_TYPES = (F32, F64, I32, I64)
+_OPERATORS: dict[ReduceOp, str] = {"add": "+", "mul": "*"}
+# Of 16 and fewer, gcc unrolls the loop before it makes lanes of it, and then finds none where there are several sums.
+_COUNTS = (32, 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """What a loop reduces: the operation, the kernel's name of the place, and its type."""
+
+    op: ReduceOp
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """The partial sums of one sum, `count` of them in the array `lanes`; `cell` is C's name of the place."""
+
+    sum: Sum
+    cell: str
+    lanes: str
+    count: int
+
+    @property
+    def first(self) -> str:
+        """What each lane begins with: an extremum, with the one that there was."""
+        return {"add": "0", "mul": "1"}.get(self.sum.op, self.cell)
+
+    @property
+    def added(self) -> str:
+        """The statement that adds the lanes, which change, to the place."""
+        op, type = self.sum.op, self.sum.type
+        total = f"{_name(op, type, self.count)}({self.lanes})"
+        return f"{self.cell} = {_joined(op, type, self.cell, total) if op in _OPERATORS else total};"
+
+
+def count_lanes(sums: Sequence[Sum]) -> int:
+    """How many partial sums each sum has: four registers of 64 bytes, or eight of 32, of a lone one."""
+    return 64 if [x.type.size for x in sums] == [4] else 32
+
+
+def has_lanes(sum: Sum) -> bool:
+    """Whether there are partial sums of its kind."""
+    return sum.type in _TYPES and sum.op in ("add", "mul", "min", "max")
+
+
+def clear(sums: Sequence[Partial], counter: str) -> list[str]:
+    """Statements that declare the lanes, and let them begin."""
+    names = [f"{c_type(x.sum.type)} {x.lanes}[{x.count}];" for x in sums]
+    loop = f"for (int {counter} = 0; {counter} < {sums[0].count}; {counter}++) {{"
+    return [*names, loop, *(f"  {x.lanes}[{counter}] = {x.first};" for x in sums), "}"]
+
+
+def _name(op: ReduceOp, type: Type, count: int) -> str:
+    return f"planish_{op}_{count}_{type}"
+
+
+def _joined(op: ReduceOp, type: Type, a: str, b: str) -> str:
+    """Two partial sums as one."""
+    if op not in _OPERATORS:
+        return f"planish_{op}{helper_suffix(type)}({a}, {b})"
+    return f"planish_wrap_{op}_{type}({a}, {b})" if type.is_int else f"{a} {_OPERATORS[op]} {b}"
+
+
+def _write_sum(op: ReduceOp, type: Type, count: int) -> str:
+    """Halves are added to each other, as registers are."""
+    halves = [count >> i for i in range(1, count.bit_length())]
+    joined = {half: _joined(op, type, f"lanes[l + {half}]", "lanes[l]") for half in halves}
+    loops = [f"  for (int l = 0; l < {half}; l++) {{ lanes[l] = {joined[half]}; }}" for half in halves]
+    spelt = c_type(type)
+    head = f"planish_inside {spelt} {_name(op, type, count)}({spelt} *lanes)"
+    return "\n".join([head, "{", *loops, "  return lanes[0];", "}"])
+
+
+def _write_sums() -> dict[str, str]:
+    operations: tuple[ReduceOp, ...] = ("add", "mul", "min", "max")
+    keys = ((op, type, count) for op in operations for type in _TYPES for count in _COUNTS)
+    return {_name(*x): _write_sum(*x) for x in keys}
+
+
+SUMS = _write_sums()
+"""The text of each function by its name."""
