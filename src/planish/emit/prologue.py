@@ -256,12 +256,14 @@ _CALLED = "|".join(f"{name}f?" for name in PURE_FUNCTIONS if name != "abs")
 _MATH = re.compile(rf"\b(?:{_CALLED})\(|\bINFINITY\b|\bNAN\b")
 
 def emit_prologue(
-    functions: Sequence[str], calls: Sequence[str] = (), headers: Sequence[str] = (), settings: Settings = USUAL
-) -> str:
+    functions: Sequence[str], calls: Sequence[str] = (), headers: Sequence[str] = (),
+    settings: Settings | None = USUAL,
+) -> str:  # fmt: skip
     """Headers, the helper functions in use, and the functions: what stands before the user's own functions.
 
     `calls` are texts further down which use helpers as well, in the conditions under which they call the functions;
-    `headers` are those that instructions need; `settings` hold for the functions and their helpers alone.
+    `headers` are those that instructions need; `settings` hold for the functions and their helpers alone; None: the
+    functions are the user's own.
     """
     text = "\n".join(functions)
     called = _helpers_of("\n".join(calls))
@@ -282,9 +284,9 @@ def emit_prologue(
         parts.append("\n".join(HELPERS[x] for x in called) + "\n")
     inside = ["\n".join(HELPERS[x] for x in used) + "\n"] if used else []
     body = "\n".join([*inside, "\n".join(function.rstrip("\n") + "\n" for function in functions)])
-    if settings.guard:
+    if settings is not None and settings.guard:
         parts.append(settings.guard)
-    if settings.guard or settings.floats == "strict" or re.search(r"\b(?:for|while) \(", text):
+    if settings is not None and (settings.guard or settings.floats == "strict" or re.search(r"\bfor \(", text)):
         body = f"{settings.opening}\n{body}\n{settings.closing}"
     parts.append(body)
     return "\n".join(parts)

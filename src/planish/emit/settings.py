@@ -1,6 +1,6 @@
-"""What compilers are told of generated functions, and of nothing else: in their text, whatever the command is.
+r"""What compilers are told of generated functions, and of nothing else: in their text, whatever the command is.
 
->>> print(Settings(features=("avx2",)).guard.replace("\\\\\n    ", ""), end="")
+>>> print(Settings(features=("avx2",)).guard.replace("\\\n    ", ""), end="")
 #if defined(PLANISH_ORIGINAL)
 #define planish_able 0
 #elif !defined(__x86_64__) || defined(__AVX2__)

@@ -67,7 +67,7 @@ def emit_standalone(*kernels: Kernel, origin: Source | None = None) -> CFile:
     ]
     # The helpers get names of their own: the replacement's prologue brings the same ones.
     own = re.compile(r"\bplanish_(?=(?:" + "|".join(h.removeprefix("planish_") for h in HELPERS) + r")\b)")
-    whole = own.sub("plain_", emit_prologue(texts))
+    whole = own.sub("plain_", emit_prologue(texts, settings=None))
     functions = []
     place = 0
     for kernel, name, text in zip(kernels, names, texts, strict=True):
