@@ -261,7 +261,7 @@ def _first_version(function: CFunction, options: Options, file: CFile) -> Functi
     versions, replaced, refused = make_versions(plans, file, options)
     if not versions:
         return FunctionResult(function, plans, None, (), (*remarks, *refused))
-    chosen = Selection(versions[0], None, None, None, ("-fopenmp-simd",), ())
+    chosen = Selection(versions[0], None, None, None, ())
     return FunctionResult(function, plans, chosen, replaced[versions[0].label], (*remarks, *refused))
 
 

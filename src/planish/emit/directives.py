@@ -35,7 +35,7 @@ class Bounds:
         """From the one to the other."""
         if self.lower == "0":
             return self.upper
-        return f"{self.upper} - {self.lower if self.lower.isidentifier() else f'({self.lower})'}"
+        return f"{self.upper} - {self.lower if self.lower.isalnum() else f'({self.lower})'}"
 
 
 def directives(

@@ -103,11 +103,11 @@ def list_contestants(compilers: Sequence[Compiler], target: Target, options: Opt
     """Every compiler on every side, and the originals with -ffast-math too; Polly where a compiler has it."""
     out: list[Contestant] = []
     defines = tuple(f"-D{d}" for d in options.defines)
-    proven = FEATURES["openmp"] if options.threads > 1 else FEATURES["simd"]
+    threads = FEATURES["openmp"] if options.threads > 1 else ()
     exact = ("-ffp-contract=off",) if options.fp == "strict" else ()
     for compiler in compilers:
         base = ("-O3", *target.flags_for(compiler.kind), *defines)
-        sides: list[tuple[Side, tuple[str, ...]]] = [("original", base), ("planish", (*base, *exact, *proven))]
+        sides: list[tuple[Side, tuple[str, ...]]] = [("original", base), ("planish", (*base, *exact, *threads))]
         if compiler.kind == "clang" and supports(compiler, "polly"):
             sides.insert(1, ("polly", (*base, "-mllvm", "-polly")))
         for side, flags in sides:

@@ -29,7 +29,6 @@ CompilerKind = Literal["gcc", "clang"]
 
 FEATURES: Mapping[str, tuple[str, ...]] = {
     "native": ("-march=native",),
-    "simd": ("-fopenmp-simd",),
     "openmp": ("-fopenmp",),
     "polly": ("-O3", "-mllvm", "-polly"),
 }

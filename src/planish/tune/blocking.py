@@ -35,7 +35,7 @@ from planish.library.vectors import Vectors
 from planish.run.clock import measure
 from planish.run.entry import entry_text
 from planish.run.signature import Case, Parameter, Signature
-from planish.run.toolchain import FEATURES, Compiler, choose_compiler, compile_library
+from planish.run.toolchain import Compiler, choose_compiler, compile_library
 from planish.target.description import NATIVE
 from planish.target.machine import Target
 
@@ -81,7 +81,7 @@ class Track:
     @property
     def flags(self) -> tuple[str, ...]:
         """How trials are compiled: as users are told to."""
-        return ("-O3", *self.machine.flags_for(self.compiler.kind), *FEATURES["simd"])
+        return ("-O3", *self.machine.flags_for(self.compiler.kind))
 
     def race(self, blockings: Sequence[Blocking]) -> list[Trial]:
         """What blockings reach, taking turns in a process of their own; PlanishError as of `compile_library` and

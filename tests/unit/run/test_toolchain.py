@@ -93,7 +93,7 @@ def test_files_and_include_folders(tmp_path: Path) -> None:
 
 def test_features_are_asked_of_the_compiler() -> None:
     compiler = choose_compiler(None)
-    assert supports(compiler, "simd")
+    assert supports(compiler, "openmp")
     assert not supports(compiler, ("-fno-such-flag-anywhere",))
 
 

@@ -1,0 +1,200 @@
+"""What generated functions may assume holds for them alone, and under whatever flags the file is compiled."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from planish.core.span import Source
+from planish.emit.prologue import emit_prologue
+from planish.emit.settings import Settings
+from planish.ir.types import Floats
+from planish.pipeline import Options, build_file
+
+HEAD = "#include <math.h>\n#include <stdio.h>\n"
+NESTS = """
+float energy(int n, const float *x)
+{
+    float s = 0;
+    for (int i = 0; i < n; i++)
+        s += x[i] * x[i];
+    return s;
+}
+
+double most(int n, const double *x)
+{
+    double s = -1.0 / 0.0;
+    for (int i = 0; i < n; i++)
+        s = x[i] > s ? x[i] : s;
+    return s;
+}
+
+void polynomial(int n, const double *restrict x, double *restrict y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = (x[i] * 1.1 + 2.3) * x[i] + 0.7;
+}
+
+int odd_ones(int n, const double *x)
+{
+    int k = 0;
+    for (int i = 0; i < n; i++)
+        if (x[i] != x[i])
+            k++;
+    return k;
+}
+"""
+OWN = """
+__attribute__((noinline)) int special(int n, const double *x)
+{
+    int k = 0;
+    for (int i = 0; i < n; i++) {
+        if (isnan(x[i]))
+            k += 1;
+        if (isinf(x[i]))
+            k += 100;
+        if (x[i] == 0 && signbit(x[i]))
+            k += 10000;
+        if (x[i] != 0 && fabs(x[i]) < 2.2250738585072014e-308)
+            k += 1000000;
+    }
+    return k;
+}
+
+__attribute__((noinline)) double lost(double a, double b)
+{
+    return (a + b) - a;
+}
+"""
+MAIN = """
+int main(void)
+{
+    static double x[1000], y[1000];
+    static float f[1000];
+    for (int n = 0; n < 1000; n += n < 40 ? 1 : 311) {
+        for (int i = 0; i < n; i++) {
+            f[i] = (float)(i % 17) / 4;
+            x[i] = i % 9 ? i % 5 ? i : 5e-324 : i % 2 ? NAN : i % 4 ? -0.0 : INFINITY;
+        }
+        printf("%g %g %d %d\\n", energy(n, f), most(n, x), odd_ones(n, x), special(n, x));
+        polynomial(n, x, y);
+        for (int i = 0; i < n; i++)
+            printf("%.FORMAT ", y[i]);
+    }
+    printf("%g\\n", lost(1e17, 3));
+    return 0;
+}
+"""
+COMPILERS = [x for x in ("gcc", "clang-19", "clang") if shutil.which(x)][:2]
+WAYS = ("-O0", "-O2", "-O3 -march=native", "-O2 -flto", "-O2 -ffp-contract=off", "-O3 -march=native -fopenmp-simd")
+
+
+def run(text: str, command: list[str], place: Path, *emulator: str) -> str:
+    (place / "p.c").write_text(text)
+    subprocess.run([*command, "-w", "p.c", "-o", "p", "-lm"], cwd=place, check=True)
+    done = subprocess.run([*emulator, str(place / "p")], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def built(text: str, floats: Floats, target: str = "native") -> tuple[str, str]:
+    """The drop-in, and the command that it names."""
+    made = build_file(Source("p.c", text), Options(fp=floats, measure=False, target=target))
+    found = re.search(r"compile: (.*)", made.text)
+    assert found is not None
+    assert all(f"planish_{x}_1(" in made.text for x in ("energy", "most", "polynomial", "odd_ones"))
+    return made.text, found[1]
+
+
+@pytest.mark.parametrize("floats", ["reassociate", "strict"])
+def test_all_are_right_under_any_flags(floats: Floats, tmp_path: Path) -> None:
+    # Every bit with --fp strict, but for what each compiler makes of what is as it was written.
+    main = MAIN.replace("FORMAT", "a" if floats == "strict" else "12g")
+    text = HEAD + NESTS + OWN + main
+    right = run(text, ["gcc", "-O1", "-ffp-contract=off"], tmp_path)
+    made, command = built(text, floats)
+    ways = [command.split(), *([compiler, *flags.split()] for compiler in COMPILERS for flags in WAYS)]
+    for way in ways:
+        if "-flto" in way and "clang" in way[0] and shutil.which("ld.lld") is None:
+            way = [x for x in way if x != "-flto"]
+        assert run(made, way, tmp_path) == right, way
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("floats", ["reassociate", "strict"])
+def test_what_is_as_it_was_compiles_to_what_it_was(compiler: str, floats: Floats, tmp_path: Path) -> None:
+    text = HEAD + NESTS + OWN
+    made, _ = built(text, floats)
+    for flags in ("-O2", "-O3 -march=native", "-O1 -fno-strict-aliasing -ffp-contract=off"):
+        code = []
+        for number, source in enumerate((text, made)):
+            (tmp_path / f"{number}.c").write_text(source)
+            command = [compiler, *flags.split(), "-w", "-S", "-fno-asynchronous-unwind-tables", f"{number}.c"]
+            subprocess.run(command, cwd=tmp_path, check=True)
+            code.append([instructions((tmp_path / f"{number}.s").read_text(), x) for x in ("special", "lost")])
+        assert code[0] == code[1], flags
+
+
+def instructions(assembly: str, function: str) -> list[str]:
+    """A function's instructions, with labels and constants by the order in which they come."""
+    body = re.search(rf"^{function}:(.*?)^\s*\.size\s+{function}", assembly, re.DOTALL | re.MULTILINE)
+    assert body is not None
+    seen: dict[str, str] = {}
+    lines = [re.sub(r"\s*#.*", "", x) for x in body[1].splitlines() if re.match(r"\t[a-z]|\.L", x)]
+    return [re.sub(r"\.L\w+", lambda x: seen.setdefault(x[0], f"L{len(seen)}"), x) for x in lines]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_the_original_runs_where_the_processor_lacks_something(compiler: str, tmp_path: Path) -> None:
+    machine = subprocess.run([compiler, "-dumpmachine"], capture_output=True, text=True, check=True).stdout
+    if not machine.startswith("x86_64"):
+        pytest.skip("the code is for x86")
+    text = HEAD + NESTS + OWN + MAIN.replace("FORMAT", "12g")
+    right = run(text, ["gcc", "-O1", "-ffp-contract=off"], tmp_path)
+    made, _ = built(text, "reassociate", "x86-avx2")
+    assert made.count("if (planish_able") == 4
+    lacking = made.replace('__builtin_cpu_supports("avx2")', "0")
+    assert run(lacking, [compiler, "-O2"], tmp_path) == right
+    assert run(made, [compiler, "-O2", "-DPLANISH_ORIGINAL"], tmp_path) == right
+    if shutil.which("qemu-x86_64") is not None:
+        assert run(made, [compiler, "-O2"], tmp_path, "qemu-x86_64", "-cpu", "Nehalem") == right
+
+
+STRIDED = """
+static void planish_f(long m, long n, double (*restrict x)[n], const double *restrict y)
+{
+    for (long i = n; i < 2 * n - 1; i++) {
+        planish_lanes
+        for (long r = 0; r < m; r++)
+            x[r][2 * n - i - 2] += -(y[2 * n - i - 2] * x[r][2 * n - i - 1]);
+    }
+}
+"""
+PRINTED = """
+#include <stdio.h>
+int main(void)
+{
+    double x[20][20], y[20];
+    for (int i = 0; i < 400; i++)
+        x[i / 20][i % 20] = i % 7;
+    for (int i = 0; i < 20; i++)
+        y[i] = i;
+    planish_f(20, 20, x, y);
+    for (int i = 0; i < 400; i++)
+        printf("%a ", x[i / 20][i % 20]);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("flags", ["-O2", "-O3 -march=native"])
+def test_lanes_whose_elements_lie_apart_wait_for_those_of_the_iteration_before(
+    compiler: str, flags: str, tmp_path: Path
+) -> None:
+    text = emit_prologue([STRIDED], settings=Settings("strict")) + PRINTED
+    plain = [compiler, "-O1", "-ffp-contract=off", "-Dplanish_lanes="]
+    right = run(STRIDED + PRINTED, plain, tmp_path)
+    assert run(text, [compiler, *flags.split()], tmp_path) == right
