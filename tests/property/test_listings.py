@@ -20,6 +20,10 @@ from tests.property.listings.reduce import reduce_text
 from planish.core.span import Source
 
 SAMPLE = (3, 40, 102)
+FOLDER = Path(__file__).parent / "reduced"
+REDUCED = sorted(x.stem for x in FOLDER.glob("*.c"))
+"""Programs that failed, reduced; those with a `main` are run, too."""
+
 LIMIT = 30.0
 """Seconds of processor time that a build may take in a test, which is no place to measure it."""
 
@@ -33,6 +37,16 @@ def test_any_version_computes_what_the_file_does(seed: int) -> None:
     ways = {"plain": ["gcc", "-O2", "-march=native"]}
     verdict = judge(write_listing(seed), {setting: SETTINGS[setting]}, LIMIT, ways)
     assert not [x for x in verdict.faults if x.kind != "caught"]
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", REDUCED)
+@pytest.mark.parametrize("setting", ["any", "any-strict"])
+def test_what_failed_once_is_right(name: str, setting: str) -> None:
+    text = (FOLDER / f"{name}.c").read_text()
+    verdict = judge(text, {setting: SETTINGS[setting]}, LIMIT, {})
+    assert not verdict.faults
+    assert verdict.built[setting].text
 
 
 @needs_gcc

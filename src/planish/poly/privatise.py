@@ -218,10 +218,11 @@ def contract(
 
 def _outlive_a_part(rivals: isl.UnionMap, chain: isl.UnionMap, times: isl.UnionMap) -> bool:
     """Whether two values that cannot share a cell are made in one of the outermost parts of a schedule, and both are
-    needed in later ones; that is asked first, since it takes little time."""
+    needed in later ones; that is asked first, since it takes little time. A schedule without loops has one part."""
     part = isl.UnionMap.empty(times.get_space())
     for own in list_maps(times):
-        part = part.add_map(own.project_out(isl.dim_type.out, 1, own.dim(isl.dim_type.out) - 1))
+        depth = own.dim(isl.dim_type.out)
+        part = part.add_map(own.project_out(isl.dim_type.out, 1, depth - 1) if depth > 1 else own)
     kept = chain.intersect(part.lex_lt_union_map(part)).domain()
     part = part.intersect_domain(kept)
     return not rivals.intersect(part.apply_range(part.reverse())).is_empty()
