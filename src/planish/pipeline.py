@@ -32,10 +32,7 @@ from planish.frontend.c.reader import read_c
 from planish.frontend.c.unit import CFile, CFunction, Region
 from planish.frontend.mlir.reader import is_mlir, read_mlir
 from planish.ir.checker import check_kernel
-from planish.ir.expr import Var
-from planish.ir.polynomial import place
-from planish.ir.traverse import variables
-from planish.ir.types import INDEX, Floats
+from planish.ir.types import Floats
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.further import further_versions, library_versions
@@ -47,15 +44,15 @@ from planish.library.stages.versions import stage_versions
 from planish.library.stepwise import is_searching, stepwise_versions
 from planish.library.transforms import transform_versions
 from planish.poly.affine import NotAffineError
-from planish.poly.extents import with_values
 from planish.run.blas import Blas, find_blas
-from planish.run.cases import Known, check_cases, clock_cases, is_alone
+from planish.run.cases import Known, check_cases, clock_cases, find_known
 from planish.run.cross import compiler_for, runner_for
 from planish.run.entry import entry_text
+from planish.run.exercise import count_calls, with_counters
+from planish.run.finder import Finder
 from planish.run.meaning import confirm_meaning
 from planish.run.passing import signature_of, why_not
-from planish.run.selection import Selection, Version, Workbench, select
-from planish.run.signature import Case
+from planish.run.selection import Nest, Selection, Version, Workbench, select
 from planish.run.toolchain import compile_library, missing_type
 from planish.schedule.automatic.plan import Candidate, Prepared, plan, prepare
 from planish.schedule.follow import follow
@@ -324,18 +321,6 @@ def build_function(
     return _choose_version(function, file, options, target, bench, tell, None) if _was_refused(first) else first
 
 
-def _confirm_meaning(function: CFunction, file: CFile, cases: tuple[Case, ...], bench: Workbench) -> None:
-    """The C that was made of a kernel is what versions are compared with; it has to mean what the kernel means."""
-    signature = signature_of(function)
-    assert signature is not None, "every type of a kernel is known"
-    kernel = function.regions[0].kernel
-    text, flags = file.source.text + entry_text(signature), ("-w", *bench.plain_flags)
-    library = compile_library(bench.compiler, text, flags, bench.folder, include_dirs=bench.include_dirs)
-    wrong = confirm_meaning(library, kernel, signature, cases, bench.runner.command)
-    if wrong:
-        raise RuntimeError(f"the C for {kernel.name} does not compute what the kernel means: {wrong}")
-
-
 def _was_refused(result: FunctionResult) -> bool:
     """Whether a version did not compile or computed something else, so that another one may do better."""
     if result.selection is None or result.selection.version is not None:
@@ -358,14 +343,25 @@ def _choose_version(
         remarks = (*remarks, Remark("verify-signature", "refused", message, function.span))
     if signature is None or not any(p.stages or p.candidates for p in plans):
         return FunctionResult(function, plans, None, (), remarks)
-    versions, replaced, refused = make_versions(plans, file, options, bench.blas)
     known = tuple(known_arguments(p, function, file.source.text) for p in plans if p.prepared is not None)
     cases = check_cases(function, known, options.sizes)
     if file.origin is not None:
-        _confirm_meaning(function, file, cases, bench)
+        text = file.source.text + entry_text(signature)
+        library = compile_library(
+            bench.compiler, text, ("-w", *bench.plain_flags), bench.folder, include_dirs=bench.include_dirs
+        )  # fmt: skip
+        confirm_meaning(library, function.regions[0].kernel, signature, cases, bench.runner.command)
     clocks = clock_cases(function, known, options.sizes) if options.measure else ()
-    tell(f"{function.name}: checking{' and timing' if clocks else ''} {len(versions)} versions")
-    selection = select(file.source.text, versions, signature, cases, clocks, bench, function.span)
+    finder = Finder(file.source.text, function, signature, known)
+    while True:
+        versions, replaced, refused = make_versions(plans, file, options, bench.blas)
+        tell(f"{function.name}: checking{' and timing' if clocks else ''} {len(versions)} versions")
+        selection = select(file.source.text, versions, signature, cases, clocks, bench, function.span, finder.find)
+        # What was not seen to run stays as it is, and the other nests are tried without it.
+        left = tuple(replace(p, candidates=(), stages=()) if p.region.start in selection.idle else p for p in plans)
+        if selection.version is not None or left == plans or not any(p.stages or p.candidates for p in left):
+            break
+        plans, remarks = left, (*remarks, *(x for x in selection.remarks if x.id == "verify-exercised"))
     used = replaced[selection.version.label] if selection.version is not None else ()
     timed = selection.clock.describe(signature) if selection.clock is not None else ""
     return FunctionResult(function, plans, selection, used, (*remarks, *refused, *selection.remarks), timed)
@@ -374,16 +370,7 @@ def _choose_version(
 def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> Known:
     """The kernel's sizes and arrays that are the function's own parameters; `text` is the file's."""
     assert plan.prepared is not None
-    names = dict(plan.region.names)
-    own = {p.name for p in function.parameters} | {x.name for x in function.globals if not x.initial}
-    scop = plan.prepared.scop
-    sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
-    arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}
-    data = frozenset(names[x.name] for x in scop.kernel.scalars)
-    computed = {s: place(x, {c: Var(s, INDEX) for s, c in sizes.items()}) for s, x in plan.region.computed}
-    sizes |= {v: v for x in computed.values() for v in variables(x) if v not in sizes}
-    alone = bool(text) and set(scop.kernel.sizes) <= sizes.keys() | computed.keys() and is_alone(function, text)
-    return Known(with_values(scop, computed), sizes, arrays, data, alone, computed)
+    return find_known(plan.region, plan.prepared.scop, function, text)
 
 
 def make_versions(
@@ -398,6 +385,7 @@ def make_versions(
     versions: list[Version] = []
     replaced: dict[str, tuple[Replacement, ...]] = {}
     remarks: list[Remark] = list(spoken)
+    regions = {p.region.start: p.region for p in plans}
     for label in labels:
         made = []
         slack: dict[str, float] = {}
@@ -419,7 +407,9 @@ def make_versions(
         if made:
             replaced[label] = tuple(made)
             link = blas.link if blas is not None and label == _BLAS else ()
-            versions.append(Version(label, compose(file.source.text, made, ""), link, slack))
+            counted = with_counters(compose(file.source.text, count_calls(made, regions), ""))
+            nests = tuple(Nest(x.patch.start, regions[x.patch.start].span) for x in made)
+            versions.append(Version(label, compose(file.source.text, made, ""), link, slack, counted, nests))
     return versions, replaced, tuple(dict.fromkeys(remarks))
 
 

@@ -218,6 +218,11 @@ REASONS = (
         "verify-emulator", "nothing runs the target's code here", "install the emulator, or build on such a machine"
     ),
     Reason(
+        "verify-exercised",
+        "in no calls that could be made up, or in one only, did the new code run and change anything",
+        "give values with which it runs: --size NAME=VALUE; or put the nest into a function of its own",
+    ),
+    Reason(
         "verify-none",
         "the original crashes or does not end with all inputs that were made up",
         "give sizes that it works with: --size N=1000,M=…",
@@ -226,6 +231,11 @@ REASONS = (
         "verify-result",
         "a version computes something else than the original, so that it is not used",
         "build with --fp strict where sums must keep their order; else please report it",
+    ),
+    Reason(
+        "verify-signature",
+        "the function cannot be called for a check",
+        "declare each parameter in the parentheses, with a name and a type that the file knows",
     ),
     Reason("verify-type", "the compiler does not know a type of the file", "choose one that does with --cc NAME"),
     Reason(

@@ -17,15 +17,18 @@ from planish.frontend.c.unit import CFunction
 from planish.pipeline import FileResult, FunctionResult, Options
 from planish.run.clock import Timing
 from planish.run.oracle import Verdict
+from planish.run.selection import Version
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What the oracle found: how many calls were compared, the worst difference (relative to the largest element)."""
+    """What the oracle found: how many calls were compared, the worst difference (relative to the largest element), and
+    in how many of the calls the new code ran and changed something (of each nest: that of the fewest)."""
 
     cases: int
     worst_absolute: float
     worst_relative: float
+    ran: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ def _function(result: FunctionResult, file: FileResult) -> FunctionAccount | Non
     check = before = after = None
     version, done = "", tuple[str, ...]()
     if selection is not None:
-        check = None if selection.verdict is None else _check(selection.verdict)
+        check = None if selection.verdict is None else _check(selection.verdict, selection.version)
         before, after = _clocked(selection.before), _clocked(selection.after)
         if selection.version is not None:
             version = selection.version.label
@@ -146,8 +149,10 @@ def describe_version(result: FunctionResult, label: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(out))
 
 
-def _check(verdict: Verdict) -> Check:
-    return Check(verdict.cases_run, verdict.worst_absolute, verdict.worst_relative)
+def _check(verdict: Verdict, version: Version | None) -> Check:
+    nests = len(version.nests) if version is not None else 0
+    ran = min(verdict.ran[:nests], default=verdict.effects)
+    return Check(verdict.cases_run, verdict.worst_absolute, verdict.worst_relative, ran)
 
 
 def _clocked(timing: Timing | None) -> Clocked | None:

@@ -71,7 +71,8 @@ def describe_refusals(accounts: Sequence[FileAccount]) -> tuple[str, ...]:
 def _verified(function: FunctionAccount, floats: str) -> str:
     if function.check is None or not function.replaced:
         return "-" if not function.replaced else "not verified"
-    return f"{function.check.cases} calls, {_worst(function.check, floats)}"
+    check = function.check
+    return f"{check.cases} calls, new code in {check.ran}, {_worst(check, floats)}"
 
 
 def _worst(check: Check, floats: str) -> str:

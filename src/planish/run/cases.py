@@ -17,12 +17,13 @@ import islpy as isl
 
 from planish.core.lazy import Lazy
 from planish.frontend.c.lexer import tokenize
-from planish.frontend.c.unit import CFunction, CParameter
+from planish.frontend.c.unit import CFunction, CParameter, Region
 from planish.ir.expr import Binary, Call, Const, Expr, Load, Var
 from planish.ir.nest import Assign, Block, For, Reduce
 from planish.ir.overflow import limits, may_overflow
 from planish.ir.polynomial import place, polynomial, sub
-from planish.ir.traverse import expressions, loads, may_fail, walk, walk_expr
+from planish.ir.traverse import expressions, loads, may_fail, variables, walk, walk_expr
+from planish.ir.types import INDEX
 from planish.poly.affine import NotAffineError
 from planish.poly.delinearise import delinearise
 from planish.poly.extents import (
@@ -33,6 +34,7 @@ from planish.poly.extents import (
     pick_sizes,
     reach_elements,
     valid_sizes,
+    with_values,
 )
 from planish.poly.scop import Scop
 from planish.run.passing import ROW, ROWS, leaves_of, outcomes_of
@@ -66,6 +68,10 @@ that check, one has others."""
 WIDE_OF, WIDE_AT = 4, 2
 """Of so many calls that check, the one with this number has integers of the whole range of their type, where these are
 harmless."""
+SEEDS = 4
+"""So many calls check a function that has no sizes."""
+STREWN, STREWN_CASES = 100, 3
+"""The seeds, from the first, of so many calls in whose arrays the constants of the function are strewn."""
 SMALL_CONSTANT = 256
 """An array of which nothing is known has room for what is as long as this number."""
 _NUMBER = re.compile(r"\b\d+\b")
@@ -92,7 +98,20 @@ class Known:
     computed: Mapping[str, Expr] = field(default_factory=dict)
 
 
-def is_alone(function: CFunction, text: str) -> bool:
+def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") -> Known:
+    """A region's sizes and arrays that are the function's own parameters; `text` is the file's."""
+    names = dict(region.names)
+    own = {p.name for p in function.parameters} | {x.name for x in function.globals if not x.initial}
+    sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
+    arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}
+    data = frozenset(names[x.name] for x in scop.kernel.scalars)
+    computed = {s: place(x, {c: Var(s, INDEX) for s, c in sizes.items()}) for s, x in region.computed}
+    sizes |= {v: v for x in computed.values() for v in variables(x) if v not in sizes}
+    alone = bool(text) and set(scop.kernel.sizes) <= sizes.keys() | computed.keys() and _is_alone(function, text)
+    return Known(with_values(scop, computed), sizes, arrays, data, alone, computed)
+
+
+def _is_alone(function: CFunction, text: str) -> bool:
     """Whether the function's arrays are named nowhere outside of its regions."""
     at, outside = function.start, ""
     for region in sorted(function.regions, key=lambda r: r.start):
@@ -132,7 +151,27 @@ def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
         sizes = _sizes(function, known, wanted_sizes(_size_names(known), 20), given)
         if sizes is not None and _instances(known, sizes) <= FIXED_INSTANCES:
             out.append(make_case(function, known, sizes, seed=len(CHECK_SIZES)))
-    return tuple({repr(sorted(c.values.items())): c for c in out}.values())
+    alike = {repr(sorted(c.values.items())): c for c in out}
+    if not any(c.values for c in out):
+        if _instances(known, {}) > CHECK_INSTANCES:
+            return tuple(alike.values())
+        # What has no sizes is called with other data.
+        alike = {str(c.seed): c for c in out[:SEEDS]}
+    pool = function.conditions.constants
+    strewn = [replace(c, pool=pool, seed=c.seed + STREWN) for c in [*alike.values()][-STREWN_CASES:] if pool]
+    return (*alike.values(), *strewn)
+
+
+def usable_sizes(
+    function: CFunction, known: tuple[Known, ...], value: int, apart: bool = True,
+    given: Mapping[str, int] | None = None,
+) -> dict[str, int] | None:  # fmt: skip
+    """Sizes near `value`, all alike or a little apart, that regions allow and in which they are soon done; `given` ones
+    are kept."""
+    names = _size_names(known)
+    wanted = wanted_sizes(names, value) if apart else dict.fromkeys(names, value)
+    sizes = _sizes(function, known, wanted, given or {})
+    return sizes if sizes is not None and _instances(known, sizes) <= CHECK_INSTANCES else None
 
 
 def _has_unknown_size(known: tuple[Known, ...]) -> bool:

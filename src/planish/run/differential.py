@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from planish.ir.types import Type
@@ -18,7 +19,7 @@ from planish.run.child import Report
 from planish.run.emulated import EmulatedLibrary, open_library
 from planish.run.inputs import AUTO, from_memory, perturbed
 from planish.run.library import Arguments, Drawn, Library, LibraryError, draw
-from planish.run.signature import Case, Signature
+from planish.run.signature import CHANGED, MOST_NESTS, Case, Signature
 from planish.run.tolerance import Difference, Tolerance, difference, finite
 
 _PATIENCE = 50.0  # a candidate that is this much slower than the reference counts as endless
@@ -52,7 +53,10 @@ class _State:
     arrays: Mapping[str, npt.NDArray[Any]]
     seconds: float
     rounded: bool
-    spilled: str
+    effect: bool
+    """Whether anything changed, or another number than 0 was returned."""
+    nests: int
+    """The bits of the nests that ran, where there was an effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ class _Stop(Exception):
 def compare_cases(request: Comparison, report: Report) -> dict[str, Any]:
     """Runs every case; the answer has status, message, where, cases_run, weak_cases and the worst differences."""
     tally: dict[str, Any] = {"cases_run": 0, "weak_cases": [], "worst_absolute": 0.0, "worst_relative": 0.0}
+    tally |= {"ran": [0] * MOST_NESTS, "effects": 0}
     try:
         sides = (_load(request.reference, request, "reference"), _load(request.candidate, request, "candidate"))
         for number in range(len(request.cases)):
@@ -88,6 +93,21 @@ def compare_cases(request: Comparison, report: Report) -> dict[str, Any]:
     except _Stop as stop:
         return {**tally, **stop.answer}
     return {**tally, "status": "ok", "message": "", "where": None}
+
+
+def survey_cases(request: Comparison, report: Report) -> list[tuple[int, bool]]:
+    """Calls the reference with every case: the bits of the nests that ran, and whether there was an effect."""
+    library = open_library(request.reference, request.signature, request.emulator)
+    out = []
+    for number, case in enumerate(request.cases):
+        drawn = draw(request.signature, case, "uniform")
+        try:
+            state = _run(library, "reference", request, number, drawn, report, None)
+        except _Stop:
+            out.append((0, False))
+            continue
+        out.append((state.nests, state.effect))
+    return out
 
 
 def _load(path: str, request: Comparison, side: str) -> Library | EmulatedLibrary:
@@ -123,6 +143,8 @@ def _compare_case(
             raise _mismatch(request, number, wanted, got, found)
         tally["worst_absolute"] = max(tally["worst_absolute"], found.absolute)
         tally["worst_relative"] = max(tally["worst_relative"], found.worst.relative)
+        tally["ran"] = [n + (got.nests >> bit & 1) for bit, n in enumerate(tally["ran"])]
+        tally["effects"] += got.effect
         if not is_finite:
             return False
         break
@@ -182,7 +204,7 @@ def _run(
     expected: float | None,
 ) -> _State:
     case = request.cases[number]
-    arguments = Arguments(request.signature, drawn, case.placement)
+    arguments = Arguments(request.signature, drawn, case.placement, case.absent)
     report(f"{side}\t{number}")
     # The default action of the signal ends this process; Python could not act inside a C function.
     signal.setitimer(signal.ITIMER_REAL, _patience(request, case, expected))
@@ -200,7 +222,24 @@ def _run(
     value = arguments.result()
     if value is not None:
         arrays["return"] = value
-    return _State(arrays, seconds, rounded, spilled)
+    effect = _has_effect(request.signature, drawn, arrays, arguments.entered())
+    return _State(arrays, seconds, rounded, effect, arguments.entered() if effect else 0)
+
+
+def _has_effect(
+    signature: Signature, drawn: Drawn, arrays: Mapping[str, npt.NDArray[Any]], entered: int
+) -> bool:
+    """Whether a call left anything changed, or gave a value that is not all zeros."""
+    if entered >> CHANGED & 1:
+        return True
+    for name, array in arrays.items():
+        before = drawn.arrays.get(name)
+        if before is None or (name in signature.outcomes and name.startswith("return.")):
+            if array.view(np.uint8).any():
+                return True
+        elif name not in signature.outcomes and not np.array_equal(array.view(np.uint8), before.view(np.uint8)):
+            return True
+    return False
 
 
 def _patience(request: Comparison, case: Case, expected: float | None) -> float:

@@ -51,7 +51,8 @@ class EmulatedLibrary:
         for i, p in enumerate(parameters):
             if p.kind == "array":
                 buffer = arguments.buffers[p.name]
-                parts += [struct.pack("=2q", buffer.pages.nbytes, buffer.place), buffer.pages.tobytes()]
+                place = -1 if p.name in arguments.absent else buffer.place
+                parts += [struct.pack("=2q", buffer.pages.nbytes, place), buffer.pages.tobytes()]
             else:
                 value = ctypes.string_at(arguments.vector[i] or 0, p.type.size)
                 parts += [struct.pack("=2q", -1, 0), value.ljust(_RESULT, b"\0")]

@@ -61,7 +61,8 @@ int main(int count, char **names)
     const int64_t arity = take_number();
     if (arity > MANY) return 2;
     for (int64_t i = 0; i < arity; i++) {
-      /* The bytes of the pages, and where the array is in them; scalars have no pages. */
+      /* The bytes of the pages, and where the array is in them, below 0 for no address;
+         scalars have no pages. */
       const int64_t bytes = take_number(), place = take_number();
       blocks[i] = NULL;
       if (bytes < 0) {
@@ -75,7 +76,7 @@ int main(int count, char **names)
       if (bytes > 0 && mprotect(block + GUARD, sizes[i], PROT_READ | PROT_WRITE) != 0) return 3;
       blocks[i] = block + GUARD;
       take(blocks[i], sizes[i]);
-      arguments[i] = blocks[i] + place;
+      arguments[i] = place < 0 ? NULL : blocks[i] + place;
     }
     memset(result, 0, RESULT);
     fesetenv(FE_DFL_ENV);

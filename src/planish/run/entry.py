@@ -14,6 +14,9 @@ from dataclasses import replace
 from planish.run.signature import Passing, Signature
 from planish.run.spelling import c_name
 
+COUNTED = "planish_counted"
+"""The macro that a text defines which sets bits of `planish_entered` as its nests run (see `planish.run.exercise`)."""
+
 
 def entry_text(signature: Signature) -> str:
     """C text to append to the translation unit that defines the function; it needs no header.
@@ -25,8 +28,10 @@ def entry_text(signature: Signature) -> str:
       `planish_n` times; before each call it copies `planish_k` blocks of memory (the arrays that the function
       changes). With `planish_call` 0 it only copies, which measures what the copies cost.
 
-    With a passing, the first one's name is `planish_check_NAME`; where the function can also be called with its own
-    parameters alone, there is a `planish_entry_NAME` for that. The text has what completes the library as well.
+    The first one also tells which of the nests ran that a text counts: the 64 bits behind the value are those of
+    `planish_entered`. With a passing, the first one's name is `planish_check_NAME`; where the function can also be
+    called with its own parameters alone, there is a `planish_entry_NAME` for that. The text has what completes the
+    library as well.
     """
     passing = signature.passing
     head = "\n/* Calls from outside: appended for checking and measuring, no part of the kernel. */\n"
@@ -63,7 +68,13 @@ void {signature.entry}(void **planish_a, void *planish_r);
 void {signature.entry}(void **planish_a, void *planish_r)
 {{
   (void)planish_a; (void)planish_r;
-{before}  {call}
+{before}#ifdef {COUNTED}
+  planish_entered = 0;
+#endif
+  {call}
+#ifdef {COUNTED}
+  ((unsigned long long *)planish_r)[1] = planish_entered;
+#endif
 {after}}}
 """
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from planish.ir.arithmetic import limits
 from planish.ir.types import Type
 from planish.run.signature import Distribution
 
@@ -57,6 +58,17 @@ class Inputs:
                 return self._random.integers(low, high, count, dtype=dtype, endpoint=True)
             case "float" | "bfloat":
                 return to_memory(self._floats(type, count, shape, row), type)
+
+    def strew(self, stored: npt.NDArray[Any], type: Type, pool: tuple[int | float, ...]) -> None:
+        """Makes about a quarter of the elements numbers of `pool`, or what lies next to these."""
+        places = np.flatnonzero(self._random.random(stored.size) < 0.25)
+        chosen = self._random.choice(np.array(pool, np.float64), places.size)
+        chosen += self._random.integers(-1, 2, places.size)
+        if not type.is_float:
+            low, high = (0, 1) if type.kind == "bool" else limits(type)
+            fits = (chosen >= low) & (chosen <= high) & (abs(chosen) < 2.0**53)
+            places, chosen = places[fits], chosen[fits].astype(np.int64)
+        stored[places] = to_memory(chosen, type)
 
     def scalar(self, type: Type, bounds: tuple[int, int] | None = None) -> npt.NDArray[Any]:
         """One value as an array of one element."""

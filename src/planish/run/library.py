@@ -45,13 +45,18 @@ def draw(signature: Signature, case: Case, distribution: Distribution) -> Drawn:
     scalars: dict[str, npt.NDArray[Any]] = {}
     for parameter in signature.parameters:
         bounds = case.ranges.get(parameter.name)
-        if parameter.kind == "array" and parameter.name in case.values:
+        if parameter.name in signature.outcomes:
+            count = case.elements.get(parameter.name, 0)
+            arrays[parameter.name] = np.zeros(count, memory_dtype(parameter.type))
+        elif parameter.kind == "array" and parameter.name in case.values:
             given = np.full(case.elements.get(parameter.name, 0), case.values[parameter.name])
             arrays[parameter.name] = to_memory(given, parameter.type)
         elif parameter.kind == "array":
             count, row = case.elements.get(parameter.name, 0), case.rows.get(parameter.name, 0)
             shape = tuple(case.shapes.get(parameter.name, ()))
             arrays[parameter.name] = source.array(parameter.type, count, shape, bounds, row)
+            if case.pool and bounds is None:
+                source.strew(arrays[parameter.name], parameter.type, case.pool)
         elif parameter.name in case.values:
             given = np.array([case.values[parameter.name]])
             scalars[parameter.name] = to_memory(given, parameter.type)
@@ -63,16 +68,20 @@ def draw(signature: Signature, case: Case, distribution: Distribution) -> Drawn:
 class Arguments:
     """Arguments in guarded memory, ready to be called with; `fill` sets them, as often as wanted."""
 
-    def __init__(self, signature: Signature, drawn: Drawn, placement: Placement) -> None:
-        self.signature = signature
+    def __init__(
+        self, signature: Signature, drawn: Drawn, placement: Placement, absent: frozenset[str] = frozenset()
+    ) -> None:
+        self.signature, self.absent = signature, absent
         self.buffers = {name: Guarded(values.nbytes, placement) for name, values in drawn.arrays.items()}
         self.views = {p.name: self.buffers[p.name].view(memory_dtype(p.type)) for p in signature.arrays}
         self._scalars = dict(drawn.scalars)
         self._result = np.zeros(_RESULT_BYTES, np.uint8)
-        addresses = [
-            self.buffers[p.name].address if p.kind == "array" else self._scalars[p.name].ctypes.data
+        addresses: list[int | None] = [
+            None if p.name in absent
+            else self.buffers[p.name].address if p.kind == "array"
+            else self._scalars[p.name].ctypes.data
             for p in signature.parameters
-        ]
+        ]  # fmt: skip
         self.vector = (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
         self.result_address = self._result.ctypes.data
         self.fill(drawn.arrays)
@@ -101,6 +110,10 @@ class Arguments:
             if buffer.address <= address <= buffer.address + buffer.size:
                 return number << 48 | address - buffer.address
         return -1
+
+    def entered(self) -> int:
+        """The bits of `entry_text`: which of the nests that are counted ran in the last call."""
+        return int(self._result.view(np.uint64)[1])
 
     def spilled(self) -> str:
         """The first array beside which somebody wrote, or ""."""

@@ -21,6 +21,7 @@ __all__ = ["Case", "Limits", "Parameter", "Signature", "Tolerance", "Verdict", "
 
 DEFAULT_LIMITS = Limits(seconds=60)
 
+_MOST_CRASHES = 12
 VerdictStatus = Literal["ok", "mismatch", "crashed", "timeout", "memory", "weak", "not comparable"]
 
 
@@ -45,7 +46,9 @@ class Verdict:
       or for at least half of the cases (`weak_cases` holds their numbers).
     - "not comparable": the reference itself fails in the case after the `cases_run` that it came through.
 
-    `worst_relative` is relative to the magnitude that `Tolerance` describes.
+    `worst_relative` is relative to the magnitude that `Tolerance` describes. `effects` are the calls of the candidate
+    that changed an element or returned another number than 0, and `ran` in how many of these each nest ran that it
+    counts (`planish.run.exercise`).
     """
 
     status: VerdictStatus
@@ -55,6 +58,16 @@ class Verdict:
     where: Where | None
     message: str
     weak_cases: tuple[int, ...] = ()
+    ran: tuple[int, ...] = ()
+    effects: int = 0
+
+    def joined(self, more: Verdict) -> Verdict:
+        """Both of two verdicts that are "ok", on different calls."""
+        return Verdict(
+            "ok", self.cases_run + more.cases_run, max(self.worst_absolute, more.worst_absolute),
+            max(self.worst_relative, more.worst_relative), None, "", self.weak_cases,
+            tuple(a + b for a, b in zip(self.ran, more.ran, strict=True)), self.effects + more.effects,
+        )  # fmt: skip
 
 
 def compare(
@@ -83,6 +96,25 @@ def compare(
     return _broken(child, signature, request.cases, limits)
 
 
+def survey(
+    reference: Path, signature: Signature, cases: Sequence[Case], patience: float, emulator: tuple[str, ...] = (),
+    limits: Limits = DEFAULT_LIMITS,
+) -> tuple[tuple[Case, int, bool], ...]:  # fmt: skip
+    """The cases that a library (with `entry_text`) comes through, each with the bits of the nests that ran in it and
+    whether it had an effect. A case at which the library ends the process is left out."""
+    left = list(cases)
+    for _ in range(_MOST_CRASHES):
+        request = Comparison(str(reference), "", signature, tuple(left), None, patience, emulator)
+        child = run_child("planish.run.differential:survey_cases", request, limits, spoiled=True)
+        if child.status == "ok":
+            return tuple((case, nests, effect) for case, (nests, effect) in zip(left, child.value, strict=True))
+        digits = child.progress.partition("\t")[2]
+        if not digits or child.status == "memory":
+            break
+        del left[int(digits)]
+    return ()
+
+
 def _verdict(value: dict[str, Any], signature: Signature, cases: tuple[Case, ...]) -> Verdict:
     weak = tuple(value["weak_cases"])
     status: VerdictStatus = value["status"]
@@ -94,7 +126,10 @@ def _verdict(value: dict[str, Any], signature: Signature, cases: tuple[Case, ...
             example = cases[weak[-1]].describe(signature)
             message = f"no random data gave a finite and well-conditioned result for {len(weak)} cases, as {example}"
     where = None if value["where"] is None else Where(**value["where"])
-    return Verdict(status, value["cases_run"], value["worst_absolute"], value["worst_relative"], where, message, weak)
+    return Verdict(
+        status, value["cases_run"], value["worst_absolute"], value["worst_relative"], where, message, weak,
+        tuple(value["ran"]), value["effects"],
+    )  # fmt: skip
 
 
 def _broken(child: ChildResult, signature: Signature, cases: tuple[Case, ...], limits: Limits) -> Verdict:

@@ -18,7 +18,7 @@ from typing import assert_never
 from planish.frontend.c.unit import Callback, Cell, CFunction, CParameter, Record
 from planish.ir.expr import index
 from planish.ir.types import I64, U8
-from planish.run.signature import Parameter, Passing, Signature
+from planish.run.signature import CHANGED, Parameter, Passing, Signature
 
 ROWS = 1024
 """A pointer to rows points to so many."""
@@ -80,7 +80,10 @@ def signature_of(function: CFunction) -> Signature | None:
             parameters.append(Parameter(p.name, p.type, "value" if value else "array"))
             if p.form == "rows":
                 parameters.append(Parameter(p.name + ROW, I64, "value"))
-    signature = Signature(function.name, tuple(parameters), function.result, completion=function.completion)
+    outcomes = frozenset(p.name for p in outcomes_of(function))
+    signature = Signature(
+        function.name, tuple(parameters), function.result, completion=function.completion, outcomes=outcomes
+    )
     plain = all(p.form is None for p in function.parameters) and function.returned is None
     if plain and not function.globals:
         return signature
@@ -184,6 +187,8 @@ class _Maker:
             self.before.append(f"if (!{kept}_known) __builtin_memcpy({kept}, (void *)&{text}, {size});")
             self.before.append(f"{kept}_known = 1;")
             self.before.append(f"__builtin_memcpy((void *)&{text}, {kept}, {size});")
+            bit = f"((unsigned long long *)planish_r)[1] |= 1ull << {CHANGED};"
+            self.after.append(f"if (__builtin_memcmp((void *)&{text}, {kept}, {size})) {bit}")
         self._take(text, name, cell)
 
     def _put(self, text: str, name: str, cell: Cell) -> None:

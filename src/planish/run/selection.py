@@ -8,7 +8,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -20,6 +20,7 @@ from planish.run.blas import Blas
 from planish.run.clock import ClockError, Timing, measure, measure_first
 from planish.run.cross import Runner
 from planish.run.entry import entry_text
+from planish.run.exercise import LEAST_CALLS, missed
 from planish.run.oracle import DEFAULT_LIMITS, Verdict, compare
 from planish.run.process import Limits
 from planish.run.signature import Case, Signature
@@ -76,14 +77,25 @@ class Workbench:
 
 
 @dataclass(frozen=True, slots=True)
+class Nest:
+    """A nest that a version replaces: where it begins in the text, and its place."""
+
+    start: int
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
 class Version:
     """A text of the whole file in which one function is transformed; `link` are the flags of libraries it calls,
-    `slack` is that of `Tolerance`."""
+    `slack` is that of `Tolerance`. `counted` is the text in which each of the `nests` that are replaced sets a bit
+    (`planish.run.exercise`), which is what is built."""
 
     label: str
     text: str
     link: tuple[str, ...] = ()
     slack: Mapping[str, float] = field(default_factory=dict)
+    counted: str = ""
+    nests: tuple[Nest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +103,7 @@ class Selection:
     """What came out: the version in use (None: the original), how it was verified, and the times in seconds.
 
     `library` is the version in use as it was built and verified, in the workbench's folder; `clock` the call that was
-    timed.
+    timed. `idle` are the beginnings of nests that no call ran.
     """
 
     version: Version | None
@@ -101,21 +113,30 @@ class Selection:
     remarks: tuple[Remark, ...]
     library: Path | None = None
     clock: Case | None = None
+    idle: frozenset[int] = frozenset()
+
+
+Find = Callable[[Workbench, Sequence[int]], tuple[Case, ...]]
+"""More calls, in which the original comes to nests that begin in some places of the text."""
 
 
 def select(
     original: str, versions: Sequence[Version], signature: Signature, cases: Sequence[Case],
-    clocks: Sequence[Case], bench: Workbench, span: Span | None,
+    clocks: Sequence[Case], bench: Workbench, span: Span | None, find: Find = lambda bench, starts: (),
 ) -> Selection:  # fmt: skip
     """Verify the versions and, where there are `clocks`, time them against the original under its best flags: with the
-    first of these calls in which it does not crash."""
+    first of these calls in which it does not crash. `find` is asked for calls where these do not run all nests."""
     remarks: list[Remark] = []
     reference = _compile(original, signature, bench, (*bench.plain_flags, *_defines(bench)))
     good: list[tuple[Version, Verdict, Path]] = []
+    idle: frozenset[int] = frozenset()
     for version in versions:
         outcome, cases = _verify(version, reference, signature, cases, bench)
+        if not isinstance(outcome, Remark):
+            outcome, cases, missing = _exercise(version, *outcome, reference, signature, cases, bench, find)
+            idle |= missing
         if isinstance(outcome, Remark):
-            remarks.append(replace(outcome, span=span))
+            remarks.append(replace(outcome, span=outcome.span or span))
             if not cases:
                 break
             continue
@@ -123,7 +144,7 @@ def select(
         if not clocks:
             break
     if not good:
-        return Selection(None, None, None, None, tuple(remarks))
+        return Selection(None, None, None, None, tuple(remarks), idle=idle)
     if not clocks:
         version, verdict, library = good[0]
         return Selection(version, verdict, None, None, tuple(remarks), library)
@@ -146,7 +167,7 @@ def _verify(
     itself comes through (what it may be called with is its author's to say)."""
     left, why = tuple(cases), "there are none"
     try:
-        library = _compile(version.text, signature, bench, (*bench.check_flags, *version.link))
+        library = _compile(version.counted or version.text, signature, bench, (*bench.check_flags, *version.link))
     except PlanishError as error:
         return Remark("verify-compile", "refused", f"{version.label}: {error.diagnostic.message}"), left
     while left:
@@ -160,6 +181,29 @@ def _verify(
                 return Remark("verify-result", "refused", f"{version.label}: {verdict.status}: {verdict.message}"), left
     message = f"the original comes through none of the calls that could be made up for it ({why}); kept as written"
     return Remark("verify-none", "refused", message), ()
+
+
+def _exercise(
+    version: Version, verdict: Verdict, library: Path, reference: Path, signature: Signature, cases: tuple[Case, ...],
+    bench: Workbench, find: Find,
+) -> tuple[tuple[Verdict, Path] | Remark, tuple[Case, ...], frozenset[int]]:  # fmt: skip
+    """The verdict of a version that was seen to run, also in calls that are searched for that, or a remark; all cases;
+    and the beginnings of the nests that did not run."""
+    least = min(LEAST_CALLS, len(cases))
+    idle = missed(verdict.ran, len(version.nests), least)
+    if idle and (more := find(bench, [version.nests[x].start for x in idle])):
+        outcome, more = _verify(version, reference, signature, more, bench)
+        if not isinstance(outcome, Remark):
+            verdict, cases = verdict.joined(outcome[0]), (*cases, *more)
+            idle = missed(verdict.ran, len(version.nests), LEAST_CALLS)
+        elif outcome.id != "verify-none":
+            return outcome, cases, frozenset()
+    if not idle:
+        return (verdict, library), cases, frozenset()
+    nest, count = version.nests[idle[0]], verdict.ran[idle[0]]
+    what = f"the new code ran and changed something in {count or 'none'} of {verdict.cases_run} calls"
+    remark = Remark("verify-exercised", "refused", f"{version.label}: not exercised: {what}", nest.span)
+    return remark, cases, frozenset(version.nests[x].start for x in idle)
 
 
 def _compare(

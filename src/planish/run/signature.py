@@ -15,6 +15,10 @@ from typing import Literal
 from planish.ir.types import I64, Type
 from planish.run.spelling import c_name
 
+MOST_NESTS = 60
+"""So many nests of a function can be counted."""
+CHANGED = 63
+"""The bit beside those of the nests which says that a variable was changed whose first values the file gives."""
 ParameterKind = Literal["value", "array"]
 Placement = Literal["end", "start"]
 Distribution = Literal["auto", "whole", "uniform", "small", "normal", "wild"]
@@ -55,7 +59,7 @@ class Signature:
     """A C function by name, with its parameters and the type of its value (None: void).
 
     With a `passing`, the parameters are the numbers and arrays of which the arguments are made. `completion` is C text
-    that makes a library of the function's file whole.
+    that makes a library of the function's file whole. `outcomes` are parameters that a call only writes.
     """
 
     function: str
@@ -63,6 +67,7 @@ class Signature:
     result: Type | None = None
     passing: Passing | None = None
     completion: str = ""
+    outcomes: frozenset[str] = frozenset()
 
     @property
     def entry(self) -> str:
@@ -91,7 +96,8 @@ class Case:
 
     `shapes` tells arrays of several dimensions (a square one is filled so that it can be factorised); `ranges` bounds
     the random integers of a parameter, both ends included. `rows` says how far apart the rows of square matrices lie of
-    which no shape is given. `placement` puts every array against the guard page behind
+    which no shape is given. `pool` are numbers, of which every fourth element is one, or next to one. `absent` arrays
+    are no address at all. `placement` puts every array against the guard page behind
     it ("end") or before it ("start"). `distribution` of floats: "auto" tries them until the result is finite.
     """
 
@@ -103,6 +109,8 @@ class Case:
     distribution: Distribution = "auto"
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
+    pool: tuple[int | float, ...] = ()
+    absent: frozenset[str] = frozenset()
 
     def describe(self, signature: Signature) -> str:
         """The values that were given, in the order of the parameters: "ni=20, nj=25"; without any, the extents."""

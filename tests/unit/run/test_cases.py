@@ -182,12 +182,12 @@ def test_transforms_of_one_length_get_as_much() -> None:
     stage = "for (int h = 1; h < 8192; h *= 2) for (int i = 0; i < 8192; i += 2 * h) for (int j = i; j < i + h; j++) {"
     stage += " y[j] += 1000003 * (y[j + h] & 0xffffff); y[j + h] = 0; }"
     function, known = known_of(f"void once(float *x, int *y) {{ int i, j, k; {reversal} {stage} }}")
-    (case,) = check_cases(function, known, {})
+    case, *_ = check_cases(function, known, {})
     assert 8192 <= case.elements["y"] <= 8 * 8192 and 4096 <= case.elements["x"] <= 8 * 8192
     (given,) = clock_cases(function, known, {"n": 1000, "m": 1000})
     assert given.elements["y"] <= 8 * 8192
     small, of_small = known_of(f"void once(int *y) {{ {stage.replace('8192', '64')} }}")
-    (case,) = check_cases(small, of_small, {})
+    case, *_ = check_cases(small, of_small, {})
     assert case.elements["y"] < 2048
 
 

@@ -17,6 +17,7 @@ from pycparser import c_ast
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.span import Source, Span
+from planish.frontend.c.conditions import calls_in, conditions_of
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, declared, leaf_of, resolve
 from planish.frontend.c.definitions import computed_from_parameters
 from planish.frontend.c.extent import Columns, Item, Unreadable, columns, match_items, scan_body
@@ -58,13 +59,15 @@ def read_c(
         remarks.append(Remark("c-type", "note", f"no header declares {listed}; nests that need it stay as written"))
     forms = Forms(tree.ast, scope.typedefs)
     variables = Variables(tree.ast, scope, forms, str(STUBS))
-    completion = variables.completion()
+    completion, calls = variables.completion(), calls_in(tree.ast, scope.constants)
     functions = []
     for node in tree.ast.ext:
         if isinstance(node, c_ast.FuncDef) and node.coord is not None and node.decl.coord.file == source.name:
             found = _read_function(node, scope, source, tokens, places, active, fp, remarks, forms)
             own, outside = variables.of(found.name), variables.outside(found.name)
-            functions.append(replace(found, globals=own, completion=completion, outside=outside))
+            tests = conditions_of(node, calls, scope.constants)
+            made = replace(found, globals=own, completion=completion, outside=outside, conditions=tests)
+            functions.append(made)
     if not functions:
         at = source.point(1)
         raise PlanishError(Diagnostic("E0203", "the file defines no function", at, "give a file with a kernel"), source)

@@ -147,6 +147,19 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
+class Conditions:
+    """What decides which way a function takes: for variables (and members of structures, as they are written) the
+    constants that they are `compared` with; those that are `bare`, true or false by themselves; pairs that are compared
+    with each other; its `constants`; and the constants of each of its `calls` in the file."""
+
+    compared: tuple[tuple[str, tuple[int | float, ...]], ...] = ()
+    bare: tuple[str, ...] = ()
+    alike: tuple[tuple[str, str], ...] = ()
+    constants: tuple[int | float, ...] = ()
+    calls: tuple[tuple[tuple[str, int | float], ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CFunction:
     """A function definition: `result` is None for void and for types that Planish does not know, which `returned`
     describes; `globals` are the variables that it works on; `completion` is C text that defines what the file only
@@ -167,6 +180,7 @@ class CFunction:
     completion: str = ""
     uncallable: str = ""
     outside: tuple[str, ...] = ()
+    conditions: Conditions = Conditions()
 
 
 @dataclass(frozen=True, slots=True)

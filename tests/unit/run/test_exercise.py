@@ -1,0 +1,101 @@
+"""A check counts where new code ran: guards are searched for calls that enter, and what none enters is not used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planish.core.span import Source
+from planish.pipeline import FileResult, Options, build_file
+from planish.run.selection import Selection, select
+
+_MODE = """
+void apply(int mode, int n, const int *a, int *b)
+{
+    if (mode != 77777)
+        return;
+    for (int i = 0; i < n; i++)
+        b[i] = a[i] * 3 - b[i];
+}
+"""
+_KINDS = """
+enum kind { FIRST = 3, SECOND = 0x51 };
+struct options { enum kind kind; int rounds; };
+void kinds(const struct options *o, unsigned flags, int n, const short *a, short *b)
+{
+    switch (o->kind) {
+    case FIRST:
+        for (int i = 0; i < n; i++) b[i] = a[i];
+        break;
+    case SECOND:
+        if (flags & 0x40 && o->rounds > 900)
+            for (int i = 0; i < n; i++) b[i] = (short)(a[i] + 2);
+        break;
+    }
+}
+"""
+_OPTIONAL = """
+void optional(int n, const float *mask, const float *a, float *b)
+{
+    if (!mask) {
+        for (int i = 0; i < n; i++) b[i] += a[i];
+    } else {
+        for (int i = 0; i < n; i++) b[i] += a[i] * mask[i];
+    }
+}
+"""
+_SQUARE = """
+int square(int rows, int cols, const int *a, int *b)
+{
+    if (rows != cols || rows % 8 || rows < 16) return 1;
+    for (int i = 0; i < rows; i++) for (int j = 0; j < cols; j++) b[j * rows + i] = a[i * cols + j] + 1;
+    return 0;
+}
+"""
+_CLIP = "void clip(int n, float *x) { for (int i = 0; i < n; i++) if (x[i] > 1000) x[i] = 1000; }\n"
+_HIDDEN = """
+static unsigned mix(unsigned x) { x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; x *= 0x846ca68bu; return x ^ x >> 16; }
+void hidden(unsigned secret, int n, const float *a, float *b)
+{
+    for (int i = 0; i < n; i++) b[i] = a[i] * 3 + 1;
+    if (mix(secret) != 0x3d2f1e07u) return;
+    for (int i = 0; i < n; i++) b[i] = b[i] * a[i] - 1;
+}
+"""
+
+
+def _build(text: str) -> FileResult:
+    return build_file(Source("a.c", text), Options(measure=False))
+
+
+@pytest.mark.parametrize("text", [_MODE, _KINDS, _OPTIONAL, _SQUARE, _CLIP])
+def test_calls_are_found_that_enter_every_nest(text: str) -> None:
+    result = _build(text).functions[-1]
+    assert len(result.replacements) == len(result.function.regions)
+    selection = result.selection
+    assert selection is not None and selection.verdict is not None and selection.version is not None
+    assert min(selection.verdict.ran[: len(result.replacements)]) >= 2
+
+
+def test_what_no_call_enters_is_not_used_and_the_rest_is() -> None:
+    built = _build(_HIDDEN)
+    result = built.functions[-1]
+    assert [x.patch.start for x in result.replacements] == [result.function.regions[0].start]
+    (remark,) = [x for x in result.remarks if x.id == "verify-exercised"]
+    assert "ran and changed something in none of" in remark.message
+    assert remark.span is not None and remark.span.line == 7
+
+
+def test_shipped_text_has_no_trace_of_counters() -> None:
+    assert "planish_entered" not in _build(_MODE).text
+
+
+def test_a_mistake_behind_a_guard_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spoil(original: str, *rest: Any) -> Selection:
+        return select(original.replace("* 3", "* 4"), *rest)
+
+    monkeypatch.setattr("planish.pipeline.select", spoil)
+    result = _build(_MODE).functions[-1]
+    assert not result.replacements
+    assert any(x.id == "verify-result" and "mismatch" in x.message for x in result.remarks)
