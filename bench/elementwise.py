@@ -3,12 +3,14 @@
     python bench/elementwise.py                      # all, on all cores; can be interrupted and goes on
     python bench/elementwise.py --sample 2000 --seed 7
     python bench/elementwise.py --only 'add/map/'    # those whose key has the pattern
-    python bench/elementwise.py --checked            # with planish's own checks, as `planish build` does: much slower
+    python bench/elementwise.py --versions every     # all versions that are tried where there is a clock
+    python bench/elementwise.py --versions checked   # with planish's own checks, as `planish build` does: much slower
     python bench/elementwise.py --again              # those that were at fault, once more
     python bench/elementwise.py --report             # what is stored
 
 Each loop is taken, or unchanged with a reason, or at fault: wrong, an internal error, left without a need. Guarded
-stores (`if (a[i] > b[i]) o[i] = …`) may stay unchanged, since no store may be made that the original does not make.
+stores (`if (a[i] > b[i]) o[i] = …`) may stay unchanged, since no store may be made that the original does not make, and
+so may sums of a constant (`t += 7`), where nothing is left to schedule.
 
 >>> is_fault(Finding("add/map/char,char,char/int", "strict", "taken"))
 False
@@ -32,7 +34,7 @@ from typing import get_args
 
 from contest import compiler_state
 from elementwise_loops import Loop, all_loops
-from elementwise_run import Finding, run_loops
+from elementwise_run import Finding, Which, run_loops
 from progress import Progress
 from record import RESULTS
 
@@ -50,14 +52,21 @@ class Work:
 
     loops: tuple[Loop, ...]
     fp: Floats
-    checked: bool
+    which: Which
 
 
 def is_fault(finding: Finding) -> bool:
     """Whether a loop did not become what it should."""
-    if finding.outcome == "unchanged":
-        return finding.key.split("/")[1] != "guard" or not finding.reason.startswith("scop-condition: ")
-    return finding.outcome != "taken"
+    operation, form, *_ = finding.key.split("/")
+    match finding.outcome:
+        case "taken":
+            return False
+        case "unchanged" if form == "guard":
+            return not finding.reason.startswith("scop-condition: ")
+        case "unchanged" if form == "sum" and operation in ("constant", "scalar"):
+            return not finding.reason.startswith("scop-empty: it only steps")
+        case _:
+            return True
 
 
 def choose(sample: int | None, seed: int, only: str) -> list[Loop]:
@@ -86,19 +95,19 @@ def keep(findings: Sequence[Finding], state: str) -> None:
         file.writelines(dumps(asdict(x) | {"state": state}) + "\n" for x in findings)
 
 
-def split(loops: Sequence[Loop], fp: Floats, size: int, checked: bool) -> Iterator[Work]:
+def split(loops: Sequence[Loop], fp: Floats, size: int, which: Which) -> Iterator[Work]:
     """Files of at most `size` loops."""
     for first in range(0, len(loops), size):
-        yield Work(tuple(loops[first : first + size]), fp, checked)
+        yield Work(tuple(loops[first : first + size]), fp, which)
 
 
 def run(work: Work) -> list[Finding]:
     """The findings of one file; where the drop-in does not compile, its loops are tried one by one."""
     with tempfile.TemporaryDirectory(prefix="planish-elementwise-") as folder:
-        found = run_loops(work.loops, work.fp, Path(folder), work.checked)
+        found = run_loops(work.loops, work.fp, Path(folder), work.which)
     if len(work.loops) == 1 or all(x.outcome != "not compiled" for x in found):
         return found
-    return [y for x in split(work.loops, work.fp, 1, work.checked) for y in run(x)]
+    return [y for x in split(work.loops, work.fp, 1, work.which) for y in run(x)]
 
 
 def run_all(work: Sequence[Work], total: int, show: bool = True) -> Iterator[Finding]:
@@ -130,8 +139,8 @@ def summarise(found: Sequence[Finding]) -> Iterator[str]:
         yield f"{n:6} {reason}\n       {example.key} --fp {example.fp}"
     faults = sum(map(is_fault, found))
     taken = sum(x.outcome == "taken" for x in found)
-    guarded = len(found) - taken - faults
-    yield f"{len(found)} loops: {taken} taken, {guarded} guarded stores left unchanged, {faults} faults"
+    kept = len(found) - taken - faults
+    yield f"{len(found)} loops: {taken} taken, {kept} unchanged as they may be, {faults} faults"
 
 
 def _cluster(finding: Finding) -> str:
@@ -156,7 +165,7 @@ def main(arguments: Sequence[str]) -> int:
         skipped = set() if asked.fresh else {*mine}
     work = [
         part for fp in modes
-        for part in split([x for x in chosen if (x.key, fp) not in skipped], fp, asked.batch, asked.checked)
+        for part in split([x for x in chosen if (x.key, fp) not in skipped], fp, asked.batch, asked.versions)
     ]  # fmt: skip
     code = 0
     try:
@@ -176,7 +185,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", default="", metavar="PATTERN", help="loops whose key has it: OPERATION/FORM/TYPES/…")
     parser.add_argument("--fp", default=",".join(MODES), metavar="A,B")
     parser.add_argument("--batch", type=int, default=60, metavar="N", help="loops in one file")
-    parser.add_argument("--checked", action="store_true", help="with planish's own checks, as `planish build`")
+    parser.add_argument(
+        "--versions", choices=get_args(Which), default="first",
+        help="the most promising one; each; or the one that planish's own checks let through",
+    )  # fmt: skip
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--fresh", action="store_true", help="run all again; default: only what has no finding")
     which.add_argument("--stale", action="store_true", help="also run again what another planish made")

@@ -2,7 +2,7 @@
 
 The program fills arrays between margins, calls each function for several sizes, in place and with arrays that overlap
 where the types allow it, and writes all memory that it gave away; the original under `gcc -O2 -fwrapv` says what is
-right. The drop-in is compiled by gcc with the printed command, and by clang with plain `-O3`.
+right. The drop-in is compiled by gcc with the printed command, and by clang with `-O3` for the same machine.
 
 >>> from elementwise_loops import BY_NAME, Loop
 >>> char = BY_NAME["char"]
@@ -19,7 +19,7 @@ import re
 import subprocess
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import which
 from struct import Struct
@@ -41,14 +41,20 @@ from planish.pipeline import (
     make_workbench,
     plan_region,
     read_file,
+    with_kernels,
 )
 from planish.report.account import remarks_of
 from planish.run.cases import signature_of
 from planish.run.selection import Selection
 from planish.target.load import load_target
+from planish.target.machine import Target
 
 Outcome = Literal["taken", "unchanged", "refused", "wrong", "internal error", "not compiled", "invalid"]
 """`refused`: planish's own check found its version wrong; `invalid`: the original itself failed."""
+
+Which = Literal["first", "every", "checked"]
+"""Which versions are judged: the most promising one, as it is; each one that is tried where there is a clock; the one
+that planish's own checks let through, which takes most of the time."""
 
 HEAD = "#include <stdint.h>\n#include <stddef.h>\n#include <stdlib.h>\n#include <math.h>\n"
 MARGIN = 64
@@ -216,15 +222,13 @@ Records = dict[tuple[int, int, str], bytes]
 """What a program wrote: by function, call, and array ('r': what the function returned)."""
 
 
-def run_loops(loops: Sequence[Loop], fp: Floats, folder: Path, checked: bool) -> list[Finding]:
-    """What becomes of loops that are built as one file in `folder`, without the clock. `checked`: planish checks each
-    version itself, which takes most of the time; else the most promising version is taken as it is, and whatever is
-    wrong with it is seen here."""
+def run_loops(loops: Sequence[Loop], fp: Floats, folder: Path, which: Which = "first") -> list[Finding]:
+    """What becomes of loops that are built as one file in `folder`, without the clock."""
     text = HEAD + "\n" + "\n".join(f"/* {x.key} */\n{x.text(f'f{k}')}" for k, x in enumerate(loops))
     source = Source(str(folder / "loops.c"), text)
     options = Options(measure=False, fp=fp)
     found: dict[int, Finding] = {}
-    results: list[FunctionResult] = []
+    results: dict[int, tuple[FunctionResult, ...]] = {}
     target = load_target(options.target)
     file = read_file(source, options)
     bench = make_workbench(options, target, folder, source)
@@ -232,37 +236,49 @@ def run_loops(loops: Sequence[Loop], fp: Floats, folder: Path, checked: bool) ->
     for k, loop in enumerate(loops):
         function = functions[f"f{k}"]
         try:
-            result = (
-                build_function(function, file, options, target, bench)
-                if checked
-                else _first_version(function, options, file)
-            )
+            if which == "checked":
+                results[k] = (build_function(function, file, options, target, bench),)
+            else:
+                results[k] = _unchecked(function, options, target, file, which == "every")
         except PlanishError as error:
             found[k] = Finding(loop.key, fp, "unchanged", str(error).splitlines()[0])
         except Exception as error:  # whatever it is, it ends a build with exit code 70
             found[k] = Finding(loop.key, fp, "internal error", _place_of(error))
         else:
-            results.append(result)
-            found[k] = _account(loop, fp, result, file)
-    made = assemble_file(file, options, tuple(results), target, bench)
-    if any(x.outcome == "taken" for x in found.values()):
+            found[k] = _account(loop, fp, results[k][0], file)
+    if all(x.outcome != "taken" for x in found.values()):
+        return [found[k] for k in sorted(found)]
+    right = _run_original(loops, fp, folder, text)
+    for number in range(max(map(len, results.values()))):
         # The drop-in is judged as a whole: what was left unchanged must stay right, too.
-        found |= _judge(loops, fp, folder, text, made.text, found)
+        chosen = {k: x[number] for k, x in results.items() if number < len(x)}
+        made = assemble_file(file, options, tuple(chosen.values()), target, bench)
+        for k, (outcome, reason) in _judge(loops, fp, folder, made.text, right).items():
+            if found[k].outcome in ("taken", "unchanged"):
+                selection = chosen[k].selection if k in chosen else None
+                label = selection.version.label if selection is not None and selection.version is not None else "none"
+                found[k] = Finding(loops[k].key, fp, outcome, f"version {label}: {reason}")
     return [found[k] for k in sorted(found)]
 
 
-def _first_version(function: CFunction, options: Options, file: CFile) -> FunctionResult:
-    """A function with its most promising version, unchecked."""
-    target = load_target(options.target)
-    plans = tuple(plan_region(x, options, target, 1) for x in function.regions)
+def _unchecked(
+    function: CFunction, options: Options, target: Target, file: CFile, every: bool
+) -> tuple[FunctionResult, ...]:  # fmt: skip
+    """A function with its most promising version, or with each that is tried where there is a clock."""
+    options = replace(options, measure=every)
+    plans = tuple(plan_region(x, options, target, None if every else 1) for x in function.regions)
+    if every:
+        plans = tuple(with_kernels(x, options, target) for x in plans)
     remarks = tuple(r for p in plans for r in p.remarks)
     if signature_of(function) is None or not any(p.stages or p.candidates for p in plans):
-        return FunctionResult(function, plans, None, (), remarks)
+        return (FunctionResult(function, plans, None, (), remarks),)
     versions, replaced, refused = make_versions(plans, file, options)
-    if not versions:
-        return FunctionResult(function, plans, None, (), (*remarks, *refused))
-    chosen = Selection(versions[0], None, None, None, ())
-    return FunctionResult(function, plans, chosen, replaced[versions[0].label], (*remarks, *refused))
+    remarks = (*remarks, *refused)
+    made = tuple(
+        FunctionResult(function, plans, Selection(x, None, None, None, ()), replaced[x.label], remarks)
+        for x in versions
+    )
+    return made or (FunctionResult(function, plans, None, (), remarks),)
 
 
 def _account(loop: Loop, fp: Floats, result: FunctionResult, file: CFile) -> Finding:
@@ -291,30 +307,38 @@ class _Way:
 
 
 def _ways(printed: Sequence[str], clang: str | None) -> list[_Way]:
+    """What is printed, where integers wrap around; and clang for the same machine, where they do not."""
+    machine = [x for x in printed if x.startswith("-m")]
     ways = [_Way("as printed", (*printed, "-fwrapv"), (0, 1))]
-    return [*ways, _Way("clang -O3", (clang, "-O3"), (0,))] if clang is not None else ways
+    return [*ways, _Way("clang -O3", (clang, "-O3", *machine), (0,))] if clang is not None else ways
+
+
+@dataclass(frozen=True, slots=True)
+class _Right:
+    """What the original writes, by whether data are wide; and where it fails itself."""
+
+    records: Mapping[int, Records]
+    died: Mapping[int, str]
+
+
+def _run_original(loops: Sequence[Loop], fp: Floats, folder: Path, text: str) -> _Right:
+    (folder / "original.c").write_text(text)
+    (folder / "main.c").write_text(program(loops, fp == "strict"))
+    _compile(("gcc", "-O0", "-w", "-c", "main.c", "-o", "main.o"), folder)
+    # No fused operations, and no vector lanes but those of every processor.
+    plain = ("gcc", "-O2", "-fwrapv", "-ffp-contract=off", "-w", "original.c", "main.o", "-o", "original", "-lm")
+    _compile(plain, folder)
+    runs = {wide: _run(folder, "original", wide, len(loops)) for wide in (0, 1)}
+    died = {k: f"the original, wide={wide}: {why}" for wide, (_, all_of) in runs.items() for k, why in all_of.items()}
+    return _Right({wide: records for wide, (records, _) in runs.items()}, died)
 
 
 def _judge(
-    loops: Sequence[Loop], fp: Floats, folder: Path, original: str, made: str, found: Mapping[int, Finding]
-) -> dict[int, Finding]:
-    """The findings that change when the drop-in is compiled and run."""
-    (folder / "original.c").write_text(original)
+    loops: Sequence[Loop], fp: Floats, folder: Path, made: str, right: _Right
+) -> dict[int, tuple[Outcome, str]]:  # fmt: skip
+    """What is wrong when a drop-in is compiled and run."""
     (folder / "made.c").write_text(made)
-    (folder / "main.c").write_text(program(loops, fp == "strict"))
-    out: dict[int, Finding] = {}
-
-    def put(k: int, outcome: Outcome, reason: str) -> None:
-        out.setdefault(k, Finding(loops[k].key, fp, outcome, reason))
-
-    _compile(("gcc", "-O0", "-w", "-c", "main.c", "-o", "main.o"), folder)
-    # The original of a file that is compiled with vector lanes and strict arithmetic: no fused operations.
-    plain = ("gcc", "-O2", "-fwrapv", "-ffp-contract=off", "-w", "original.c", "main.o", "-o", "original", "-lm")
-    _compile(plain, folder)
-    right = {wide: _run(folder, "original", wide, len(loops)) for wide in (0, 1)}
-    for wide, (_, died) in right.items():
-        for k, why in died.items():
-            put(k, "invalid", f"the original, wide={wide}: {why}")
+    out: dict[int, tuple[Outcome, str]] = {k: ("invalid", why) for k, why in right.died.items()}
     match = re.search(r"^ \*   compile: (.*)$", made, re.MULTILINE)
     assert match is not None, "the banner has the compiler's command"
     for way in _ways(match[1].split(), find_clang()):
@@ -323,16 +347,18 @@ def _judge(
         if message:
             named = {int(x) for x in re.findall(r"function .(?:planish_)?f(\d+)", message)}
             for k in named or range(len(loops)):
-                put(k, "not compiled", f"{way.name}: {message[:200]}")
+                out.setdefault(k, ("not compiled", f"{way.name}: {message[:200]}"))
             continue
         for wide in way.wide:
             records, died = _run(folder, name, wide, len(loops))
             for k, why in died.items():
-                put(k, "wrong", f"{way.name}, wide={wide}: {why}")
-            for at, want in right[wide][0].items():
+                out.setdefault(k, ("wrong", f"{way.name}, wide={wide}: {why}"))
+            for at, want in right.records[wide].items():
                 difference = compare_records(loops[at[0]], fp, at[2], want, records.get(at, b""))
                 if difference:
-                    put(at[0], "wrong", f"{way.name}, wide={wide}, call {at[1]}, {at[2]}: {difference}")
+                    out.setdefault(
+                        at[0], ("wrong", f"{way.name}, wide={wide}, call {at[1]}, {at[2]}: {difference}")
+                    )
     return out
 
 

@@ -26,13 +26,13 @@ SEED = 45
 @has_gcc
 @pytest.mark.parametrize("fp", ["strict", "reassociate"])
 def test_a_sample_is_taken_and_right(fp: Floats, tmp_path: Path) -> None:
-    found = run_loops(choose(40, SEED, ""), fp, tmp_path, checked=False)
+    found = run_loops(choose(40, SEED, ""), fp, tmp_path)
     assert len(found) == 40 and not [x for x in found if is_fault(x)]
 
 
 @has_gcc
 def test_a_sample_passes_the_checks_of_a_build(tmp_path: Path) -> None:
-    found = run_loops(choose(8, SEED, "/(map|update|sum)/"), "strict", tmp_path, checked=True)
+    found = run_loops(choose(8, SEED, "/(map|update|sum)/"), "strict", tmp_path, "checked")
     assert len(found) == 8 and not [x for x in found if is_fault(x)]
 
 
@@ -47,7 +47,7 @@ def test_bytes_are_taken(tmp_path: Path) -> None:
         Loop("average", "rows", byte, byte, byte, "size_t", True),
     ]
     assert "    a[i] ^= b[i % 4];\n" in loops[2].text("f")
-    assert [x.outcome for x in run_loops(loops, "strict", tmp_path, checked=True)] == ["taken"] * 4
+    assert [x.outcome for x in run_loops(loops, "strict", tmp_path, "checked")] == ["taken"] * 4
 
 
 def test_all_loops_are_all() -> None:
@@ -64,7 +64,7 @@ def test_all_loops_are_all() -> None:
 def test_a_sample_is_told_by_its_seed() -> None:
     assert choose(20, 3, "") == choose(20, 3, "") != choose(20, 4, "")
     assert all("add/map/" in x.key for x in choose(5, 3, "^add/map/"))
-    parts = list(split(choose(7, 3, ""), "strict", 3, False))
+    parts = list(split(choose(7, 3, ""), "strict", 3, "first"))
     assert [len(x.loops) for x in parts] == [3, 3, 1]
 
 
