@@ -63,7 +63,7 @@ def is_fault(finding: Finding) -> bool:
             return False
         case "unchanged" if form == "guard":
             return not finding.reason.startswith("scop-condition: ")
-        case "unchanged" if form == "sum" and operation in ("constant", "scalar"):
+        case "unchanged" if form in ("sum", "count") and operation in ("constant", "scalar"):
             return not finding.reason.startswith("scop-empty: it only steps")
         case _:
             return True

@@ -44,7 +44,7 @@ from planish.pipeline import (
     with_kernels,
 )
 from planish.report.account import remarks_of
-from planish.run.cases import signature_of
+from planish.run.passing import signature_of
 from planish.run.selection import Selection
 from planish.target.load import load_target
 from planish.target.machine import Target
