@@ -4,6 +4,8 @@ never alive together become one again.
 Before: for i { for j { t = 0; for k { t += A[i, k] * B[k, j] };  C[i, j] = t } }
 After:  for i { for j { t[i, j] = 0; for k { t[i, j] += … };  C[i, j] = t[i, j] } }
 
+The first cell belongs to the first iteration, where loops do not count from 0.
+
 >>> from planish.ir.nest import Kernel
 >>> privatise(Kernel("empty")).body.body
 ()
@@ -11,28 +13,38 @@ After:  for i { for j { t[i, j] = 0; for k { t[i, j] += … };  C[i, j] = t[i, j
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from planish.ir.expr import Expr, Load, Var, index
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Reduce, Stmt
+from planish.ir.polynomial import sub
 from planish.ir.traverse import map_block, map_expr, map_exprs
 from planish.ir.types import INDEX
 from planish.poly.dependence import find_flow
-from planish.poly.expression import add, extremum, normalise, piecewise_expr
-from planish.poly.listing import list_maps
+from planish.poly.expression import add, aff_expr, extremum, normalise, piecewise_expr
+from planish.poly.listing import list_maps, list_pieces
 from planish.poly.scop import Scop, Statement, extract_scop
 from planish.poly.webs import split_webs
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """How many outer loops index a local array, and the extents that they add."""
+    """The outer loops that index a local array: the extents that they add, and the values at which they begin."""
 
-    depth: int
     extents: tuple[Expr, ...]
+    origins: tuple[Expr, ...]
+
+    @property
+    def depth(self) -> int:
+        """How many loops there are."""
+        return len(self.extents)
+
+    def prefix(self, iteration: Sequence[Expr]) -> tuple[Expr, ...]:
+        """The subscripts of an iteration of the loops."""
+        return tuple(x if y == index(0) else sub(x, y) for x, y in zip(iteration, self.origins, strict=True))
 
 
 def privatise(kernel: Kernel) -> Kernel:
@@ -70,7 +82,7 @@ def expansion_of(array: Array, scop: Scop, flow: isl.UnionMap) -> Expansion:
     """The loops around all uses of an array in which its values do not flow from one iteration to another."""
     users = _accessing(scop, array.name)
     if not users:
-        return Expansion(0, ())
+        return Expansion((), ())
     shared = min(len(s.loops) for s in users)
     while shared and len({s.loops[:shared] for s in users}) > 1:
         shared -= 1
@@ -79,15 +91,13 @@ def expansion_of(array: Array, scop: Scop, flow: isl.UnionMap) -> Expansion:
         if s.write.array == array.name:
             own = own.union(isl.UnionSet.from_set(s.domain))
     chain = flow.intersect_domain(own)
-    depth = 0
-    extents: list[Expr] = []
-    while depth < shared and _is_constant_along(chain, depth):
-        extent = _extent(users, depth)
-        if extent is None:
+    ranges: list[tuple[Expr, Expr]] = []
+    while len(ranges) < shared and _is_constant_along(chain, len(ranges)):
+        found = _range(users, len(ranges))
+        if found is None:
             break
-        extents.append(extent)
-        depth += 1
-    return Expansion(depth, tuple(extents))
+        ranges.append(found)
+    return Expansion(tuple(extent for extent, _ in ranges), tuple(origin for _, origin in ranges))
 
 
 def _is_constant_along(chain: isl.UnionMap, depth: int) -> bool:
@@ -98,20 +108,34 @@ def _is_constant_along(chain: isl.UnionMap, depth: int) -> bool:
     return True
 
 
-def _extent(users: list[Statement], depth: int) -> Expr | None:
-    """One more than the largest value of the iterator; None where it may be negative or has no bound."""
+def _range(users: list[Statement], depth: int) -> tuple[Expr, Expr] | None:
+    """How many cells an iterator needs, and the value that has the first of them: 0 where none is negative, else the
+    smallest one. None where it has no bound, or where the smallest one is no affine function of the sizes."""
     spread = users[0].domain.project_out(isl.dim_type.set, depth + 1, len(users[0].iterators) - depth - 1)
     spread = spread.project_out(isl.dim_type.set, 0, depth).reset_tuple_id()
     for user in users[1:]:
         other = user.domain.project_out(isl.dim_type.set, depth + 1, len(user.iterators) - depth - 1)
         spread = spread.union(other.project_out(isl.dim_type.set, 0, depth).reset_tuple_id())
-    lowest = spread.dim_min_val(0)
-    if spread.is_empty() or not lowest.is_int() or int(lowest.to_python()) < 0:
+    if spread.is_empty():
         return None
     try:
-        return extremum("max", [index(0), normalise(add(piecewise_expr(spread.dim_max(0), ()), index(1)))])
+        origin = _origin(spread)
+        if origin is None:
+            return None
+        last = spread.dim_max(0) if origin == index(0) else spread.dim_max(0).sub(spread.dim_min(0))
+        return extremum("max", [index(0), normalise(add(piecewise_expr(last, ()), index(1)))]), origin
     except isl.Error:
         return None
+
+
+def _origin(spread: isl.Set) -> Expr | None:
+    lowest = spread.dim_min_val(0)
+    if lowest.is_int() and int(lowest.to_python()) >= 0:
+        return index(0)
+    pieces = list_pieces(isl.PwMultiAff.from_pw_aff(spread.dim_min(0).coalesce()))
+    if len(pieces) != 1 or pieces[0][1].get_aff(0).dim(isl.dim_type.div):
+        return None
+    return normalise(aff_expr(pieces[0][1].get_aff(0), ()))
 
 
 def expand_block(block: Block, around: tuple[str, ...], expansions: Mapping[str, Expansion]) -> Block:
@@ -147,7 +171,7 @@ def _expand_exprs(stmt: Stmt, around: tuple[str, ...], expansions: Mapping[str, 
 
 
 def _prefix(around: tuple[str, ...], expansion: Expansion) -> tuple[Expr, ...]:
-    return tuple(Var(name, INDEX) for name in around[: expansion.depth])
+    return expansion.prefix([Var(name, INDEX) for name in around[: expansion.depth]])
 
 
 def _with_unique_locals(kernel: Kernel) -> Kernel:

@@ -62,7 +62,7 @@ def widen(kernel: Kernel) -> Kernel:
         if expansion is None:
             continue
         fresh = next(x for n in count(1) if (x := f"{array.name}_{n}") not in taken)
-        copy = _copy(array, fresh, scop, expansion.depth, taken)
+        copy = _copy(array, fresh, scop, expansion, taken)
         if copy is not None:
             taken.add(fresh)
             names[array.name], expansions[fresh] = fresh, expansion
@@ -94,10 +94,10 @@ def _expansion(array: Array, scop: Scop, flow: isl.UnionMap, live: isl.UnionMap)
     return expansion if expansion.depth else None
 
 
-def _copy(array: Array, fresh: str, scop: Scop, depth: int, taken: Set[str]) -> Stmt | None:
+def _copy(array: Array, fresh: str, scop: Scop, expansion: Expansion, taken: Set[str]) -> Stmt | None:
     """What puts the last values into the array; None where each cell serves one iteration only, or where the last
     ones are not in a box."""
-    maps = []
+    maps, depth = [], expansion.depth
     for statement in (x for x in scop.statements if x.write.array == array.name):
         around = statement.domain.identity().project_out(OUT, depth, len(statement.iterators) - depth)
         maps.append(statement.write.relation.apply_domain(around.reset_tuple_id(OUT)))
@@ -117,7 +117,7 @@ def _copy(array: Array, fresh: str, scop: Scop, depth: int, taken: Set[str]) -> 
         for name, step in zip(names, steps, strict=True):
             offset = add(offset, mul(index(step), Var(name, INDEX))) if step else offset
         at.append(offset)
-    iteration = tuple(normalise(aff_expr(values.get_aff(i), at)) for i in range(depth))
+    iteration = expansion.prefix([normalise(aff_expr(values.get_aff(i), at)) for i in range(depth)])
     nest: Stmt = Assign(array.name, tuple(at), Load(fresh, (*iteration, *at), array.type))
     for name, extent in zip(reversed(names), reversed(shape.extents), strict=True):
         nest = For(name, index(0), extent, 1, Block((nest,)))
