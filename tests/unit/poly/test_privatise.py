@@ -48,8 +48,8 @@ def test_locals_of_one_name_in_two_blocks_are_told_apart() -> None:
     assert sorted(s.array.name for s in walk(kernel.body) if isinstance(s, Alloc)) == ["t", "t_2"]
 
 
-def test_a_loop_below_zero_stops_the_expansion() -> None:
-    text = "kernel k(n; B: f64[n]) { alloc t: f64[]  for i in -2 .. n - 2 { t[] = 1.0  B[i + 2] = t[] } }"
+def test_a_loop_without_a_first_cell_stops_the_expansion() -> None:
+    text = "kernel k(a, b, n; B: f64[?]) { alloc t: f64[]  for i in max(a, b) .. n { t[] = 1.0  B[i] = t[] } }"
     assert shape(privatise(parse_kernel(text)), "t") == []
 
 
@@ -103,3 +103,24 @@ def test_a_cell_read_in_the_next_iteration_is_kept() -> None:
     assert not contract(scop, flow, one_late, scop.locals[0], frozenset({0}))
     together = isl.UnionMap("[n] -> { S0[i] -> [i, 0]; S1[i] -> [i, 1] }").intersect_domain(scop.domain)
     assert contract(scop, flow, together, scop.locals[0], frozenset({0}))
+
+
+def test_loops_that_begin_elsewhere_have_their_first_cell_first() -> None:
+    text = """kernel k(from, to, n, m; A: f64[n, m], B: f64[n]) {
+      alloc t: f64[]
+      for i in from .. to { t[] = 0.0  for j in 0 .. m { t[] += A[i, j] }  B[i] = t[] }
+    }"""
+    kernel = parse_kernel(text)
+    own = privatise(kernel)
+    assert shape(own, "t") == ["max(to - from, 0)"]
+    rows = np.arange(30.0).reshape(6, 5)
+    for low, high in ((0, 6), (2, 5), (3, 3), (5, 1)):
+        want, got = ({"A": rows, "B": np.zeros(6), "from": low, "to": high, "n": 6, "m": 5} for _ in range(2))
+        run_kernel(kernel, want)
+        run_kernel(own, got)
+        np.testing.assert_array_equal(want["B"], got["B"])
+
+
+def test_a_loop_from_a_negative_number_has_cells_too() -> None:
+    kernel = parse_kernel("kernel k(n; B: f64[n + 2]) { alloc t: f64[] for i in -2 .. n { t[] = 1.0 B[i + 2] = t[] } }")
+    assert shape(privatise(kernel), "t") == ["max(n + 2, 0)"]
