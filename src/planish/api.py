@@ -31,6 +31,7 @@ from planish.core.span import Source
 from planish.emit.standalone import emit_standalone
 from planish.frontend.c.unit import CFile, CFunction
 from planish.frontend.python.reader import PythonKernel, read_python, read_python_source
+from planish.frontend.python.text import is_python
 from planish.ir.types import Floats
 from planish.isa.instruction import Catalogue, Instruction, make_instruction
 from planish.isa.shipped import shipped
@@ -159,7 +160,8 @@ def compile(
     script: str | Program | None = None,
     cache: Cache | None = None,
 ) -> CompiledFunction:
-    """The function of that name in a file (C; Python or MLIR where its name ends in .py or .mlir) or in a C text.
+    """The function of that name in a file (C; Python or MLIR where its name ends in .py or .mlir) or in a text of C or
+    Python, which is not run.
 
     The name may be left out where there is one function only. `measure` also times the versions and keeps the original
     where none is faster; `sizes` are additional sizes to check and those to time with. What runs was shown to compute
@@ -261,7 +263,7 @@ def _options(
 def _read(source: str | os.PathLike[str]) -> Source:
     """The text and its name: a string with a line break or a brace is a text, everything else is a path."""
     if isinstance(source, str) and ("\n" in source or "{" in source):
-        return Source("<text>.c", source)
+        return Source("<text>.py" if is_python(source) else "<text>.c", source)
     return read_input(os.fspath(source)).source
 
 

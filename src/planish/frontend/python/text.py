@@ -23,7 +23,11 @@ import planish.frontend.python.annotations as spellings
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source, Span
 from planish.frontend.python.annotations import EXPORTED, Size
+from planish.frontend.python.prompt import find_typed
 
+_NO_TEXT = (
+    'put the function in a file, type it in IPython, or pass the text that it is in: planish.compile("""…""", "name")'
+)
 _MODULES: dict[str, object] = {"math": math, "numpy": np, "planish": spellings}
 
 
@@ -73,13 +77,10 @@ def find_live(function: Callable[..., object]) -> FunctionText:
     if not isinstance(plain, FunctionType) or name == "<lambda>":
         what = "a lambda" if name == "<lambda>" else f"`{name}`"
         raise PlanishError(Diagnostic("E0301", f"{what} is not a function written with `def`"))
-    try:
-        lines, _ = inspect.findsource(plain)
-        file = inspect.getsourcefile(plain) or plain.__code__.co_filename
-    except (OSError, TypeError):
-        advice = "put the function in a file, or pass its text"
-        raise PlanishError(Diagnostic("E0301", f"the text of `{name}` is not to be had", help=advice)) from None
-    source = Source(file, "".join(lines))
+    source = _source_of(plain)
+    if source is None:
+        message, advice = f"the text of `{name}` is not to be had", _NO_TEXT
+        raise PlanishError(Diagnostic("E0301", message, help=advice))
     tree = _parse(source)
     first = plain.__code__.co_firstlineno
     for node in ast.walk(tree):
@@ -88,6 +89,28 @@ def find_live(function: Callable[..., object]) -> FunctionText:
                 return _checked(source, node, _live_names(plain))
     message = f"`{name}` is no longer on line {first}: the file has changed since it was imported"
     raise PlanishError(Diagnostic("E0301", message, source.point(first)), source)
+
+
+def _source_of(function: FunctionType) -> Source | None:
+    """The text of a function object: its file, or what was typed at the prompt."""
+    try:
+        lines, _ = inspect.findsource(function)
+    except (OSError, TypeError):
+        typed = find_typed(function.__code__)
+        return None if typed is None else Source(function.__code__.co_filename, typed)
+    return Source(inspect.getsourcefile(function) or function.__code__.co_filename, "".join(lines))
+
+
+def is_python(text: str) -> bool:
+    """Whether a text is a Python program that defines a function.
+
+    >>> is_python("def f(x):\\n    pass\\n"), is_python("void f(int *x) { x[0] = 1; }")
+    (True, False)
+    """
+    try:
+        return any(isinstance(x, ast.FunctionDef | ast.AsyncFunctionDef) for x in ast.parse(text).body)
+    except (SyntaxError, ValueError):
+        return False
 
 
 def find_in_text(text: str, name: str, function: str | None) -> FunctionText:
