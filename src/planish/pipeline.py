@@ -10,7 +10,7 @@ read -> prepare (rows and columns, private locals, dependences) -> plan (version
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -45,15 +45,20 @@ from planish.library.stepwise import is_searching, stepwise_versions
 from planish.library.transforms import transform_versions
 from planish.poly.affine import NotAffineError
 from planish.run.blas import Blas, find_blas
-from planish.run.cases import Known, check_cases, clock_cases, find_known
+from planish.run.cases import Known, check_cases, find_known
 from planish.run.cross import compiler_for, runner_for
 from planish.run.entry import entry_text
 from planish.run.exercise import count_calls, with_counters
 from planish.run.finder import Finder
+from planish.run.limits import limit_candidate
 from planish.run.meaning import confirm_meaning
 from planish.run.passing import signature_of, why_not
-from planish.run.selection import Nest, Selection, Version, Workbench, select
+from planish.run.selection import Nest, Probes, Selection, Version, Workbench, select
+from planish.run.signature import Case
+from planish.run.tolerance import with_slack
 from planish.run.toolchain import compile_library, missing_type
+from planish.run.workloads import clock_cases, probe_cases, require_sizes
+from planish.schedule.automatic.described import tell_nothing_found
 from planish.schedule.automatic.plan import Candidate, Prepared, plan, prepare
 from planish.schedule.follow import follow
 from planish.target.load import load_target
@@ -265,19 +270,8 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
     for candidate in candidates:
         check_kernel(candidate.kernel, f"schedule {candidate.name}")
     if not candidates:
-        spoken = (*spoken, _tell_nothing_found(prepared, region))
+        spoken = (*spoken, tell_nothing_found(bool(prepared.scop.statements), region))
     return RegionPlan(region, prepared, candidates, spoken)
-
-
-def _tell_nothing_found(prepared: Prepared, region: Region) -> Remark:
-    """Why there is no version of a nest."""
-    if prepared.scop.statements:
-        return Remark("schedule-none", "refused", "no legal schedule was found within the bounds", region.span)
-    if not region.updates:
-        return Remark("scop-empty", "refused", "nothing that it computes is used", region.span)
-    stepped = ", ".join(dict.fromkeys(f"`{x.variable}`" for x in region.updates))
-    message = f"it only steps {stepped}, and how far follows from how often it runs: there is nothing to schedule"
-    return Remark("scop-empty", "refused", message, region.span)
 
 
 def sizes_of(region: Region, options: Options) -> dict[str, int]:
@@ -344,6 +338,7 @@ def _choose_version(
     if signature is None or not any(p.stages or p.candidates for p in plans):
         return FunctionResult(function, plans, None, (), remarks)
     known = tuple(known_arguments(p, function, file.source.text) for p in plans if p.prepared is not None)
+    require_sizes(function, known, options.sizes, file.source)
     cases = check_cases(function, known, options.sizes)
     if file.origin is not None:
         text = file.source.text + entry_text(signature)
@@ -351,20 +346,45 @@ def _choose_version(
             bench.compiler, text, ("-w", *bench.plain_flags), bench.folder, include_dirs=bench.include_dirs
         )  # fmt: skip
         confirm_meaning(library, function.regions[0].kernel, signature, cases, bench.runner.command)
-    clocks = clock_cases(function, known, options.sizes) if options.measure else ()
+    clocks = clock_cases(function, known, options.sizes, file.source) if options.measure else ()
+    probes = probe_cases(function, known, options.sizes, target.caches, file.source) if options.measure else ()
+
+    def limited(label: str, fast: Sequence[Case], slow: Sequence[Case]) -> Version | None:
+        """A version for calls like some and not like others, by a condition on the sizes of each region."""
+        told = tuple(_limit_plan(p, label, function, fast, slow) for p in plans)
+        if any(not p.candidates for p in told):
+            return None
+        (version,), made, _ = make_versions(told, file, options)
+        replaced.update(made)
+        return version
+
+    more = Probes(probes, limited)
     finder = Finder(file.source.text, function, signature, known)
     while True:
         versions, replaced, refused = make_versions(plans, file, options, bench.blas)
         tell(f"{function.name}: checking{' and timing' if clocks else ''} {len(versions)} versions")
-        selection = select(file.source.text, versions, signature, cases, clocks, bench, function.span, finder.find)
+        text = file.source.text
+        selection = select(text, versions, signature, cases, clocks, bench, function.span, finder.find, more)
         # What was not seen to run stays as it is, and the other nests are tried without it.
         left = tuple(replace(p, candidates=(), stages=()) if p.region.start in selection.idle else p for p in plans)
         if selection.version is not None or left == plans or not any(p.stages or p.candidates for p in left):
             break
         plans, remarks = left, (*remarks, *(x for x in selection.remarks if x.id == "verify-exercised"))
     used = replaced[selection.version.label] if selection.version is not None else ()
-    timed = selection.clock.describe(signature) if selection.clock is not None else ""
+    timed = selection.describe_times(signature)
     return FunctionResult(function, plans, selection, used, (*remarks, *refused, *selection.remarks), timed)
+
+
+def _limit_plan(
+    plan: RegionPlan, label: str, function: CFunction, fast: Sequence[Case], slow: Sequence[Case]
+) -> RegionPlan:
+    """The plan with the version of that name for calls like some and not like others; with none where that cannot be
+    told."""
+    chosen = plan.choose(label)
+    made = None
+    if plan.prepared is not None and isinstance(chosen, Candidate):
+        made = limit_candidate(chosen, plan.prepared.kernel, known_arguments(plan, function), fast, slow)
+    return replace(plan, candidates=(made,) if made is not None else (), stages=())
 
 
 def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> Known:
@@ -411,13 +431,6 @@ def make_versions(
             nests = tuple(Nest(x.patch.start, regions[x.patch.start].span) for x in made)
             versions.append(Version(label, compose(file.source.text, made, ""), link, slack, counted, nests))
     return versions, replaced, tuple(dict.fromkeys(remarks))
-
-
-def with_slack(known: Mapping[str, float], more: Mapping[str, float], region: Region) -> dict[str, float]:
-    """The slack of a function's arrays with that of a region's, of which each has a name of its own in the function."""
-    names = dict(region.names)
-    own = {names[x]: y for x, y in more.items() if x in names}
-    return {**known, **{x: max(y, known.get(x, 0.0)) for x, y in own.items()}}
 
 
 def _call_blas(

@@ -36,6 +36,7 @@ CODES = {
     "E0107": Code("a file is no text", "give the source, in UTF-8 or Latin-1"),
     "E0108": Code("a file is empty", "give a file with a loop nest"),
     "E0109": Code("a file is too large", "cut it into several files"),
+    "E0110": Code("a function cannot be called with the sizes of --size", "give sizes that its declarations allow"),
     "E0120": Code("a function cannot be called from Python", "use numbers and pointers to them"),
     "E0121": Code("several functions, and none was chosen", 'choose one with function="…"'),
     "E0122": Code("code for another processor cannot be called here", "build it with `planish build --target …`"),

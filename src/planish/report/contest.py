@@ -17,18 +17,19 @@ from planish.core.span import Source
 from planish.core.telling import Tell
 from planish.frontend.c.unit import CFunction
 from planish.library.transforms import find_slack
-from planish.pipeline import Options, RegionPlan, known_arguments, read_file, sizes_of, with_slack
+from planish.pipeline import Options, RegionPlan, known_arguments, read_file, sizes_of
 from planish.poly.affine import NotAffineError
 from planish.report.account import FileAccount
-from planish.run.cases import check_cases, clock_cases
+from planish.run.cases import check_cases
 from planish.run.clock import Timing, measure_first
 from planish.run.entry import entry_text
 from planish.run.oracle import compare
 from planish.run.passing import signature_of
 from planish.run.process import Limits
 from planish.run.signature import Case, Signature
-from planish.run.tolerance import Tolerance
+from planish.run.tolerance import Tolerance, with_slack
 from planish.run.toolchain import FEATURES, Compiler, compile_library, supports
+from planish.run.workloads import clock_cases
 from planish.schedule.automatic.plan import prepare
 from planish.target.load import load_target
 from planish.target.machine import Target
@@ -159,7 +160,7 @@ def _arrange(
     if not plans:
         return None
     known = tuple(known_arguments(p, function) for p in plans)
-    cases, clocks = check_cases(function, known, options.sizes), clock_cases(function, known, options.sizes)
+    cases, clocks = check_cases(function, known, options.sizes), clock_cases(function, known, options.sizes, source)
     if not clocks:
         return None
     flags = ("-O1", "-ffp-contract=off", "-fwrapv", *(f"-D{d}" for d in options.defines))

@@ -7,21 +7,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from math import prod
 
 import islpy as isl
 
-from planish.core.lazy import Lazy
 from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.unit import CFunction, CParameter, Region
 from planish.ir.expr import Binary, Call, Const, Expr, Load, Var
 from planish.ir.nest import Assign, Block, For, Reduce
 from planish.ir.overflow import limits, may_overflow
-from planish.ir.polynomial import place, polynomial, sub
+from planish.ir.polynomial import place
 from planish.ir.traverse import expressions, loads, may_fail, variables, walk, walk_expr
 from planish.ir.types import INDEX
 from planish.poly.affine import NotAffineError
@@ -51,14 +49,6 @@ LOOSE_RANGE = (1, 7)
 """The bounds of integers of which nothing is known."""
 INDEX_RANGE = (0, 7)
 """The bounds of integers in variables of the file, and behind pointers in structures."""
-CLOCK_SIZES = (4_000_000, 1_000_000, 200_000, 50_000, 20_000, 8192, 4096, 3000, 2000, 1500, 1000, 700, 500, 350, 250,
-               180, 128, 90, 64, 45, 32, 20, 10, 4, 1)  # fmt: skip
-CLOCK_ATTEMPTS = 8
-"""So many calls are tried, of which the first that the original comes through is timed."""
-WINDOWS = (3, 63)
-"""The bounds of sizes that some extent is short of, as that of a window is: `n - taps + 1` steps."""
-CLOCK_INSTANCES = 400_000_000
-CLOCK_BYTES = 256 << 20
 LARGEST_GUESS = 1 << 20
 LARGEST_GIVEN = 1 << 24
 """The most elements of an array of which nothing is known, the second where the user gave the sizes."""
@@ -99,7 +89,8 @@ class Known:
 
 
 def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") -> Known:
-    """A region's sizes and arrays that are the function's own parameters; `text` is the file's."""
+    """A region's sizes and arrays that are the function's own parameters; `text` is the file's, `scop` the region's as
+    it is scheduled."""
     names = dict(region.names)
     own = {p.name for p in function.parameters} | {x.name for x in function.globals if not x.initial}
     sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
@@ -107,11 +98,11 @@ def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") 
     data = frozenset(names[x.name] for x in scop.kernel.scalars)
     computed = {s: place(x, {c: Var(s, INDEX) for s, c in sizes.items()}) for s, x in region.computed}
     sizes |= {v: v for x in computed.values() for v in variables(x) if v not in sizes}
-    alone = bool(text) and set(scop.kernel.sizes) <= sizes.keys() | computed.keys() and _is_alone(function, text)
+    alone = bool(text) and set(scop.kernel.sizes) <= sizes.keys() | computed.keys() and is_alone(function, text)
     return Known(with_values(scop, computed), sizes, arrays, data, alone, computed)
 
 
-def _is_alone(function: CFunction, text: str) -> bool:
+def is_alone(function: CFunction, text: str) -> bool:
     """Whether the function's arrays are named nowhere outside of its regions."""
     at, outside = function.start, ""
     for region in sorted(function.regions, key=lambda r: r.start):
@@ -130,30 +121,30 @@ def wanted_sizes(names: tuple[str, ...], value: int) -> dict[str, int]:
 def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> tuple[Case, ...]:
     """The calls with which a new version is compared with the original."""
     out: list[Case] = []
-    most = CHECK_INSTANCES if _size_names(known) else FIXED_INSTANCES
-    loose_only = not _size_names(known) and _has_unknown_size(known)
+    most = CHECK_INSTANCES if size_names(known) else FIXED_INSTANCES
+    loose_only = not size_names(known) and _has_unknown_size(known)
     for i, value in enumerate(() if loose_only else CHECK_SIZES):
-        sizes = _sizes(function, known, wanted_sizes(_size_names(known), value), {})
-        if sizes is None or _instances(known, sizes) > most:
+        sizes = sizes_near(function, known, wanted_sizes(size_names(known), value), {})
+        if sizes is None or instances_of(known, sizes) > most:
             continue
-        sizes |= dict.fromkeys(_loose_names(function, known), value if i == ODD_LOOSE else _power_of_two(value))
-        sizes |= dict.fromkeys(_powers(function, sizes), POWERS[i % len(POWERS)])
+        sizes |= dict.fromkeys(loose_names(function, known), value if i == ODD_LOOSE else power_of_two(value))
+        sizes |= dict.fromkeys(powers_of(function, sizes), POWERS[i % len(POWERS)])
         case = make_case(function, known, sizes, seed=i)
         out.append(replace(case, placement="end" if i % 2 == 0 else "start"))
     if _has_unknown_size(known):
         for i, value in enumerate(LOOSE_SIZES):
-            sizes = _sizes(function, known, wanted_sizes(_size_names(known), min(value, 34)), {})
-            if sizes is not None and _instances(known, sizes) <= CHECK_INSTANCES:
+            sizes = sizes_near(function, known, wanted_sizes(size_names(known), min(value, 34)), {})
+            if sizes is not None and instances_of(known, sizes) <= CHECK_INSTANCES:
                 loose = {p.name: value for p in leaves_of(function) if _is_loose_integer(p, sizes)}
-                loose |= dict.fromkeys(_powers(function, loose), value.bit_length() - 1)
+                loose |= dict.fromkeys(powers_of(function, loose), value.bit_length() - 1)
                 out.append(make_case(function, known, sizes, seed=len(CHECK_SIZES) + 1 + i, loose=loose))
     if given:
-        sizes = _sizes(function, known, wanted_sizes(_size_names(known), 20), given)
-        if sizes is not None and _instances(known, sizes) <= FIXED_INSTANCES:
+        sizes = sizes_near(function, known, wanted_sizes(size_names(known), 20), given)
+        if sizes is not None and instances_of(known, sizes) <= FIXED_INSTANCES:
             out.append(make_case(function, known, sizes, seed=len(CHECK_SIZES)))
     alike = {repr(sorted(c.values.items())): c for c in out}
     if not any(c.values for c in out):
-        if _instances(known, {}) > CHECK_INSTANCES:
+        if instances_of(known, {}) > CHECK_INSTANCES:
             return tuple(alike.values())
         # What has no sizes is called with other data.
         alike = {str(c.seed): c for c in out[:SEEDS]}
@@ -168,10 +159,10 @@ def usable_sizes(
 ) -> dict[str, int] | None:  # fmt: skip
     """Sizes near `value`, all alike or a little apart, that regions allow and in which they are soon done; `given` ones
     are kept."""
-    names = _size_names(known)
+    names = size_names(known)
     wanted = wanted_sizes(names, value) if apart else dict.fromkeys(names, value)
-    sizes = _sizes(function, known, wanted, given or {})
-    return sizes if sizes is not None and _instances(known, sizes) <= CHECK_INSTANCES else None
+    sizes = sizes_near(function, known, wanted, given or {})
+    return sizes if sizes is not None and instances_of(known, sizes) <= CHECK_INSTANCES else None
 
 
 def _has_unknown_size(known: tuple[Known, ...]) -> bool:
@@ -179,85 +170,24 @@ def _has_unknown_size(known: tuple[Known, ...]) -> bool:
     return any(set(k.scop.kernel.sizes) - k.sizes.keys() - k.computed.keys() for k in known)
 
 
-def clock_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> Sequence[Case]:
-    """Calls that may be timed, the first of them best: bounded sizes at their largest, windows small, the others as
-    large as time and memory allow; then smaller ones, for a function that is called with less than it needs in the
-    first. Each is made when it is first asked for."""
-    return Lazy(islice(_different(_clock_attempts(function, known, given)), CLOCK_ATTEMPTS))
-
-
-def _different(cases: Iterator[Case]) -> Iterator[Case]:
-    """The cases without those that have the values of one before."""
-    seen = set[str]()
-    for case in cases:
-        values = repr(sorted(case.values.items()))
-        if values not in seen:
-            seen.add(values)
-            yield case
-
-
-def _clock_attempts(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> Iterator[Case]:
-    names = _size_names(known)
-    bounded = {n: CLOCK_SIZES[0] for n in names if _is_bounded(n, known)}
-    windows = [x for x in _windows(known) if x not in bounded]
-    attempts = []
-    if bounded or windows:
-        large = [x for x in CLOCK_SIZES if x >= 20]
-        attempts = [dict.fromkeys(names, x) | bounded | dict.fromkeys(windows, _window_of(x)) for x in large]
-    attempts += [dict.fromkeys(names, value) for value in CLOCK_SIZES]
-    # Where nothing is known of any size, fewer elements are tried where they may not be enough.
-    others = [min(x.values()) for x in attempts] if names else CLOCK_SIZES
-    for wanted, most in zip(attempts, others, strict=True):
-        sizes = _sizes(function, known, wanted, given)
-        if sizes is None:
-            continue
-        loose = dict.fromkeys(_loose_names(function, known), _power_of_two(min(LARGEST_LOOSE, most)))
-        loose |= {x: loose[x].bit_length() - 1 for x in _powers(function, loose)}
-        sizes |= {name: given.get(name, value) for name, value in loose.items()}
-        case = make_case(function, known, sizes, seed=1, most_guess=LARGEST_GIVEN if given else LARGEST_GUESS)
-        # A call in which no region does anything says nothing of how fast they are.
-        if 0 < _instances(known, sizes) <= CLOCK_INSTANCES and _bytes(function, case) <= CLOCK_BYTES:
-            yield case
-    smallest = _sizes(function, known, wanted_sizes(names, 1), given)
-    if smallest is not None:
-        yield make_case(function, known, smallest, seed=1, most_guess=LARGEST_GIVEN)
-
-
-def _windows(known: tuple[Known, ...]) -> tuple[str, ...]:
-    """Sizes that some loop takes fewer steps for the larger they are."""
-    out: dict[str, None] = {}
-    for k in known:
-        loops = [x for x in walk(k.scop.kernel.body) if isinstance(x, For)]
-        steps = [polynomial(place(sub(x.upper, x.lower), k.computed)) for x in loops]
-        short = {m[0].name for x in steps for m, c in x.items() if c < 0 and len(m) == 1 and isinstance(m[0], Var)}
-        out |= {c: None for s, c in k.sizes.items() if s in short}
-    return tuple(out)
-
-
-def _window_of(size: int) -> int:
-    """How large a window is that is seen in so many places: odd."""
-    least, most = WINDOWS
-    return min(most, max(least, size // 32 | 1))
-
-
-def _loose_names(function: CFunction, known: tuple[Known, ...]) -> tuple[str, ...]:
+def loose_names(function: CFunction, known: tuple[Known, ...]) -> tuple[str, ...]:
     """Integer parameters that no region speaks of: sizes of what was left as it is, most likely."""
     told = {c for k in known for c in k.sizes.values()} | {name for k in known for name in k.data}
     integers = [p.name for p in leaves_of(function) if p.type is not None and p.type.is_int and not p.pointer]
     return tuple(name for name in integers if name not in told)
 
 
-def _powers(function: CFunction, loose: Mapping[str, int]) -> set[str]:
+def powers_of(function: CFunction, loose: Mapping[str, int]) -> set[str]:
     """Loose integers that two is raised to the power of."""
     return {y for x in function.regions for stage in x.stages for y in stage.powers} & {*loose}
 
 
-def _power_of_two(value: int) -> int:
+def power_of_two(value: int) -> int:
     """The largest power of two up to a value: what transforms ask for."""
     return 1 << max(0, value.bit_length() - 1)
 
 
-def _is_bounded(name: str, known: tuple[Known, ...]) -> bool:
+def is_bounded(name: str, known: tuple[Known, ...]) -> bool:
     for k in known:
         inner = {c: s for s, c in k.sizes.items()}.get(name)
         if inner is None:
@@ -271,22 +201,25 @@ def _is_bounded(name: str, known: tuple[Known, ...]) -> bool:
     return False
 
 
-def _size_names(known: tuple[Known, ...]) -> tuple[str, ...]:
+def size_names(known: tuple[Known, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(c for k in known for c in k.sizes.values()))
 
 
-def _sizes(
+def sizes_near(
     function: CFunction, known: tuple[Known, ...], wanted: Mapping[str, int], given: Mapping[str, int]
 ) -> dict[str, int] | None:
     """Sizes near `wanted` that every region allows; `given` ones are kept as they are."""
     chosen = {**wanted, **{k: v for k, v in given.items() if k in wanted}}
+    asked = {k: v for k, v in given.items() if k in wanted}
     order = [*(n for n in chosen if n in given), *(n for n in chosen if n not in given)]
     for _ in range(3):
         before = dict(chosen)
         for k in known:
             inner = {s: chosen[c] for c in order for s, cc in k.sizes.items() if cc == c}
-            allowed = busy_sizes(k.scop) if max(inner.values(), default=0) > 3 else valid_sizes(k.scop)
-            picked = pick_sizes(allowed, inner)
+            picked = pick_sizes(busy_sizes(k.scop), inner) if max(inner.values(), default=0) > 3 else None
+            if picked is None or any(picked[s] != asked.get(c, picked[s]) for s, c in k.sizes.items() if s in picked):
+                # That something is done for them is less than that they are what was asked for.
+                picked = pick_sizes(valid_sizes(k.scop), inner)
             if picked is None:
                 return None
             chosen |= {k.sizes[s]: v for s, v in picked.items()}
@@ -295,7 +228,7 @@ def _sizes(
     return {**chosen, **{k: v for k, v in given.items() if k not in chosen}}
 
 
-def _instances(known: tuple[Known, ...], sizes: Mapping[str, int]) -> int:
+def instances_of(known: tuple[Known, ...], sizes: Mapping[str, int]) -> int:
     return sum(count_instances(k.scop, _inner(k, sizes)) for k in known)
 
 
@@ -305,7 +238,7 @@ def _inner(known: Known, sizes: Mapping[str, int]) -> dict[str, int]:
     return given | {s: v for s, v in values.items() if v is not None}
 
 
-def _bytes(function: CFunction, case: Case) -> int:
+def bytes_of(function: CFunction, case: Case) -> int:
     types = {p.name: p.type for p in (*leaves_of(function), *outcomes_of(function))}
     return sum(n * (t.size if (t := types[name]) is not None else 8) for name, n in case.elements.items())
 
@@ -357,7 +290,7 @@ def make_case(
         elif p.name in reached and p.name not in unsure:
             elements[p.name] = reached[p.name]
         else:
-            raised = integers | {x: 1 << integers[x] for x in _powers(function, integers)}
+            raised = integers | {x: 1 << integers[x] for x in powers_of(function, integers)}
             guessed = _guess([*raised.values(), _largest_constant(function)], most_guess)
             elements[p.name] = max(reached.get(p.name, 0), guessed)
     elements |= {p.name: prod(_extents(p, {}) or (1,)) for p in outcomes_of(function)}

@@ -29,6 +29,12 @@ from planish.run.toolchain import Compiler, compile_library
 
 MARGIN = 0.98
 """A version must be at least this much faster than the original to take its place."""
+TIE = 1.05
+"""Versions whose times are so near are equally fast: which of them is the fastest would be another one each time."""
+LOSS = 0.95
+"""A version that is no faster than so many times the original is slower, and not by the clock's noise."""
+PROBE_SECONDS = 0.25
+"""For the race in one call besides the first."""
 PATIENCE = 4.0
 """Seconds for a call of the original, besides some for its elements: it may loop for ever with sizes that it does not
 expect."""
@@ -103,7 +109,8 @@ class Selection:
     """What came out: the version in use (None: the original), how it was verified, and the times in seconds.
 
     `library` is the version in use as it was built and verified, in the workbench's folder; `clock` the call that was
-    timed. `idle` are the beginnings of nests that no call ran.
+    timed, `others` what other calls took. `limited`: sizes choose between the version and the original.
+    `idle` are the beginnings of nests that no call ran.
     """
 
     version: Version | None
@@ -114,6 +121,44 @@ class Selection:
     library: Path | None = None
     clock: Case | None = None
     idle: frozenset[int] = frozenset()
+    others: tuple[Race, ...] = ()
+    limited: bool = False
+
+    def describe_times(self, signature: Signature) -> str:
+        """The call that was timed, and the others with what the version gains in them."""
+        if self.clock is None:
+            return ""
+        also = [f"{x.case.describe(signature)}: {x.ratio:.2f}x" for x in self.others]
+        where = " (the original runs where the version is slower)" if self.limited else ""
+        return self.clock.describe(signature) + "".join(f"; {x}" for x in also) + where
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """One call, and how long the original and a version take for it."""
+
+    case: Case
+    before: Timing
+    after: Timing
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster the version is."""
+        return self.before.median / self.after.median
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the version is slower, by more than the clock is off."""
+        return self.ratio < LOSS and self.before.low < LOSS * self.after.low
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """Calls in which a version must not be slower either, and what makes a version that is only used for calls like
+    some, and not like others (None: nothing tells these apart)."""
+
+    cases: tuple[Case, ...] = ()
+    limit: Callable[[str, Sequence[Case], Sequence[Case]], Version | None] = lambda label, fast, slow: None
 
 
 Find = Callable[[Workbench, Sequence[int]], tuple[Case, ...]]
@@ -123,9 +168,11 @@ Find = Callable[[Workbench, Sequence[int]], tuple[Case, ...]]
 def select(
     original: str, versions: Sequence[Version], signature: Signature, cases: Sequence[Case],
     clocks: Sequence[Case], bench: Workbench, span: Span | None, find: Find = lambda bench, starts: (),
+    probes: Probes | None = None,
 ) -> Selection:  # fmt: skip
     """Verify the versions and, where there are `clocks`, time them against the original under its best flags: with the
-    first of these calls in which it does not crash. `find` is asked for calls where these do not run all nests."""
+    first of these calls in which it does not crash. `find` is asked for calls where these do not run all nests. The
+    version in use is slower in none of the `probes`."""
     remarks: list[Remark] = []
     reference = _compile(original, signature, bench, (*bench.plain_flags, *_defines(bench)))
     good: list[tuple[Version, Verdict, Path]] = []
@@ -148,7 +195,7 @@ def select(
     if not clocks:
         version, verdict, library = good[0]
         return Selection(version, verdict, None, None, tuple(remarks), library)
-    return _select_timed(original, good, reference, signature, cases, clocks, bench, remarks, span)
+    return _select_timed(original, good, reference, signature, cases, clocks, bench, remarks, span, probes or Probes())
 
 
 def _defines(bench: Workbench) -> tuple[str, ...]:
@@ -222,6 +269,7 @@ def _without_failed(cases: tuple[Case, ...], verdict: Verdict) -> tuple[Case, ..
 def _select_timed(
     original: str, good: list[tuple[Version, Verdict, Path]], reference: Path, signature: Signature,
     cases: Sequence[Case], clocks: Sequence[Case], bench: Workbench, remarks: list[Remark], span: Span | None,
+    probes: Probes,
 ) -> Selection:  # fmt: skip
     # Versions are called by the words of their strategies, one of which is "original": this name is none of them.
     rival = ("source file", _compile(original, signature, bench, bench.command_flags))
@@ -230,7 +278,8 @@ def _select_timed(
         return Selection(None, None, None, None, tuple(remarks), clock=clock)
     before = timings[rival[0]]
     while good:
-        label = choose_fastest({v.label: timings[v.label].median for v, _, _ in good}, before.median)
+        size = {v.label: len(v.text) for v, _, _ in good}
+        label = choose_fastest({v.label: timings[v.label].median for v, _, _ in good}, before.median, size)
         if label is None:
             break
         version, verdict, library = next(g for g in good if g[0].label == label)
@@ -238,7 +287,10 @@ def _select_timed(
         found = _confirm(chosen, rival, signature, clock, bench, span)
         wrong = _check_timed(found, reference, signature, cases, bench)
         if wrong is None:
-            return found
+            kept = found if found.version is None else _probe(found, rival, signature, bench, probes, span)
+            if isinstance(kept, Selection):
+                return kept
+            wrong = kept
         remarks.append(replace(wrong, span=span))
         good = [x for x in good if x[0].label != label]
     if good:
@@ -246,6 +298,41 @@ def _select_timed(
         message = f"no version is faster (the best is {ratio:.2f}x); kept as written"
         remarks.append(Remark("clock", "refused", message, span))
     return Selection(None, good[0][1] if good else None, before, before, tuple(remarks), clock=clock)
+
+
+def _probe(
+    chosen: Selection, rival: tuple[str, Path], signature: Signature, bench: Workbench, probes: Probes,
+    span: Span | None,
+) -> Selection | Remark:  # fmt: skip
+    """The winner with its times in other calls; only used where it is not slower, or a remark that it is, and nothing
+    tells these calls apart."""
+    assert chosen.version is not None and chosen.library is not None and chosen.clock is not None
+    assert chosen.before is not None and chosen.after is not None
+    label = chosen.version.label
+    races = [Race(chosen.clock, chosen.before, chosen.after)]
+    both = [rival, (label, chosen.library)]
+    for case in (x for x in probes.cases if x.values != chosen.clock.values):
+        try:
+            race = Race(case, *measure(both, signature, case, PROBE_SECONDS, 3, bench.threads))
+            if race.is_lost:
+                again = Race(case, *measure(both, signature, case, 2 * PROBE_SECONDS, 5, bench.threads))
+                race = max(race, again, key=lambda x: x.ratio)
+        except ClockError:
+            continue  # the original does not come through it, or it takes too long
+        races.append(race)
+    lost = [x for x in races if x.is_lost]
+    done = replace(chosen, others=tuple(races[1:]))
+    if not lost:
+        return done
+    version = probes.limit(label, [x.case for x in races if not x.is_lost], [x.case for x in lost])
+    if version is not None:
+        flags = (*bench.command_flags, *version.link)
+        limited = replace(done, version=version, library=_compile(version.text, signature, bench, flags), limited=True)
+        races = [replace(x, after=x.before) if x.is_lost else x for x in races]
+        return replace(limited, others=tuple(races[1:]))
+    worst = min(lost, key=lambda x: x.ratio)
+    message = f"{label}: slower than the original for {worst.case.describe(signature)} ({worst.ratio:.2f}x)"
+    return Remark("clock", "refused", message, span)
 
 
 def _check_timed(
@@ -308,9 +395,11 @@ def _tolerance(version: Version, bench: Workbench) -> Tolerance | Literal["exact
     return "exact" if bench.floats == "strict" else Tolerance(slack=version.slack)
 
 
-def choose_fastest(times: Mapping[str, float], before: float) -> str | None:
-    """The label of the least time, if it beats the original by the margin."""
+def choose_fastest(times: Mapping[str, float], before: float, sizes: Mapping[str, int] | None = None) -> str | None:
+    """The label of the least time, if it beats the original by the margin; of those that the clock does not tell apart,
+    the one with the shortest text (of these `sizes`), or the first."""
     if not times:
         return None
-    label = min(times, key=lambda name: times[name])
-    return label if times[label] < MARGIN * before else None
+    best = min(times.values())
+    near = [x for x in times if times[x] <= TIE * best and times[x] < MARGIN * before]
+    return min(near, key=lambda x: (sizes or {}).get(x, 0), default=None)

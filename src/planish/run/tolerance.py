@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from planish.frontend.c.unit import Region
 from planish.ir.types import Type
 from planish.run.inputs import epsilon, from_memory
 
@@ -117,3 +118,10 @@ def magnitude(stored: npt.NDArray[Any], type: Type) -> float:
 def finite(stored: npt.NDArray[Any], type: Type) -> bool:
     """Whether no element is an infinity or not a number."""
     return not type.is_float or bool(np.isfinite(from_memory(stored, type)).all())
+
+
+def with_slack(known: Mapping[str, float], more: Mapping[str, float], region: Region) -> dict[str, float]:
+    """The slack of a function's arrays with that of a region's, of which each has a name of its own in the function."""
+    names = dict(region.names)
+    own = {names[x]: y for x, y in more.items() if x in names}
+    return {**known, **{x: max(y, known.get(x, 0.0)) for x, y in own.items()}}

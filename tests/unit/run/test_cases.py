@@ -5,25 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.unit import CFunction
 from planish.ir.types import F64, I32
 from planish.pipeline import Options, known_arguments, plan_region
 from planish.run.cases import (
-    CLOCK_ATTEMPTS,
-    CLOCK_BYTES,
     LOOSE_SIZES,
     Known,
     check_cases,
-    clock_cases,
     make_case,
     wanted_sizes,
 )
 from planish.run.library import draw
 from planish.run.passing import signature_of, why_not
 from planish.run.signature import Parameter
+from planish.run.workloads import CLOCK_ATTEMPTS, CLOCK_BYTES, clock_cases, probe_cases, require_sizes
 from planish.target.load import load_target
+from planish.target.machine import Cache
 
 SCALE = "void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] *= 2; }"
 MATRIX = (
@@ -220,3 +220,80 @@ def test_integers_that_cannot_overflow_are_of_the_whole_range_at_times() -> None
     assert wide and all(x == {"a": (-(2**31), 2**31 - 1), "b": (-(2**31), 2**31 - 1)} for x in wide)
     function, known = known_of(SATURATE.replace("(long)a[i] << 3", "a[i] * 8"))
     assert not [x for x in check_cases(function, known, {}) if x.ranges]
+
+
+CHANNEL = """
+void channel(int height, int width, int channels, int which, const float *image, float *plane)
+{
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++)
+            plane[y * width + x] = 0.5f * image[(y * width + x) * channels + which];
+}
+"""
+AXPY = """
+void axpy(int n, double a, const double *x, int incx, double *y, int incy)
+{
+    for (int i = 0; i < n; i++)
+        y[i * incy] += a * x[i * incx];
+}
+"""
+PADDED = """
+void copy(int h, int w, int from, int to, int pad, const float *a, float *b)
+{
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++)
+            b[(y + pad) * to + x + pad] = a[y * from + x];
+}
+"""
+CACHES = (Cache(1, 32 << 10), Cache(2, 1 << 20), Cache(3, 32 << 20, shared=16))
+
+
+@pytest.mark.parametrize(
+    ("text", "small", "equal"),
+    [(CHANNEL, {"channels": 4, "which": 1}, ()), (AXPY, {"incx": 4, "incy": 4}, ()),
+     (PADDED, {"pad": 1}, (("w", "from"),))],
+)  # fmt: skip
+def test_strides_pads_and_channels_are_timed_as_in_real_calls(
+    text: str, small: dict[str, int], equal: tuple[tuple[str, str], ...]
+) -> None:
+    function, known = known_of(text)
+    cases = [clock_cases(function, known, {})[0], *probe_cases(function, known, {}, CACHES)]
+    assert len(cases) == 4
+    for case in cases:
+        assert all(case.values[x] <= y for x, y in small.items()), case.values
+        assert all(case.values[x] == case.values[y] for x, y in equal)
+    works = [max(x.elements.values()) for x in cases]
+    assert works[0] > works[3] > works[2] > works[1]
+
+
+def test_calls_of_the_file_tell_sizes() -> None:
+    main = "enum { SIDE = 700 };\n#define CHANNELS 4\nint main(void) { channel(SIDE, 640, CHANNELS, 2, a, b); }"
+    source = Source("channel.c", CHANNEL + "static float a[1792000], b[448000];\n" + main)
+    function, known = known_of(CHANNEL)
+    wanted = {"height": 700, "width": 640, "channels": 4, "which": 2}
+    assert clock_cases(function, known, {}, source)[0].values == wanted
+    little = Source("channel.c", CHANNEL + main.replace("SIDE,", "3,").replace("640", "5"))
+    first = clock_cases(function, known, {}, little)[0].values
+    assert first["channels"] == 4 and first["height"] > 1000
+    assert {"height": 3, "width": 5, "channels": 4, "which": 2} in [
+        x.values for x in probe_cases(function, known, {}, CACHES, little)
+    ]
+
+
+@pytest.mark.parametrize("given", [{"n": 2000, "m": 2000}, {"n": 41}])
+def test_sizes_that_cannot_be_are_an_error(given: dict[str, int]) -> None:
+    function, known = known_of(MATRIX)
+    with pytest.raises(PlanishError) as caught:
+        require_sizes(function, known, given, None)
+    assert caught.value.diagnostic.code == "E0110" and "n=40" in caught.value.diagnostic.help
+
+
+@pytest.mark.parametrize("given", [{"n": 40}, {"n": 3, "m": 50}, {"other": 7}, {}])
+def test_sizes_that_can_be_are_none(given: dict[str, int]) -> None:
+    require_sizes(*known_of(MATRIX), given, None)
+
+
+def test_a_statement_that_does_not_run_for_the_sizes_is_no_error() -> None:
+    loops = "for (int i = 0; i < n; i++) a[i] = 1; for (int i = 100; i < n; i++) a[i] = 2;"
+    text = f"void fill(int n, double *a) {{ {loops} }}"
+    require_sizes(*known_of(text), {"n": 50}, None)

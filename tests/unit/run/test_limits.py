@@ -1,35 +1,77 @@
-"""Time for pieces of work: one that is slow takes none from those after it, unless nothing comes of any of them."""
+"""A version that is slower in some calls is only used in others: by a condition on sizes, in the call's guard."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from planish.run.instructions.limits import Patience
+from planish.core.span import Source
+from planish.frontend.c.reader import read_c
+from planish.ir.printer import print_expr
+from planish.pipeline import Options, known_arguments, make_versions, plan_region
+from planish.run.clock import Timing
+from planish.run.limits import find_limit, limit_candidate
+from planish.run.selection import Race, choose_fastest
+from planish.run.signature import Case
+from planish.target.load import load_target
+
+AXPY = """
+void axpy(int n, double a, const double *x, int incx, double *y, int incy)
+{
+    for (int i = 0; i < n; i++)
+        y[i * incy] += a * x[i * incx];
+}
+"""
+OPTIONS = Options(target="generic", measure=False)
 
 
-def _work_for(seconds: float, patience: Patience) -> None:
-    patience.wasted += seconds
-    patience.in_vain += 1
+def case(**values: int) -> Case:
+    return Case(values, {})
 
 
-def test_pieces_that_come_to_something_make_up_for_a_slow_one() -> None:
-    patience = Patience(seconds=2, enough=1, earned=0.02)
-    for _ in range(200):
-        patience.wait_for(lambda: 1, lambda x: x == 0)
-    _work_for(4, patience)
-    assert patience.left == pytest.approx(2, abs=0.1)
-    assert not patience.is_over
+@pytest.mark.parametrize(
+    ("fast", "slow", "limit"),
+    [
+        ([case(n=9000, incx=1, incy=1), case(n=900, incx=2, incy=2)], [case(n=10, incx=1, incy=1)], "n >= 900"),
+        ([case(n=10, incx=1, incy=1)], [case(n=900, incx=1, incy=1)], "n <= 10"),
+        ([case(n=9000, incx=1, incy=1), case(n=9, incx=1, incy=2)], [case(n=900, incx=4, incy=1)], "incx <= 1"),
+        ([case(n=10, incx=1, incy=1), case(n=1000, incx=1, incy=1)], [case(n=100, incx=1, incy=1)], None),
+    ],
+)
+def test_a_condition_tells_calls_apart(fast: list[Case], slow: list[Case], limit: str | None) -> None:
+    function = read_c(Source("axpy.c", AXPY), fp="reassociate").functions[0]
+    plan = plan_region(function.regions[0], OPTIONS, load_target("generic"), 1)
+    assert plan.prepared is not None
+    kernel, known = plan.prepared.kernel, known_arguments(plan, function)
+    found = find_limit(kernel, known, [x.values for x in fast], [x.values for x in slow])
+    assert (None if found is None else print_expr(found)) == limit
 
 
-def test_pieces_that_come_to_nothing_get_less_and_less() -> None:
-    patience = Patience(seconds=2, enough=1, earned=0.02)
-    for _ in range(10):
-        _work_for(0.5, patience)
-    assert patience.left < 0.1
-    assert patience.is_over
+def test_the_condition_is_asked_before_the_call() -> None:
+    file = read_c(Source("axpy.c", AXPY), fp="reassociate")
+    plan = plan_region(file.functions[0].regions[0], OPTIONS, load_target("generic"), 1)
+    assert plan.prepared is not None
+    known = known_arguments(plan, file.functions[0])
+    fast, slow = [case(n=900, incx=1, incy=1)], [case(n=900, incx=4, incy=1)]
+    limited = limit_candidate(plan.candidates[0], plan.prepared.kernel, known, fast, slow)
+    assert limited is not None
+    _, replaced, _ = make_versions((plan,), file, OPTIONS)
+    assert not any("incx <= 1" in x for (made,) in replaced.values() for x in made.guards)
+    _, replaced, _ = make_versions((replace(plan, candidates=(limited,)),), file, OPTIONS)
+    assert all(any("incx <= 1" in x for x in made.guards) for (made,) in replaced.values())
 
 
-def test_no_piece_may_take_for_ever() -> None:
-    patience = Patience(seconds=2, enough=1, earned=0.02)
-    patience.useful = 100_000
-    assert patience.left == 10
+def test_a_race_is_lost_where_all_of_it_is_slower() -> None:
+    def race(before: tuple[float, float], after: tuple[float, float]) -> Race:
+        return Race(case(n=1), *(Timing("x", m, low, m, 5) for m, low in (before, after)))
+
+    assert race((1.0, 0.9), (1.2, 1.1)).is_lost
+    assert not race((1.0, 0.9), (1.2, 0.9)).is_lost  # noise
+    assert not race((1.0, 0.9), (0.9, 0.8)).is_lost
+
+
+def test_of_equally_fast_versions_the_simplest_is_chosen() -> None:
+    assert choose_fastest({"a": 1.00, "b": 1.02, "c": 1.2}, 2.0, {"a": 500, "b": 100, "c": 10}) == "b"
+    assert choose_fastest({"a": 1.02, "b": 1.00}, 2.0) == "a"
+    assert choose_fastest({"a": 1.02, "b": 1.00}, 1.03, {"a": 1, "b": 2}) == "b"

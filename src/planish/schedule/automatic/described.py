@@ -16,6 +16,7 @@ from math import prod
 
 from planish.core.diagnostic import Remark
 from planish.core.span import Span
+from planish.frontend.c.unit import Region
 from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Let, Reduce
 from planish.ir.printer import print_expr
 from planish.ir.traverse import blocks_of, walk
@@ -80,3 +81,14 @@ def describe_memory(kernel: Kernel) -> Iterator[Remark]:
             extents = " x ".join(print_expr(x) for x in stmt.array.shape if x is not None)
             message = f"`{stmt.array.name}`: {extents} elements of {stmt.array.type.size} bytes on the heap"
             yield Remark("schedule-memory", "done", message, kernel.span)
+
+
+def tell_nothing_found(some: bool, region: Region) -> Remark:
+    """Why there is no version of a nest, of which `some` statements are left or none."""
+    if some:
+        return Remark("schedule-none", "refused", "no legal schedule was found within the bounds", region.span)
+    if not region.updates:
+        return Remark("scop-empty", "refused", "nothing that it computes is used", region.span)
+    stepped = ", ".join(dict.fromkeys(f"`{x.variable}`" for x in region.updates))
+    message = f"it only steps {stepped}, and how far follows from how often it runs: there is nothing to schedule"
+    return Remark("scop-empty", "refused", message, region.span)
