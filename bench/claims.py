@@ -6,6 +6,7 @@
     python bench/claims.py raising          # recall over the corpus, near misses, cost, and speed beside OpenBLAS
     python bench/claims.py library          # PolyBench, the DSP files, dense algebra and streams beside OpenBLAS
     python bench/claims.py isa              # instructions learnt, and the classes that they are of
+    python bench/claims.py soundness        # cases, elementary loops, random files, reports, times (hours; resumable)
     python bench/claims.py spine --stored   # measures no kernels, takes the results that are there
 """
 
@@ -20,6 +21,7 @@ import claims_isa
 import claims_library
 import claims_raising
 import claims_schedule
+import claims_soundness
 import claims_spine
 from claim import Claim, Examine
 
@@ -30,6 +32,7 @@ ISSUES: Mapping[str, Examine] = {
     "raising": claims_raising.examine,
     "library": claims_library.examine,
     "isa": claims_isa.examine,
+    "soundness": claims_soundness.examine,
 }
 """Each issue's claims by its name; a new one is a module with an `examine` and a line here."""
 

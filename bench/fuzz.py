@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     options.store.mkdir(parents=True, exist_ok=True)
     journal = options.store / "judged.jsonl"
-    known = [json.loads(x) for x in journal.read_text().splitlines()] if journal.exists() else []
+    known = recall(options)
     done = {x["seed"] for x in known}
     settings = {x: SETTINGS[x] for x in options.settings.split(",")}
     seeds = [x for x in range(options.seed, options.seed + options.count) if x not in done]
@@ -90,8 +90,15 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted; the same command goes on")
     print()
+    return report(known, options)
+
+
+def recall(options: argparse.Namespace) -> list[dict]:
+    """What was judged of the programs that are asked for."""
+    journal = options.store / "judged.jsonl"
     wanted = range(options.seed, options.seed + options.count)
-    return report([x for x in known if x["seed"] in wanted], options)
+    known = [json.loads(x) for x in journal.read_text().splitlines()] if journal.exists() else []
+    return [x for x in known if x["seed"] in wanted]
 
 
 def judge_seed(seed: int, settings: dict, options: argparse.Namespace) -> dict:
