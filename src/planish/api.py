@@ -49,6 +49,7 @@ from planish.run.arguments import Argument, Interface, interface_of_c, interface
 from planish.run.callable import NativeFunction
 from planish.run.cross import is_foreign
 from planish.run.entry import entry_text
+from planish.run.headers import pointing_at_headers
 from planish.run.selection import Workbench
 from planish.run.toolchain import compile_library
 from planish.schedule.automatic.plan import prepare
@@ -313,7 +314,8 @@ def _build(unit: _Unit, options: Options) -> bytes:
         bench = make_workbench(options, target, Path(folder), unit.file.given)
         if unit.function.outside:
             _build_original(unit, bench, ("-O0", *bench.flags, *(f"-D{x}" for x in bench.defines)))
-        result = build_function(unit.function, unit.file, options, target, bench)
+        with pointing_at_headers(unit.file.remarks, unit.file.given):
+            result = build_function(unit.function, unit.file, options, target, bench)
         whole = assemble_file(unit.file, options, (result,), target, bench)
         library = result.selection.library if result.selection is not None else None
         if library is None:

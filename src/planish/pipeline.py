@@ -50,6 +50,7 @@ from planish.run.cross import compiler_for, runner_for
 from planish.run.entry import entry_text
 from planish.run.exercise import count_calls, with_counters
 from planish.run.finder import Finder
+from planish.run.headers import pointing_at_headers
 from planish.run.limits import limit_candidate
 from planish.run.meaning import confirm_meaning
 from planish.run.passing import signature_of, why_not
@@ -162,7 +163,8 @@ def build_file(source: Source, options: Options, tell: Tell = keep_quiet) -> Fil
     functions = [f for f in file.functions if options.function in (None, f.name)]
     with tempfile.TemporaryDirectory(prefix="planish-") as folder:
         bench = make_workbench(options, target, Path(folder), source)
-        results = tuple(build_function(f, file, options, target, bench, tell) for f in functions)
+        with pointing_at_headers(file.remarks, source):
+            results = tuple(build_function(f, file, options, target, bench, tell) for f in functions)
     return assemble_file(file, options, results, target, bench)
 
 
@@ -191,12 +193,10 @@ def read_file(source: Source, options: Options) -> CFile:
     regions = [region for f in functions for region in f.regions]
     if options.script is not None and len(regions) != 1:
         message = f"a script schedules one nest, and there are {len(regions)} here"
-        advice = "choose a function that holds one nest with --function"
-        raise PlanishError(Diagnostic("E0623", message, functions[0].span, advice), source)
+        raise PlanishError(Diagnostic("E0623", message, functions[0].span), source)
     if not any(_has_loop(f, source) for f in functions):
         what = f"`{options.function}`" if options.function is not None else "the file"
-        message, advice = f"there is no loop in {what}", "give a file with a loop nest"
-        raise PlanishError(Diagnostic("E0105", message, functions[0].span, advice), source)
+        raise PlanishError(Diagnostic("E0105", f"there is no loop in {what}", functions[0].span), source)
     return file
 
 

@@ -56,6 +56,9 @@ from planish.run.workers import Workers, find_workers
 from planish.schedule.asked import STATEMENT_ISAS, find_for_statement, is_statement
 from planish.target.load import load_target
 
+EXPORTS = "planish-isa"
+"""Where files go that are exported."""
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True)
 
 Isa = Annotated[str | None, typer.Option("--isa", metavar="NAME", help="Of one architecture only.")]
@@ -199,7 +202,7 @@ def _find_classes(workers: Workers, quiet: bool) -> tuple[Class, ...]:
 @app.command("export")
 @guarded
 def export_instructions(
-    output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")],
+    output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")] = EXPORTS,
     format: Annotated[str, typer.Option(help="json, markdown, header, tablegen (LLVM), irdl (MLIR) or smt.")] = "json",
     isa: Isa = None,
     chosen: Annotated[list[str] | None, typer.Option("--class", metavar="NAME", help="Classes, as `add*`.")] = None,

@@ -44,6 +44,7 @@ because what is not defined would make it unusable as it is loaded.
 """
 
 _PROBE = "#include <stdint.h>\nvoid planish_probe(int32_t n, float *a) { for (int i = 0; i < n; i++) a[i] = 0; }\n"
+_MISSING_HEADER = re.compile(r"fatal error: '?([^':\n]+)'?(?:: No such file or directory| file not found)")
 _NAMES = re.compile(r"(gcc|clang)-(\d+)$")
 _NUMBERS = "void planish_probe(float *a, NUMBER *b) { *a = (float)b[0] * (float)b[1]; }\n"
 DEFAULT_LIMITS = Limits(seconds=120)
@@ -198,7 +199,19 @@ def _run(compiler: Compiler, command: Sequence[str], flags: Sequence[str], limit
 def _refusal(compiler: Compiler, flags: Sequence[str], code: int, stderr: str, folder: str) -> Diagnostic:
     said = stderr.replace(folder + "/", "").strip() or "it printed nothing"
     how = f"with exit code {code}" if code > 0 else f"of signal {-code}"
-    return Diagnostic("E0803", f"{compiler.name} {' '.join(flags)} failed {how}:\n{said}")
+    lacking = missing_header(said)
+    advice = f"give the folder of {lacking} with -I DIR" if lacking else ""
+    return Diagnostic("E0803", f"{compiler.name} {' '.join(flags)} failed {how}:\n{said}", help=advice)
+
+
+def missing_header(said: str) -> str:
+    """The header that a compiler did not find, by what it printed; "" for none.
+
+    >>> missing_header("k.c:1:10: fatal error: 'x/y.h' file not found"), missing_header("k.c:1:10: error: no")
+    ('x/y.h', '')
+    """
+    found = _MISSING_HEADER.search(said)
+    return str(found[1]) if found else ""
 
 
 def _inputs(sources: Sequence[Path] | str, folder: Path) -> tuple[list[Path], tuple[str, ...]]:

@@ -38,6 +38,7 @@ _MISSING = re.compile(
     r"^(.*?):(\d+):(\d+): (?:fatal )?error: '?([^:']+?)'?(?:: No such file or directory| file not found)", re.M
 )
 _ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.M)
+_UNREADABLE = re.compile(r"(?:cannot open file )?'?([^':]+?)'?: (Permission denied|Too many levels.*|Input/output error)$")
 _MOST_MISSING = 64
 
 
@@ -102,7 +103,12 @@ def _complaint(stderr: str, source: Source) -> Diagnostic:
         return Diagnostic("E0202", f"the preprocessor failed: {last}", source.point(1))
     file, line, column, message = found.groups()
     number, start = int(line), int(column or 1)
-    return Diagnostic("E0202", f"the preprocessor says: {message}", Span(file, number, start, number, start + 1))
+    span = Span(file, number, start, number, start + 1)
+    locked = _UNREADABLE.match(message)
+    if locked is not None:
+        what = f"the header {locked[1]} cannot be read: {locked[2][:1].lower()}{locked[2][1:]}"
+        return Diagnostic("E0202", what, span, "check its permissions, or give the folder of another one with -I DIR")
+    return Diagnostic("E0202", f"the preprocessor says: {message}", span)
 
 
 def _without_compiler(source: Source, defines: Sequence[str], places: Sequence[Path]) -> Preprocessed:
