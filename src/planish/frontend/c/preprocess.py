@@ -38,7 +38,7 @@ _MISSING = re.compile(
     r"^(.*?):(\d+):(\d+): (?:fatal )?error: '?([^:']+?)'?(?:: No such file or directory| file not found)", re.M
 )
 _ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.M)
-_UNREADABLE = re.compile(r"(?:cannot open file )?'?([^':]+?)'?: (Permission denied|Too many levels.*|Input/output error)$")
+_UNREADABLE = re.compile(r"(?:cannot open file )?'?([^':]+?)'?: (Permission denied|Too many levels.*)$")
 _MOST_MISSING = 64
 
 
