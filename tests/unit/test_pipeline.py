@@ -64,7 +64,7 @@ def test_refusals_have_codes(text: str, function: str | None, code: str) -> None
     with pytest.raises(PlanishError) as caught:
         read_file(Source("scale.c", text), Options(function=function))
     assert caught.value.diagnostic.code == code
-    assert caught.value.diagnostic.help
+    assert caught.value.diagnostic.advice
 
 
 def test_what_cannot_be_planned_stays_and_says_why() -> None:

@@ -34,10 +34,14 @@ class Diagnostic:
     help: str = ""
     severity: Severity = "error"
 
+    @property
+    def advice(self) -> str:
+        """What to do."""
+        return self.help or advice_for(self.code)
+
     def render(self, source: Source | None = None) -> str:
         """The message as text; with the source at hand, its line and a caret under it."""
-        advice = self.help or advice_for(self.code)
-        return render_at(f"{self.severity}[{self.code}]: {self.message}", self.span, source, advice)
+        return render_at(f"{self.severity}[{self.code}]: {self.message}", self.span, source, self.advice)
 
 
 class PlanishError(Exception):

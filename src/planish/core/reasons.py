@@ -93,6 +93,11 @@ REASONS = (
         "put whole nests, or whole statements, between #if and #endif",
     ),
     Reason(
+        "scop-empty",
+        "the nest computes nothing, or only steps variables",
+        _NOTHING + "compilers compute such values without a loop; leave out what nothing uses",
+    ),
+    Reason(
         "scop-exit",
         "something that is set inside of the nest is needed behind it in a way that cannot be restored",
         "declare what is only used inside of the nest inside of it",
@@ -292,6 +297,7 @@ DONE = {
     "schedule-distributed": "the loops as they were written, one nest for each statement",
     "schedule-eager": "what is there is used at once for all that needs it",
     "schedule-fused": "statements share loops where dependences allow it",
+    "schedule-memory": "an array of the version's own is on the heap",
     "schedule-original": "the loops as they were written",
     "schedule-step": "a step of the script was done",
     "schedule-wavefront": "sweeps that are repeated follow each other a few rows behind",
