@@ -422,14 +422,15 @@ class Body:
         bare = loop.can_be_bare and loops <= 1 and self.rng.random() < 0.25
         self.lines.append("    " * self.depth + loop.head + ("" if bare else " {"))
         self.depth += 1
-        self.iterators.append(loop.iterator)
+        here = [loop.iterator, *loop.others]
+        self.iterators += here
         self.instances, self.here = self.instances * trips, self.here * trips
         self.in_loop, self.can_continue = True, not loop.last and not bare
         if bare:
             self.say((self._store() or "") + ";")
         else:
             self.block(3 if loops <= 1 else 2, loops - 1)
-        self.iterators.pop()
+        del self.iterators[-len(here) :]
         self.instances, self.here, self.in_loop, self.can_continue = kept
         for line in loop.last:
             self.lines.append("    " * self.depth + line)
@@ -438,6 +439,10 @@ class Body:
             self.lines.append("    " * self.depth + "}" + loop.tail)
         for line in loop.after:
             self.lines.append("    " * self.depth + line)
+        for type, name in loop.declare if self.rng.random() < 0.5 else ():
+            # What a counter holds after its loop is data for what follows.
+            index = loop.iterator.index
+            self.locals.append(Value(name, type, index.low, index.high + 5))
 
 
 def element(array: Array, text: str) -> Value:

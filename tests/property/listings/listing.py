@@ -39,6 +39,7 @@ static unsigned hash(unsigned x)
     x ^= x >> 16;
     return x * 0x45d9f3bu;
 }
+int extent = 33;
 static double mix(double a, double b) { return 0.5 * a + b; }
 static float mixf(float a, float b) { return 0.5f * a + b; }
 """
@@ -133,15 +134,22 @@ def _function(rng: random.Random, name: str, globals: list[Array], nests: int, w
     favourite = rng.choice((*_FAVOURITES, rng.choice(list(BITS))))
     sizes = rng.sample(("n", "m", "w", "count"), rng.choice((0, 1, 1, 1, 2, 2, 3)))
     kinds = {x: rng.choice(("int",) * 6 + ("long", "size_t", "unsigned", "const int", "short")) for x in sizes}
+    more = [x for x in ("extent", "(*rows)") if rng.random() < 0.08]
     arrays = [_array(rng, "dst", _type(rng, favourite), sizes, const=False, wraps=wraps)]
     for other in rng.sample(("a", "b", "src", "table"), rng.choice((0, 1, 1, 2, 3))):
         arrays.append(_array(rng, other, _type(rng, favourite), sizes, const=rng.random() < 0.5, wraps=wraps))
     scalars = [(x, _type(rng, favourite)) for x in rng.sample(("alpha", "beta", "limit"), rng.choice((0, 0, 1, 2)))]
-    body = Body(rng, [*arrays, *globals], sizes, {x: t.removeprefix("const ") for x, t in kinds.items()}, wraps)
+    types = {x: t.removeprefix("const ") for x, t in kinds.items()} | dict.fromkeys(more, "int")
+    body = Body(rng, [*arrays, *globals], [*sizes, *more], types, wraps)
     body.floating = 0.8 if is_float(favourite) else 0.04
     body.scalars = [_scalar(x, t) for x, t in scalars]
     result = _write_body(rng, body, nests)
     parameters = [f"{kinds[x]} {x}" for x in sizes] + [x.spelling for x in arrays] + [f"{t} {x}" for x, t in scalars]
+    if "(*rows)" in more:
+        # A size behind a pointer, which is an array of one for the caller.
+        rows = Array("rows", "int", (1,), const=True, spelling="const int *rows", bound=1)
+        arrays.append(rows)
+        parameters.insert(len(sizes) + len(arrays) - 1, rows.spelling)
     head = f"{rng.choice(('', '', '', 'static '))}{result or 'void'} {name}({', '.join(parameters)})"
     declared = [f"    {t} {x};" for t, x in body.declared]
     text = "\n".join([head, "{", *declared, *body.lines, "}", ""])

@@ -15,11 +15,12 @@ from tests.property.listings.places import Index, Iterator
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """The text around a loop's body and the variable inside: `declare` at the function's top, lines before and after
-    the loop, the last in it, and what follows the closing brace."""
+    """The text around a loop's body and the variable inside, with others that move along: `declare` at the function's
+    top, lines before and after the loop, the last in it, and what follows the closing brace."""
 
     head: str
     iterator: Iterator
+    others: tuple[Iterator, ...] = ()
     declare: tuple[tuple[str, str], ...] = ()
     before: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
@@ -46,6 +47,9 @@ def make_loop(
     bounds = _bounds(rng, outer, sizes)
     unsigned = bounds.low.low >= 0 and rng.random() < 0.15 and bounds.high.low >= 0
     type = rng.choice(("size_t", "unsigned", "uint32_t")) if unsigned else rng.choice(("int",) * 8 + ("long", "short"))
+    if bounds.low.low >= 0 and bounds.high.high < 120 and rng.random() < 0.03:
+        # A narrow counter has a sign in what it is added to.
+        unsigned, type = False, rng.choice(("unsigned char", "signed char", "uint16_t", "char"))
     name = fresh(rng.choice(("i", "j", "k", "x", "row", "col")))
     index = Index(name, bounds.low.low, max(bounds.high.high - 1, bounds.low.low), unsigned)
     iterator = Iterator(index, bounds.start, bounds.size, bounds.past)
@@ -53,6 +57,11 @@ def make_loop(
     if unsigned and mixed and (bounds.low.low < 0 or bounds.high.low < 0):
         return make_loop(rng, outer, sizes, fresh)
     roll = rng.random()
+    if unsigned and bounds.low.text == "0" and type == "unsigned" and bounds.high.unsigned and rng.random() < 0.3:
+        # Below 0 stands the largest number.
+        return Loop(f"for ({type} {name} = {bounds.high.text} - 1; {name} < {bounds.high.text}; {name}--)", iterator)
+    if roll > 0.96 and not unsigned and not mixed and bounds.size and bounds.start >= 0 and bounds.past <= 0:
+        return _both_ends(name, fresh("z"), bounds, iterator)
     if roll < 0.08:
         return _while(rng, name, type, bounds, iterator)
     if roll < 0.25 and not unsigned and not mixed:
@@ -78,11 +87,19 @@ def _up(rng: random.Random, name: str, type: str, bounds: Bounds, iterator: Iter
     steps = (f"{name}++", f"++{name}", f"{name} += 1", f"{name} = {name} + 1")
     after = rng.choice(steps if rng.random() < 0.3 else steps[:1]) if step == 1 else f"{name} += {step}"
     if rng.random() < 0.25:
-        return Loop(f"for ({name} = {low.text}; {test}; {after})", iterator, ((type, name),))
+        return Loop(f"for ({name} = {low.text}; {test}; {after})", iterator, declare=((type, name),))
     register = "register " if rng.random() < 0.03 else ""
     if rng.random() < 0.08:
         return Loop(f"for({register}{type} {name}={low.text};{test};{after})", iterator)
     return Loop(f"for ({register}{type} {name} = {low.text}; {test}; {after})", iterator)
+
+
+def _both_ends(name: str, other: str, bounds: Bounds, iterator: Iterator) -> Loop:
+    """Two variables that walk towards each other."""
+    low, high = bounds.low.text, bounds.high.plus(-1).text
+    head = f"for (int {name} = {low}, {other} = {high}; {name} < {other}; {name}++, {other}--)"
+    index = Index(other, bounds.low.low, max(bounds.high.high - 1, bounds.low.low))
+    return Loop(head, iterator, (Iterator(index, bounds.start, bounds.size, bounds.past),))
 
 
 def _down(rng: random.Random, name: str, type: str, bounds: Bounds, iterator: Iterator) -> Loop:

@@ -164,6 +164,8 @@ def _write_runner(rng: random.Random, function: Callee, globals: Sequence[Array]
 
 
 def _fill(array: Array, name: str, count: int) -> str:
+    if array.name == "rows":
+        return f"{name}[0] = (int)(draw() % {LARGEST + 1}u)"
     if is_float(array.type):
         return f"FILL_REAL({array.type}, {name}, {count}u)"
     if array.bound and is_signed(array.type) and BITS[array.type] >= 32:
