@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from planish.frontend.c.constants import parse_integer
@@ -15,6 +16,13 @@ from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary
 from planish.ir.types import BF16, BOOL, F32, F64, I8, I32, I64, U32, U64, Type
 
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11, "\\": 92, "'": 39, '"': 34, "?": 63}
+
+_REAL = re.compile(
+    r"(0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([fF]?)"
+)
+"""A floating-point literal of a type that is handled: its digits, and what makes it a float."""
+_MOST_SINGLE = 3.4028235677973366e38
+"""From here on a number is rounded to an infinite float."""
 
 _OPPOSITE: dict[CompareOp, CompareOp] = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 
@@ -121,13 +129,14 @@ def literal(kind: str, text: str) -> Const:
                 return Const(value, type)
         raise Refused("scop-literal", f"the literal {text} does not fit an integer type")
     if kind in ("float", "double") or re.fullmatch(r"[0-9.].*", text):
-        if text[-1] in "lLiIjJ" and not text.lower().startswith("0x"):
+        parts = _REAL.fullmatch(text)
+        if parts is None:
             raise Refused("scop-type", f"the literal {text} has a type that Planish does not handle")
-        single = text[-1] in "fF" and not text.lower().startswith("0x")
-        digits = text.rstrip("fF") if single else text
-        return Const(
-            float.fromhex(digits) if digits.lower().startswith("0x") else float(digits), F32 if single else F64
-        )
+        digits, real = parts[1], F32 if parts[2] else F64
+        number = float.fromhex(digits) if digits.lower().startswith("0x") else float(digits)
+        if math.isinf(number) or (real == F32 and number >= _MOST_SINGLE):
+            raise Refused("scop-literal", f"the literal {text} does not fit a floating-point type")
+        return Const(number, real)
     raise Refused("scop-literal", f"the literal {text} is not a number")
 
 
