@@ -207,6 +207,11 @@ def _compile(text: str, signature: Signature, bench: Workbench, flags: Sequence[
     return compile_library(bench.compiler, full, ("-w", *flags), bench.folder, Limits(120.0), bench.include_dirs)
 
 
+def _compile_shipped(version: Version, signature: Signature, bench: Workbench) -> Path:
+    """A version as the user gets it: without what notes the nests that ran, by the command that he is told."""
+    return _compile(version.text, signature, bench, (*bench.command_flags, *version.link))
+
+
 def _verify(
     version: Version, reference: Path, signature: Signature, cases: Sequence[Case], bench: Workbench
 ) -> tuple[tuple[Verdict, Path] | Remark, tuple[Case, ...]]:  # fmt: skip
@@ -287,7 +292,8 @@ def _select_timed(
         found = _confirm(chosen, rival, signature, clock, bench, span)
         wrong = _check_timed(found, reference, signature, cases, bench)
         if wrong is None:
-            kept = found if found.version is None else _probe(found, rival, signature, bench, probes, span)
+            probed = (found, rival, reference, signature, cases, bench, probes, span)
+            kept = found if found.version is None else _probe(*probed)
             if isinstance(kept, Selection):
                 return kept
             wrong = kept
@@ -301,17 +307,47 @@ def _select_timed(
 
 
 def _probe(
-    chosen: Selection, rival: tuple[str, Path], signature: Signature, bench: Workbench, probes: Probes,
-    span: Span | None,
+    chosen: Selection, rival: tuple[str, Path], reference: Path, signature: Signature, cases: Sequence[Case],
+    bench: Workbench, probes: Probes, span: Span | None,
 ) -> Selection | Remark:  # fmt: skip
-    """The winner with its times in other calls; only used where it is not slower, or a remark that it is, and nothing
-    tells these calls apart."""
-    assert chosen.version is not None and chosen.library is not None and chosen.clock is not None
+    """The winner with its times in other calls; where it is slower in some, a version that leaves those to the original
+    in its place, which is verified and timed as well; a remark where nothing tells these calls apart."""
+    assert chosen.version is not None and chosen.clock is not None
     assert chosen.before is not None and chosen.after is not None
-    label = chosen.version.label
-    races = [Race(chosen.clock, chosen.before, chosen.after)]
-    both = [rival, (label, chosen.library)]
-    for case in (x for x in probes.cases if x.values != chosen.clock.values):
+    version, label = chosen.version, chosen.version.label
+    first = Race(chosen.clock, chosen.before, chosen.after)
+    others = _time_others(version, rival, signature, [x for x in probes.cases if x.values != first.case.values], bench)
+    races = [first, *others]
+    lost = [x for x in races if x.is_lost]
+    if not lost:
+        return replace(chosen, others=tuple(others))
+    worst = min(lost, key=lambda x: x.ratio)
+    message = f"{label}: slower than the original for {worst.case.describe(signature)} ({worst.ratio:.2f}x)"
+    refused = Remark("clock", "refused", message, span)
+    limited = probes.limit(label, [x.case for x in races if not x.is_lost], [x.case for x in lost])
+    if limited is None:
+        return refused
+    outcome, _ = _verify(limited, reference, signature, cases, bench)
+    if isinstance(outcome, Remark):
+        return outcome
+    again = _time_others(limited, rival, signature, [x.case for x in races], bench)
+    if len(again) < len(races) or any(x.is_lost for x in again):
+        return refused
+    head, *rest = again
+    return replace(
+        chosen, version=limited, verdict=outcome[0], library=outcome[1], before=head.before, after=head.after,
+        others=tuple(rest), limited=True,
+    )  # fmt: skip
+
+
+def _time_others(
+    version: Version, rival: tuple[str, Path], signature: Signature, cases: Sequence[Case], bench: Workbench
+) -> list[Race]:
+    """The races of the original and a version, in a short time each, in those calls that the original comes through;
+    one that is lost is run again, since the machine may have been busy."""
+    races = []
+    both = [rival, (version.label, _compile_shipped(version, signature, bench))]
+    for case in cases:
         try:
             race = Race(case, *measure(both, signature, case, PROBE_SECONDS, 3, bench.threads))
             if race.is_lost:
@@ -320,19 +356,7 @@ def _probe(
         except ClockError:
             continue  # the original does not come through it, or it takes too long
         races.append(race)
-    lost = [x for x in races if x.is_lost]
-    done = replace(chosen, others=tuple(races[1:]))
-    if not lost:
-        return done
-    version = probes.limit(label, [x.case for x in races if not x.is_lost], [x.case for x in lost])
-    if version is not None:
-        flags = (*bench.command_flags, *version.link)
-        limited = replace(done, version=version, library=_compile(version.text, signature, bench, flags), limited=True)
-        races = [replace(x, after=x.before) if x.is_lost else x for x in races]
-        return replace(limited, others=tuple(races[1:]))
-    worst = min(lost, key=lambda x: x.ratio)
-    message = f"{label}: slower than the original for {worst.case.describe(signature)} ({worst.ratio:.2f}x)"
-    return Remark("clock", "refused", message, span)
+    return races
 
 
 def _check_timed(
@@ -374,11 +398,11 @@ def _confirm(
     chosen: Selection, original: tuple[str, Path], signature: Signature, clock: Case, bench: Workbench,
     span: Span | None,
 ) -> Selection:  # fmt: skip
-    """A second race of the winner with the original: the best of several may owe its place to a moment in which the
-    machine was busy with something else."""
-    assert chosen.version is not None and chosen.library is not None
+    """A second race of the winner with the original, as the user gets it: the best of several may owe its place to a
+    moment in which the machine was busy with something else."""
+    assert chosen.version is not None
     try:
-        contestants = [original, (chosen.version.label, chosen.library)]
+        contestants = [original, (chosen.version.label, _compile_shipped(chosen.version, signature, bench))]
         before, after = measure(contestants, signature, clock, bench.budget / 2, 3, bench.threads)
     except ClockError as error:
         remark = Remark("clock", "refused", error.diagnostic.message, span)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planish.ir.types import F64, I32
-from planish.run.selection import Floats, Selection, Version, Workbench, choose_fastest, select
+from planish.run.selection import Floats, Probes, Selection, Version, Workbench, choose_fastest, select
 from planish.run.signature import Case, Parameter, Signature
 from planish.run.toolchain import choose_compiler
 from planish.target.load import load_target
@@ -26,10 +26,10 @@ CLOCK = Case({"n": 2000}, {"x": 2000})
 
 def pick(
     place: Path, versions: list[Version], *clocks: Case, floats: Floats = "strict",
-    text: str = TEXT, cases: tuple[Case, ...] = CASES,
+    text: str = TEXT, cases: tuple[Case, ...] = CASES, probes: Probes | None = None,
 ) -> Selection:  # fmt: skip
     bench = Workbench(choose_compiler(None), (), place, floats, budget=0.2)
-    return select(text, versions, SIGNATURE, cases, clocks, bench, None)
+    return select(text, versions, SIGNATURE, cases, clocks, bench, None, probes=probes)
 
 
 def test_the_first_that_is_right_is_taken_when_nothing_is_timed(tmp_path: Path) -> None:
@@ -86,6 +86,31 @@ def test_the_timed_call_is_checked_too(tmp_path: Path) -> None:
     slower = replace(RIGHT, text=RIGHT.text.replace("while", "for (volatile int k = 0; k < n; k++); while"))
     chosen = pick(tmp_path, [late, slower], CLOCK, text=SLOW.text)
     assert chosen.version is slower
+
+
+SMALL = Case({"n": 3}, {"x": 3})
+WAITS = Version("waits", TEXT.replace("{ for", "{ for (volatile int k = 0; k < 5000; k++) ; for"))
+"""Slower for few elements, and faster than `SLOW` for many."""
+QUICK = "if (n > 99) { for (int i = 0; i < n; i++) x[i] = x[i] * 3 + 1; return; }"
+LIMITED = Version("waits", SLOW.text.replace("{ for", f"{{ {QUICK} for", 1))
+
+
+@pytest.mark.parametrize(
+    "limited, kept", [(None, False), (LIMITED, True), (replace(LIMITED, text=WRONG.text), False)],
+    ids=["nothing tells", "told", "wrong"],
+)  # fmt: skip
+def test_a_version_is_slower_nowhere(tmp_path: Path, limited: Version | None, kept: bool) -> None:
+    asked = []
+
+    def limit(label: str, fast: object, slow: object) -> Version | None:
+        asked.append((label, fast, slow))
+        return limited
+
+    chosen = pick(tmp_path, [WAITS], CLOCK, text=SLOW.text, probes=Probes((SMALL,), limit))
+    assert asked == [("waits", [CLOCK], [SMALL])]
+    assert (chosen.version is not None, chosen.limited) == (kept, kept)
+    if kept:
+        assert chosen.version is limited and [x.case for x in chosen.others] == [SMALL]
 
 
 def test_without_any_case_nothing_is_verified(tmp_path: Path) -> None:
