@@ -38,7 +38,7 @@ from planish.isa.shipped import shipped
 from planish.pipeline import (
     Options,
     assemble_file,
-    build_function,
+    build_functions,
     make_workbench,
     read_file,
 )
@@ -315,7 +315,7 @@ def _build(unit: _Unit, options: Options) -> bytes:
         if unit.function.outside:
             _build_original(unit, bench, ("-O0", *bench.flags, *(f"-D{x}" for x in bench.defines)))
         with pointing_at_headers(unit.file.remarks, unit.file.given):
-            result = build_function(unit.function, unit.file, options, target, bench)
+            (result,) = build_functions((unit.function,), unit.file, options, target, bench)
         whole = assemble_file(unit.file, options, (result,), target, bench)
         library = result.selection.library if result.selection is not None else None
         if library is None:

@@ -10,30 +10,24 @@ read -> prepare (rows and columns, private locals, dependences) -> plan (version
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import islpy as isl
 
+from planish.core.apart import Bounds, Lost, run_apart
 from planish.core.cache import Cache
-from planish.core.diagnostic import Diagnostic, PlanishError, Remark
+from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Source, Span
 from planish.core.telling import Tell, keep_quiet
 from planish.emit.dropin import defined_macros, emit_banner, emit_header
 from planish.emit.ladders import replace_by_ladder
 from planish.emit.raised.vendor import replace_by_calls
 from planish.emit.replacement import NoExtentError, Replacement, compose, replace_region
-from planish.emit.settings import Settings, settings_for
-from planish.emit.standalone import emit_standalone
-from planish.frontend.c.lexer import tokenize
-from planish.frontend.c.reader import read_c
 from planish.frontend.c.unit import CFile, CFunction, Region
-from planish.frontend.mlir.reader import is_mlir, read_mlir
 from planish.ir.checker import check_kernel
-from planish.ir.types import Floats
-from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.further import further_versions, library_versions
 from planish.library.likely import likely_version
@@ -43,7 +37,10 @@ from planish.library.stages.pieces import StageVersion
 from planish.library.stages.versions import stage_versions
 from planish.library.stepwise import is_searching, stepwise_versions
 from planish.library.transforms import transform_versions
+from planish.options import Options as Options
 from planish.poly.affine import NotAffineError
+from planish.poly.budget import PASS, SHORT, OverBudgetError, within
+from planish.reading import read_file as read_file
 from planish.run.blas import Blas, find_blas
 from planish.run.cases import Known, check_cases, find_known
 from planish.run.cross import compiler_for, runner_for
@@ -69,50 +66,9 @@ from planish.version import VERSION
 _BLAS = "blas"
 """The version that calls a BLAS."""
 
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the user asks for; every field has the command line's default.
-
-    `sizes` (name to value) and `budget` (seconds a function) are for checking and timing; `function` limits the work.
-    `script`: the schedule of the one nest there is, in place of those that planish finds; `catalogue`: instructions
-    that it may use besides those that come with planish, from the files `instructions`. `blas`: the library that a
-    version may call, with integers of 64 bits where `ilp64`. `raising`: a version may call kernels of planish's own
-    library.
-    """
-
-    target: str = "native"
-    function: str | None = None
-    threads: int = 1
-    fp: Floats = "reassociate"
-    measure: bool = True
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    defines: tuple[str, ...] = ()
-    include_dirs: tuple[Path, ...] = ()
-    compiler: str | None = None
-    budget: float = 2.0
-    script: Source | None = None
-    catalogue: Catalogue = Catalogue()
-    instructions: tuple[str, ...] = ()
-    blas: str | None = None
-    ilp64: bool = False
-    raising: bool = True
-
-    @property
-    def settings(self) -> Settings:
-        """What compilers are told of generated functions."""
-        return settings_for(load_target(self.target), self.fp)
-
-    def describe(self) -> str:
-        """The options as the command line would spell them."""
-        sizes = "".join(f" --size {k}={v}" for k, v in self.sizes.items())
-        defines = "".join(f" -D{d}" for d in self.defines)
-        threads = f" --threads {self.threads}" if self.threads > 1 else ""
-        script = f" --script {self.script.name}" if self.script is not None else ""
-        files = "".join(f" --instructions {x}" for x in self.instructions)
-        blas = f" --blas={self.blas}{' --ilp64' if self.ilp64 else ''}" if self.blas is not None else ""
-        raising = "" if self.raising else " --no-raise"
-        return f"--target {self.target} --fp {self.fp}{threads}{sizes}{defines}{script}{files}{blas}{raising}"
+ANALYSIS = 60.0
+"""Seconds of the processor's time for all analysis of a function, with the kernels of the library that are made on the
+way: a net below the bounds on operations, which give the same everywhere."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,47 +120,8 @@ def build_file(source: Source, options: Options, tell: Tell = keep_quiet) -> Fil
     with tempfile.TemporaryDirectory(prefix="planish-") as folder:
         bench = make_workbench(options, target, Path(folder), source)
         with pointing_at_headers(file.remarks, source):
-            results = tuple(build_function(f, file, options, target, bench, tell) for f in functions)
+            results = build_functions(functions, file, options, target, bench, tell)
     return assemble_file(file, options, results, target, bench)
-
-
-def read_file(source: Source, options: Options) -> CFile:
-    """The file's functions and regions.
-
-    Raises PlanishError E0104 where `options.function` is not among them, E0105 where there is no loop, E0204 where a
-    function is defined twice, E0623 where a script is given for several nests, and what the front-end raises.
-    """
-    if is_mlir(source):
-        kernels = read_mlir(source, options.function, options.fp)
-        file = emit_standalone(*kernels, origin=source)
-    else:
-        defines = (*options.defines, *load_target(options.target).predefined)
-        file = read_c(source, defines=defines, include_dirs=options.include_dirs, fp=options.fp)
-    names = [f.name for f in file.functions]
-    if options.function is not None and options.function not in names:
-        known = ", ".join(names) or "none"
-        message = f"no function `{options.function}` in {source.name}"
-        raise PlanishError(Diagnostic("E0104", message, source.point(1), f"the file defines: {known}"), source)
-    for earlier, later in combinations(file.functions, 2):
-        if earlier.name == later.name:
-            message, advice = f"`{later.name}` is defined twice", f"the first definition is in line {earlier.span.line}"
-            raise PlanishError(Diagnostic("E0204", message, later.span, advice), source)
-    functions = [f for f in file.functions if options.function in (None, f.name)]
-    regions = [region for f in functions for region in f.regions]
-    if options.script is not None and len(regions) != 1:
-        message = f"a script schedules one nest, and there are {len(regions)} here"
-        raise PlanishError(Diagnostic("E0623", message, functions[0].span), source)
-    if not any(_has_loop(f, source) for f in functions):
-        what = f"`{options.function}`" if options.function is not None else "the file"
-        raise PlanishError(Diagnostic("E0105", f"there is no loop in {what}", functions[0].span), source)
-    return file
-
-
-def _has_loop(function: CFunction, source: Source) -> bool:
-    if function.regions or function.start == function.end:
-        return True  # a body whose text comes out of macros cannot be looked at
-    body = tokenize(source.text[function.start : function.end])
-    return any(token.text in ("for", "while", "do") for token in body.tokens)
 
 
 def make_workbench(options: Options, target: Target, folder: Path, source: Source) -> Workbench:
@@ -225,7 +142,10 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
     if options.script is not None:
         return _plan_nest(region, options, target, most)
     nest = RegionPlan(region, None, (), ()) if region.reversal else _plan_nest(region, options, target, most)
-    stages, remarks = stage_versions(region, target, most, options.threads)
+    try:
+        stages, remarks = within(lambda: stage_versions(region, target, most, options.threads), 4 * PASS)
+    except OverBudgetError:
+        stages, remarks = (), (_tell_over("versions of the loop around it are not found", region.span),)
     remarks = (*nest.remarks, *remarks)
     if not (stages or nest.candidates or any(r.kind == "refused" for r in remarks)):
         remarks = (*remarks, Remark("schedule-none", "refused", "no legal schedule was found", region.span))
@@ -237,7 +157,7 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
     spoken: tuple[Remark, ...] = ()
     try:
         check_kernel(region.kernel, "read")
-        prepared = prepare(region.kernel)
+        prepared = within(lambda: prepare(region.kernel))
         reassociate = options.fp == "reassociate"
         if options.script is not None:
             prepared, made = follow(prepared, options.script, options.fp, options.catalogue)
@@ -266,12 +186,18 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
     except isl.Error as error:
         message = f"the polyhedral library gave up: {str(error).partition(' in /')[0]}"
         return RegionPlan(region, None, (), (Remark("scop-limit", "refused", message, region.span),))
+    except OverBudgetError:
+        return RegionPlan(region, None, (), (_tell_over("its instances and dependences are not found", region.span),))
     candidates = start_where_worth(prepared, candidates)
     for candidate in candidates:
         check_kernel(candidate.kernel, f"schedule {candidate.name}")
     if not candidates:
         spoken = (*spoken, tell_nothing_found(bool(prepared.scop.statements), region))
     return RegionPlan(region, prepared, candidates, spoken)
+
+
+def _tell_over(what: str, span: Span | None, operations: int = PASS) -> Remark:
+    return Remark("analysis-limit", "refused", f"{what} within {operations:,} operations; kept as written", span)
 
 
 def sizes_of(region: Region, options: Options) -> dict[str, int]:
@@ -295,6 +221,29 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
 
 def _maker(region: Region, tell: Tell = keep_quiet) -> Maker:
     return Maker(Cache(), tell=lambda x: tell(f"{region.function}: making {x}"))
+
+
+def build_functions(
+    functions: Sequence[CFunction], file: CFile, options: Options, target: Target, bench: Workbench,
+    tell: Tell = keep_quiet,
+) -> tuple[FunctionResult, ...]:  # fmt: skip
+    """What becomes of each function, within bounds: one that takes too long, or is too much for what analyses it, stays
+    as it is, with a remark."""
+
+    def build(function: CFunction, tell: Tell) -> FunctionResult:
+        return build_function(function, file, options, target, bench, tell)
+
+    found = run_apart(build, functions, Bounds(ANALYSIS), tell)
+    return tuple(
+        _give_up(f, x) if isinstance(x, Lost) else replace(x, function=f)
+        for f, x in zip(functions, found, strict=True)
+    )
+
+
+def _give_up(function: CFunction, lost: Lost) -> FunctionResult:
+    what = f"takes more than {ANALYSIS:g} s" if lost.reason == "time" else f"did not end well ({lost.reason})"
+    remark = Remark("analysis-limit", "refused", f"its analysis {what}; kept as written", function.span)
+    return FunctionResult(function, (), None, (), (remark,))
 
 
 def build_function(
@@ -339,7 +288,11 @@ def _choose_version(
         return FunctionResult(function, plans, None, (), remarks)
     known = tuple(known_arguments(p, function, file.source.text) for p in plans if p.prepared is not None)
     require_sizes(function, known, options.sizes, file.source)
-    cases = check_cases(function, known, options.sizes)
+    try:
+        cases = within(lambda: check_cases(function, known, options.sizes))
+    except OverBudgetError:
+        over = _tell_over("calls that check it are not found", function.span)
+        return FunctionResult(function, plans, None, (), (*remarks, over))
     if file.origin is not None:
         text = file.source.text + entry_text(signature)
         library = compile_library(
@@ -354,14 +307,16 @@ def _choose_version(
         told = tuple(_limit_plan(p, label, function, fast, slow) for p in plans)
         if any(not p.candidates for p in told):
             return None
-        (version,), made, _ = make_versions(told, file, options)
-        replaced.update(made)
-        return version
+        made, changed, _ = make_versions(told, file, options)
+        replaced.update(changed)
+        return made[0] if made else None
 
     more = Probes(probes, limited)
     finder = Finder(file.source.text, function, signature, known)
     while True:
         versions, replaced, refused = make_versions(plans, file, options, bench.blas)
+        if not versions:
+            return FunctionResult(function, plans, None, (), (*remarks, *refused))
         tell(f"{function.name}: checking{' and timing' if clocks else ''} {len(versions)} versions")
         text = file.source.text
         selection = select(text, versions, signature, cases, clocks, bench, function.span, finder.find, more)
@@ -418,12 +373,15 @@ def make_versions(
                 continue
             try:
                 if isinstance(chosen, StageVersion):
-                    made.append(_replace_stages(p.region, chosen, file.source, options))
+                    made.append(within(partial(_replace_stages, p.region, chosen, file.source, options), SHORT))
                 elif p.prepared is not None:
                     slack = with_slack(slack, chosen.slack, p.region)
-                    made.append(make_replacement(p.region, p.prepared, chosen, file.source, options))
+                    make = partial(make_replacement, p.region, p.prepared, chosen, file.source, options)
+                    made.append(within(make, SHORT))
             except (NoExtentError, PlanishError) as error:
                 remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], p.region.span))
+            except OverBudgetError:
+                remarks.append(_tell_over(f"{label}: when it may run is not found", p.region.span, SHORT))
         if made:
             replaced[label] = tuple(made)
             link = blas.link if blas is not None and label == _BLAS else ()

@@ -52,6 +52,9 @@ class PlanishError(Exception):
         self.diagnostic = diagnostic
         self.source = source
 
+    def __reduce__(self) -> tuple[type[PlanishError], tuple[Diagnostic, Source | None]]:
+        return PlanishError, (self.diagnostic, self.source)
+
 
 @dataclass(frozen=True, slots=True)
 class Remark:

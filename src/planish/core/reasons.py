@@ -147,6 +147,11 @@ REASONS = (
     Reason("scop-unknown", "a name is not declared", "declare it, or give the folder of its header with -I DIR"),
     # Schedules and their search.
     Reason(
+        "analysis-limit",
+        "the analysis of a function, or one pass of it over a nest, does not end within its bounds",
+        "split the function or the nest into several, and write subscripts as rows and columns: A[i*lda + j]",
+    ),
+    Reason(
         "schedule-none",
         "no legal schedule but the written one was found within the bounds of the search",
         "a script of steps may order the nest by hand: planish build --script FILE",

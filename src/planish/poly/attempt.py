@@ -15,6 +15,8 @@ import signal
 import traceback
 from collections.abc import Callable
 
+from planish.core.forked import fork
+
 _SHARE = 20
 """On a machine that has other work to do, so many times as much may pass as is worked; one that waits is given up."""
 
@@ -24,7 +26,7 @@ def attempt(compute: Callable[[], object], seconds: float) -> str | None:
 
     Raises RuntimeError, with what the child says, where an exception ends it."""
     reader, writer = os.pipe()
-    child = os.fork()
+    child = fork()
     if child == 0:
         _work(compute, seconds, writer)
     os.close(writer)

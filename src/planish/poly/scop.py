@@ -11,7 +11,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+import copyreg
+from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import assert_never
@@ -27,6 +28,19 @@ from planish.poly.affine import CONTEXT, NotAffineError, affine_function, condit
 from planish.poly.coalesce import coalesce
 
 SET = isl.dim_type.set
+
+
+def read_schedule(text: str) -> isl.Schedule:
+    """The schedule tree that a text stands for."""
+    return isl.Schedule.read_from_str(CONTEXT, text)
+
+
+def _reduce(tree: isl.Schedule) -> tuple[Callable[[str], isl.Schedule], tuple[str]]:
+    return read_schedule, (str(tree),)
+
+
+# Schedule trees travel between processes as text, as isl's other objects do by themselves.
+copyreg.pickle(isl.Schedule, _reduce)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from pycparser import c_ast
 
@@ -31,6 +32,7 @@ from planish.ir.nest import Kernel
 from planish.ir.polynomial import chain, show
 from planish.ir.ranges import Range
 from planish.poly.affine import NotAffineError
+from planish.poly.budget import PASS, OverBudgetError, within
 from planish.poly.counting import find_counting
 from planish.poly.delinearise import delinearise
 from planish.poly.pivoting import find_pivoting
@@ -373,9 +375,12 @@ def _attempt(
     Where integers were read as choices between indices, and that comes to nothing, they are read as data. Gives the
     position of the statement that was refused and why, where there is one. `searches`: as of `_read`.
     """
-    outcome, chosen = _read(nodes, prelude, s, live, True, searches)
-    again = chosen and isinstance(outcome, tuple)
-    return _read(nodes, prelude, s, live, False, searches)[0] if again else outcome
+    try:
+        outcome, chosen = within(partial(_read, nodes, prelude, s, live, True, searches), 2 * PASS)
+        again = chosen and isinstance(outcome, tuple)
+        return within(partial(_read, nodes, prelude, s, live, False, searches), 2 * PASS)[0] if again else outcome
+    except OverBudgetError:
+        return 0, Refused("analysis-limit", f"it is not read within {2 * PASS:,} operations", nodes[0])
 
 
 def _read(

@@ -9,7 +9,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 
 import islpy as isl
@@ -18,7 +20,7 @@ from planish.core.diagnostic import Remark
 from planish.ir.nest import Alloc, Array, Kernel
 from planish.ir.traverse import walk
 from planish.isa.instruction import Catalogue
-from planish.poly.budget import budget
+from planish.poly.budget import OverBudgetError, budget, within
 from planish.poly.dependence import Dependences, find_dependences, movable_updates
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.privatise import contract
@@ -118,11 +120,13 @@ def plan(
     kept = prepared.dependences.order.subtract(movable)
     room = room_for_sweeps(target)
     for strategy in strategies:
-        schedule = compute_schedule(prepared.scop, prepared.dependences, kept, strategy, room)
-        if schedule is not None and str(schedule) not in drafts:
-            drafts[str(schedule)] = draft_version(
-                prepared, target, strategy, schedule, movable, threads, cells, not reassociate
-            )
+        # A strategy that takes too long is none; so is below what cannot be shaped in time.
+        with suppress(OverBudgetError):
+            schedule = within(partial(compute_schedule, prepared.scop, prepared.dependences, kept, strategy, room))
+            if schedule is not None and str(schedule) not in drafts:
+                drafts[str(schedule)] = within(partial(
+                    draft_version, prepared, target, strategy, schedule, movable, threads, cells, not reassociate
+                ))  # fmt: skip
     for draft in sorted(drafts.values(), key=lambda d: d.cost):
         if most is not None and len(out) >= most:
             break

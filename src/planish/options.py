@@ -1,0 +1,62 @@
+"""What the user asks for.
+
+>>> Options(sizes={"n": 100}).describe()
+'--target native --fp reassociate --size n=100'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from planish.core.span import Source
+from planish.emit.settings import Settings, settings_for
+from planish.ir.types import Floats
+from planish.isa.instruction import Catalogue
+from planish.target.load import load_target
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user asks for; every field has the command line's default.
+
+    `sizes` (name to value) and `budget` (seconds a function) are for checking and timing; `function` limits the work.
+    `script`: the schedule of the one nest there is, in place of those that planish finds; `catalogue`: instructions
+    that it may use besides those that come with planish, from the files `instructions`. `blas`: the library that a
+    version may call, with integers of 64 bits where `ilp64`. `raising`: a version may call kernels of planish's own
+    library.
+    """
+
+    target: str = "native"
+    function: str | None = None
+    threads: int = 1
+    fp: Floats = "reassociate"
+    measure: bool = True
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    defines: tuple[str, ...] = ()
+    include_dirs: tuple[Path, ...] = ()
+    compiler: str | None = None
+    budget: float = 2.0
+    script: Source | None = None
+    catalogue: Catalogue = Catalogue()
+    instructions: tuple[str, ...] = ()
+    blas: str | None = None
+    ilp64: bool = False
+    raising: bool = True
+
+    @property
+    def settings(self) -> Settings:
+        """What compilers are told of generated functions."""
+        return settings_for(load_target(self.target), self.fp)
+
+    def describe(self) -> str:
+        """The options as the command line would spell them."""
+        sizes = "".join(f" --size {k}={v}" for k, v in self.sizes.items())
+        defines = "".join(f" -D{d}" for d in self.defines)
+        threads = f" --threads {self.threads}" if self.threads > 1 else ""
+        script = f" --script {self.script.name}" if self.script is not None else ""
+        files = "".join(f" --instructions {x}" for x in self.instructions)
+        blas = f" --blas={self.blas}{' --ilp64' if self.ilp64 else ''}" if self.blas is not None else ""
+        raising = "" if self.raising else " --no-raise"
+        return f"--target {self.target} --fp {self.fp}{threads}{sizes}{defines}{script}{files}{blas}{raising}"

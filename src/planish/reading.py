@@ -1,0 +1,60 @@
+"""A file of C or MLIR, read: its functions and the regions in them.
+
+>>> from planish.core.span import Source
+>>> file = read_file(Source("f.c", "void f(int n, float *a) { for (int i = 0; i < n; i++) a[i] = 0; }"), Options())
+>>> [(f.name, len(f.regions)) for f in file.functions]
+[('f', 1)]
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.span import Source
+from planish.emit.standalone import emit_standalone
+from planish.frontend.c.lexer import tokenize
+from planish.frontend.c.reader import read_c
+from planish.frontend.c.unit import CFile, CFunction
+from planish.frontend.mlir.reader import is_mlir, read_mlir
+from planish.options import Options
+from planish.target.load import load_target
+
+
+def read_file(source: Source, options: Options) -> CFile:
+    """The file's functions and regions.
+
+    Raises PlanishError E0104 where `options.function` is not among them, E0105 where there is no loop, E0204 where a
+    function is defined twice, E0623 where a script is given for several nests, and what the front-end raises.
+    """
+    if is_mlir(source):
+        kernels = read_mlir(source, options.function, options.fp)
+        file = emit_standalone(*kernels, origin=source)
+    else:
+        defines = (*options.defines, *load_target(options.target).predefined)
+        file = read_c(source, defines=defines, include_dirs=options.include_dirs, fp=options.fp)
+    names = [f.name for f in file.functions]
+    if options.function is not None and options.function not in names:
+        known = ", ".join(names) or "none"
+        message = f"no function `{options.function}` in {source.name}"
+        raise PlanishError(Diagnostic("E0104", message, source.point(1), f"the file defines: {known}"), source)
+    for earlier, later in combinations(file.functions, 2):
+        if earlier.name == later.name:
+            message, advice = f"`{later.name}` is defined twice", f"the first definition is in line {earlier.span.line}"
+            raise PlanishError(Diagnostic("E0204", message, later.span, advice), source)
+    functions = [f for f in file.functions if options.function in (None, f.name)]
+    regions = [region for f in functions for region in f.regions]
+    if options.script is not None and len(regions) != 1:
+        message = f"a script schedules one nest, and there are {len(regions)} here"
+        raise PlanishError(Diagnostic("E0623", message, functions[0].span), source)
+    if not any(_has_loop(f, source) for f in functions):
+        what = f"`{options.function}`" if options.function is not None else "the file"
+        raise PlanishError(Diagnostic("E0105", f"there is no loop in {what}", functions[0].span), source)
+    return file
+
+
+def _has_loop(function: CFunction, source: Source) -> bool:
+    if function.regions or function.start == function.end:
+        return True  # a body whose text comes out of macros cannot be looked at
+    body = tokenize(source.text[function.start : function.end])
+    return any(token.text in ("for", "while", "do") for token in body.tokens)

@@ -1,0 +1,83 @@
+"""Work in a forked process: results in order, what is lost, what is raised, and what is heard on the way."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+
+import pytest
+
+from planish.core.apart import Bounds, Lost, run_apart
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.span import Source
+from planish.core.telling import Tell
+
+
+def _work(piece: str, tell: Tell) -> str | int:
+    match piece:
+        case "spin":
+            return sum(itertools.repeat(1, 10**14))
+        case "crash":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "exit":
+            os._exit(3)
+        case "refuse":
+            raise PlanishError(
+                Diagnostic("E0101", "nothing is there", Source("a.c", "x;").point(1)), Source("a.c", "x;")
+            )
+        case "fail":
+            raise ValueError("no such thing")
+        case "odd":
+            raise _OddError(1, 2)
+    tell(f"at {piece}")
+    return piece
+
+
+class _OddError(Exception):
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def test_what_is_lost_leaves_the_rest() -> None:
+    heard: list[str] = []
+    pieces = ["a", "spin", "b", "crash", "exit", "c"]
+    found = list(run_apart(_work, pieces, Bounds(cpu=0.2), heard.append))
+    assert found == ["a", Lost("time"), "b", Lost("it was ended by SIGKILL"), Lost("it ended (3)"), "c"]
+    assert heard == ["at a", "at b", "at c"]
+
+
+def test_silence_is_lost() -> None:
+    assert list(run_apart(_work, ["spin", "a"], Bounds(cpu=60, wall=0.2))) == [Lost("time"), "a"]
+
+
+@pytest.mark.parametrize(("piece", "kind"), [("refuse", PlanishError), ("fail", ValueError), ("odd", RuntimeError)])
+def test_what_is_raised_is_raised_here_with_its_place(piece: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind) as raised:
+        list(run_apart(_work, ["a", piece], Bounds(cpu=10)))
+    assert any("in _work" in note for note in raised.value.__notes__)
+    if piece == "refuse":
+        assert "a.c:1" in str(raised.value) and isinstance(raised.value, PlanishError)
+
+
+def test_results_may_be_deep() -> None:
+    def nest(piece: int, tell: Tell) -> list[object]:
+        out: list[object] = []
+        for _ in range(piece):
+            out = [out]
+        return out
+
+    (found,) = run_apart(nest, [5000], Bounds(cpu=10))
+    depth = 0
+    while isinstance(found, list) and found:
+        found, depth = found[0], depth + 1
+    assert depth == 5000
+
+
+def test_nothing_is_left_when_results_are_no_longer_asked_for() -> None:
+    results = run_apart(lambda piece, tell: os.getpid(), [1, 2], Bounds(cpu=10))
+    child = next(results)
+    results.close()
+    assert isinstance(child, int)
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
