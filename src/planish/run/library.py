@@ -157,6 +157,30 @@ class Library:
         )
 
 
+def call_widely(path: str, signature: Signature, drawn: Drawn, absent: frozenset[str]) -> dict[str, npt.NDArray[Any]]:
+    """What a library whose numbers are `long double` makes of the same arguments: the arrays, and "return" where a
+    number is returned. Raises LibraryError."""
+    try:
+        entry = ctypes.CDLL(path)[signature.entry]
+    except (OSError, AttributeError) as error:
+        raise LibraryError(str(error)) from error
+    entry.restype = None
+    types = {p.name: p.type for p in signature.parameters}
+    held = {
+        name: values.astype(np.longdouble) if types[name].is_float else values.copy()
+        for name, values in (*drawn.arrays.items(), *drawn.scalars.items())
+    }
+    places = [None if p.name in absent else held[p.name].ctypes.data for p in signature.parameters]
+    vector = (ctypes.c_void_p * max(1, len(places)))(*places)
+    result = np.zeros(2 * _RESULT_BYTES, np.uint8)
+    clear_environment()
+    entry(vector, ctypes.c_void_p(result.ctypes.data))
+    out = {p.name: held[p.name] for p in signature.arrays}
+    if signature.result is not None and signature.result.is_float:
+        out["return"] = result.view(np.longdouble)[:1].copy()
+    return out
+
+
 class Restore:
     """What the C timing loop copies before each call: the arrays `names`, from their pristine contents."""
 

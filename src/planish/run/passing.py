@@ -19,6 +19,7 @@ from planish.frontend.c.unit import Callback, Cell, CFunction, CParameter, Recor
 from planish.ir.expr import index
 from planish.ir.types import I64, U8
 from planish.run.signature import CHANGED, Parameter, Passing, Signature
+from planish.run.spelling import c_name
 
 ROWS = 1024
 """A pointer to rows points to so many."""
@@ -152,7 +153,7 @@ class _Maker:
                 self.prelude.append(f"static {before}{stub}{after}")
                 return stub
             case "rows":
-                step = p.type.size if p.type is not None else 1
+                step = f"sizeof({c_name(p.type or U8)})"
                 length = f"*(long *)planish_a[{self.number[p.name + ROW]}]"
                 self.before.append(f"char *{held}[{ROWS}];")
                 # The last row comes first, so that rows that follow each other do not lie so.
@@ -178,7 +179,7 @@ class _Maker:
         return f"{name}_of_{self.function.name}"
 
     def _global(self, text: str, name: str, cell: Cell, initial: bool) -> None:
-        size = f"{cell.count * cell.type.size}"
+        size = _size(cell)
         if not initial:
             self._put(text, name, cell)
         else:
@@ -192,7 +193,7 @@ class _Maker:
         self._take(text, name, cell)
 
     def _put(self, text: str, name: str, cell: Cell) -> None:
-        number, size = self.number[name], cell.count * cell.type.size
+        number, size = self.number[name], _size(cell)
         if cell.address:
             pointer = f"__builtin_memcpy((void *)&{text}, &planish_a[{number}], sizeof planish_a[{number}]);"
             self.before.append(pointer)
@@ -201,5 +202,10 @@ class _Maker:
 
     def _take(self, text: str, name: str, cell: Cell) -> None:
         if not cell.address:
-            size = cell.count * cell.type.size
+            size = _size(cell)
             self.after.append(f"__builtin_memcpy(planish_a[{self.number[name]}], (void *)&{text}, {size});")
+
+
+def _size(cell: Cell) -> str:
+    """The bytes of a cell, as C text that follows what its type is."""
+    return f"{cell.count} * sizeof({c_name(cell.type)})"

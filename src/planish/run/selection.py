@@ -26,6 +26,7 @@ from planish.run.process import Limits
 from planish.run.signature import Case, Signature
 from planish.run.tolerance import Tolerance
 from planish.run.toolchain import Compiler, compile_library
+from planish.run.widening import widened_library
 
 MARGIN = 0.98
 """A version must be at least this much faster than the original to take its place."""
@@ -80,6 +81,26 @@ class Workbench:
         """The flags with which versions are checked: what is as it was written is to compute the same bits, too, where
         bits are compared."""
         return (*self.command_flags, *(("-ffp-contract=off",) if self.floats == "strict" else ()))
+
+
+@dataclass(slots=True)
+class Reference:
+    """The original, as it was built with plain `flags`; and with wider numbers, once that was asked for."""
+
+    library: Path
+    text: str
+    flags: tuple[str, ...]
+    wider: Path | None = None
+    tried: bool = False
+
+    def widen(self, signature: Signature, bench: Workbench) -> Path | None:
+        """The library with wider numbers, or None."""
+        if not self.tried:
+            self.tried = True
+            self.wider = widened_library(
+                self.text, signature, bench.compiler, self.flags, bench.folder, bench.include_dirs
+            )  # fmt: skip
+        return self.wider
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +195,8 @@ def select(
     first of these calls in which it does not crash. `find` is asked for calls where these do not run all nests. The
     version in use is slower in none of the `probes`."""
     remarks: list[Remark] = []
-    reference = _compile(original, signature, bench, (*bench.plain_flags, *_defines(bench)))
+    flags = (*bench.plain_flags, *_defines(bench))
+    reference = Reference(_compile(original, signature, bench, flags), original, flags)
     good: list[tuple[Version, Verdict, Path]] = []
     idle: frozenset[int] = frozenset()
     for version in versions:
@@ -213,7 +235,7 @@ def _compile_shipped(version: Version, signature: Signature, bench: Workbench) -
 
 
 def _verify(
-    version: Version, reference: Path, signature: Signature, cases: Sequence[Case], bench: Workbench
+    version: Version, reference: Reference, signature: Signature, cases: Sequence[Case], bench: Workbench
 ) -> tuple[tuple[Verdict, Path] | Remark, tuple[Case, ...]]:  # fmt: skip
     """The verdict and the library of a version that computes the same, or a remark; and the cases that the original
     itself comes through (what it may be called with is its author's to say)."""
@@ -236,8 +258,8 @@ def _verify(
 
 
 def _exercise(
-    version: Version, verdict: Verdict, library: Path, reference: Path, signature: Signature, cases: tuple[Case, ...],
-    bench: Workbench, find: Find,
+    version: Version, verdict: Verdict, library: Path, reference: Reference, signature: Signature,
+    cases: tuple[Case, ...], bench: Workbench, find: Find,
 ) -> tuple[tuple[Verdict, Path] | Remark, tuple[Case, ...], frozenset[int]]:  # fmt: skip
     """The verdict of a version that was seen to run, also in calls that are searched for that, or a remark; all cases;
     and the beginnings of the nests that did not run."""
@@ -259,10 +281,16 @@ def _exercise(
 
 
 def _compare(
-    version: Version, reference: Path, library: Path, signature: Signature, cases: Sequence[Case], bench: Workbench
+    version: Version, reference: Reference, library: Path, signature: Signature, cases: Sequence[Case], bench: Workbench
 ) -> Verdict:
     tolerance, command = _tolerance(version, bench), bench.runner.command
-    return compare(reference, library, signature, cases, tolerance, bench.limits, PATIENCE, command)
+    found = compare(reference.library, library, signature, cases, tolerance, bench.limits, PATIENCE, command)
+    beside = found.where is not None and found.where.index < 0
+    if found.status not in ("mismatch", "weak") or beside or tolerance == "exact" or command:
+        return found
+    if (exact := reference.widen(signature, bench)) is None:
+        return found
+    return compare(reference.library, library, signature, cases, tolerance, bench.limits, PATIENCE, (), exact)
 
 
 def _without_failed(cases: tuple[Case, ...], verdict: Verdict) -> tuple[Case, ...]:
@@ -272,7 +300,7 @@ def _without_failed(cases: tuple[Case, ...], verdict: Verdict) -> tuple[Case, ..
 
 
 def _select_timed(
-    original: str, good: list[tuple[Version, Verdict, Path]], reference: Path, signature: Signature,
+    original: str, good: list[tuple[Version, Verdict, Path]], reference: Reference, signature: Signature,
     cases: Sequence[Case], clocks: Sequence[Case], bench: Workbench, remarks: list[Remark], span: Span | None,
     probes: Probes,
 ) -> Selection:  # fmt: skip
@@ -360,7 +388,7 @@ def _time_others(
 
 
 def _check_timed(
-    chosen: Selection, reference: Path, signature: Signature, cases: Sequence[Case], bench: Workbench
+    chosen: Selection, reference: Reference, signature: Signature, cases: Sequence[Case], bench: Workbench
 ) -> Remark | None:
     """What is wrong with a version at the call that was timed, if that is none of the cases: where there is much to do,
     it may take other ways. None where nothing is."""

@@ -57,6 +57,13 @@ class Tolerance:
         return f"{self.ulps:g} ulp * {term} of the largest element"
 
 
+EXACTNESS = 2.0
+"""So many times as far from a more exact reference as the original a version may be."""
+LEAST_EXACT = 0.1
+"""An original that is farther from a more exact reference than this, or than `ulps` * eps * length of the least exact
+of its types, says nothing: that is no rounding."""
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The largest difference of two arrays, and the flat index of the worst element out of bounds (-1: none).
@@ -105,6 +112,26 @@ def difference(
         out = np.where(relative > bound, relative, 0.0)
     worst = int(np.argmax(out))
     return Difference(float(gap_all.max()), float(relative.max()), worst if out[worst] > 0 else -1)
+
+
+def distance(
+    exact: npt.NDArray[Any], stored: npt.NDArray[Any], before: npt.NDArray[Any] | None = None
+) -> float:
+    """How far floats are from more exact ones, relative to what a tolerance is relative to; infinite where one of them
+    is no finite number.
+
+    >>> round(distance(np.array([1.0, 4.0], np.longdouble), np.array([1.0, 4.5])), 3)
+    0.125
+    """
+    if not exact.size:
+        return 0.0
+    with np.errstate(all="ignore"):
+        size = np.abs(exact)
+        largest = max(size.max(), 0.0 if before is None or not before.size else np.abs(before).max())
+        off = np.abs(stored - exact)
+        relative = np.where(off == 0, 0.0, off / np.maximum(size, largest))
+    worst = float(relative.max())
+    return worst if math.isfinite(worst) else math.inf
 
 
 def magnitude(stored: npt.NDArray[Any], type: Type) -> float:

@@ -167,6 +167,18 @@ def compile_library(
         raise PlanishError(Diagnostic("E0805", message, help="check the space and the permissions there")) from error
 
 
+def preprocess_with(
+    compiler: Compiler, text: str, flags: Sequence[str], folder: Path, include_dirs: Sequence[Path] = ()
+) -> str:
+    """C text as the compiler's preprocessor leaves it, with line markers; PlanishError E0803 where it refuses."""
+    source, out = folder / "kernel.c", folder / "kernel.i"
+    source.write_text(text)
+    includes = [f"-I{directory}" for directory in include_dirs]
+    command = [*BASE_FLAGS, *includes, *flags, "-E", str(source), "-o", str(out)]
+    _run(compiler, command, flags, DEFAULT_LIMITS, folder)
+    return out.read_text(errors="surrogateescape")
+
+
 def _link(
     compiler: Compiler, objects: Sequence[Path], flags: Sequence[str], part: Path, limits: Limits, whole: bool
 ) -> None:
