@@ -48,8 +48,8 @@ def can_widen(signature: Signature) -> bool:
 
 
 def widen(text: str, opaque: re.Pattern[str] = _OPAQUE) -> str | None:
-    """C text, also preprocessed, with wider numbers outside of the system's headers; None where their bits matter, which
-    words show that match `opaque`."""
+    """C text, also preprocessed, with wider numbers outside of the system's headers; None where their bits matter,
+    which words show that match `opaque`."""
     read = tokenize(text)
     directives = [(x.start, bool(m) and "3" in m["flags"].split()) for x in read.directives
                   for m in [_MARKER.match(x.text.strip())] if m]  # fmt: skip
