@@ -335,7 +335,7 @@ def _select_timed(
 
 
 def _probe(
-    chosen: Selection, rival: tuple[str, Path], reference: Path, signature: Signature, cases: Sequence[Case],
+    chosen: Selection, rival: tuple[str, Path], reference: Reference, signature: Signature, cases: Sequence[Case],
     bench: Workbench, probes: Probes, span: Span | None,
 ) -> Selection | Remark:  # fmt: skip
     """The winner with its times in other calls; where it is slower in some, a version that leaves those to the original
