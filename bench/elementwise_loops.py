@@ -186,8 +186,9 @@ OPERATIONS = (
 
 Role = Literal["a", "b", "o", "s"]
 MAPS = ("map", "inplace", "update", "rows", "grid", "guard", "clip", "down", "walk", "even")
+SUMS = ("row-sums", "column-sums", "window", "matmul")
 FOLDS = ("sum", "product", "least", "most", "xor-all", "count", "into")
-FORMS = (*MAPS, *FOLDS)
+FORMS = (*MAPS, *FOLDS, "transpose", *SUMS)
 """How an operation is used; see `Loop.text`."""
 COUNTERS = ("int", "int", "int", "int", "ptrdiff_t", "long", "unsigned", "size_t")
 """Types of counters, from which one is drawn; the last two cannot count down below 0."""
@@ -224,7 +225,7 @@ class Loop:
     @property
     def is_grid(self) -> bool:
         """Whether it has rows."""
-        return self.form in ("rows", "grid")
+        return self.form in ("rows", "grid", "transpose", "row-sums", "column-sums", "matmul")
 
     @property
     def result(self) -> CType:
@@ -265,7 +266,7 @@ class Loop:
             given = [(self.reads_a, self.a, "a"), (self.of.reads_y, self.b, "b"), (True, self.o, "o")]
             spelt = [f"{t.name} {n}[{'restrict ' if self.restricted else ''}m][n]" for has, t, n in given if has]
         else:
-            out = [f"{self.counter} m"] if self.form == "rows" else []
+            out = [f"{self.counter} m"] if self.is_grid else []
             out.append(f"{self.counter} n")
             own = self.form == "inplace"
             spelt = [f"{'' if own else 'const '}{self.a.name} {star}a"] if self.reads_a else []
@@ -298,6 +299,18 @@ class Loop:
             case "grid":
                 x = self.expression("a[r][i]", "b[r][i]").replace("b[i", "b[r][i")
                 yield from (f"for ({c} r = 0; r < m; r++)", f"    {loop}", f"        o[r][i] = {x};")
+            case "transpose" | "row-sums" | "column-sums":
+                at = {"transpose": "i * m + r", "row-sums": "r", "column-sums": "i"}[self.form]
+                x = self.expression("a[r * n + i]", "b[i]")
+                yield from (f"for ({c} r = 0; r < m; r++)", f"    {loop}")
+                yield f"        o[{at}] {'=' if self.form == 'transpose' else '+='} {x};"
+            case "window":
+                x = self.expression("a[i + k]", "b[k]")
+                yield from (loop, f"    for ({c} k = 0; k < 3; k++)", f"        o[i] += {x};")
+            case "matmul":
+                x = self.expression("a[r * n + k]", "b[k * n + i]")
+                yield from (f"for ({c} r = 0; r < m; r++)", f"    {loop}", f"        for ({c} k = 0; k < n; k++)")
+                yield f"            o[r * n + i] += {x};"
             case "guard":
                 yield from (loop, f"    if (a[i] > {'b[i]' if '{y}' in self.of.text else '2'})", f"        o[i] = {e};")
             case "clip":
@@ -367,7 +380,7 @@ def is_meant(loop: Loop) -> bool:
         # What does not fit an integer type is undefined.
         if loop.form == "count":
             return True
-        return of.safe and not (loop.form in FOLDS and (loop.o.bits < 32 or loop.form == "product"))
+        return of.safe and not (loop.form in (*FOLDS, *SUMS) and (loop.o.bits < 32 or loop.form == "product"))
     return True
 
 

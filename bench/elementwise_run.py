@@ -59,7 +59,7 @@ that planish's own checks let through, which takes most of the time."""
 HEAD = "#include <stdint.h>\n#include <stddef.h>\n#include <stdlib.h>\n#include <math.h>\n"
 MARGIN = 64
 """Bytes before and behind each array, which nothing may change."""
-_ROOM = 4096
+_ROOM = 16384
 _SIZES = ((1, 0), (2, 1), (3, 7), (2, 33), (1, 133), (0, 5), (3, 70))
 """Rows, and elements of each (of a single row where the loop has none)."""
 _PATIENCE = 60.0
@@ -100,11 +100,30 @@ def slots(loop: Loop) -> list[Slot]:
     return out if loop.form == "inplace" or loop.folds else [*out, Slot("o", loop.o)]
 
 
+def elements(loop: Loop, name: Role, call: Call) -> int:
+    """How many elements of an array a call reaches."""
+    rows = call.m if loop.is_grid else 1
+    match loop.form, name:
+        case "matmul", "b":
+            return call.n * call.n
+        case "window", "a" | "b":
+            return call.n + 4
+        case ("row-sums", "o"):
+            return rows
+        case ("column-sums", "o"):
+            return call.n
+        case ("rows" | "transpose" | "row-sums" | "column-sums", "b"):
+            return call.n
+        case _:
+            return rows * call.n
+
+
 def calls(loop: Loop) -> list[Call]:
     """The calls of a loop: those in which o overlaps a come last."""
-    out = [Call(m, n) for m, n in _SIZES]
+    out = [Call(m, n) for m, n in _SIZES if loop.form != "matmul" or n * n * 8 < _ROOM // 2]
     overlaps = loop.reads_a and any(x.name == "o" for x in slots(loop)) and not loop.restricted and loop.a == loop.o
-    return out + [Call(3, 70, offset) for offset in (0, 1) if overlaps]
+    last = out[-1]
+    return out + [Call(last.m, last.n, offset) for offset in (0, 1) if overlaps]
 
 
 def program(loops: Sequence[Loop], strict: bool) -> str:
@@ -125,12 +144,11 @@ def _runner(loop: Loop, k: int, strict: bool) -> str:
     if loop.wraps:
         lines.append("  if (!wide) return;")
     for number, call in enumerate(calls(loop)):
-        count = call.n * (call.m if loop.is_grid else 1)
         arguments = [f"{call.m}"] if loop.is_grid else []
         arguments.append(f"{call.n}")
         lines.append("  seed = 1;")
         for slot in slots(loop):
-            lines.append(f"  {_filled(loop, slot, count, strict)}")
+            lines.append(f"  {_filled(loop, slot, elements(loop, slot.name, call), strict)}")
         for slot in slots(loop):
             place = f"b_{slot.name} + {MARGIN}"
             if slot.name == "o" and call.offset is not None:
@@ -147,9 +165,8 @@ def _runner(loop: Loop, k: int, strict: bool) -> str:
         else:
             lines.append(f"  {called};")
         for slot in slots(loop):
-            lines.append(
-                f"  tell({k}, {number}, '{slot.name}', b_{slot.name}, {2 * MARGIN + (count + 1) * slot.type.size});"
-            )
+            size = 2 * MARGIN + (elements(loop, slot.name, call) + 1) * slot.type.size
+            lines.append(f"  tell({k}, {number}, '{slot.name}', b_{slot.name}, {size});")
     return "\n".join([*lines, "}", ""])
 
 
