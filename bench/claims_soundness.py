@@ -73,7 +73,7 @@ def examine_loops(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     wanted = {(x.key, fp) for x in chosen for fp in MODES}
     mine = {at: found for at, (found, _) in elementwise.recall().items() if at in wanted}
     left = {fp: [x for x in chosen if (x.key, fp) not in mine] for fp in (() if stored else MODES)}
-    work = [part for fp, loops in left.items() for part in elementwise.split(loops, fp, 60, False)]
+    work = [part for fp, loops in left.items() for part in elementwise.split(loops, fp, 60)]
     for found in elementwise.run_all(work, sum(len(x.loops) for x in work)):
         mine[found.key, found.fp] = found
     findings = [*mine.values()]

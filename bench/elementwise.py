@@ -95,7 +95,7 @@ def keep(findings: Sequence[Finding], state: str) -> None:
         file.writelines(dumps(asdict(x) | {"state": state}) + "\n" for x in findings)
 
 
-def split(loops: Sequence[Loop], fp: Floats, size: int, which: Which) -> Iterator[Work]:
+def split(loops: Sequence[Loop], fp: Floats, size: int, which: Which = "first") -> Iterator[Work]:
     """Files of at most `size` loops."""
     for first in range(0, len(loops), size):
         yield Work(tuple(loops[first : first + size]), fp, which)
