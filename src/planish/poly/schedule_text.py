@@ -12,12 +12,14 @@ True
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
 from planish.poly.affine import CONTEXT
+from planish.poly.listing import list_maps
 
 NODE = isl.schedule_node_type
 _TOKEN = re.compile(
@@ -25,6 +27,8 @@ _TOKEN = re.compile(
     r'|"?coincident"?\s*:\s*(?:\[[^\]]*\]|(?:-\s*\d+\s*)+)'
     r'|"[^"]*"|\#[^\n]*|[A-Za-z_]\w*|(?P<number>\d+)'
 )
+_WORDS = {NODE.context: "context", NODE.guard: "guard", NODE.extension: "extension"}
+"""The kinds of nodes that speak of the dimensions of the bands around them."""
 
 
 def print_schedule(schedule: isl.Schedule) -> str:
@@ -42,10 +46,49 @@ def parse_schedule(text: str, name: str = "<text>") -> isl.Schedule:
         message, advice = "no number may stand here", "write sets and functions between quotation marks"
         raise PlanishError(Diagnostic("E0501", message, source.point(line, column), advice), source)
     try:
-        return isl.Schedule.read_from_str(CONTEXT, text)
+        tree = isl.Schedule.read_from_str(CONTEXT, text)
     except isl.Error as error:
         message, advice = "this text is no schedule tree in isl's notation", "see what `--dump schedule` prints"
         raise PlanishError(Diagnostic("E0501", message, source.point(1), advice), source) from error
+    check_dimensions(tree, source)
+    return tree
+
+
+def check_dimensions(tree: isl.Schedule, source: Source) -> None:
+    """Raises PlanishError E0501 where a context, a guard or an extension has other dimensions than the bands around it;
+    isl reads such a tree and only fails on its use."""
+    places = {word: _places_of(word, source.text) for word in _WORDS.values()}
+
+    def visit(node: isl.ScheduleNode) -> bool:
+        kind = NODE(node.get_type())
+        if kind in _WORDS:
+            word = _WORDS[kind]
+            at, depth = next(places[word], 0), node.get_schedule_depth()
+            if (given := _dimensions(node, kind)) != depth:
+                line, column = source.text.count("\n", 0, at) + 1, at - source.text.rfind("\n", 0, at)
+                has = "has no brackets" if given is None else f"has {given} dimension{'s' * (given != 1)}"
+                message = f"the {word} {has}, and the bands around it have {depth}"
+                names = ", ".join(f"i{x}" for x in range(depth))
+                sample = f"{{ [{names}] -> S[…] }}" if kind == NODE.extension else f"{{ [{names}] : … }}"
+                advice = f"write it as in `[n] -> {sample}`{', with a name for each dimension' * (depth > 0)}"
+                raise PlanishError(Diagnostic("E0501", message, source.point(line, column, len(word)), advice), source)
+        return all(visit(node.get_child(x)) for x in range(node.n_children()))
+
+    visit(tree.get_root())
+
+
+def _dimensions(node: isl.ScheduleNode, kind: isl.schedule_node_type) -> int | None:
+    """How many dimensions the bands around a node have, as it says itself; None where it speaks of none."""
+    if kind == NODE.extension:
+        maps = list_maps(node.extension_get_extension())
+        return next((x.dim(isl.dim_type.in_) for x in maps), node.get_schedule_depth())
+    said = node.context_get_context() if kind == NODE.context else node.guard_get_guard()
+    return None if said.is_params() else int(said.dim(isl.dim_type.set))
+
+
+def _places_of(word: str, text: str) -> Iterator[int]:
+    """Where the nodes with a word for their kind begin, in the order of the text, which is that of the tree."""
+    return (x.start() for x in _TOKEN.finditer(text) if x.group().strip('"') == word)
 
 
 def find_stray_number(text: str) -> int | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from planish.astgen.formats import find_context, generate_input, list_input, load_input, parse_input
 from planish.astgen.verify import compare_traces, trace_nest
+from planish.core.apart import Bounds, run_apart
 from planish.core.diagnostic import PlanishError
+from planish.core.telling import Tell
 from planish.ir.nest import Assign, For
 
 MAP = "# a comment { with braces }\n[n] -> { S[i] -> [i, 0] : 0 <= i < n;\n  T[i] -> [i, 1] : 0 <= i < 2 }\n"
@@ -96,6 +99,73 @@ def test_bad_trees(text: str, line: int, part: str) -> None:
         parse_input(text, "bad.st")
     diagnostic = caught.value.diagnostic
     assert diagnostic.code == "E0501" and diagnostic.span is not None and diagnostic.span.line == line
+
+
+NODES = '''domain: "[n] -> { A[i] : 0 <= i < n }"
+child:
+  context: "[n] -> { [] : n >= 3 }"
+  child:
+    schedule: "[n] -> [{ A[i] -> [(i)] }]"
+    child:
+      guard: "[n] -> { [i] : n >= 4 }"
+      child:
+        extension: "[n] -> { [i] -> B[j] : j = i }"
+        child:
+          sequence:
+          - filter: "{ A[i] }"
+          - filter: "{ B[j] }"
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "column", "part"),
+    [
+        ("[] : n >= 3", ": n >= 3", 3, 3, "the context has no brackets, and the bands around it have 0"),
+        ("[] : n >= 3", "[i] : n >= 3", 3, 3, "the context has 1 dimension, and the bands around it have 0"),
+        ("[i] : n >= 4", ": n >= 4", 7, 7, "the guard has no brackets, and the bands around it have 1"),
+        ("[i] : n >= 4", "[i, j] : n >= 4", 7, 7, "the guard has 2 dimensions, and the bands around it have 1"),
+        ("[i] -> B[j]", "[i, k] -> B[j]", 9, 9, "the extension has 2 dimensions, and the bands around it have 1"),
+    ],
+)
+def test_dimensions_of_nodes_are_those_around_them(old: str, new: str, line: int, column: int, part: str) -> None:
+    generate_input(parse_input(NODES, "good.st"))
+    with pytest.raises(PlanishError, match=part) as caught:
+        parse_input(NODES.replace(old, new), "bad.st")
+    diagnostic = caught.value.diagnostic
+    assert diagnostic.code == "E0501" and diagnostic.span is not None and "write it as in" in diagnostic.help
+    assert (diagnostic.span.line, diagnostic.span.column) == (line, column)
+
+
+def mutilate(text: str, rng: random.Random) -> str:
+    """The text with its end, a line, some characters missing, or one replaced."""
+    at = rng.randrange(len(text))
+    match rng.randrange(4):
+        case 0:
+            return text[:at]
+        case 1:
+            return text[:at] + text[at + rng.randrange(1, 6) :]
+        case 2:
+            lines = text.splitlines(keepends=True)
+            del lines[rng.randrange(len(lines))]
+            return "".join(lines)
+        case _:
+            return text[:at] + rng.choice("[]{}(),:->\"0 n") + text[at + 1 :]
+
+
+@pytest.mark.parametrize("suffix", ["st", "in"])
+def test_mutilated_files_are_read_or_refused(suffix: str) -> None:
+    rng = random.Random(45)
+    a_map = "[n] -> { S[i] -> [i] : 0 <= i < n }\n[n] -> { : n >= 3 }\n{ [i] -> unroll[0] }\n"
+    pieces = [mutilate(NODES if suffix == "st" else a_map, rng) for _ in range(60)]
+
+    def read(text: str, tell: Tell) -> str:
+        try:
+            generate_input(parse_input(text, f"odd.{suffix}"))
+        except PlanishError as error:
+            assert error.diagnostic.span is not None and error.diagnostic.help, error
+        return "told or done"
+
+    assert set(run_apart(read, pieces, Bounds(cpu=20))) == {"told or done"}
 
 
 def test_flags_are_numbers() -> None:
