@@ -2,7 +2,7 @@
 
 >>> import numpy as np
 >>> loop = "for (int i = 0; i < n; i++) y[i] += a * x[i];"
->>> axpy = compile("void axpy(int n, float a, const float *x, float *y) { " + loop + " }")
+>>> axpy = compile("void axpy(int n, float a, const float *x, float *y) { " + loop + " }", measure=False)
 >>> x, y = np.ones(1000, np.float32), np.ones(1000, np.float32)
 >>> axpy(1000, 2.0, x, y)
 >>> axpy(a=2.0, x=x, y=y)
@@ -100,6 +100,8 @@ class Report:
         if account.before is not None and account.after is not None:
             times = f"{account.before.median:.3e} s before, {account.after.median:.3e} s after"
             lines.append(f"  measured: {times} ({account.timed})")
+        elif account.timed:
+            lines.append(f"  raced with the original: {account.timed}")
         lines.append(f"  compiled: {self.compile}{' (from the cache)' if self.cached else ''}")
         return "\n".join(lines)
 
@@ -153,7 +155,7 @@ def compile(
     target: str = "native",
     fp: Floats = "reassociate",
     threads: int = 1,
-    measure: bool = False,
+    measure: bool | None = None,
     sizes: Mapping[str, int] | None = None,
     defines: Sequence[str] = (),
     include_dirs: Sequence[str | os.PathLike[str]] = (),
@@ -164,9 +166,11 @@ def compile(
     """The function of that name in a file (C; Python or MLIR where its name ends in .py or .mlir) or in a text of C or
     Python, which is not run.
 
-    The name may be left out where there is one function only. `measure` also times the versions and keeps the original
-    where none is faster; `sizes` are additional sizes to check and those to time with. What runs was shown to compute
-    the same as the original in a process of its own first. Builds are remembered in `cache` (the user's, if None).
+    The name may be left out where there is one function only. The version that seems best races the original in a few
+    short calls and is used where it is not slower. With `measure` all versions are timed, and the original is kept
+    where none is faster; where it is false, nothing is timed. `sizes` are additional sizes to check and those to time
+    with. What runs was shown to compute the same as the original in a process of its own first. Builds are remembered
+    in `cache` (the user's, if None).
     `script` schedules its one nest: the text of a script, or a program that steps have made of it (see `program`).
     Raises PlanishError for input that cannot be read or compiled.
     """
@@ -175,7 +179,8 @@ def compile(
         options = replace(options, catalogue=script.catalogue)
     if script is not None:
         steps = print_script(script.steps) if isinstance(script, Program) else script
-        options = replace(options, script=Source("<script>", steps))
+        # A schedule of the user's own is taken as it is.
+        options = replace(options, script=Source("<script>", steps), race=False)
     text = _read(source)
     if text.name.endswith(".py"):
         return _compile_kernel(read_python_source(text.text, text.name, function), options, cache or Cache())
@@ -247,8 +252,8 @@ def instructions(extension: str | None = None) -> tuple[str, ...]:
 
 
 def _options(
-    target: str, fp: str, threads: int, measure: bool, sizes: Mapping[str, int] | None, defines: Sequence[str],
-    include_dirs: Sequence[str | os.PathLike[str]], compiler: str | None,
+    target: str, fp: str, threads: int, measure: bool | None, sizes: Mapping[str, int] | None,
+    defines: Sequence[str], include_dirs: Sequence[str | os.PathLike[str]], compiler: str | None,
 ) -> Options:  # fmt: skip
     floats = next((f for f in get_args(Floats) if f == fp), None)
     if floats is None:
@@ -256,8 +261,9 @@ def _options(
     if threads < 1:
         raise ValueError(f"threads must be at least 1, but is {threads}")
     return Options(
-        target=target, threads=threads, fp=floats, measure=measure, sizes=dict(sizes or {}), defines=tuple(defines),
-        include_dirs=tuple(Path(d) for d in include_dirs), compiler=compiler,
+        target=target, threads=threads, fp=floats, measure=bool(measure), sizes=dict(sizes or {}),
+        defines=tuple(defines), include_dirs=tuple(Path(d) for d in include_dirs), compiler=compiler,
+        race=measure is None,
     )  # fmt: skip
 
 
@@ -398,7 +404,7 @@ def kernel(function: Callable[..., Any], /) -> KernelFunction: ...
 
 @overload
 def kernel(
-    *, target: str = "native", fp: Floats = "reassociate", threads: int = 1, measure: bool = False,
+    *, target: str = "native", fp: Floats = "reassociate", threads: int = 1, measure: bool | None = None,
     sizes: Mapping[str, int] | None = None, compiler: str | None = None, cache: Cache | None = None,
 ) -> Callable[[Callable[..., Any]], KernelFunction]: ...  # fmt: skip
 
@@ -410,7 +416,7 @@ def kernel(
     target: str = "native",
     fp: Floats = "reassociate",
     threads: int = 1,
-    measure: bool = False,
+    measure: bool | None = None,
     sizes: Mapping[str, int] | None = None,
     compiler: str | None = None,
     cache: Cache | None = None,

@@ -26,6 +26,8 @@ class Options:
     that it may use besides those that come with planish, from the files `instructions`. `blas`: the library that a
     version may call, with integers of 64 bits where `ilp64`. `raising`: a version may call kernels of planish's own
     library.
+    `race`: where versions are not measured, the one that is taken runs beside the original in a few calls, and is used
+    where it is not slower.
     """
 
     target: str = "native"
@@ -44,6 +46,7 @@ class Options:
     blas: str | None = None
     ilp64: bool = False
     raising: bool = True
+    race: bool = False
 
     @property
     def settings(self) -> Settings:

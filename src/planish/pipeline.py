@@ -300,7 +300,8 @@ def _choose_version(
         )  # fmt: skip
         confirm_meaning(library, function.regions[0].kernel, signature, cases, bench.runner.command)
     clocks = clock_cases(function, known, options.sizes, file.source) if options.measure else ()
-    probes = probe_cases(function, known, options.sizes, target.caches, file.source) if options.measure else ()
+    probing = options.measure or options.race
+    probes = probe_cases(function, known, options.sizes, target.caches, file.source) if probing else ()
 
     def limited(label: str, fast: Sequence[Case], slow: Sequence[Case]) -> Version | None:
         """A version for calls like some and not like others, by a condition on the sizes of each region."""

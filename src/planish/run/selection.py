@@ -147,11 +147,10 @@ class Selection:
 
     def describe_times(self, signature: Signature) -> str:
         """The call that was timed, and the others with what the version gains in them."""
-        if self.clock is None:
-            return ""
+        first = [] if self.clock is None else [self.clock.describe(signature)]
         also = [f"{x.case.describe(signature)}: {x.ratio:.2f}x" for x in self.others]
         where = " (the original runs where the version is slower)" if self.limited else ""
-        return self.clock.describe(signature) + "".join(f"; {x}" for x in also) + where
+        return "; ".join((*first, *also)) + where
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +215,14 @@ def select(
         return Selection(None, None, None, None, tuple(remarks), idle=idle)
     if not clocks:
         version, verdict, library = good[0]
-        return Selection(version, verdict, None, None, tuple(remarks), library)
+        taken = Selection(version, verdict, None, None, tuple(remarks), library)
+        if probes is None or not probes.cases:
+            return taken
+        rival = ("source file", _compile(original, signature, bench, bench.command_flags))
+        found = _probe(taken, rival, reference, signature, cases, bench, probes, span)
+        if isinstance(found, Selection):
+            return found
+        return replace(taken, version=None, library=None, remarks=(*taken.remarks, found))
     return _select_timed(original, good, reference, signature, cases, clocks, bench, remarks, span, probes or Probes())
 
 
@@ -340,15 +346,16 @@ def _probe(
 ) -> Selection | Remark:  # fmt: skip
     """The winner with its times in other calls; where it is slower in some, a version that leaves those to the original
     in its place, which is verified and timed as well; a remark where nothing tells these calls apart."""
-    assert chosen.version is not None and chosen.clock is not None
-    assert chosen.before is not None and chosen.after is not None
-    version, label = chosen.version, chosen.version.label
-    first = Race(chosen.clock, chosen.before, chosen.after)
-    others = _time_others(version, rival, signature, [x for x in probes.cases if x.values != first.case.values], bench)
-    races = [first, *others]
+    assert chosen.version is not None
+    version, label, races = chosen.version, chosen.version.label, list[Race]()
+    if chosen.clock is not None and chosen.before is not None and chosen.after is not None:
+        races.append(Race(chosen.clock, chosen.before, chosen.after))
+    first = len(races)
+    left = [x for x in probes.cases if all(x.values != y.case.values for y in races)]
+    races += _time_others(version, rival, signature, left, bench)
     lost = [x for x in races if x.is_lost]
     if not lost:
-        return replace(chosen, others=tuple(others))
+        return replace(chosen, others=tuple(races[first:]))
     worst = min(lost, key=lambda x: x.ratio)
     message = f"{label}: slower than the original for {worst.case.describe(signature)} ({worst.ratio:.2f}x)"
     refused = Remark("clock", "refused", message, span)
@@ -361,11 +368,10 @@ def _probe(
     again = _time_others(limited, rival, signature, [x.case for x in races], bench)
     if len(again) < len(races) or any(x.is_lost for x in again):
         return refused
-    head, *rest = again
-    return replace(
-        chosen, version=limited, verdict=outcome[0], library=outcome[1], before=head.before, after=head.after,
-        others=tuple(rest), limited=True,
+    found = replace(
+        chosen, version=limited, verdict=outcome[0], library=outcome[1], others=tuple(again[first:]), limited=True
     )  # fmt: skip
+    return replace(found, before=again[0].before, after=again[0].after) if first else found
 
 
 def _time_others(

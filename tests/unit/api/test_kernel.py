@@ -20,7 +20,7 @@ from planish.run.toolchain import choose_compiler, compile_library
 n, m, k = planish.sizes("n m k")
 
 
-@planish.kernel
+@planish.kernel(measure=False)
 def gemm(alpha: f32, A: f32[n, k], B: f32[k, m], C: f32[n, m]):
     for i in range(A.shape[0]):
         for j in range(B.shape[1]):
@@ -28,7 +28,7 @@ def gemm(alpha: f32, A: f32[n, k], B: f32[k, m], C: f32[n, m]):
                 C[i, j] += alpha * A[i, p] * B[p, j]
 
 
-@planish.kernel(fp="strict")
+@planish.kernel(fp="strict", measure=False)
 def blur(n: size, x: u8[n], y: u8[n], low: i32 = 3):
     for i in range(1, n - 1):
         y[i] = max(min((x[i - 1] + 2 * x[i] + x[i + 1]) // 4, 200), low)
@@ -121,10 +121,10 @@ def test_a_python_file_is_compiled_by_name(tmp_path: Path) -> None:
         'def triple(n: size, x: f64["n"]):\n    for i in range(n):\n        x[i] *= 3.0\n'
     )
     x = np.ones(4)
-    planish.compile(file, "triple")(x)
+    planish.compile(file, "triple", measure=False)(x)
     assert x.tolist() == [3.0] * 4
     with pytest.raises(planish.PlanishError, match="several functions: `double`, `triple`"):
-        planish.compile(file)
+        planish.compile(file, measure=False)
 
 
 def test_a_c_function_that_means_something_else_is_found(tmp_path: Path) -> None:
