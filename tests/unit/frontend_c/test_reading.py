@@ -15,6 +15,7 @@ from planish.ir.nest import For, If, Reduce
 from planish.ir.polynomial import show
 from planish.ir.printer import print_expr
 from planish.ir.traverse import expressions, walk, walk_expr
+from planish.run.toolchain import find_compilers
 
 
 def read(text: str, fp: str = "reassociate") -> CFile:
@@ -89,6 +90,31 @@ void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = g(i) * 0; for (int i 
     file = read(text)
     assert len(file.function("f").regions) == 1
     assert [r.span.line for r in file.remarks if r.id == "scop-syntax" and r.span] == [1]
+
+
+@pytest.mark.skipif(not find_compilers(), reason="a compiler says that these are no errors")
+@pytest.mark.parametrize(
+    ("first", "line"),
+    [
+        ("static const int T[8] = { [2] = 5, [4 ... 6] = 7 };", 1),
+        ("int unread(int n) { __asm__ volatile(\"nop\"); return n; }", 1),
+        ("#include <stdarg.h>\nint unread(int n, ...) { va_list a; va_start(a, n); return va_arg(a, int); }", 2),
+        ("#include <stdalign.h>\nint unread(int n) { alignas(64) int t[16]; t[0] = n; return t[0]; }", 2),
+        ("int unread(int n) { void *p[] = { &&a, &&b }; goto *p[n & 1]; a: return 1; b: return 2; }", 1),
+        ("int unread(int n)\n{\n    typeof(n) k = n ?: 7;\n    return k;\n}", 2),
+        ("__float128 unread(__float128 x)\n{\n    return x;\n}", 1),
+    ],
+)
+def test_what_only_compilers_read_is_left_out(first: str, line: int) -> None:
+    file = read(f"{first}\nvoid f(int n, int *a) {{ for (int i = 0; i < n; i++) a[i] = 2; }}\n")
+    assert len(file.function("f").regions) == 1
+    assert [r.span.line for r in file.remarks if r.id == "scop-syntax" and r.span] == [line]
+
+
+def test_lines_that_are_said_to_come_from_elsewhere_are_read() -> None:
+    text = '#line 7 "other.c"\nvoid f(int n, int *a) {\n# line 3\nfor (int i = 0; i < n; i++) a[i] = 2; }\n'
+    (region,) = read(text).functions[0].regions
+    assert region.span is not None and region.span.line == 4
 
 
 def test_headers_beside_the_file_and_given_directories(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ _MISSING = re.compile(
 )
 _ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.M)
 _UNREADABLE = re.compile(r"(?:cannot open file )?'?([^':]+?)'?: (Permission denied|Too many levels.*)$")
+_LINE = re.compile(r"^[ \t]*#[ \t]*line\b[^\n]*", re.M)
+"""What says that lines come from elsewhere: places are those of the file that is read."""
 _MOST_MISSING = 64
 
 
@@ -65,7 +67,7 @@ def preprocess(source: Source, defines: Sequence[str] = (), include_dirs: Sequen
 
 def _with_compiler(compiler: str, source: Source, defines: Sequence[str], places: Sequence[Path]) -> Preprocessed:
     name = source.name.replace("\\", "\\\\").replace('"', '\\"')
-    text = f'# 1 "{name}"\n{source.text}'
+    text = f'# 1 "{name}"\n{_LINE.sub("", source.text)}'
     remarks: list[Remark] = []
     with tempfile.TemporaryDirectory(prefix="planish-") as empty:
         command = [compiler, "-E", "-x", "c", "-nostdinc", "-Wno-all"]
@@ -131,7 +133,7 @@ def _without_compiler(source: Source, defines: Sequence[str], places: Sequence[P
         engine.add_path(str(place))
     for define in (*DIALECT, "__GNUC__=4", "__x86_64__=1", "__LP64__=1", *defines):
         engine.define(define.replace("=", " ", 1) if "=" in define else f"{define} 1")
-    engine.parse(source.text, source.name)
+    engine.parse(_LINE.sub("", source.text), source.name)
     out = io.StringIO()
     engine.write(out)
     if failures:

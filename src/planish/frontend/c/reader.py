@@ -47,12 +47,14 @@ def read_c(
     Raises PlanishError: E0201 syntax error, E0202 preprocessor error, E0203 no function in the file.
     """
     ready = preprocess(source, defines, include_dirs)
-    tree = parse_c(ready.text, source)
+    places = (Path(source.name).resolve().parent, *include_dirs)
+    flags = [*(f"-I{x}" for x in places), *(f"-D{x}" for x in defines)]
+    tree = parse_c(ready.text, source, flags)
     tokens = tokenize(source.text)
     lines = main_lines(ready.text, source.name)
     active = frozenset(number for number, text in lines if text.strip())
     scope = bind_file(tree.ast, {"char": CScalar(U8, "", "char")} if any(map(_UNSIGNED.match, defines)) else {})
-    places = columns(tokens, lines)
+    at = columns(tokens, lines)
     remarks = [*ready.remarks, *tree.remarks]
     if tree.unknown_types:
         listed = ", ".join(tree.unknown_types)
@@ -63,14 +65,14 @@ def read_c(
     functions = []
     for node in tree.ast.ext:
         if isinstance(node, c_ast.FuncDef) and node.coord is not None and node.decl.coord.file == source.name:
-            found = _read_function(node, scope, source, tokens, places, active, fp, remarks, forms)
+            found = _read_function(node, scope, source, tokens, at, active, fp, remarks, forms)
             own, outside = variables.of(found.name), variables.outside(found.name)
             tests = conditions_of(node, calls, scope.constants)
             made = replace(found, globals=own, completion=completion, outside=outside, conditions=tests)
             functions.append(made)
     if not functions:
-        at = source.point(1)
-        raise PlanishError(Diagnostic("E0203", "the file defines no function", at, "give a file with a kernel"), source)
+        where, advice = source.point(1), "give a file with a kernel"
+        raise PlanishError(Diagnostic("E0203", "the file defines no function", where, advice), source)
     return CFile(source, tuple(functions), tuple(remarks), ready.text)
 
 

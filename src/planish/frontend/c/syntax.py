@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pycparser import c_ast
@@ -25,12 +26,17 @@ _MARKER = re.compile(r'^#\s*(?:line\s+)?(\d+)\s+"((?:[^"\\]|\\.)*)"')
 _SYNTAX = re.compile(r"^(.*?):(\d+):(\d+): error: (expected .*|.* before .*|.*undeclared.*type.*)$", re.M)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _MOST_TYPES = 200
+_MOST_DROPPED = 32
+_Part = tuple[int, int, int]
+"""Start, end and physical line of a part of the text."""
+
 _WORDS = frozenset(
     re.findall(
         r"\w+",
         "auto break case char const continue default do double else enum extern float for goto if inline int long "
         "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-        "_Bool _Complex _Alignas _Static_assert _Thread_local _Noreturn _Atomic",
+        "_Bool _Complex _Alignas _Static_assert _Thread_local _Noreturn _Atomic _Generic asm __asm __asm__ typeof "
+        "__typeof __typeof__ __label__ __real__ __imag__ __int128 __float128 _Float128 _Float16 _Alignof alignof",
     )
 )
 
@@ -58,8 +64,9 @@ class _Failure:
         return self.physical, self.span.column
 
 
-def parse_c(text: str, source: Source) -> Tree:
-    """Parse preprocessed text. Raises PlanishError E0201 with the place of a syntax error."""
+def parse_c(text: str, source: Source, flags: Sequence[str] = ()) -> Tree:
+    """Parse preprocessed text. What a compiler takes (with these `flags`) and the parser does not is left out: bodies
+    of functions, and then whole declarations. Raises PlanishError E0201 with the place of a syntax error."""
     if not text.startswith("#"):
         text = f'# 1 "{source.name}"\n{text}'
     unknown: list[str] = []
@@ -67,25 +74,92 @@ def parse_c(text: str, source: Source) -> Tree:
     if isinstance(outcome, c_ast.FileAST):
         return Tree(outcome, tuple(unknown))
     wrong = _ask_compiler(text, unknown)
-    if wrong is not None:
+    taken = _is_taken(source, flags)
+    if wrong is not None and not taken:
         raise PlanishError(wrong, source)
     bodies = _function_bodies(text)
-    failed: list[tuple[int, int, int]] = []
+    failed: list[_Part] = []
     for body in bodies:
         others = [b for b in bodies if b != body]
         if not isinstance(_parse_guessing_types(_blank(text, others), source, unknown), c_ast.FileAST):
             failed.append(body)
-    rest = _parse_guessing_types(_blank(text, failed), source, unknown)
-    if not failed or len(failed) == len(bodies) or not isinstance(rest, c_ast.FileAST):
-        failure = outcome if not isinstance(rest, _Failure) else rest
-        raise PlanishError(Diagnostic("E0201", f"syntax error: {failure.message}", failure.span), source)
+    if len(failed) == len(bodies):
+        # Not even one body alone: what stands between them may be at fault.
+        failed = []
+    rest, dropped = _parse_without_declarations(_blank(text, failed), source, unknown)
+    if isinstance(rest, _Failure) or not any(isinstance(x, c_ast.FuncDef) for x in rest.ext):
+        raise PlanishError(_tell_unread(outcome, taken), source)
     lines = _line_map(text)
-    remarks = []
-    for _, _, physical in failed:
-        file, line = lines[physical - 1]
-        message = "this function uses syntax that Planish does not read; it stays as written"
-        remarks.append(Remark("scop-syntax", "refused", message, Span(file, line, 1, line, 2)))
+    remarks = [_tell_left_out("function", x, lines) for x in failed]
+    remarks += [_tell_left_out("declaration", x, lines) for x in dropped]
     return Tree(rest, tuple(unknown), tuple(remarks))
+
+
+def _tell_unread(failure: _Failure, taken: bool) -> Diagnostic:
+    """A syntax error, or what is none for a compiler."""
+    if not taken:
+        return Diagnostic("E0201", f"syntax error: {failure.message}", failure.span)
+    message = f"syntax that Planish does not read: {failure.message}"
+    return Diagnostic("E0201", message, failure.span, "put the nests into a file of their own, in plain C")
+
+
+def _tell_left_out(what: str, part: _Part, lines: list[tuple[str, int]]) -> Remark:
+    file, line = lines[part[2] - 1]
+    message = f"this {what} uses syntax that Planish does not read; it stays as written"
+    return Remark("scop-syntax", "refused", message, Span(file, line, 1, line, 2))
+
+
+def _parse_without_declarations(
+    text: str, source: Source, unknown: list[str]
+) -> tuple[c_ast.FileAST | _Failure, list[_Part]]:
+    """The tree without those declarations and functions that the parser does not take, and these."""
+    parts = _declarations(text)
+    dropped: list[_Part] = []
+    outcome = _parse_guessing_types(text, source, unknown)
+    while isinstance(outcome, _Failure) and len(dropped) < _MOST_DROPPED:
+        part = _part_at_fault(text, outcome, parts, source, unknown)
+        if part is None:
+            break
+        parts.remove(part)
+        dropped.append(part)
+        text = _blank(text, [part])
+        outcome = _parse_guessing_types(text, source, unknown)
+    return outcome, dropped
+
+
+def _part_at_fault(
+    text: str, failure: _Failure, parts: list[_Part], source: Source, unknown: list[str]
+) -> _Part | None:
+    """The declaration in which the parser stopped; where it does not say, the first one that it does not take."""
+    if failure.physical:
+        return next((p for p in parts if p[2] <= failure.physical <= p[2] + text.count("\n", p[0], p[1])), None)
+    fewest, most = 0, len(parts)
+    while fewest < most:
+        middle = (fewest + most) // 2
+        if isinstance(_parse_once(_blank(text, parts[middle + 1 :]), source, unknown), c_ast.FileAST):
+            fewest = middle + 1
+        else:
+            most = middle
+    return parts[fewest] if fewest < len(parts) else None
+
+
+def _declarations(text: str) -> list[_Part]:
+    """Start, end and physical line of each declaration and function at file scope."""
+    out: list[_Part] = []
+    first: Token | None = None
+    depth, body, previous = 0, False, ""
+    for token in tokenize(text).tokens:
+        first = first or token
+        if token.text in ("(", "[", "{"):
+            body = body or (depth == 0 and token.text == "{" and (previous == ")" or first is token))
+            depth += 1
+        elif token.text in (")", "]", "}"):
+            depth -= 1
+        if depth == 0 and (token.text == ";" or (body and token.text == "}")):
+            out.append((first.start, token.end, first.line))
+            first, body = None, False
+        previous = token.text
+    return out
 
 
 def _parse_guessing_types(text: str, source: Source, unknown: list[str]) -> c_ast.FileAST | _Failure:
@@ -206,9 +280,9 @@ def _column(text: str, token: Token) -> int:
     return token.start - text.rfind("\n", 0, token.start)
 
 
-def _function_bodies(text: str) -> list[tuple[int, int, int]]:
+def _function_bodies(text: str) -> list[_Part]:
     """Start, end (inside the braces) and physical line of the body of each function."""
-    out: list[tuple[int, int, int]] = []
+    out: list[_Part] = []
     depth, opened, previous = 0, -1, ""
     for token in tokenize(text).tokens:
         if token.text == "{":
@@ -225,12 +299,21 @@ def _function_bodies(text: str) -> list[tuple[int, int, int]]:
     return out
 
 
-def _blank(text: str, bodies: list[tuple[int, int, int]]) -> str:
+def _blank(text: str, bodies: list[_Part]) -> str:
     """The text with the content of these bodies removed, lines kept."""
     for start, end, _ in sorted(bodies, reverse=True):
         inside = "\n".join(line if line.startswith("#") else "" for line in text[start:end].split("\n"))
         text = text[:start] + inside + text[end:]
     return text
+
+
+def _is_taken(source: Source, flags: Sequence[str]) -> bool:
+    """Whether a compiler takes the file as the user wrote it."""
+    compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
+    if compiler is None:
+        return False
+    command = [compiler, "-fsyntax-only", "-w", *flags, "-x", "c", "-"]
+    return subprocess.run(command, input=source.text, capture_output=True, text=True, check=False).returncode == 0
 
 
 def _ask_compiler(text: str, unknown: list[str]) -> Diagnostic | None:
