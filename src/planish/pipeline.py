@@ -197,7 +197,7 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
 
 
 def _tell_over(what: str, span: Span | None, operations: int = PASS) -> Remark:
-    return Remark("analysis-limit", "refused", f"{what} within {operations:,} operations; kept as written", span)
+    return Remark("analysis-limit", "refused", f"{what} within {operations:,} operations", span)
 
 
 def sizes_of(region: Region, options: Options) -> dict[str, int]:
@@ -242,7 +242,7 @@ def build_functions(
 
 def _give_up(function: CFunction, lost: Lost) -> FunctionResult:
     what = f"takes more than {ANALYSIS:g} s" if lost.reason == "time" else f"did not end well ({lost.reason})"
-    remark = Remark("analysis-limit", "refused", f"its analysis {what}; kept as written", function.span)
+    remark = Remark("analysis-limit", "refused", f"its analysis {what}", function.span)
     return FunctionResult(function, (), None, (), (remark,))
 
 

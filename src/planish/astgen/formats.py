@@ -31,6 +31,7 @@ from planish.ir.nest import Block
 from planish.poly.affine import CONTEXT, source_name
 from planish.poly.listing import list_sets
 from planish.poly.schedule_text import parse_schedule
+from planish.poly.trees import Kind, kind_of
 
 PARAM = isl.dim_type.param
 _NAME = re.compile(r"([A-Za-z_][\w']*)\s*\[")
@@ -71,7 +72,7 @@ def parse_input(text: str, name: str) -> Input:
     """The input that a text stands for, a map where the name ends in `.in`; PlanishError E0501, E0510, E0511."""
     source, stem = Source(name, text), PurePath(name).stem
     if PurePath(name).suffix != ".in":
-        schedule = parse_schedule(text, name)
+        schedule = _with_parameters(parse_schedule(text, name))
         nothing = isl.UnionMap.empty(schedule.get_domain().get_space())
         return _named(Input(stem, source, "tree", find_context(schedule), nothing, nothing, schedule))
     parts = list(split_objects(source))
@@ -84,6 +85,37 @@ def parse_input(text: str, name: str) -> Input:
         message, advice = "the context is no set of parameters", "write it as in `[n] -> { : n >= 1 }`"
         raise PlanishError(Diagnostic("E0511", message, source.point(parts[1][0]), advice), source)
     return _named(Input(stem, source, "map", context, schedule_map, options))
+
+
+def _with_parameters(schedule: isl.Schedule) -> isl.Schedule:
+    """The tree whose instances have all parameters that its nodes speak of."""
+    space = schedule.get_domain().get_space().params()
+
+    def visit(node: isl.ScheduleNode) -> None:
+        nonlocal space
+        space = space.align_params(_said(node, schedule).get_space().params())
+        for number in range(node.n_children()):
+            visit(node.get_child(number))
+
+    visit(schedule.get_root())
+    return schedule.align_params(space)
+
+
+def _said(node: isl.ScheduleNode, schedule: isl.Schedule) -> isl.Set | isl.UnionSet | isl.UnionMap:
+    """What a node speaks of; of one that speaks of nothing, the instances of the tree."""
+    match kind_of(node):
+        case Kind.context:
+            return node.context_get_context()
+        case Kind.guard:
+            return node.guard_get_guard()
+        case Kind.filter:
+            return node.filter_get_filter()
+        case Kind.extension:
+            return node.extension_get_extension()
+        case Kind.band:
+            return node.band_get_partial_schedule_union_map()
+        case _:
+            return schedule.get_domain()
 
 
 def _named(found: Input) -> Input:

@@ -136,6 +136,12 @@ def test_dimensions_of_nodes_are_those_around_them(old: str, new: str, line: int
     assert (diagnostic.span.line, diagnostic.span.column) == (line, column)
 
 
+def test_a_parameter_may_be_named_first_in_a_node() -> None:
+    text = NODES.replace('"[n] -> [{ A[i]', '"[n, s] -> [{ A[i]').replace("[n] -> { [i] : n", "[m] -> { [i] : m")
+    assert set(parse_input(text, "late.st").parameters) == {"n", "s", "m"}
+    generate_input(parse_input(text, "late.st"))
+
+
 def mutilate(text: str, rng: random.Random) -> str:
     """The text with its end, a line, some characters missing, or one replaced."""
     at = rng.randrange(len(text))
