@@ -86,6 +86,7 @@ def emit_function(
     promised: bool = False,
     own_functions: bool = False,
     declared: Declared | None = None,
+    portable: bool = False,
 ) -> str:
     """The kernel as a `static` function of its sizes, scalars and arrays, in this order.
 
@@ -97,6 +98,7 @@ def emit_function(
     are done by (those that come with Planish where None). `promised`: the bounds that the kernel assumes for its sizes
     hold in every call, and the compiler is told. `own_functions`: loops in lanes do not call all functions of C's
     library (see `functions.py`). `declared`: the parameters' types in C where they are not those of exact width.
+    `portable`: C++ takes the text as well, to which no array has rows whose length is not a constant.
     PlanishError E0710 for arithmetic in bf16, E0711 where lanes of a register are touched but not by an instruction,
     E0713 for a `dram` array below the top level.
     """
@@ -107,7 +109,9 @@ def emit_function(
     kernel = without_dead(kernel)
     check_lanes(kernel)
     known = (catalogue or shipped()).with_instructions(BLOCKS.values())
-    function = _Function(kernel, name, threads, strict, noalias, known, promised, own_functions, declared or {})
+    function = _Function(
+        kernel, name, threads, strict, noalias, known, promised, own_functions, declared or {}, portable
+    )
     function.reserve(frozenset(reserved))
     return function.text(comment)
 
@@ -150,6 +154,7 @@ class _Function:
     promised: bool
     own_functions: bool
     declared: Declared
+    portable: bool
     spelt: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
@@ -172,7 +177,8 @@ class _Function:
                 spelling += "_"
             self.spelt[name] = spelling
             self.taken.add(spelling)
-        shapes = [x for array in self.kernel.arrays for x in array.shape[1:] if x is not None]
+        told = () if self.portable else self.kernel.arrays
+        shapes = [x for array in told for x in array.shape[1:] if x is not None]
         found = [x for stmt in walk(self.kernel.body) for x in expressions(stmt)]
         for expr in (x for e in [*shapes, *found] for x in walk_expr(e)):
             match expr:
@@ -195,11 +201,13 @@ class _Function:
         """The whole function."""
         kernel = self.kernel
         cells = frozenset(x.name for x in kernel.arrays if not x.shape)
-        context = Context(self.spelt, cells, size_ranges(kernel), dict.fromkeys(kernel.sizes, (-HUGE, HUGE)))
+        heap = [x.array for x in kernel.body.body if isinstance(x, Alloc) and _is_heap(x.array)]
+        flat = {x.name: x.shape for x in (*kernel.arrays, *heap) if self.portable and len(x.shape) > 1}
+        ranges, seen = size_ranges(kernel), dict.fromkeys(kernel.sizes, (-HUGE, HUGE))
+        context = Context(self.spelt, cells, ranges, seen, flat=flat)
         parameters = [f"ptrdiff_t {self.spelt[x]}" for x in kernel.sizes]
         parameters += [f"{declared_type(x, self.declared)} {self.spelt[x.name]}" for x in kernel.scalars]
         parameters += [self.parameter(x, context) for x in kernel.arrays]
-        heap = [x.array for x in kernel.body.body if isinstance(x, Alloc) and _is_heap(x.array)]
         self.lines += [f"/* {line} */" if line else "" for line in comment.splitlines()]
         self.lines += write_head(f"static {'int' if heap else 'void'} {self.name}", parameters)
         self.lines.append("{")
@@ -218,11 +226,16 @@ class _Function:
         self.lines.append("}")
         return "\n".join(self.lines) + "\n"
 
+    @property
+    def restrict(self) -> str:
+        """The word for pointers to what nothing else points to."""
+        return "planish_restrict" if self.portable else "restrict"
+
     def parameter(self, array: Array, context: Context) -> str:
         """An array as a pointer to its elements or rows."""
         spelt = declared_type(array, self.declared)
-        restrict = "restrict " if array.distinct or self.noalias else ""
-        if len(array.shape) <= 1:
+        restrict = f"{self.restrict} " if array.distinct or self.noalias else ""
+        if len(array.shape) <= 1 or self.portable:
             const = "" if array.name in self.written else "const "
             return f"{const}{spelt} *{restrict}{self.spelt[array.name]}"
         return f"{spelt} (*{restrict}{self.spelt[array.name]}){_extents(array.shape[1:], context)}"
@@ -233,10 +246,11 @@ class _Function:
             spelt, name = c_type(array.type), self.spelt[array.name]
             factors = [emit_expr(x, context, PREFIX) for x in array.shape if x is not None]
             size = f"sizeof({spelt}) * " + " * ".join(f"(size_t){x}" for x in factors)
-            rows = _extents(array.shape[1:], context)
-            pointer = f"(*restrict {name}){rows}" if rows else f"*restrict {name}"
+            rows = "" if self.portable else _extents(array.shape[1:], context)
+            pointer = f"(*{self.restrict} {name}){rows}" if rows else f"*{self.restrict} {name}"
             take = "borrow" if array.memory == "scratch" else "allocate"
-            self.lines.append(f"  {spelt} {pointer} = planish_{take}({size});")
+            taken = f"({spelt} *)" * self.portable
+            self.lines.append(f"  {spelt} {pointer} = {taken}planish_{take}({size});")
             self.lines.append(f"  if ({name} == NULL) {{")
             self.lines += [f"    {_release(x, self.spelt)}" for x in reversed(heap[:i])]
             self.lines += ["    return 1;", "  }"]
@@ -310,7 +324,7 @@ class _Function:
             self.lines.append(f"{indent}{kind.types[array.type]} {self.spelt[array.name]}{_extents(rows, context)};")
             return context
         name = self.spelt[array.name]
-        self.lines.append(indent + declare(array, name, _extents(array.shape, context)))
+        self.lines.append(indent + declare(array, name, _extents(array.shape, context), self.portable))
         if array.name not in self.read:
             self.lines.append(f"{indent}(void){name};")
         return context
@@ -337,7 +351,8 @@ class _Function:
         operands = self.operands(found, context, 0)
         passed = [operands[x] for x in called.sizes] + [operands[x.name] for x in called.scalars]
         # C's own types for arrays of rows do not convert.
-        passed += [f"(void *){operands[x.name]}" if len(x.shape) > 1 else operands[x.name] for x in called.arrays]
+        rows = {x.name for x in called.arrays if len(x.shape) > 1 and not self.portable}
+        passed += [f"(void *){operands[x.name]}" if x.name in rows else operands[x.name] for x in called.arrays]
         callee = find_callee(instruction, called, found, self.arrays, self.declared)
         call = f"{callee.name}({', '.join(passed)})"
         if not is_fallible(called):

@@ -18,15 +18,15 @@ from planish.isa.instruction import Catalogue
 
 def emit_callees(
     kernels: Iterable[Kernel], catalogue: Catalogue | None = None, threads: bool = False, inline: bool = False,
-    declared: Declared | None = None,
+    declared: Declared | None = None, portable: bool = False,
 ) -> list[str]:  # fmt: skip
     """The functions of the kernels that some kernels call; `inline`: they become parts of these; `declared`: the types
-    of the kernels' own arrays in C. PlanishError as of `emit_function`."""
+    of the kernels' own arrays in C; `portable`: C++ takes the text as well. PlanishError as of `emit_function`."""
     texts = []
     for called in callees(kernels, catalogue, declared):
         text = emit_function(
             called.implementation, called.name, threads=threads, noalias=True, catalogue=catalogue, promised=True,
-            declared=called.declared,
+            declared=called.declared, portable=portable,
         )  # fmt: skip
         # Within a larger function, gcc runs out of registers for what has just enough of them.
         innermost = not callees((called.implementation,), catalogue)

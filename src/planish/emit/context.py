@@ -28,7 +28,7 @@ class Context:
 
     `known` are ranges that hold, `seen` those that a C compiler finds by itself (it does not know what was assumed of
     sizes), `residues` the residue classes. `lanes`: functions are to be such as compilers make lanes of, which may
-    round otherwise than those of C's library.
+    round otherwise than those of C's library. `flat`: arrays whose rows C is not told of, and their extents.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -37,6 +37,7 @@ class Context:
     seen: Mapping[str, Interval] = field(default_factory=dict)
     residues: Residues = field(default_factory=dict)
     lanes: bool = False
+    flat: Mapping[str, tuple[Expr | None, ...]] = field(default_factory=dict)
 
     def with_name(self, name: str, spelling: str) -> Context:
         """The context with another spelling of a name."""

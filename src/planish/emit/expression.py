@@ -31,6 +31,7 @@ from planish.ir.expr import (
     Var,
     type_of,
 )
+from planish.ir.polynomial import add, mul
 from planish.ir.types import BF16, BOOL, F16, F32, F64, I64, Type
 
 TERNARY, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUALITY, RELATION, SHIFT, SUM, PRODUCT, PREFIX, POSTFIX = range(3, 16)
@@ -86,7 +87,17 @@ def _place(array: str, index: tuple[Expr, ...], context: Context) -> tuple[str, 
     name = context.names.get(array, array)
     if not index:
         return (f"*{name}", PREFIX) if array in context.cells else (name, POSTFIX)
+    index = (_linear(index, context.flat[array]),) if array in context.flat else index
     return name + "".join(f"[{emit_expr(x, context)}]" for x in index), POSTFIX
+
+
+def _linear(index: tuple[Expr, ...], shape: tuple[Expr | None, ...]) -> Expr:
+    """The number of an element in memory, row after row."""
+    out = index[0]
+    for extent, at in zip(shape[1:], index[1:], strict=True):
+        assert extent is not None, "only the first extent may be unknown"
+        out = add(mul(out, extent), at)
+    return out
 
 
 def _form(expr: Expr, context: Context) -> tuple[str, int]:

@@ -18,10 +18,12 @@ from planish.ir.nest import Alloc, Array, Assign, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import expressions, map_block, walk, walk_expr
 
 
-def declare(array: Array, name: str, extents: str) -> str:
-    """The declaration of an array that is not on the heap, by its name in C and the text of its extents."""
+def declare(array: Array, name: str, extents: str, portable: bool = False) -> str:
+    """The declaration of an array that is not on the heap, by its name in C and the text of its extents; `portable`:
+    for C++ as well."""
     constant = all(isinstance(x, Const) for x in array.shape)
-    aligned = "_Alignas(64) " if array.shape and constant else ""
+    word = "planish_aligned(64) " if portable else "_Alignas(64) "
+    aligned = word if array.shape and constant else ""
     if array.memory != "table":
         return f"{aligned}{c_type(array.type)} {name}{extents};"
     values = ", ".join(literal(Const(x, array.type))[0] for x in array.values)

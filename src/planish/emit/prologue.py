@@ -49,7 +49,7 @@ _BORROW = """\
 
 /* A block like those of planish_allocate, which the thread keeps for later when it is given back. Apart, because clang
  * takes registers from xmm16 on to be as they were when the thread's own memory has been found, which may use them. */
-static _Thread_local struct { void *block; size_t bytes; int lent; } planish_kept[32];
+static planish_local struct { void *block; size_t bytes; int lent; } planish_kept[32];
 
 static planish_apart void *planish_borrow(size_t bytes)
 {
@@ -95,6 +95,37 @@ static planish_apart void planish_return(void *block)
   }
   planish_release(block);
 }"""
+
+_LOCAL = """\
+#ifdef __cplusplus
+#define planish_local thread_local
+#else
+#define planish_local _Thread_local
+#endif"""
+
+_RESTRICT = """\
+#if !defined(__cplusplus)
+#define planish_restrict restrict
+#elif defined(__GNUC__) || defined(_MSC_VER)
+#define planish_restrict __restrict
+#else
+#define planish_restrict
+#endif"""
+
+_ALIGNED = """\
+#ifdef __cplusplus
+#define planish_aligned(bytes) alignas(bytes)
+#else
+#define planish_aligned(bytes) _Alignas(bytes)
+#endif"""
+
+_SPARE = """\
+/* Not every file that includes this calls all of it. */
+#if defined(__GNUC__)
+#define planish_spare __attribute__((unused))
+#else
+#define planish_spare
+#endif"""
 
 _APART = """\
 #if defined(__GNUC__)
@@ -217,6 +248,10 @@ def _helpers() -> dict[str, str]:
     """Every helper function by its name."""
     out = {
         "planish_apart": _APART,
+        "planish_local": _LOCAL,
+        "planish_restrict": _RESTRICT,
+        "planish_aligned": _ALIGNED,
+        "planish_spare": _SPARE,
         "planish_floordiv": _FLOORDIV,
         "planish_mod": _MOD,
         "planish_allocate": _ALLOCATE,
