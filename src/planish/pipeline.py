@@ -22,7 +22,8 @@ from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Source, Span
 from planish.core.telling import Tell, keep_quiet
-from planish.emit.dropin import defined_macros, emit_banner, emit_header
+from planish.emit.dropin import defined_macros, emit_banner
+from planish.emit.header import emit_header, share_types
 from planish.emit.ladders import replace_by_ladder
 from planish.emit.raised.vendor import replace_by_calls
 from planish.emit.replacement import NoExtentError, Replacement, compose, replace_region
@@ -453,7 +454,6 @@ def assemble_file(
     link = " ".join(dict.fromkeys(f for _, version in used for f in version.link))
     command = f"{bench.compiler.name} {' '.join(bench.command_flags)}"
     banner = emit_banner(VERSION, options.describe(), file.given.text, command, link)
-    text = compose(file.source.text, replacements, banner)
-    public = [f.prototype for f in file.functions if not f.static]
-    header = banner + emit_header(Path(file.given.name).stem, public, ["<stddef.h>", "<stdint.h>"])
+    text, stem = compose(file.source.text, replacements, banner), Path(file.given.name).stem
+    text, header = share_types(text, stem, file.interface), banner + emit_header(stem, file.interface)
     return FileResult(file.given, text, header, results, file.remarks, bench.runner.emulator)

@@ -184,16 +184,3 @@ def emit_banner(version: str, options: str, source_text: str, flags: str, link: 
         " * A loop nest that was replaced stays beside its replacement; all else is as you wrote it.\n"
         " */\n"
     )
-
-
-def emit_header(file_stem: str, prototypes: Sequence[str], includes: Sequence[str]) -> str:
-    """A header of the user's functions; `includes` are names such as `<stdint.h>` or `"types.h"`."""
-    guard = re.sub(r"\W", "_", f"{file_stem}_H").upper()
-    guard = guard if not guard[0].isdigit() else f"H_{guard}"
-    lines = [f"#ifndef {guard}", f"#define {guard}", ""]
-    if includes:
-        lines += [*(f"#include {x}" for x in includes), ""]
-    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    lines += [x.rstrip().rstrip(";") + ";" for x in prototypes]
-    lines += ["", "#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */", ""]
-    return "\n".join(lines)

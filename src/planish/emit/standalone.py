@@ -16,13 +16,18 @@ void zero(ptrdiff_t n, double *x)
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
+
+from pycparser.c_parser import CParser
 
 from planish.core.span import Source, Span
 from planish.emit.c import emit_function
 from planish.emit.expression import refuse_bf16
 from planish.emit.prologue import HELPERS, emit_prologue
-from planish.frontend.c.unit import CFile, CFunction, CParameter, Region
+from planish.frontend.c.declarations import NAMED_BY_HEADERS
+from planish.frontend.c.prototypes import find_interface
+from planish.frontend.c.unit import CFile, CFunction, CParameter, Interface, Region
 from planish.ir.expr import PURE_FUNCTIONS, Expr, Var
 from planish.ir.nest import Kernel
 from planish.ir.traverse import substitute
@@ -76,7 +81,15 @@ def emit_standalone(*kernels: Kernel, origin: Source | None = None) -> CFile:
         place = start + len(text)
         functions.append(_function(kernel, name, text, start))
     source = Source(f"{names[0]}.c" if origin is None else f"{Path(origin.name).stem}.c", whole)
-    return CFile(source, tuple(functions), (), whole, origin)
+    return CFile(source, tuple(functions), (), whole, origin, _interface([x.prototype for x in functions]))
+
+
+def _interface(prototypes: Sequence[str]) -> Interface:
+    """What a header says of the functions."""
+    names = (*NAMED_BY_HEADERS, "_Float16")
+    text = "".join(f"typedef int {x};\n" for x in sorted(names))
+    text += "\n".join(f"{x.rstrip(';')} {{ }}" for x in prototypes)
+    return find_interface(CParser().parse(text, "plain.c"), Source("plain.c", text), "", {})
 
 
 def _function(kernel: Kernel, name: str, text: str, start: int) -> CFunction:

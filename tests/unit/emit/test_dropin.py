@@ -18,7 +18,6 @@ from planish.emit.dropin import (
     defined_macros,
     emit_banner,
     emit_guard,
-    emit_header,
     guarded_call,
     prologue_offset,
 )
@@ -153,14 +152,6 @@ def test_the_banner_is_one_comment() -> None:
     assert banner.count("*/") == 1
     assert "belongs to you" in banner
     assert "2d6e9c5d" in banner or re.search(r"sha256 [0-9a-f]{64}", banner)
-
-
-def test_the_header_compiles_twice(tmp_path: Path) -> None:
-    header = emit_header("my-file", ["void f(int32_t n)", "int g(void);"], ["<stdint.h>"])
-    (tmp_path / "h.h").write_text(header)
-    bodies = "void f(int32_t n) { (void)n; }\nint g(void) { return 1; }\n"
-    compile_text('#include "h.h"\n#include "h.h"\n' + bodies, tmp_path)
-    assert "#ifndef MY_FILE_H" in header
 
 
 def test_what_follows_a_directive_on_its_line_is_kept() -> None:

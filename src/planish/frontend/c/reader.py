@@ -25,6 +25,7 @@ from planish.frontend.c.forms import Forms
 from planish.frontend.c.lexer import Tokens, tokenize
 from planish.frontend.c.liveness import live_after
 from planish.frontend.c.preprocess import STUBS, preprocess
+from planish.frontend.c.prototypes import find_interface
 from planish.frontend.c.regions import Search, search
 from planish.frontend.c.scope import Bound, FileScope, Symbol, bind_file, bind_function
 from planish.frontend.c.state import NotIndex, Translation
@@ -73,7 +74,8 @@ def read_c(
     if not functions:
         where, advice = source.point(1), "give a file with a kernel"
         raise PlanishError(Diagnostic("E0203", "the file defines no function", where, advice), source)
-    return CFile(source, tuple(functions), tuple(remarks), ready.text)
+    interface = find_interface(tree.ast, source, ready.text, scope.constants)
+    return CFile(source, tuple(functions), tuple(remarks), ready.text, interface=interface)
 
 
 def _read_function(

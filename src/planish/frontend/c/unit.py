@@ -184,10 +184,41 @@ class CFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class Prototype:
+    """A function's declaration in C and in C++ (None: C++ has no such)."""
+
+    name: str
+    text: str
+    cplusplus: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeText:
+    """The definition of a type, as in C; `original`: how it stands in the file ("" where it cannot be told apart);
+    `portable`: it is C++ as well."""
+
+    text: str
+    original: str = ""
+    portable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """What a header says: includes (`<stdio.h>`, `"types.h"`), types in their order, prototypes, and why some functions
+    are not declared."""
+
+    prototypes: tuple[Prototype, ...] = ()
+    types: tuple[TypeText, ...] = ()
+    includes: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CFile:
     """A C file as read: `preprocessed` is what the parser saw, `remarks` say what was not extracted and why.
 
-    `origin` is what the user wrote, where that was not C: the file then has the plain C of each kernel that it holds.
+    `interface` is what a header of its functions says. `origin` is what the user wrote, where that was not C: the file
+    then has the plain C of each kernel that it holds.
     """
 
     source: Source
@@ -195,6 +226,7 @@ class CFile:
     remarks: tuple[Remark, ...]
     preprocessed: str
     origin: Source | None = None
+    interface: Interface = Interface()
 
     @property
     def given(self) -> Source:
