@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -36,7 +37,8 @@ class Finished:
     """How a program ended.
 
     `code` is its exit code, or minus the number of the signal that ended it; `peak_bytes` is the largest resident
-    size it had. Of `stdout` and `stderr` the last 65536 characters are kept.
+    size it had, `cpu_seconds` the processor's time that it and what it waited for took. Of `stdout` and `stderr` the
+    last 65536 characters are kept.
     """
 
     status: Literal["ended", "timeout"]
@@ -45,6 +47,7 @@ class Finished:
     stderr: str
     seconds: float
     peak_bytes: int
+    cpu_seconds: float
 
 
 def run_process(
@@ -80,18 +83,19 @@ def run_process(
         if ended is None:
             status = "timeout"
             ended = _kill(process)
-        code, peak = ended
-        return Finished(status, code, _tail(out), _tail(err), time.monotonic() - started, peak)
+        code, usage = ended
+        seconds, cpu = time.monotonic() - started, usage.ru_utime + usage.ru_stime
+        return Finished(status, code, _tail(out), _tail(err), seconds, _peak_bytes(usage), cpu)
 
 
-def _wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, int] | None:
-    """The exit code and the peak of memory; None where the time is over before."""
+def _wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, resource.struct_rusage] | None:
+    """The exit code and what was used; None where the time is over before."""
     with _watched(process.pid) as ending:
         pause = 0.0005
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
             if pid:
-                return _ended(process, status, usage.ru_maxrss)
+                return _ended(process, status), usage
             left = deadline - time.monotonic()
             if left <= 0:
                 return None
@@ -120,21 +124,25 @@ def _watched(process: int) -> Iterator[select.poll | None]:
         os.close(file)
 
 
-def _kill(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+def _kill(process: subprocess.Popen[bytes]) -> tuple[int, resource.struct_rusage]:
     if process.returncode is not None:
-        return process.returncode, 0
+        return process.returncode, resource.struct_rusage((0,) * 16)
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass  # it ended by itself in the meantime
     _, status, usage = os.wait4(process.pid, 0)
-    return _ended(process, status, usage.ru_maxrss)
+    return _ended(process, status), usage
 
 
-def _ended(process: subprocess.Popen[bytes], status: int, peak: int) -> tuple[int, int]:
+def _ended(process: subprocess.Popen[bytes], status: int) -> int:
     process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode
+
+
+def _peak_bytes(usage: resource.struct_rusage) -> int:
     # Linux counts kilobytes, macOS bytes.
-    return process.returncode, peak * 1024 if os.uname().sysname == "Linux" else peak
+    return usage.ru_maxrss * 1024 if os.uname().sysname == "Linux" else usage.ru_maxrss
 
 
 def _tail(file: IO[bytes]) -> str:
