@@ -240,13 +240,19 @@ class Loop:
     @property
     def takes_nans(self) -> bool:
         """Whether C says what comes out where floats are infinite or NaN."""
-        return (self.o.is_float or self.o.kind == "bool" or self.form == "count") and self.operation != "through-int"
+        return not self.truncates and self.operation not in ("through-int", "cast-product")
 
     @property
     def computes_floats(self) -> bool:
         """Whether what is stored was a floating-point number before."""
         wide = "double" in self.of.text or "0.5" in self.of.text
         return wide or self.a.is_float or (self.of.reads_y and self.b.is_float)
+
+    @property
+    def truncates(self) -> bool:
+        """Whether a floating-point number becomes an integer, which has to be in range."""
+        whole = [self.o, *([self.a] if self.operation == "cast-product" else [])]
+        return self.computes_floats and any(not x.is_float and x.kind != "bool" for x in whole)
 
     @property
     def reads_a(self) -> bool:
@@ -376,7 +382,7 @@ def is_meant(loop: Loop) -> bool:
         return False
     if loop.form == "walk" and "b[i" in of.text.replace("{y}", ""):
         return False
-    if loop.computes_floats and not loop.o.is_float and loop.o.kind != "bool":
+    if loop.truncates:
         # What does not fit an integer type is undefined.
         if loop.form == "count":
             return True
@@ -433,7 +439,7 @@ def data_of(loop: Loop, type: CType, role: Role, wide: bool) -> Range:
     divisor = loop.of.divides and role == "b"
     if loop.form == "product" and not (wide and not type.is_float and not loop.computes_floats):
         return Range(8, 24, loop.computes_floats and not wide) if type.is_float else Range(1, 1)
-    if loop.computes_floats and not loop.o.is_float:
+    if loop.truncates:
         low, high = {"a": (3, 5), "b": (1, 2), "s": (1, 2), "o": (0, 20)}[role]
         if type.is_float:
             return Range(16 * low, 16 * high)
