@@ -19,6 +19,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 Kind = Literal["int", "uint", "bool", "float"]
@@ -390,7 +391,8 @@ def is_meant(loop: Loop) -> bool:
     return True
 
 
-def all_loops() -> list[Loop]:
+@cache
+def all_loops() -> tuple[Loop, ...]:
     """All of them: alike types with each operation and form, and as many with mixed ones, in a fixed order."""
     out: dict[str, Loop] = {}
     for operation in OPERATIONS:
@@ -399,7 +401,7 @@ def all_loops() -> list[Loop]:
                 for loop in (_alike(operation, form, type), _mixed(operation, form, type)):
                     if loop is not None:
                         out.setdefault(loop.key, loop)
-    return list(out.values())
+    return tuple(out.values())
 
 
 def _alike(operation: Operation, form: str, type: CType) -> Loop | None:
