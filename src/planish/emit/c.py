@@ -34,7 +34,7 @@ from planish.emit.expression import (
     helper_suffix,
 )
 from planish.emit.head import write_head
-from planish.emit.local import declare, without_dead
+from planish.emit.local import declare, without_dead, write_extents
 from planish.emit.streams import LINE, calls_of, in_parts, iterations, promise_whole, take_names
 from planish.emit.sums import FEW, Partial, Sum, clear, count_lanes
 from planish.emit.updates import update
@@ -238,7 +238,7 @@ class _Function:
         if len(array.shape) <= 1 or self.portable:
             const = "" if array.name in self.written else "const "
             return f"{const}{spelt} *{restrict}{self.spelt[array.name]}"
-        return f"{spelt} (*{restrict}{self.spelt[array.name]}){_extents(array.shape[1:], context)}"
+        return f"{spelt} (*{restrict}{self.spelt[array.name]}){write_extents(array.shape[1:], context)}"
 
     def allocate(self, heap: list[Array], context: Context) -> None:
         """Blocks for all heap arrays; the function ends here with 1 where there is no memory for one."""
@@ -246,7 +246,7 @@ class _Function:
             spelt, name = c_type(array.type), self.spelt[array.name]
             factors = [emit_expr(x, context, PREFIX) for x in array.shape if x is not None]
             size = f"sizeof({spelt}) * " + " * ".join(f"(size_t){x}" for x in factors)
-            rows = "" if self.portable else _extents(array.shape[1:], context)
+            rows = "" if self.portable else write_extents(array.shape[1:], context, own=True)
             pointer = f"(*{self.restrict} {name}){rows}" if rows else f"*{self.restrict} {name}"
             take = "borrow" if array.memory == "scratch" else "allocate"
             taken = f"({spelt} *)" * self.portable
@@ -320,11 +320,11 @@ class _Function:
             return context
         kind = self.catalogue.memory(array.memory)
         if kind is not None:
-            rows = array.shape[: register_rank(array, kind.bits)]
-            self.lines.append(f"{indent}{kind.types[array.type]} {self.spelt[array.name]}{_extents(rows, context)};")
+            rows = write_extents(array.shape[: register_rank(array, kind.bits)], context)
+            self.lines.append(f"{indent}{kind.types[array.type]} {self.spelt[array.name]}{rows};")
             return context
         name = self.spelt[array.name]
-        self.lines.append(indent + declare(array, name, _extents(array.shape, context), self.portable))
+        self.lines.append(indent + declare(array, name, write_extents(array.shape, context, own=True), self.portable))
         if array.name not in self.read:
             self.lines.append(f"{indent}(void){name};")
         return context
@@ -490,7 +490,3 @@ class _Function:
             self.rounds(loop, replace(bounds, lower=first), inner, indent + "  ")
         self.lines += [f"{indent}  {x.added}" for x in own]
         self.lines.append(f"{indent}}}")
-
-
-def _extents(shape: tuple[Expr | None, ...], context: Context) -> str:
-    return "".join(f"[{emit_expr(x, context)}]" for x in shape if x is not None)

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planish.emit.expression import c_type, literal
-from planish.ir.expr import Const, Load, Var
+from planish.emit.context import Context
+from planish.emit.expression import c_type, emit_expr, literal
+from planish.ir.expr import Binary, Const, Expr, Load, Var, index
+from planish.ir.interval import range_of
 from planish.ir.nest import Alloc, Array, Assign, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import expressions, map_block, walk, walk_expr
 
@@ -49,3 +51,11 @@ def without_dead(kernel: Kernel) -> Kernel:
         if body == kernel.body:
             return kernel
         kernel = replace(kernel, body=body)
+
+
+def write_extents(shape: tuple[Expr | None, ...], context: Context, own: bool = False) -> str:
+    """The extents in brackets; those of an array of the function's `own` are at least one: C has no empty arrays."""
+    known = [x for x in shape if x is not None]
+    empty = [own and not isinstance(x, Const) and range_of(x, context.known)[0] < 1 for x in known]
+    kept = [Binary("max", x, index(1)) if y else x for x, y in zip(known, empty, strict=True)]
+    return "".join(f"[{emit_expr(x, context)}]" for x in kept)

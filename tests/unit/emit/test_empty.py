@@ -1,0 +1,55 @@
+"""Arrays of a function's own have at least one element, whatever sizes are: C has no others."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from planish.emit.c import emit_function
+from planish.emit.prologue import emit_prologue
+from planish.ir.parser import parse_kernel
+
+TEXT = """
+kernel k(n, m; A: f64[n, m] distinct, B: f64[n] distinct) {
+  alloc t: f64[m] stack
+  alloc u: f64[n, m - 1] MEMORY
+  for i in 0 .. n {
+    for j in 0 .. m { t[j] = A[i, j] }
+    for j in 0 .. m - 1 { u[i, j] = t[j] }
+    for j in 0 .. m - 1 { B[i] += u[i, j] }
+  }
+}
+"""
+MAIN = """
+int main(void)
+{
+  double a[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, b[9] = {0};
+  for (ptrdiff_t n = 0; n < 4; n++) {
+    for (ptrdiff_t m = 1; m < 4; m++) {
+      (void)f(n, m, (void *)a, b);
+    }
+  }
+  return b[0] != 12;
+}
+"""
+
+
+@pytest.mark.parametrize("memory", ["stack", "dram", "scratch"])
+def test_no_array_is_empty(memory: str, tmp_path: Path) -> None:
+    text = emit_function(parse_kernel(TEXT.replace("MEMORY", memory)), "f")
+    (tmp_path / "f.c").write_text(emit_prologue([text]) + MAIN)
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    made = subprocess.run(["gcc", *flags, "f.c", "-o", "f"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    if "asan" in made.stderr and "cannot find" in made.stderr:
+        pytest.skip("the compiler has no sanitizers here")
+    assert made.returncode == 0, f"{made.stderr}\n{text}"
+    done = subprocess.run(["./f"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stderr}\n{text}"
+
+
+def test_extents_that_are_known_to_be_positive_stay() -> None:
+    known = TEXT.replace(" {", " assume n >= 1 assume m >= 2 {", 1).replace("MEMORY", "stack")
+    text = emit_function(parse_kernel(known), "f")
+    assert "[m]" in text and "max" not in text
