@@ -607,3 +607,6 @@ void f(int n, int *d) { for (int i = 0; i < n; i++) for (int k = (i - 5) / 2 + 2
 /// steps_in_what_goes_round regions=1
 void f(int n, int *restrict d, const int *restrict s) {
   int k = -1; for (int i = 0; i < n; i++) d[i] = s[(k++ % 4 + 4) % 4]; }
+
+/// steps_of_truths regions=1
+void f(int n, _Bool *b, _Bool *c, _Bool *d) { for (int i = 0; i < n; i++) { b[i]++; c[i]--; --d[i]; d[i] ^= 1; } }

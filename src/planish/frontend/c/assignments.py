@@ -32,7 +32,7 @@ from planish.ir.expr import Binary, Cast, Const, Expr, Load, index, type_of
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Reduce
 from planish.ir.polynomial import constant, neg
 from planish.ir.traverse import decide
-from planish.ir.types import INDEX, Type
+from planish.ir.types import BOOL, I32, INDEX, Type
 
 _MOST_LISTED = 256
 
@@ -169,8 +169,12 @@ def step_statement(node: c_ast.UnaryOp, cx: Translation) -> None:
         return
     target = target_of(node.expr, symbol, cx)
     expect_one_way(target.type, node)
-    one = Const(1.0 if target.type.is_float else 1, target.type)
-    value = Binary("add" if "++" in node.op else "sub", target.load, one)
+    if target.type == BOOL:
+        # What is added to is an int, which becomes 0 or 1 again.
+        value = convert_stored(operate(node.op[-1], target.load, Const(1, I32), node), BOOL)
+    else:
+        one = Const(1.0 if target.type.is_float else 1, target.type)
+        value = Binary("add" if "++" in node.op else "sub", target.load, one)
     write(target, value, node, cx)
 
 
