@@ -17,12 +17,15 @@ from collections.abc import Callable
 from types import FrameType
 
 from planish.cli.exits import ASKING, INTERNAL_ERROR, keep_reports_in, tell_interrupted
-from planish.core.forked import GRACE, fork, wait
+from planish.core.forked import fork, wait
+
+GRACE = 0.8
+"""Seconds that a command has to tidy up and to say what it has; then it is killed."""
 
 
 def supervise(action: Callable[[], int]) -> int:
     """The exit code of `action`, which runs in a child; in that child the call returns, too. The child's temporary
-    files are gone afterwards, however it ended; after a signal it has half a second to end by itself.
+    files are gone afterwards, however it ended; after a signal it has `GRACE` seconds to end by itself.
 
     Signals that ask for an end are passed on; the code is then 128 plus the signal's number.
     """
