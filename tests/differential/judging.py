@@ -94,8 +94,8 @@ def judge_speech(demands: Demands, said: str) -> list[str]:
 
 def judge_reasons(said: str) -> list[str]:
     """Functions that are kept, and refusals, without a reason, a place or advice."""
-    kept = [line.split()[0] for line in said.splitlines() if re.search(r"\bkept as written(?!: \S)", line)]
-    told = re.findall(r"^refused\[.*?(?=^[^\s\d]|\Z)", said, re.MULTILINE | re.DOTALL)
+    kept = re.findall(r"^(\S+) {2,}kept as written(?!: \S)", said, re.MULTILINE)
+    told = re.findall(r"^refused\[.*?(?=\n\n|\Z)", said, re.MULTILINE | re.DOTALL)
     return [
         *(f"kept without a reason: {x}" for x in kept),
         *(f"refused without a place: {x}" for x in told if not re.search(r"^ *\|[ \t]*\^+$", x, re.MULTILINE)),

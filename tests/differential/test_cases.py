@@ -15,31 +15,19 @@ from judging import judge, run
 
 FOLDER = Path(__file__).parent / "cases"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.c"))
-FAILING = frozenset({
-    "bytes", "eight-bytes", "empty-loop", "extern-symbols",
-    "signatures",
-})  # fmt: skip
-"""Those that are being mended; whoever mends one removes it here."""
-ENDLESS = frozenset({"slow-analysis"}) & FAILING
 SETTINGS = {"default": ("--no-measure",), "strict": ("--no-measure", "--fp", "strict")}
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
 
 
-def marked(names: list[str]) -> list[object]:
-    """The names as parameters; those that are being mended may fail, and those that do not end are not tried."""
-    mending = {x: [pytest.mark.xfail(strict=False, run=x not in ENDLESS)] if x in FAILING else [] for x in names}
-    return [pytest.param(x, marks=mending[x]) for x in names]
-
-
 @pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("name", marked(NAMES))
+@pytest.mark.parametrize("name", NAMES)
 def test_case(name: str, setting: str, tmp_path: Path) -> None:
     check(name, SETTINGS[setting], tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", marked([x for x in NAMES if "// measured" in (FOLDER / f"{x}.c").read_text()]))
+@pytest.mark.parametrize("name", [x for x in NAMES if "// measured" in (FOLDER / f"{x}.c").read_text()])
 def test_case_with_the_clock(name: str, tmp_path: Path) -> None:
     check(name, (), tmp_path)
 
@@ -50,8 +38,8 @@ def check(name: str, settings: tuple[str, ...], place: Path) -> None:
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("name", marked(["isl-context"]))
-def test_a_context_without_brackets_is_a_diagnostic(name: str, tmp_path: Path) -> None:
+def test_a_context_without_brackets_is_a_diagnostic(tmp_path: Path) -> None:
+    name = "isl-context"
     shutil.copy(FOLDER / f"{name}.st", tmp_path)
     code, said = run([sys.executable, "-m", "planish", "astgen", f"{name}.st"], tmp_path, 60)
     assert code == 1, said
