@@ -36,7 +36,7 @@ from planish.emit.expression import (
 from planish.emit.head import write_head
 from planish.emit.local import declare, without_dead, write_extents
 from planish.emit.streams import LINE, calls_of, in_parts, iterations, promise_whole, take_names
-from planish.emit.sums import FEW, Partial, Sum, clear, count_lanes
+from planish.emit.sums import FEW, Partial, Sum, clear, count_lanes, directive_of
 from planish.emit.updates import update
 from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, index, type_of
 from planish.ir.nest import (
@@ -482,7 +482,7 @@ class _Function:
         self.lines += [f"{indent}  {x}" for x in (*clear(own, lane), f"ptrdiff_t {first} = {bounds.lower};")]
         if length is None or length >= count:
             self.lines.append(f"{indent}  for (; {first} <= {bounds.upper} - {count}; {first} += {count}) {{")
-            self.lines.append(f"{indent}    planish_lanes")
+            self.lines.append(f"{indent}    {directive_of(sums)}")
             self.rounds(loop, Bounds(first, f"{first} + {count}"), inner, indent + "    ")
             self.lines.append(f"{indent}  }}")
         if length is None or length % count:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from planish.emit.expression import c_type, helper_suffix
 from planish.emit.functions import LANE_FUNCTIONS
 from planish.emit.settings import USUAL, Settings
-from planish.emit.sums import LANES, SUMS
+from planish.emit.sums import LANES, STRIP, SUMS
 from planish.ir.expr import PURE_FUNCTIONS
 from planish.ir.types import ALL_TYPES, I32, I64, Type
 
@@ -270,6 +270,7 @@ def _helpers() -> dict[str, str]:
         "planish_disjoint": _DISJOINT,
         "planish_until_line": _UNTIL_LINE,
         "planish_lanes": LANES,
+        "planish_strip": STRIP,
         **LANE_FUNCTIONS,
     }
     for type in ALL_TYPES:

@@ -55,7 +55,7 @@ class Settings:
     def opening(self) -> str:
         """Directives before the functions; `closing` ends what they say."""
         exact = self.floats == "strict"
-        free = ("fp-contract=off",) if exact else ("fp-contract=fast", "no-math-errno")
+        options = (*_GCC, "fp-contract=off" if exact else "fp-contract=fast")
         lines = [
             "/* What compilers are told of the functions below holds for nothing else. */",
             "#if defined(__clang__)",
@@ -68,7 +68,7 @@ class Settings:
             "#pragma GCC diagnostic push",
             '#pragma GCC diagnostic ignored "-Wunknown-pragmas"',
             "#pragma GCC push_options",
-            f"#pragma GCC optimize({', '.join(map(_quote, (*_GCC, *free)))})",
+            f"#pragma GCC optimize({', '.join(map(_quote, options))})",
             *self._told('#pragma GCC target("%s")'),
             "#endif",
         ]  # fmt: skip

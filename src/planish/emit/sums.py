@@ -23,13 +23,22 @@ LANES = """\
 #define planish_lanes
 #endif"""
 
+STRIP = """\
+/* The same, for as many iterations as a register or two have lanes: gcc would unroll them first, and then find none. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define planish_strip _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
+#else
+#define planish_strip planish_lanes
+#endif"""
+
 FEW = 16
 """Fewer values are added one after the other: lanes have to be cleared, and added to each other in the end."""
 
 _TYPES = (F32, F64, I32, I64)
 _OPERATORS: dict[ReduceOp, str] = {"add": "+", "mul": "*"}
-# Of 16 and fewer, gcc unrolls the loop before it makes lanes of it, and then finds none where there are several sums.
-_COUNTS = (32, 64)
+_COUNTS = (8, 16, 32, 64)
+_MANY = 4
+"""With so many sums there are enough of them to keep the processor busy, and not enough registers for more lanes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +73,14 @@ class Partial:
 
 
 def count_lanes(sums: Sequence[Sum]) -> int:
-    """How many partial sums each sum has: four registers of 64 bytes, or eight of 32, of a lone one."""
-    return 64 if [x.type.size for x in sums] == [4] else 32
+    """How many partial sums each sum has: four registers of 64 bytes, or eight of 32, of a lone one; one of many."""
+    size = max(x.type.size for x in sums)
+    return 64 // size if len(sums) >= _MANY else 64 if len(sums) == 1 and size == 4 else 32
+
+
+def directive_of(sums: Sequence[Sum]) -> str:
+    """What stands before the loop over the lanes."""
+    return "planish_strip" if len(sums) >= _MANY else "planish_lanes"
 
 
 def has_lanes(sum: Sum) -> bool:
