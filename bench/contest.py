@@ -165,7 +165,7 @@ def enlist_drop_ins(built: FileResult, options: Options, rules: Rules, folder: P
     out: list[Contestant] = []
     for compiler in rules.compilers:
         bench = make_workbench(replace(options, compiler=str(compiler.path)), target, folder, built.source)
-        out += _both(f"ours {compiler.name}", "ours", compiler, built.text, bench.command_flags)
+        out.append(Contestant(f"ours {compiler.name}", "ours", compiler, built.text, bench.command_flags))
     return out
 
 

@@ -266,7 +266,7 @@ class _Judge:
 
     def judge(self, text: str, slack: Mapping[str, float]) -> dict[str, Any]:
         """The fields of `Found`."""
-        flags = self.bench.command_flags
+        flags = self.bench.check_flags
         strict = self.bench.floats == "strict"
         calls = [(sorted(x.values.items()), sorted(x.elements.items()), x.seed, x.distribution) for x in self.cases]
         parts = (text, self.text, flags, strict, sorted(slack.items()), calls, self.bench.compiler.stamp)
