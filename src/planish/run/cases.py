@@ -36,9 +36,12 @@ from planish.poly.extents import (
 )
 from planish.poly.scop import Scop
 from planish.run.passing import ROW, ROWS, leaves_of, outcomes_of
+from planish.run.roles import Role, find_roles
 from planish.run.signature import Case
 
 CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
+FEW_SIZES, FEW_SEED = (259, 130, 33), 100
+"""The sizes of calls with small strides, channels and offsets, and the first of their seeds."""
 CHECK_INSTANCES = 12_000_000
 FIXED_INSTANCES = 480_000_000
 """The most for sizes that the user gave, and for functions without any: there is nothing to choose."""
@@ -131,6 +134,16 @@ def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
         sizes |= dict.fromkeys(powers_of(function, sizes), POWERS[i % len(POWERS)])
         case = make_case(function, known, sizes, seed=i)
         out.append(replace(case, placement="end" if i % 2 == 0 else "start"))
+    few = {x: role for x, role in roles_of(known).items() if role in ("stride", "channels", "offset")}
+    for i, value in enumerate(FEW_SIZES if few else ()):
+        # Strides, channels and offsets as they are in real calls.
+        wanted = {x: y for x, y in wanted_sizes(size_names(known), value).items() if x not in few}
+        wanted |= {x: i if role == "offset" else 1 + i for x, role in few.items()}
+        sizes = sizes_near(function, known, wanted, {})
+        if sizes is not None and instances_of(known, sizes) <= CHECK_INSTANCES:
+            sizes |= dict.fromkeys(loose_names(function, known), power_of_two(value))
+            sizes |= dict.fromkeys(powers_of(function, sizes), POWERS[i])
+            out.append(make_case(function, known, sizes, seed=FEW_SEED + i))
     if _has_unknown_size(known):
         for i, value in enumerate(LOOSE_SIZES):
             sizes = sizes_near(function, known, wanted_sizes(size_names(known), min(value, 34)), {})
@@ -151,6 +164,17 @@ def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
     pool = function.conditions.constants
     strewn = [replace(c, pool=pool, seed=c.seed + STREWN) for c in [*alike.values()][-STREWN_CASES:] if pool]
     return (*alike.values(), *strewn)
+
+
+def roles_of(known: tuple[Known, ...]) -> dict[str, Role]:
+    """The roles of a function's own sizes: what a loop goes to in one region is an extent in all."""
+    out: dict[str, Role] = {}
+    for k in known:
+        for size, role in find_roles(k.scop.kernel, k.computed).items():
+            name = k.sizes.get(size)
+            if name is not None and (name not in out or role in ("extent", "window")):
+                out[name] = role
+    return {x: out.get(x, "extent") for x in size_names(known)}
 
 
 def usable_sizes(

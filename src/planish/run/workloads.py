@@ -25,11 +25,12 @@ from planish.run.cases import (
     make_case,
     power_of_two,
     powers_of,
+    roles_of,
     size_names,
     sizes_near,
     wanted_sizes,
 )
-from planish.run.roles import USUAL, Role, find_roles
+from planish.run.roles import USUAL, Role
 from planish.run.signature import Case
 from planish.target.machine import Cache
 
@@ -77,7 +78,7 @@ def probe_cases(
     """Calls in which a version must not be slower either: those of the file `source` itself, others with arrays that
     fill half of each cache that is a core's own, and with larger ones, with other strides and channels in each; none
     where the user gave all sizes, or there are none."""
-    roles = _roles(known)
+    roles = roles_of(known)
     extents = [x for x, role in roles.items() if role == "extent" and x not in given]
     if not extents:
         return ()
@@ -110,17 +111,6 @@ def require_sizes(
     message = f"`{function.name}` cannot run with {asked}: its loops would leave its arrays, or do nothing"
     advice = f"give sizes that its declarations allow{near}, or choose another function with --function"
     raise PlanishError(Diagnostic("E0110", message, function.span, advice), source)
-
-
-def _roles(known: tuple[Known, ...]) -> dict[str, Role]:
-    """The roles of a function's own sizes: what a loop goes to in one region is an extent in all."""
-    out: dict[str, Role] = {}
-    for k in known:
-        for size, role in find_roles(k.scop.kernel, k.computed).items():
-            name = k.sizes.get(size)
-            if name is not None and (name not in out or role in ("extent", "window")):
-                out[name] = role
-    return {x: out.get(x, "extent") for x in size_names(known)}
 
 
 def _calls(function: CFunction, text: str) -> tuple[dict[str, int], ...]:
@@ -156,7 +146,7 @@ def _called(
 def _clock_attempts(
     function: CFunction, known: tuple[Known, ...], given: Mapping[str, int], text: str
 ) -> Iterator[Case]:
-    roles, names = _roles(known), size_names(known)
+    roles, names = roles_of(known), size_names(known)
     yield from (x for x in _called(function, known, given, roles, text) if _work(known, x) >= MUCH)
     calls = _calls(function, text)
     told = {x: y for call in calls for x, y in call.items() if x in roles and roles[x] not in ("extent", "window")}

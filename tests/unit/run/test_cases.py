@@ -297,3 +297,10 @@ def test_a_statement_that_does_not_run_for_the_sizes_is_no_error() -> None:
     loops = "for (int i = 0; i < n; i++) a[i] = 1; for (int i = 100; i < n; i++) a[i] = 2;"
     text = f"void fill(int n, double *a) {{ {loops} }}"
     require_sizes(*known_of(text), {"n": 50}, None)
+
+
+def test_strides_channels_and_offsets_are_checked_small_as_well() -> None:
+    values = [x.values for x in check_cases(*known_of(AXPY), {})]
+    assert {(x["incx"], x["incy"]) for x in values if x["n"] > 30} >= {(1, 1), (2, 2), (3, 3)}
+    values = [x.values for x in check_cases(*known_of(CHANNEL), {})]
+    assert {(x["channels"], x["which"]) for x in values if x["width"] > 30} >= {(1, 0), (2, 1), (3, 2)}
