@@ -26,7 +26,7 @@ from planish.emit.prologue import emit_prologue
 from planish.emit.settings import USUAL, Settings
 from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.unit import Region, Update
-from planish.ir.expr import Binary, Expr, index
+from planish.ir.expr import Binary, Compare, Const, Expr, index
 from planish.ir.nest import Array, Kernel
 from planish.ir.types import BF16
 from planish.isa.instruction import Catalogue
@@ -103,6 +103,7 @@ def call_instead(
     condition = set_condition(isl.Set.from_params(negative), ())
     if condition != TRUE:
         guards.append(emit_guard(condition, names))
+    guards += [x for x in _whole_rows(region, scop, names) if x not in guards]
     written = frozenset(s.write.array for s in scop.statements)
     for a, b in overlapping(scop.kernel.arrays, written):
         guards.append(alias_guard(byte_range(a, scop, names), byte_range(b, scop, names)))
@@ -127,6 +128,14 @@ def compose(text: str, replacements: Sequence[Replacement], banner: str) -> str:
     functions = [*dict.fromkeys(x for r in replacements for x in r.callees), *(r.function for r in replacements)]
     prologue = emit_prologue(functions, [r.patch.text for r in replacements], headers, replacements[0].settings)
     return assemble(text, [r.patch for r in replacements], banner, prologue)
+
+
+def _whole_rows(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str]:
+    """Conditions that rows of which the user's types do not tell are not empty: C has no such type."""
+    before = {a.name: a.shape for a in region.kernel.arrays}
+    rows = [x for a in scop.kernel.arrays if a.shape != before.get(a.name) for x in a.shape[1:] if x is not None]
+    asked = dict.fromkeys(normalise(Compare("ge", x, index(1))) for x in rows if not isinstance(x, Const))
+    return [emit_guard(x, names) for x in asked if x != TRUE]
 
 
 def overlapping(arrays: tuple[Array, ...], written: frozenset[str]) -> tuple[tuple[Array, Array], ...]:

@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from planish.core.span import Source
 from planish.emit.c import emit_function
 from planish.emit.prologue import emit_prologue
+from planish.emit.replacement import replace_region
+from planish.frontend.c.reader import read_c
 from planish.ir.parser import parse_kernel
+from planish.poly.delinearise import delinearise
+from planish.poly.scop import extract_scop
 
 TEXT = """
 kernel k(n, m; A: f64[n, m] distinct, B: f64[n] distinct) {
@@ -53,3 +58,15 @@ def test_extents_that_are_known_to_be_positive_stay() -> None:
     known = TEXT.replace(" {", " assume n >= 1 assume m >= 2 {", 1).replace("MEMORY", "stack")
     text = emit_function(parse_kernel(known), "f")
     assert "[m]" in text and "max" not in text
+
+
+def test_rows_that_the_user_did_not_declare_are_not_empty() -> None:
+    loops = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i * m + j] = 1;"
+    text = f"void f(int n, int m, double *a) {{ {loops} }}"
+    (region,) = read_c(Source("f.c", text)).functions[0].regions
+    scop = extract_scop(delinearise(region.kernel))
+    made = replace_region(
+        region, scop, scop.kernel, text, threads=False, strict=False, comment="", reserved=frozenset()
+    )
+    assert "double (*restrict a)[m]" in made.function
+    assert "(int64_t)m >= 1" in made.guards
