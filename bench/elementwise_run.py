@@ -453,7 +453,8 @@ def compare_records(loop: Loop, fp: Floats, what: str, want: bytes, got: bytes) 
             finite = np.abs(x[np.isfinite(x)], dtype="f8")
             unit = 1e-5 if type.bits == 32 or "f" in loop.of.text.lower() and loop.a.bits == 32 else 1e-13
             bound = unit * max(1.0, float(finite.max(initial=0.0)))
-            same = same | (np.abs(x.astype("f8") - y.astype("f8")) <= bound)
+            with np.errstate(invalid="ignore"):  # infinities of one sign
+                same = same | (np.abs(x.astype("f8") - y.astype("f8")) <= bound)
     else:
         same = x == y
         if fp != "strict" and loop.computes_floats and loop.of.inexact:
