@@ -28,7 +28,7 @@ def marked(name: str) -> object:
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("name", map(marked, NAMES))
+@pytest.mark.parametrize("name", [marked(x) for x in NAMES])
 def test_case(name: str, setting: str, tmp_path: Path) -> None:
     check(name, SETTINGS[setting], tmp_path)
 
