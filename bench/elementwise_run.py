@@ -37,6 +37,7 @@ from planish.pipeline import (
     Options,
     assemble_file,
     build_function,
+    make_job,
     make_versions,
     make_workbench,
     plan_region,
@@ -249,12 +250,13 @@ def run_loops(loops: Sequence[Loop], fp: Floats, folder: Path, which: Which = "f
     target = load_target(options.target)
     file = read_file(source, options)
     bench = make_workbench(options, target, folder, source)
+    job = make_job(file.functions, file, options, target, bench)
     functions = {x.name: x for x in file.functions}
     for k, loop in enumerate(loops):
         function = functions[f"f{k}"]
         try:
             if which == "checked":
-                results[k] = (build_function(function, file, options, target, bench),)
+                results[k] = (build_function(function, job),)
             else:
                 results[k] = _unchecked(function, options, target, file, which == "every")
         except PlanishError as error:

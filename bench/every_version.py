@@ -43,10 +43,11 @@ from planish.run.entry import entry_text
 from planish.run.oracle import Verdict, compare
 from planish.run.passing import signature_of
 from planish.run.process import Limits
-from planish.run.selection import PATIENCE, Workbench
+from planish.run.selection import PATIENCE
 from planish.run.signature import Case, Signature
 from planish.run.tolerance import Tolerance
 from planish.run.toolchain import Compiler, compile_library, host_features
+from planish.run.workbench import Workbench
 from planish.target.load import load_target
 
 HERE = Path(__file__).resolve().parent

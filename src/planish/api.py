@@ -50,8 +50,8 @@ from planish.run.callable import NativeFunction
 from planish.run.cross import is_foreign
 from planish.run.entry import entry_text
 from planish.run.headers import pointing_at_headers
-from planish.run.selection import Workbench
 from planish.run.toolchain import compile_library
+from planish.run.workbench import Workbench
 from planish.schedule.automatic.plan import prepare
 from planish.schedule.program import Program
 from planish.schedule.script import print_script

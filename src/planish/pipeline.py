@@ -11,81 +11,61 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import islpy as isl
 
 from planish.core.apart import Bounds, Lost, run_apart
 from planish.core.cache import Cache
-from planish.core.diagnostic import PlanishError, Remark
-from planish.core.span import Source, Span
+from planish.core.diagnostic import Remark
+from planish.core.span import Source
 from planish.core.telling import Tell, keep_quiet
-from planish.emit.dropin import defined_macros, emit_banner
+from planish.emit.dropin import emit_banner
 from planish.emit.header import emit_header, share_types
-from planish.emit.ladders import replace_by_ladder
-from planish.emit.raised.vendor import replace_by_calls
-from planish.emit.replacement import NoExtentError, Replacement, compose, replace_region
+from planish.emit.replacement import Replacement, compose
 from planish.frontend.c.unit import CFile, CFunction, Region
 from planish.ir.checker import check_kernel
-from planish.isa.shipped import shipped
 from planish.library.further import further_versions, library_versions
 from planish.library.likely import likely_version
 from planish.library.maker import Maker
 from planish.library.portions.starts import start_where_worth
-from planish.library.stages.pieces import StageVersion
 from planish.library.stages.versions import stage_versions
 from planish.library.stepwise import is_searching, stepwise_versions
 from planish.library.transforms import transform_versions
 from planish.options import Options as Options
 from planish.poly.affine import NotAffineError
-from planish.poly.budget import PASS, SHORT, OverBudgetError, within
+from planish.poly.budget import PASS, OverBudgetError, within
 from planish.reading import read_file as read_file
-from planish.run.blas import Blas, find_blas
+from planish.run.batch import Entrant, check_together
+from planish.run.blas import find_blas
 from planish.run.cases import Known, check_cases, find_known
 from planish.run.cross import compiler_for, runner_for
-from planish.run.entry import entry_text
-from planish.run.exercise import count_calls, with_counters
 from planish.run.finder import Finder
 from planish.run.headers import pointing_at_headers
 from planish.run.limits import limit_candidate
 from planish.run.meaning import confirm_meaning
 from planish.run.passing import signature_of, why_not
-from planish.run.selection import Nest, Probes, Selection, Version, Workbench, select
-from planish.run.signature import Case
-from planish.run.tolerance import with_slack
-from planish.run.toolchain import compile_library, missing_type
+from planish.run.selection import Probes, Selection, select
+from planish.run.signature import Case, Signature
+from planish.run.toolchain import missing_type
+from planish.run.workbench import Reference, Version, Workbench
 from planish.run.workloads import clock_cases, probe_cases, require_sizes
 from planish.schedule.automatic.described import tell_nothing_found
-from planish.schedule.automatic.plan import Candidate, Prepared, plan, prepare
+from planish.schedule.automatic.plan import Candidate, plan, prepare
 from planish.schedule.follow import follow
 from planish.target.load import load_target
 from planish.target.machine import Target
+from planish.texts import RegionPlan as RegionPlan
+from planish.texts import make_replacement as make_replacement
+from planish.texts import make_versions as make_versions
+from planish.texts import sizes_of, tell_over
 from planish.version import VERSION
-
-_BLAS = "blas"
-"""The version that calls a BLAS."""
 
 ANALYSIS = 60.0
 """Seconds of the processor's time for all analysis of a function, with the kernels of the library that are made on the
 way: a net below the bounds on operations, which give the same everywhere."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RegionPlan:
-    """A region on its way: what was prepared, and the versions found; empty ones say why in `remarks`."""
-
-    region: Region
-    prepared: Prepared | None
-    candidates: tuple[Candidate, ...]
-    remarks: tuple[Remark, ...]
-    stages: tuple[StageVersion, ...] = ()
-
-    def choose(self, label: str) -> StageVersion | Candidate | None:
-        """The version of that name, or else the most promising one."""
-        versions: tuple[StageVersion | Candidate, ...] = (*self.stages, *self.candidates)
-        return next((x for x in versions if x.name == label), next(iter(versions), None))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +78,43 @@ class FunctionResult:
     replacements: tuple[Replacement, ...]
     remarks: tuple[Remark, ...]
     timed: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """A function whose `versions` are to be checked by `cases`; what was `replaced` in each, by its name, and remarks
+    on what was `refused` there."""
+
+    function: CFunction
+    plans: tuple[RegionPlan, ...]
+    remarks: tuple[Remark, ...]
+    signature: Signature
+    known: tuple[Known, ...]
+    cases: tuple[Case, ...]
+    versions: tuple[Version, ...] = ()
+    replaced: dict[str, tuple[Replacement, ...]] = field(default_factory=dict)
+    refused: tuple[Remark, ...] = ()
+
+    def settled(self, selection: Selection) -> FunctionResult:
+        """What becomes of the function by what was selected."""
+        used = self.replaced[selection.version.label] if selection.version is not None else ()
+        remarks = (*self.remarks, *self.refused, *selection.remarks)
+        timed = selection.describe_times(self.signature)
+        return FunctionResult(self.function, self.plans, selection, used, remarks, timed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """What all functions of a build have in common; see `make_job`."""
+
+    file: CFile
+    options: Options
+    target: Target
+    bench: Workbench
+    reference: Reference
+
+
+_Made = TypeVar("_Made", bound="Draft | FunctionResult")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +163,7 @@ def plan_region(region: Region, options: Options, target: Target, most: int | No
     try:
         stages, remarks = within(lambda: stage_versions(region, target, most, options.threads), 4 * PASS)
     except OverBudgetError:
-        stages, remarks = (), (_tell_over("versions of the loop around it are not found", region.span),)
+        stages, remarks = (), (tell_over("versions of the loop around it are not found", region.span),)
     remarks = (*nest.remarks, *remarks)
     if not (stages or nest.candidates or any(r.kind == "refused" for r in remarks)):
         remarks = (*remarks, Remark("schedule-none", "refused", "no legal schedule was found", region.span))
@@ -188,22 +205,13 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
         message = f"the polyhedral library gave up: {str(error).partition(' in /')[0]}"
         return RegionPlan(region, None, (), (Remark("scop-limit", "refused", message, region.span),))
     except OverBudgetError:
-        return RegionPlan(region, None, (), (_tell_over("its instances and dependences are not found", region.span),))
+        return RegionPlan(region, None, (), (tell_over("its instances and dependences are not found", region.span),))
     candidates = start_where_worth(prepared, candidates)
     for candidate in candidates:
         check_kernel(candidate.kernel, f"schedule {candidate.name}")
     if not candidates:
         spoken = (*spoken, tell_nothing_found(bool(prepared.scop.statements), region))
     return RegionPlan(region, prepared, candidates, spoken)
-
-
-def _tell_over(what: str, span: Span | None, operations: int = PASS) -> Remark:
-    return Remark("analysis-limit", "refused", f"{what} within {operations:,} operations", span)
-
-
-def sizes_of(region: Region, options: Options) -> dict[str, int]:
-    """The sizes of a region that are given."""
-    return {name: options.sizes[text] for name, text in region.names if text in options.sizes}
 
 
 def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell = keep_quiet) -> RegionPlan:
@@ -224,45 +232,74 @@ def _maker(region: Region, tell: Tell = keep_quiet) -> Maker:
     return Maker(Cache(), tell=lambda x: tell(f"{region.function}: making {x}"))
 
 
+def make_job(
+    functions: Sequence[CFunction], file: CFile, options: Options, target: Target, bench: Workbench
+) -> Job:  # fmt: skip
+    """What is given to build some functions of a file. How long an emulator takes says nothing of the processor."""
+    signatures = tuple(x for f in functions if f.regions and (x := signature_of(f)) is not None)
+    options = replace(options, measure=options.measure and not bench.runner.command)
+    return Job(file, options, target, bench, Reference(file.source.text, bench, signatures))
+
+
 def build_functions(
     functions: Sequence[CFunction], file: CFile, options: Options, target: Target, bench: Workbench,
     tell: Tell = keep_quiet,
 ) -> tuple[FunctionResult, ...]:  # fmt: skip
     """What becomes of each function, within bounds: one that takes too long, or is too much for what analyses it, stays
-    as it is, with a remark."""
+    as it is, with a remark. Where there is no clock, all are checked together, and those that are no good alone."""
+    job = make_job(functions, file, options, target, bench)
+    if len(functions) < 2 or job.options.measure or job.options.race:
+        found = run_apart(lambda f, tell: build_function(f, job, tell), functions, Bounds(ANALYSIS), tell)
+        return tuple(_kept(f, x) for f, x in zip(functions, found, strict=True))
+    pieces = run_apart(lambda f, tell: _draft_first(f, job, tell), functions, Bounds(ANALYSIS), tell)
+    made = [_kept(f, x) for f, x in zip(functions, pieces, strict=True)]
+    entrants = [Entrant(x.signature, x.cases, x.versions[0]) for x in made if isinstance(x, Draft) and x.cases]
+    tell(f"checking the versions of {len(entrants)} functions together")
+    taken = check_together(entrants, job.reference, bench)
+    results = [
+        x.settled(taken[x.function.name]) if isinstance(x, Draft) and x.function.name in taken else x for x in made
+    ]
+    left = [x for x in results if isinstance(x, Draft)]
+    rest = run_apart(lambda x, tell: _settle(x, job, tell), left, Bounds(ANALYSIS), tell)
+    alone = {x.function.name: _kept(x.function, y) for x, y in zip(left, rest, strict=True)}
+    return tuple(alone[x.function.name] if isinstance(x, Draft) else x for x in results)
 
-    def build(function: CFunction, tell: Tell) -> FunctionResult:
-        return build_function(function, file, options, target, bench, tell)
 
-    found = run_apart(build, functions, Bounds(ANALYSIS), tell)
-    return tuple(
-        _give_up(f, x) if isinstance(x, Lost) else replace(x, function=f)
-        for f, x in zip(functions, found, strict=True)
-    )
-
-
-def _give_up(function: CFunction, lost: Lost) -> FunctionResult:
-    what = f"takes more than {ANALYSIS:g} s" if lost.reason == "time" else f"did not end well ({lost.reason})"
-    remark = Remark("analysis-limit", "refused", f"its analysis {what}", function.span)
-    return FunctionResult(function, (), None, (), (remark,))
+def _kept(function: CFunction, found: _Made | Lost) -> _Made | FunctionResult:
+    """What was found in another process, of the function as it is known here."""
+    if isinstance(found, Lost):
+        reason = found.reason
+        what = f"takes more than {ANALYSIS:g} s" if reason == "time" else f"did not end well ({reason})"
+        remark = Remark("analysis-limit", "refused", f"its analysis {what}", function.span)
+        return FunctionResult(function, (), None, (), (remark,))
+    return replace(found, function=function)
 
 
-def build_function(
-    function: CFunction, file: CFile, options: Options, target: Target, bench: Workbench, tell: Tell = keep_quiet
-) -> FunctionResult:
+def build_function(function: CFunction, job: Job, tell: Tell = keep_quiet) -> FunctionResult:
     """The fastest verified version of a function, or the function as it is."""
-    if missing := missing_type(bench.compiler, file.types):
+    first = _draft_first(function, job, tell)
+    return _settle(first, job, tell) if isinstance(first, Draft) else first
+
+
+def _draft_first(function: CFunction, job: Job, tell: Tell) -> Draft | FunctionResult:
+    """The versions that are tried first: without the clock the most promising one, and the others are made only if
+    that one is no good."""
+    bench = job.bench
+    if missing := missing_type(bench.compiler, job.file.types):
         return FunctionResult(function, (), None, (), (Remark("verify-type", "refused", missing, function.span),))
     if bench.runner.missing:
         message = f"nothing can be checked: {bench.runner.missing}; kept as written"
         return FunctionResult(function, (), None, (), (Remark("verify-emulator", "refused", message, function.span),))
-    if options.measure and not bench.runner.command:
-        return _choose_version(function, file, options, target, bench, tell, None)
-    # What is not measured takes the most promising version; the others are made only if that one is no good. How long
-    # an emulator takes says nothing of the processor.
-    options = replace(options, measure=False)
-    first = _choose_version(function, file, options, target, bench, tell, 1)
-    return _choose_version(function, file, options, target, bench, tell, None) if _was_refused(first) else first
+    return _draft(function, job, tell, None if job.options.measure else 1)
+
+
+def _settle(draft: Draft, job: Job, tell: Tell) -> FunctionResult:
+    """The result of a function that is checked alone."""
+    first = _choose_version(draft, job, tell)
+    if job.options.measure or not _was_refused(first):
+        return first
+    again = _draft(draft.function, job, tell, None)
+    return _choose_version(again, job, tell) if isinstance(again, Draft) else again
 
 
 def _was_refused(result: FunctionResult) -> bool:
@@ -272,14 +309,14 @@ def _was_refused(result: FunctionResult) -> bool:
     return any(r.id in ("verify-compile", "verify-result") for r in result.selection.remarks)
 
 
-def _choose_version(
-    function: CFunction, file: CFile, options: Options, target: Target, bench: Workbench, tell: Tell, most: int | None
-) -> FunctionResult:
+def _draft(function: CFunction, job: Job, tell: Tell, most: int | None) -> Draft | FunctionResult:
+    """The versions of a function and the calls that check them, or why there are none."""
+    file, options, bench = job.file, job.options, job.bench
     tell(f"{function.name}: finding schedules")
-    plans = tuple(plan_region(r, options, target, most) for r in function.regions)
+    plans = tuple(plan_region(r, options, job.target, most) for r in function.regions)
     if options.measure and options.raising and options.script is None:
         # Such a version is used where it was seen to be faster.
-        plans = tuple(with_kernels(x, options, target, tell) for x in plans)
+        plans = tuple(with_kernels(x, options, job.target, tell) for x in plans)
     remarks = tuple(r for p in plans for r in p.remarks)
     signature = signature_of(function)
     if signature is None and any(p.stages or p.candidates for p in plans):
@@ -292,44 +329,55 @@ def _choose_version(
     try:
         cases = within(lambda: check_cases(function, known, options.sizes))
     except OverBudgetError:
-        over = _tell_over("calls that check it are not found", function.span)
+        over = tell_over("calls that check it are not found", function.span)
         return FunctionResult(function, plans, None, (), (*remarks, over))
     if file.origin is not None:
-        text = file.source.text + entry_text(signature)
-        library = compile_library(
-            bench.compiler, text, ("-w", *bench.plain_flags), bench.folder, include_dirs=bench.include_dirs
-        )  # fmt: skip
+        library = job.reference.library_for(signature)
         confirm_meaning(library, function.regions[0].kernel, signature, cases, bench.runner.command)
+    return _with_versions(Draft(function, plans, remarks, signature, known, tuple(cases)), job)
+
+
+def _with_versions(draft: Draft, job: Job) -> Draft | FunctionResult:
+    """A draft with the texts that its plans give, or why there are none."""
+    versions, replaced, refused = make_versions(draft.plans, job.file, job.options, job.bench.blas)
+    if not versions:
+        return FunctionResult(draft.function, draft.plans, None, (), (*draft.remarks, *refused))
+    return replace(draft, versions=tuple(versions), replaced=replaced, refused=refused)
+
+
+def _choose_version(draft: Draft, job: Job, tell: Tell) -> FunctionResult:
+    """The version that is taken of those of a draft, checked alone and timed where there is a clock."""
+    function, signature, known, options, file = draft.function, draft.signature, draft.known, job.options, job.file
     clocks = clock_cases(function, known, options.sizes, file.source) if options.measure else ()
     probing = options.measure or options.race
-    probes = probe_cases(function, known, options.sizes, target.caches, file.source) if probing else ()
+    probes = probe_cases(function, known, options.sizes, job.target.caches, file.source) if probing else ()
 
     def limited(label: str, fast: Sequence[Case], slow: Sequence[Case]) -> Version | None:
         """A version for calls like some and not like others, by a condition on the sizes of each region."""
-        told = tuple(_limit_plan(p, label, function, fast, slow) for p in plans)
+        told = tuple(_limit_plan(p, label, function, fast, slow) for p in draft.plans)
         if any(not p.candidates for p in told):
             return None
         made, changed, _ = make_versions(told, file, options)
-        replaced.update(changed)
+        draft.replaced.update(changed)
         return made[0] if made else None
 
     more = Probes(probes, limited)
     finder = Finder(file.source.text, function, signature, known)
     while True:
-        versions, replaced, refused = make_versions(plans, file, options, bench.blas)
-        if not versions:
-            return FunctionResult(function, plans, None, (), (*remarks, *refused))
-        tell(f"{function.name}: checking{' and timing' if clocks else ''} {len(versions)} versions")
-        text = file.source.text
-        selection = select(text, versions, signature, cases, clocks, bench, function.span, finder.find, more)
+        tell(f"{function.name}: checking{' and timing' if clocks else ''} {len(draft.versions)} versions")
+        selection = select(
+            job.reference, draft.versions, signature, draft.cases, clocks, job.bench, function.span, finder.find, more
+        )
         # What was not seen to run stays as it is, and the other nests are tried without it.
-        left = tuple(replace(p, candidates=(), stages=()) if p.region.start in selection.idle else p for p in plans)
-        if selection.version is not None or left == plans or not any(p.stages or p.candidates for p in left):
-            break
-        plans, remarks = left, (*remarks, *(x for x in selection.remarks if x.id == "verify-exercised"))
-    used = replaced[selection.version.label] if selection.version is not None else ()
-    timed = selection.describe_times(signature)
-    return FunctionResult(function, plans, selection, used, (*remarks, *refused, *selection.remarks), timed)
+        idle = selection.idle
+        left = tuple(replace(p, candidates=(), stages=()) if p.region.start in idle else p for p in draft.plans)
+        if selection.version is not None or left == draft.plans or not any(p.stages or p.candidates for p in left):
+            return draft.settled(selection)
+        said = (*draft.remarks, *(x for x in selection.remarks if x.id == "verify-exercised"))
+        again = _with_versions(replace(draft, plans=left, remarks=said), job)
+        if not isinstance(again, Draft):
+            return again
+        draft = again
 
 
 def _limit_plan(
@@ -348,101 +396,6 @@ def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> Kn
     """The kernel's sizes and arrays that are the function's own parameters; `text` is the file's."""
     assert plan.prepared is not None
     return find_known(plan.region, plan.prepared.scop, function, text)
-
-
-def make_versions(
-    plans: tuple[RegionPlan, ...], file: CFile, options: Options, blas: Blas | None = None
-) -> tuple[list[Version], dict[str, tuple[Replacement, ...]], tuple[Remark, ...]]:
-    """Whole-file texts: one that calls a BLAS, where there is one, and one for each strategy, in the order of the first
-    region's estimate."""
-    calls, spoken = _call_blas(plans, file, options, blas) if blas is not None else ({}, [])
-    # What does several iterations of the loop around a region is not left out for what another region has.
-    known = [x.name for p in plans for x in p.stages] + [x.name for p in plans for x in p.candidates]
-    labels = list(dict.fromkeys([*([_BLAS] if calls else []), *known]))
-    versions: list[Version] = []
-    replaced: dict[str, tuple[Replacement, ...]] = {}
-    remarks: list[Remark] = list(spoken)
-    regions = {p.region.start: p.region for p in plans}
-    for label in labels:
-        made = []
-        slack: dict[str, float] = {}
-        for p in plans:
-            if label == _BLAS and p.region.start in calls:
-                made.append(calls[p.region.start])
-                continue
-            chosen = p.choose(label)
-            if chosen is None:
-                continue
-            try:
-                if isinstance(chosen, StageVersion):
-                    made.append(within(partial(_replace_stages, p.region, chosen, file.source, options), SHORT))
-                elif p.prepared is not None:
-                    slack = with_slack(slack, chosen.slack, p.region)
-                    make = partial(make_replacement, p.region, p.prepared, chosen, file.source, options)
-                    made.append(within(make, SHORT))
-            except (NoExtentError, PlanishError) as error:
-                remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], p.region.span))
-            except OverBudgetError:
-                remarks.append(_tell_over(f"{label}: when it may run is not found", p.region.span, SHORT))
-        if made:
-            replaced[label] = tuple(made)
-            link = blas.link if blas is not None and label == _BLAS else ()
-            counted = with_counters(compose(file.source.text, count_calls(made, regions), ""))
-            nests = tuple(Nest(x.patch.start, regions[x.patch.start].span) for x in made)
-            versions.append(Version(label, compose(file.source.text, made, ""), link, slack, counted, nests))
-    return versions, replaced, tuple(dict.fromkeys(remarks))
-
-
-def _call_blas(
-    plans: tuple[RegionPlan, ...], file: CFile, options: Options, blas: Blas
-) -> tuple[dict[int, Replacement], list[Remark]]:
-    """What calls a BLAS, by where the regions begin, and remarks on the others."""
-    if options.fp != "reassociate":
-        message = f"--fp {options.fp} keeps sums in their order, which no BLAS does: {blas.name} is not called"
-        return {}, [Remark("blas-refused", "refused", message, p.region.span) for p in plans]
-    target = load_target(options.target)
-    calls: dict[int, Replacement] = {}
-    remarks = []
-    for p in plans:
-        region = p.region
-        try:
-            made = replace_by_calls(
-                region, target, file.source.text, blas.interface, declared=file.preprocessed,
-                reserved=defined_macros(file.source.text), comment=f"{_place(region.span)}: calls of {blas.name}",
-                typical=sizes_of(region, options), settings=options.settings,
-            )  # fmt: skip
-        except (NotAffineError, NoExtentError, PlanishError, isl.Error) as error:
-            made = str(error).splitlines()[0]
-        if isinstance(made, Replacement):
-            calls[region.start] = made
-        else:
-            remarks.append(Remark("blas-refused", "refused", f"{blas.name} is not called: {made}", region.span))
-    return calls, remarks
-
-
-def make_replacement(
-    region: Region, prepared: Prepared, candidate: Candidate, source: Source, options: Options
-) -> Replacement:
-    """The C for one version of one region."""
-    return replace_region(
-        region, prepared.scop, candidate.kernel, source.text,
-        threads=options.threads > 1, strict=options.fp != "reassociate",
-        comment=f"{_place(region.span)}: {candidate.name}", reserved=defined_macros(source.text),
-        catalogue=shipped().joined(options.catalogue).joined(candidate.catalogue),
-        settings=options.settings,
-    )  # fmt: skip
-
-
-def _replace_stages(region: Region, version: StageVersion, source: Source, options: Options) -> Replacement:
-    """The C for a version of one region that does several iterations of the loop around it."""
-    return replace_by_ladder(
-        region, version, source.text, options.fp != "reassociate", f"{_place(region.span)}: {version.name}",
-        defined_macros(source.text), shipped(), options.threads > 1, options.settings,
-    )  # fmt: skip
-
-
-def _place(span: Span | None) -> str:
-    return "the nest" if span is None else f"lines {span.line} to {span.end_line}"
 
 
 def assemble_file(

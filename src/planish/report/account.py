@@ -17,7 +17,7 @@ from planish.frontend.c.unit import CFunction
 from planish.pipeline import FileResult, FunctionResult, Options
 from planish.run.clock import Timing
 from planish.run.oracle import Verdict
-from planish.run.selection import Version
+from planish.run.workbench import Version
 
 
 @dataclass(frozen=True, slots=True)

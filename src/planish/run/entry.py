@@ -9,13 +9,17 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from planish.run.signature import Passing, Signature
 from planish.run.spelling import c_name
 
-COUNTED = "planish_counted"
-"""The macro that a text defines which sets bits of `planish_entered` as its nests run (see `planish.run.exercise`)."""
+
+def counter_of(function: str) -> str:
+    """The variable of which a text sets bits as nests of a function run, and the macro that it then defines (see
+    `planish.run.exercise`)."""
+    return f"planish_entered_{function}"
 
 
 def entry_text(signature: Signature) -> str:
@@ -29,22 +33,31 @@ def entry_text(signature: Signature) -> str:
       changes). With `planish_call` 0 it only copies, which measures what the copies cost.
 
     The first one also tells which of the nests ran that a text counts: the 64 bits behind the value are those of
-    `planish_entered`. With a passing, the first one's name is `planish_check_NAME`; where the function can also be
+    `counter_of`. With a passing, the first one's name is `planish_check_NAME`; where the function can also be
     called with its own parameters alone, there is a `planish_entry_NAME` for that. The text has what completes the
     library as well.
     """
-    passing = signature.passing
+    return entries_text((signature,))
+
+
+def entries_text(signatures: Sequence[Signature]) -> str:
+    """What `entry_text` gives, for several functions of a file."""
     head = "\n/* Calls from outside: appended for checking and measuring, no part of the kernel. */\n"
-    head += signature.completion
+    completions = dict.fromkeys(x.completion for x in signatures)
+    return "".join((head, *completions, *map(_calls, signatures)))
+
+
+def _calls(signature: Signature) -> str:
+    passing = signature.passing
     if passing is None:
         arguments = tuple(p.argument(i) for i, p in enumerate(signature.parameters))
-        return head + _entries(signature, Passing("", (), arguments, ()))
+        return _entries(signature, Passing("", (), arguments, ()))
     plain = ""
     if passing.plain is not None:
         alone = replace(signature, parameters=passing.plain, passing=None)
         arguments = tuple(p.argument(i) for i, p in enumerate(passing.plain))
         plain = _entry(alone, Passing("", (), arguments, ()))
-    return head + passing.prelude + plain + _entries(signature, passing)
+    return passing.prelude + plain + _entries(signature, passing)
 
 
 def _entries(signature: Signature, passing: Passing) -> str:
@@ -63,17 +76,18 @@ def _store(signature: Signature, passing: Passing) -> str:
 def _entry(signature: Signature, passing: Passing) -> str:
     before, after = ("".join(f"  {x}\n" for x in lines) for lines in (passing.before, passing.after))
     call = f"{_store(signature, passing)}{signature.function}({', '.join(passing.arguments)});"
+    counter = counter_of(signature.function)
     return f"""\
 void {signature.entry}(void **planish_a, void *planish_r);
 void {signature.entry}(void **planish_a, void *planish_r)
 {{
   (void)planish_a; (void)planish_r;
-{before}#ifdef {COUNTED}
-  planish_entered = 0;
+{before}#ifdef {counter}
+  {counter} = 0;
 #endif
   {call}
-#ifdef {COUNTED}
-  ((unsigned long long *)planish_r)[1] = planish_entered;
+#ifdef {counter}
+  ((unsigned long long *)planish_r)[1] = {counter};
 #endif
 {after}}}
 """

@@ -23,14 +23,11 @@ from planish.emit.dropin import Patch, assemble
 from planish.frontend.c.unit import CFunction
 from planish.ir.arithmetic import limits
 from planish.run.cases import Known, make_case, usable_sizes
-from planish.run.entry import entry_text
 from planish.run.exercise import count_statement, with_counters
 from planish.run.oracle import survey
 from planish.run.passing import leaves_of
-from planish.run.process import Limits
-from planish.run.selection import Workbench
 from planish.run.signature import Case, Signature
-from planish.run.toolchain import compile_library
+from planish.run.workbench import Workbench
 
 MOST_PROPOSED = 600
 MOST_TAKEN = 6
@@ -72,14 +69,12 @@ class Finder:
         regions = sorted(self.function.regions, key=lambda x: x.start)
         patches = []
         for bit, x in enumerate(regions):
-            counted = count_statement(self.text[x.start : x.end], bit, x.alone)
+            counted = count_statement(self.text[x.start : x.end], x.function, bit, x.alone)
             patches.append(Patch(x.start, x.end, counted))
-        text = with_counters(assemble(self.text, patches, "", "")) + entry_text(self.signature)
-        flags = ("-w", *bench.plain_flags, *(f"-D{d}" for d in bench.defines))
+        counted = with_counters(assemble(self.text, patches, "", ""), [self.function.name])
+        flags = (*bench.plain_flags, *(f"-D{d}" for d in bench.defines))
         try:
-            library = compile_library(
-                bench.compiler, text, flags, bench.folder, Limits(120.0), bench.include_dirs
-            )  # fmt: skip
+            library = bench.build(counted, (self.signature,), flags)
         except PlanishError:
             return ()
         found = survey(library, self.signature, cases, _PATIENCE, bench.runner.command, bench.limits)

@@ -6,18 +6,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from planish.run.differential import Comparison
 from planish.run.linking import missing_name
 from planish.run.sandbox import ChildResult, Limits, run_child
+from planish.run.series import DONE, Series
 from planish.run.signature import Case, Parameter, Signature
 from planish.run.tolerance import Tolerance
 
-__all__ = ["Case", "Limits", "Parameter", "Signature", "Tolerance", "Verdict", "Where", "compare"]
+__all__ = ["Case", "Limits", "Parameter", "Signature", "Tolerance", "Verdict", "Where", "compare", "compare_each"]
 
 DEFAULT_LIMITS = Limits(seconds=60)
 
@@ -81,7 +83,7 @@ def compare(
     emulator: tuple[str, ...] = (),
     exact: Path | None = None,
 ) -> Verdict:
-    """Runs both libraries (built with `entry_text` in them) in one child process on every case.
+    """Runs both libraries (built with `entry_text` in them) in a child process on every case.
 
     Both get equal copies of random arrays between guard pages; every array and the returned value must agree in
     every bit ("exact"; any two NaNs agree) or within the tolerance. `limits` hold for all cases together; besides, one
@@ -90,16 +92,39 @@ def compare(
     processor (`planish.run.emulated`). `exact`: the reference in wider numbers (`planish.run.widening`): where the
     tolerance does not hold, a result is accepted that is not much farther from it than the reference's own.
     """
+    request = make_comparison(reference, candidate, signature, cases, tolerance, patience, emulator, exact)
+    return compare_each((request,), limits)[0]
+
+
+def make_comparison(
+    reference: Path, candidate: Path, signature: Signature, cases: Sequence[Case],
+    tolerance: Tolerance | Literal["exact"], patience: float, emulator: tuple[str, ...], exact: Path | None = None,
+) -> Comparison:  # fmt: skip
+    """What `compare_each` is asked; as of `compare`."""
     bound = None if tolerance == "exact" else tolerance
     wider = "" if exact is None or bound is None else str(exact)
-    request = Comparison(str(reference), str(candidate), signature, tuple(cases), bound, patience, emulator, wider)
-    child = run_child("planish.run.differential:compare_cases", request, limits, spoiled=True)
-    if child.status != "ok" and child.progress.startswith("exact"):
-        # It is the wider reference that does not come to its end: what it would say is not known.
-        return compare(reference, candidate, signature, cases, tolerance, limits, patience, emulator)
-    if child.status == "ok":
-        return _verdict(child.value, signature, request.cases)
-    return _broken(child, signature, request.cases, limits)
+    return Comparison(str(reference), str(candidate), signature, tuple(cases), bound, patience, emulator, wider)
+
+
+def compare_each(requests: Sequence[Comparison], limits: Limits = DEFAULT_LIMITS) -> tuple[Verdict, ...]:
+    """The verdicts of comparisons that are made one after the other, each as if it were the only one, in one child
+    process, and in another one after each that does not come to its end; `limits` hold for every single one."""
+    verdicts: list[Verdict] = []
+    while left := requests[len(verdicts) :]:
+        series, bounds = Series(tuple(left), limits.seconds), replace(limits, seconds=limits.seconds * len(left))
+        child = run_child("planish.run.series:check_each", series, bounds, spoiled=True)
+        answers = [x.partition("\t")[2] for x in child.lines if x.startswith(DONE)]
+        for request, answer in zip(left, answers, strict=False):
+            verdicts.append(_verdict(json.loads(answer), request.signature, request.cases))
+        if len(answers) == len(left):
+            break
+        failed = left[len(answers)]
+        if child.progress.startswith("exact"):
+            # It is the wider reference that does not come to its end: what it would say is not known.
+            verdicts += compare_each((replace(failed, exact=""),), limits)
+        else:
+            verdicts.append(_broken(child, failed.signature, failed.cases, limits))
+    return tuple(verdicts)
 
 
 def survey(

@@ -34,16 +34,21 @@ every type, such as 32.5 and -0.125 in f64. What is kept for a thread would be g
 class ChildResult:
     """What came of a child: the function's `value` (JSON) when `status` is "ok".
 
-    `progress` is the last line that the function reported before it ended; `signal` names what killed it ("SIGSEGV"),
-    if anything did; `seconds` is the wall-clock time with the start of the interpreter.
+    `lines` are what the function reported before it ended; `signal` names what killed it ("SIGSEGV"), if anything did;
+    `seconds` is the wall-clock time with the start of the interpreter.
     """
 
     status: Status
     value: Any
-    progress: str
+    lines: tuple[str, ...]
     signal: str
     stderr: str
     seconds: float
+
+    @property
+    def progress(self) -> str:
+        """The last line that the function reported."""
+        return self.lines[-1] if self.lines else ""
 
 
 def run_child(function: str, request: object, limits: Limits, spoiled: bool = False) -> ChildResult:
@@ -77,12 +82,12 @@ def _environment(spoiled: bool) -> dict[str, str]:
 
 
 def _result(finished: Finished, folder: Path, limits: Limits) -> ChildResult:
-    progress = _last_line(folder / "progress")
+    lines = _read_lines(folder / "progress")
     number = -finished.code if finished.code < 0 else 0
     name = signal.Signals(number).name if number in signal.valid_signals() and number else ""
 
     def ended(status: Status, value: Any = None) -> ChildResult:
-        return ChildResult(status, value, progress, name, finished.stderr, finished.seconds)
+        return ChildResult(status, value, lines, name, finished.stderr, finished.seconds)
 
     # The oracle gives single calls an alarm of their own.
     if finished.status == "timeout" or number == signal.SIGALRM:
@@ -103,9 +108,8 @@ def _result(finished: Finished, folder: Path, limits: Limits) -> ChildResult:
     return ended("crashed")
 
 
-def _last_line(path: Path) -> str:
+def _read_lines(path: Path) -> tuple[str, ...]:
     try:
-        lines = path.read_text(errors="replace").splitlines()
+        return tuple(path.read_text(errors="replace").splitlines())
     except OSError:
-        return ""
-    return lines[-1] if lines else ""
+        return ()

@@ -9,24 +9,16 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Span
-from planish.ir.types import Floats
-from planish.run.blas import Blas
 from planish.run.clock import ClockError, Timing, measure, measure_first
-from planish.run.cross import Runner
-from planish.run.entry import entry_text
 from planish.run.exercise import LEAST_CALLS, missed
-from planish.run.oracle import DEFAULT_LIMITS, Verdict, compare
-from planish.run.process import Limits
+from planish.run.oracle import Verdict, compare
 from planish.run.signature import Case, Signature
-from planish.run.tolerance import Tolerance
-from planish.run.toolchain import Compiler, compile_library
-from planish.run.widening import widened_library
+from planish.run.workbench import Reference, Version, Workbench
 
 MARGIN = 0.98
 """A version must be at least this much faster than the original to take its place."""
@@ -39,91 +31,6 @@ PROBE_SECONDS = 0.25
 PATIENCE = 4.0
 """Seconds for a call of the original, besides some for its elements: it may loop for ever with sizes that it does not
 expect."""
-EMULATED_LIMITS = Limits(seconds=400)
-"""For all calls of a check in an emulator."""
-
-
-@dataclass(frozen=True, slots=True)
-class Workbench:
-    """Where and how versions are built: the compiler, its flags for the target, a folder, what floats may do, a BLAS
-    that versions may call; and what calls them."""
-
-    compiler: Compiler
-    flags: tuple[str, ...]
-    folder: Path
-    floats: Floats
-    threads: int = 1
-    include_dirs: tuple[Path, ...] = ()
-    defines: tuple[str, ...] = ()
-    budget: float = 2.0
-    blas: Blas | None = None
-    runner: Runner = Runner()
-
-    @property
-    def limits(self) -> Limits:
-        """How long all calls of a check may take; emulators are slow."""
-        return EMULATED_LIMITS if self.runner.command else DEFAULT_LIMITS
-
-    @property
-    def plain_flags(self) -> tuple[str, ...]:
-        """Flags with which the original says what is right."""
-        machine = self.flags if self.runner.command else ()
-        return ("-O1", "-ffp-contract=off", "-fwrapv", *machine)
-
-    @property
-    def command_flags(self) -> tuple[str, ...]:
-        """The flags that the user is told, with which versions and the original are timed. None changes what a program
-        means, or is needed for what versions compute; without OpenMP they run on one core."""
-        return ("-O3", *self.flags, *_defines(self), *(("-fopenmp",) if self.threads > 1 else ()))
-
-    @property
-    def check_flags(self) -> tuple[str, ...]:
-        """The flags with which versions are checked: what is as it was written is to compute the same bits, too, where
-        bits are compared."""
-        return (*self.command_flags, *(("-ffp-contract=off",) if self.floats == "strict" else ()))
-
-
-@dataclass(slots=True)
-class Reference:
-    """The original, as it was built with plain `flags`; and with wider numbers, once that was asked for."""
-
-    library: Path
-    text: str
-    flags: tuple[str, ...]
-    wider: Path | None = None
-    tried: bool = False
-
-    def widen(self, signature: Signature, bench: Workbench) -> Path | None:
-        """The library with wider numbers, or None."""
-        if not self.tried:
-            self.tried = True
-            self.wider = widened_library(
-                self.text, signature, bench.compiler, self.flags, bench.folder, bench.include_dirs
-            )  # fmt: skip
-        return self.wider
-
-
-@dataclass(frozen=True, slots=True)
-class Nest:
-    """A nest that a version replaces: where it begins in the text, and its place."""
-
-    start: int
-    span: Span | None
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A text of the whole file in which one function is transformed; `link` are the flags of libraries it calls,
-    `slack` is that of `Tolerance`. `counted` is the text in which each of the `nests` that are replaced sets a bit
-    (`planish.run.exercise`), which is what is built."""
-
-    label: str
-    text: str
-    link: tuple[str, ...] = ()
-    slack: Mapping[str, float] = field(default_factory=dict)
-    counted: str = ""
-    nests: tuple[Nest, ...] = ()
-
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -186,7 +93,7 @@ Find = Callable[[Workbench, Sequence[int]], tuple[Case, ...]]
 
 
 def select(
-    original: str, versions: Sequence[Version], signature: Signature, cases: Sequence[Case],
+    reference: Reference, versions: Sequence[Version], signature: Signature, cases: Sequence[Case],
     clocks: Sequence[Case], bench: Workbench, span: Span | None, find: Find = lambda bench, starts: (),
     probes: Probes | None = None,
 ) -> Selection:  # fmt: skip
@@ -194,8 +101,6 @@ def select(
     first of these calls in which it does not crash. `find` is asked for calls where these do not run all nests. The
     version in use is slower in none of the `probes`."""
     remarks: list[Remark] = []
-    flags = (*bench.plain_flags, *_defines(bench))
-    reference = Reference(_compile(original, signature, bench, flags), original, flags)
     good: list[tuple[Version, Verdict, Path]] = []
     idle: frozenset[int] = frozenset()
     for version in versions:
@@ -218,26 +123,22 @@ def select(
         taken = Selection(version, verdict, None, None, tuple(remarks), library)
         if probes is None or not probes.cases:
             return taken
-        rival = ("source file", _compile(original, signature, bench, bench.command_flags))
-        found = _probe(taken, rival, reference, signature, cases, bench, probes, span)
+        found = _probe(taken, _rival(reference, signature, bench), reference, signature, cases, bench, probes, span)
         if isinstance(found, Selection):
             return found
         return replace(taken, version=None, library=None, remarks=(*taken.remarks, found))
-    return _select_timed(original, good, reference, signature, cases, clocks, bench, remarks, span, probes or Probes())
+    return _select_timed(good, reference, signature, cases, clocks, bench, remarks, span, probes or Probes())
 
 
-def _defines(bench: Workbench) -> tuple[str, ...]:
-    return tuple(f"-D{d}" for d in bench.defines)
-
-
-def _compile(text: str, signature: Signature, bench: Workbench, flags: Sequence[str]) -> Path:
-    full = text + entry_text(signature)
-    return compile_library(bench.compiler, full, ("-w", *flags), bench.folder, Limits(120.0), bench.include_dirs)
+def _rival(reference: Reference, signature: Signature, bench: Workbench) -> tuple[str, Path]:
+    """The original as it is timed, by the command that the user is told."""
+    # Versions are called by the words of their strategies, one of which is "original": this name is none of them.
+    return "source file", bench.build(reference.text, (signature,), bench.command_flags)
 
 
 def _compile_shipped(version: Version, signature: Signature, bench: Workbench) -> Path:
     """A version as the user gets it: without what notes the nests that ran, by the command that he is told."""
-    return _compile(version.text, signature, bench, (*bench.command_flags, *version.link))
+    return bench.build(version.text, (signature,), (*bench.command_flags, *version.link))
 
 
 def _verify(
@@ -247,7 +148,7 @@ def _verify(
     itself comes through (what it may be called with is its author's to say)."""
     left, why = tuple(cases), "there are none"
     try:
-        library = _compile(version.counted or version.text, signature, bench, (*bench.check_flags, *version.link))
+        library = bench.build_checked(version, (signature,))
     except PlanishError as error:
         return Remark("verify-compile", "refused", f"{version.label}: {error.diagnostic.message}"), left
     while left:
@@ -289,14 +190,15 @@ def _exercise(
 def _compare(
     version: Version, reference: Reference, library: Path, signature: Signature, cases: Sequence[Case], bench: Workbench
 ) -> Verdict:
-    tolerance, command = _tolerance(version, bench), bench.runner.command
-    found = compare(reference.library, library, signature, cases, tolerance, bench.limits, PATIENCE, command)
+    tolerance, command = version.tolerance(bench.floats), bench.runner.command
+    right = reference.library_for(signature)
+    found = compare(right, library, signature, cases, tolerance, bench.limits, PATIENCE, command)
     beside = found.where is not None and found.where.index < 0
     if found.status not in ("mismatch", "weak") or beside or tolerance == "exact" or command:
         return found
-    if (exact := reference.widen(signature, bench)) is None:
+    if (exact := reference.widen(signature)) is None:
         return found
-    return compare(reference.library, library, signature, cases, tolerance, bench.limits, PATIENCE, (), exact)
+    return compare(right, library, signature, cases, tolerance, bench.limits, PATIENCE, (), exact)
 
 
 def _without_failed(cases: tuple[Case, ...], verdict: Verdict) -> tuple[Case, ...]:
@@ -306,12 +208,10 @@ def _without_failed(cases: tuple[Case, ...], verdict: Verdict) -> tuple[Case, ..
 
 
 def _select_timed(
-    original: str, good: list[tuple[Version, Verdict, Path]], reference: Reference, signature: Signature,
-    cases: Sequence[Case], clocks: Sequence[Case], bench: Workbench, remarks: list[Remark], span: Span | None,
-    probes: Probes,
+    good: list[tuple[Version, Verdict, Path]], reference: Reference, signature: Signature, cases: Sequence[Case],
+    clocks: Sequence[Case], bench: Workbench, remarks: list[Remark], span: Span | None, probes: Probes,
 ) -> Selection:  # fmt: skip
-    # Versions are called by the words of their strategies, one of which is "original": this name is none of them.
-    rival = ("source file", _compile(original, signature, bench, bench.command_flags))
+    rival = _rival(reference, signature, bench)
     timings, good, clock = _race(rival, good, signature, clocks, bench, remarks, span)
     if not good:
         return Selection(None, None, None, None, tuple(remarks), clock=clock)
@@ -447,10 +347,6 @@ def _confirm(
         remarks = (*chosen.remarks, remark)
         return replace(chosen, version=None, library=None, before=before, after=before, remarks=remarks)
     return replace(chosen, before=before, after=after)
-
-
-def _tolerance(version: Version, bench: Workbench) -> Tolerance | Literal["exact"]:
-    return "exact" if bench.floats == "strict" else Tolerance(slack=version.slack)
 
 
 def choose_fastest(times: Mapping[str, float], before: float, sizes: Mapping[str, int] | None = None) -> str | None:

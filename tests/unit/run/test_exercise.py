@@ -9,6 +9,7 @@ import pytest
 from planish.core.span import Source
 from planish.pipeline import FileResult, Options, build_file
 from planish.run.selection import Selection, select
+from planish.run.workbench import Reference
 
 _MODE = """
 void apply(int mode, int n, const int *a, int *b)
@@ -92,8 +93,8 @@ def test_shipped_text_has_no_trace_of_counters() -> None:
 
 
 def test_a_mistake_behind_a_guard_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def spoil(original: str, *rest: Any) -> Selection:
-        return select(original.replace("* 3", "* 4"), *rest)
+    def spoil(reference: Reference, *rest: Any) -> Selection:
+        return select(Reference(reference.text.replace("* 3", "* 4"), reference.bench), *rest)
 
     monkeypatch.setattr("planish.pipeline.select", spoil)
     result = _build(_MODE).functions[-1]

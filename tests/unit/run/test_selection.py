@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from planish.ir.types import F64, I32
-from planish.run.selection import Floats, Probes, Selection, Version, Workbench, choose_fastest, select
+from planish.ir.types import F64, I32, Floats
+from planish.run.selection import Probes, Selection, choose_fastest, select
 from planish.run.signature import Case, Parameter, Signature
 from planish.run.toolchain import choose_compiler
+from planish.run.workbench import Reference, Version, Workbench
 from planish.target.load import load_target
 
 SIGNATURE = Signature("scale", (Parameter("n", I32, "value"), Parameter("x", F64, "array")), None)
@@ -29,7 +30,7 @@ def pick(
     text: str = TEXT, cases: tuple[Case, ...] = CASES, probes: Probes | None = None,
 ) -> Selection:  # fmt: skip
     bench = Workbench(choose_compiler(None), (), place, floats, budget=0.2)
-    return select(text, versions, SIGNATURE, cases, clocks, bench, None, probes=probes)
+    return select(Reference(text, bench), versions, SIGNATURE, cases, clocks, bench, None, probes=probes)
 
 
 def test_the_first_that_is_right_is_taken_when_nothing_is_timed(tmp_path: Path) -> None:

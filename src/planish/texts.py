@@ -1,0 +1,156 @@
+"""The C texts of a function's versions: what each region gives way to, in the file's own text.
+
+    versions, replaced, remarks = make_versions(plans, file, options)
+    versions[0].text, replaced[versions[0].label]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import islpy as isl
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.core.span import Source, Span
+from planish.emit.dropin import defined_macros
+from planish.emit.ladders import replace_by_ladder
+from planish.emit.raised.vendor import replace_by_calls
+from planish.emit.replacement import NoExtentError, Replacement, compose, replace_region
+from planish.frontend.c.unit import CFile, Region
+from planish.isa.shipped import shipped
+from planish.library.stages.pieces import StageVersion
+from planish.options import Options
+from planish.poly.affine import NotAffineError
+from planish.poly.budget import PASS, SHORT, OverBudgetError, within
+from planish.run.blas import Blas
+from planish.run.exercise import count_calls, with_counters
+from planish.run.tolerance import with_slack
+from planish.run.workbench import Nest, Version
+from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.target.load import load_target
+
+_BLAS = "blas"
+"""The version that calls a BLAS."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionPlan:
+    """A region on its way: what was prepared, and the versions found; empty ones say why in `remarks`."""
+
+    region: Region
+    prepared: Prepared | None
+    candidates: tuple[Candidate, ...]
+    remarks: tuple[Remark, ...]
+    stages: tuple[StageVersion, ...] = ()
+
+    def choose(self, label: str) -> StageVersion | Candidate | None:
+        """The version of that name, or else the most promising one."""
+        versions: tuple[StageVersion | Candidate, ...] = (*self.stages, *self.candidates)
+        return next((x for x in versions if x.name == label), next(iter(versions), None))
+
+
+def sizes_of(region: Region, options: Options) -> dict[str, int]:
+    """The sizes of a region that are given."""
+    return {name: options.sizes[text] for name, text in region.names if text in options.sizes}
+
+
+def tell_over(what: str, span: Span | None, operations: int = PASS) -> Remark:
+    """A remark on an analysis that ended at its bound."""
+    return Remark("analysis-limit", "refused", f"{what} within {operations:,} operations", span)
+
+
+def make_versions(
+    plans: tuple[RegionPlan, ...], file: CFile, options: Options, blas: Blas | None = None
+) -> tuple[list[Version], dict[str, tuple[Replacement, ...]], tuple[Remark, ...]]:
+    """Whole-file texts: one that calls a BLAS, where there is one, and one for each strategy, in the order of the first
+    region's estimate."""
+    calls, spoken = _call_blas(plans, file, options, blas) if blas is not None else ({}, [])
+    # What does several iterations of the loop around a region is not left out for what another region has.
+    known = [x.name for p in plans for x in p.stages] + [x.name for p in plans for x in p.candidates]
+    labels = list(dict.fromkeys([*([_BLAS] if calls else []), *known]))
+    versions: list[Version] = []
+    replaced: dict[str, tuple[Replacement, ...]] = {}
+    remarks: list[Remark] = list(spoken)
+    regions = {p.region.start: p.region for p in plans}
+    for label in labels:
+        made = []
+        slack: dict[str, float] = {}
+        for p in plans:
+            if label == _BLAS and p.region.start in calls:
+                made.append(calls[p.region.start])
+                continue
+            chosen = p.choose(label)
+            if chosen is None:
+                continue
+            try:
+                if isinstance(chosen, StageVersion):
+                    made.append(within(partial(_replace_stages, p.region, chosen, file.source, options), SHORT))
+                elif p.prepared is not None:
+                    slack = with_slack(slack, chosen.slack, p.region)
+                    make = partial(make_replacement, p.region, p.prepared, chosen, file.source, options)
+                    made.append(within(make, SHORT))
+            except (NoExtentError, PlanishError) as error:
+                remarks.append(Remark("emit-refused", "refused", str(error).splitlines()[0], p.region.span))
+            except OverBudgetError:
+                remarks.append(tell_over(f"{label}: when it may run is not found", p.region.span, SHORT))
+        if made:
+            replaced[label] = tuple(made)
+            link = blas.link if blas is not None and label == _BLAS else ()
+            patches = tuple(count_calls(made, regions))
+            counted = with_counters(compose(file.source.text, patches, ""), {x.function: x for x in regions.values()})
+            nests = tuple(Nest(x.patch.start, regions[x.patch.start].span) for x in made)
+            versions.append(Version(label, compose(file.source.text, made, ""), link, slack, counted, nests, patches))
+    return versions, replaced, tuple(dict.fromkeys(remarks))
+
+
+def _call_blas(
+    plans: tuple[RegionPlan, ...], file: CFile, options: Options, blas: Blas
+) -> tuple[dict[int, Replacement], list[Remark]]:
+    """What calls a BLAS, by where the regions begin, and remarks on the others."""
+    if options.fp != "reassociate":
+        message = f"--fp {options.fp} keeps sums in their order, which no BLAS does: {blas.name} is not called"
+        return {}, [Remark("blas-refused", "refused", message, p.region.span) for p in plans]
+    target = load_target(options.target)
+    calls: dict[int, Replacement] = {}
+    remarks = []
+    for p in plans:
+        region = p.region
+        try:
+            made = replace_by_calls(
+                region, target, file.source.text, blas.interface, declared=file.preprocessed,
+                reserved=defined_macros(file.source.text), comment=f"{_place(region.span)}: calls of {blas.name}",
+                typical=sizes_of(region, options), settings=options.settings,
+            )  # fmt: skip
+        except (NotAffineError, NoExtentError, PlanishError, isl.Error) as error:
+            made = str(error).splitlines()[0]
+        if isinstance(made, Replacement):
+            calls[region.start] = made
+        else:
+            remarks.append(Remark("blas-refused", "refused", f"{blas.name} is not called: {made}", region.span))
+    return calls, remarks
+
+
+def make_replacement(
+    region: Region, prepared: Prepared, candidate: Candidate, source: Source, options: Options
+) -> Replacement:
+    """The C for one version of one region."""
+    return replace_region(
+        region, prepared.scop, candidate.kernel, source.text,
+        threads=options.threads > 1, strict=options.fp != "reassociate",
+        comment=f"{_place(region.span)}: {candidate.name}", reserved=defined_macros(source.text),
+        catalogue=shipped().joined(options.catalogue).joined(candidate.catalogue),
+        settings=options.settings,
+    )  # fmt: skip
+
+
+def _replace_stages(region: Region, version: StageVersion, source: Source, options: Options) -> Replacement:
+    """The C for a version of one region that does several iterations of the loop around it."""
+    return replace_by_ladder(
+        region, version, source.text, options.fp != "reassociate", f"{_place(region.span)}: {version.name}",
+        defined_macros(source.text), shipped(), options.threads > 1, options.settings,
+    )  # fmt: skip
+
+
+def _place(span: Span | None) -> str:
+    return "the nest" if span is None else f"lines {span.line} to {span.end_line}"
