@@ -60,7 +60,8 @@ from planish.target.machine import Target
 from planish.texts import RegionPlan as RegionPlan
 from planish.texts import make_replacement as make_replacement
 from planish.texts import make_versions as make_versions
-from planish.texts import sizes_of, tell_over
+from planish.texts import sizes_of as sizes_of
+from planish.texts import tell_over
 from planish.version import VERSION
 
 ANALYSIS = 60.0
@@ -253,16 +254,22 @@ def build_functions(
         return tuple(_kept(f, x) for f, x in zip(functions, found, strict=True))
     pieces = run_apart(lambda f, tell: _draft_first(f, job, tell), functions, Bounds(ANALYSIS), tell)
     made = [_kept(f, x) for f, x in zip(functions, pieces, strict=True)]
-    entrants = [Entrant(x.signature, x.cases, x.versions[0]) for x in made if isinstance(x, Draft) and x.cases]
-    tell(f"checking the versions of {len(entrants)} functions together")
-    taken = check_together(entrants, job.reference, bench)
-    results = [
-        x.settled(taken[x.function.name]) if isinstance(x, Draft) and x.function.name in taken else x for x in made
-    ]
-    left = [x for x in results if isinstance(x, Draft)]
+    results = _check_together(made, job, tell)
+    left = [x for x in made if isinstance(x, Draft) and x.function.name not in results]
     rest = run_apart(lambda x, tell: _settle(x, job, tell), left, Bounds(ANALYSIS), tell)
-    alone = {x.function.name: _kept(x.function, y) for x, y in zip(left, rest, strict=True)}
-    return tuple(alone[x.function.name] if isinstance(x, Draft) else x for x in results)
+    results |= {x.function.name: _kept(x.function, y) for x, y in zip(left, rest, strict=True)}
+    return tuple(results[x.function.name] if isinstance(x, Draft) else x for x in made)
+
+
+def _check_together(made: Sequence[Draft | FunctionResult], job: Job, tell: Tell) -> dict[str, FunctionResult]:
+    """The drafts whose first version is good beside those of the others, by the names of the functions."""
+    drafts = {x.function.name: x for x in made if isinstance(x, Draft)}
+    if len(drafts) < 2:
+        return {}
+    tell(f"checking {len(drafts)} functions together")
+    entrants = [Entrant(x.signature, x.cases, x.versions[0]) for x in drafts.values() if x.cases]
+    taken = check_together(entrants, job.reference, job.bench)
+    return {name: drafts[name].settled(selection) for name, selection in taken.items()}
 
 
 def _kept(function: CFunction, found: _Made | Lost) -> _Made | FunctionResult:
