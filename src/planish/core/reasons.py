@@ -133,7 +133,7 @@ REASONS = (
     Reason("scop-static", "a static variable keeps its value from call to call", "pass it as a pointer parameter"),
     Reason(
         "scop-struct",
-        "a member of a structure is used in the nest",
+        "a structure is used in the nest otherwise than by numbers in it that nothing can change meanwhile",
         "copy the member to a local variable before the nest, or pass it as a parameter",
     ),
     Reason(
@@ -141,7 +141,7 @@ REASONS = (
     ),
     Reason(
         "scop-type",
-        "a type that kernels do not have: long double, complex, a structure, a bit field, volatile",
+        "a type that kernels do not have: long double, complex, a structure, volatile",
         "use integers up to 64 bits, float or double",
     ),
     Reason("scop-unknown", "a name is not declared", "declare it, or give the folder of its header with -I DIR"),

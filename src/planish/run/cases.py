@@ -92,10 +92,10 @@ class Known:
 
 
 def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") -> Known:
-    """A region's sizes and arrays that are the function's own parameters; `text` is the file's, `scop` the region's as
-    it is scheduled."""
+    """A region's sizes and arrays that are the function's own parameters, or in them; `text` is the file's, `scop` the
+    region's as it is scheduled."""
     names = dict(region.names)
-    own = {p.name for p in function.parameters} | {x.name for x in function.globals if not x.initial}
+    own = {p.name for p in leaves_of(function)}
     sizes = {s: names[s] for s in scop.kernel.sizes if names[s] in own}
     arrays = {a.name: names[a.name] for a in scop.kernel.arrays if names[a.name] in own}
     data = frozenset(names[x.name] for x in scop.kernel.scalars)

@@ -197,11 +197,15 @@ class _Maker:
         if cell.address:
             pointer = f"__builtin_memcpy((void *)&{text}, &planish_a[{number}], sizeof planish_a[{number}]);"
             self.before.append(pointer)
+        elif cell.bitfield:
+            self.before.append(f"{text} = *({c_name(cell.type)} *)planish_a[{number}];")
         else:
             self.before.append(f"__builtin_memcpy((void *)&{text}, planish_a[{number}], {size});")
 
     def _take(self, text: str, name: str, cell: Cell) -> None:
-        if not cell.address:
+        if cell.bitfield:
+            self.after.append(f"*({c_name(cell.type)} *)planish_a[{self.number[name]}] = {text};")
+        elif not cell.address:
             size = _size(cell)
             self.after.append(f"__builtin_memcpy(planish_a[{self.number[name]}], (void *)&{text}, {size});")
 

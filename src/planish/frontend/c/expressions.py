@@ -25,6 +25,7 @@ from planish.frontend.c.subscripts import (
     fitted,
     index_of,
     is_address,
+    member_of,
 )
 from planish.ir.expr import (
     PURE_FUNCTIONS,
@@ -96,7 +97,7 @@ def value_of(node: c_ast.Node, cx: Translation) -> Expr:
         case c_ast.FuncCall():
             return _call(node, cx)
         case c_ast.StructRef():
-            raise Refused("scop-struct", "a member of a structure", node)
+            return _member(node, cx)
         case c_ast.Assignment():
             raise Refused("scop-assignment", "an assignment inside an expression", node)
         case c_ast.ExprList():
@@ -127,6 +128,14 @@ def _variable(node: c_ast.ID, cx: Translation) -> Expr:
             raise Refused("scop-type", f"{node.name} has the type {text}", node)
         case CPointer() | CArray() | CVoid():
             raise Refused("scop-pointer", f"the address {node.name} used as a value", node)
+
+
+def _member(node: c_ast.StructRef, cx: Translation) -> Expr:
+    try:
+        symbol = member_of(node, cx)
+    except NotIndex as reason:
+        raise reason.refusal() from None
+    return read_variable(symbol, cx.element(symbol), node, cx)
 
 
 def read_variable(symbol: Symbol, type: Type, node: c_ast.Node, cx: Translation) -> Expr:
@@ -366,7 +375,7 @@ def _inline(node: c_ast.FuncCall, callee: c_ast.FuncDef, arguments: list[c_ast.N
     values: dict[Symbol, Expr] = {}
     for symbol, argument in zip(bound.parameters, arguments, strict=True):
         if not isinstance(symbol.ctype, CScalar):
-            raise Refused("scop-call", f"a call of {callee.decl.name}, which takes an address", node)
+            raise Refused("scop-call", f"a call of {callee.decl.name}, which takes more than numbers", node)
         values[symbol] = convert(value_of(argument, cx), symbol.ctype.type)
     outer = dict(cx.inlined)
     saved, cx.bound = cx.bound, bound

@@ -23,6 +23,7 @@ from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.constants import fold, walk_tree
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
+from planish.frontend.c.records import Records
 from planish.frontend.c.unit import Callback, Cell, Form, Record
 from planish.ir.types import Type
 
@@ -37,17 +38,11 @@ class Forms:
 
     def __init__(self, tree: c_ast.FileAST, typedefs: Mapping[str, CType]) -> None:
         self._known = typedefs
-        self._typedefs: dict[str, c_ast.Node] = {}
-        self._records: dict[tuple[type, str], c_ast.Node] = {}
-        for node in walk_tree(tree):
-            if isinstance(node, c_ast.Typedef):
-                self._typedefs.setdefault(node.name, node.type)
-            elif isinstance(node, c_ast.Struct | c_ast.Union) and node.name and node.decls:
-                self._records[type(node), node.name] = node
+        self._records = Records(tree)
 
     def of_parameter(self, node: c_ast.Decl) -> Form | None:
         """The form of a parameter; None for a number or the address of numbers."""
-        own = self._plain(node.type)
+        own = self._records.plain(node.type)
         if isinstance(own, c_ast.FuncDecl):
             return self._callback(own)
         if isinstance(own, c_ast.PtrDecl | c_ast.ArrayDecl):
@@ -56,7 +51,7 @@ class Forms:
 
     def of_result(self, node: c_ast.Node) -> Form | None:
         """The form of a result; None for a number, and for nothing."""
-        own = self._plain(node)
+        own = self._records.plain(node)
         if isinstance(own, c_ast.PtrDecl):
             return "address"
         if isinstance(resolve(node, self._known), CScalar) or self._is_void(own):
@@ -86,11 +81,11 @@ class Forms:
 
     def members(self, node: c_ast.Node) -> tuple[Cell, ...]:
         """The numbers in a variable that is a structure."""
-        own = self._plain(node)
+        own = self._records.plain(node)
         return self._record(node, own, False).cells if isinstance(own, c_ast.Struct) else ()
 
     def _of_address(self, node: c_ast.Decl, own: c_ast.PtrDecl | c_ast.ArrayDecl) -> Form | None:
-        target = self._plain(own.type)
+        target = self._records.plain(own.type)
         ctype = self._resolve(node)
         inner = ctype.target if isinstance(ctype, CPointer) else ctype.element if isinstance(ctype, CArray) else ctype
         if isinstance(target, c_ast.FuncDecl):
@@ -108,8 +103,8 @@ class Forms:
 
     def seen_as(self, node: c_ast.Decl, body: c_ast.Node) -> c_ast.Decl:
         """The declaration of a parameter, with the type that the function's body takes a `void *` for."""
-        own = self._plain(node.type)
-        if not isinstance(own, c_ast.PtrDecl) or not self._is_void(self._plain(own.type)):
+        own = self._records.plain(node.type)
+        if not isinstance(own, c_ast.PtrDecl) or not self._is_void(self._records.plain(own.type)):
             return node
         for part in walk_tree(body):
             match part:
@@ -119,8 +114,10 @@ class Forms:
                     pass
                 case _:
                     continue
-            taken = self._plain(found)
-            if used == node.name and isinstance(taken, c_ast.PtrDecl) and not self._is_void(self._plain(taken.type)):
+            taken = self._records.plain(found)
+            if used != node.name or not isinstance(taken, c_ast.PtrDecl):
+                continue
+            if not self._is_void(self._records.plain(taken.type)):
                 return c_ast.Decl(node.name, node.quals, [], [], [], found, None, None)
         return node
 
@@ -134,13 +131,17 @@ class Forms:
 
     def _cells(self, record: c_ast.Struct, prefix: str, depth: int) -> Iterator[Cell]:
         for member in record.decls or ():
-            if not isinstance(member, c_ast.Decl) or member.name is None or member.bitsize is not None:
+            if not isinstance(member, c_ast.Decl):
                 continue
             path = f"{prefix}{member.name}"
-            if (cell := self.cell(path, member)) is not None:
+            if member.bitsize is not None:
+                if member.name is not None and (number := self._records.number(member, self._known)) is not None:
+                    yield Cell(path, number.type, bitfield=True)
+            elif member.name is not None and (cell := self.cell(path, member)) is not None:
                 yield cell
-            elif isinstance(inner := self._plain(member.type), c_ast.Struct) and inner.decls and depth:
-                yield from self._cells(inner, f"{path}.", depth - 1)
+            elif isinstance(inner := self._records.plain(member.type), c_ast.Struct) and inner.decls and depth:
+                # The members of one without a name are this one's own.
+                yield from self._cells(inner, prefix if member.name is None else f"{path}.", depth - 1)
 
     def _callback(self, function: c_ast.FuncDecl) -> Callback:
         """A function that gives a number made of the numbers it gets, or nothing but zeros."""
@@ -150,7 +151,7 @@ class Forms:
         result = resolve(made.type, self._known)
         floats = isinstance(result, CScalar) and result.type.is_float
         for number, node in enumerate(made.args.params if made.args is not None else []):
-            if isinstance(node, c_ast.Typename | c_ast.Decl) and not self._is_void(self._plain(node.type)):
+            if isinstance(node, c_ast.Typename | c_ast.Decl) and not self._is_void(self._records.plain(node.type)):
                 name, ctype = f"planish_p{number}", resolve(node, self._known)
                 _rename(node.type, name)
                 parameters.append(c_ast.Decl(name, [], [], [], [], node.type, None, None))
@@ -166,7 +167,7 @@ class Forms:
         return Callback(before, f"{after}\n{{\n{self._body(result, made, ' + '.join(summands), floats)}}}\n")
 
     def _body(self, result: CType, function: c_ast.FuncDecl, total: str, floats: bool) -> str:
-        if self._is_void(self._plain(function.type)):
+        if self._is_void(self._records.plain(function.type)):
             return ""
         if isinstance(result, CScalar):
             spelt = spell(function.type)
@@ -174,21 +175,6 @@ class Forms:
             return f"  return ({spelt}){value};\n"
         held = f"  static char planish_none[sizeof({spell(function.type)})];\n"
         return f"{held}  return *({spell(c_ast.PtrDecl([], function.type))})planish_none;\n"
-
-    def _plain(self, node: c_ast.Node | None) -> c_ast.Node:
-        """The type behind declarators' names and typedefs."""
-        while True:
-            match node:
-                case c_ast.TypeDecl() | c_ast.Typename() | c_ast.Decl():
-                    node = node.type
-                case c_ast.IdentifierType(names=[name]) if name in self._typedefs:
-                    node = self._typedefs[name]
-                case c_ast.Struct(name=name) | c_ast.Union(name=name) if name and not node.decls:
-                    return self._records.get((type(node), name), node)
-                case None:
-                    return c_ast.IdentifierType(["void"])
-                case _:
-                    return node
 
     def _resolve(self, node: c_ast.Node) -> CType:
         return resolve(node, self._known)
@@ -203,7 +189,8 @@ class Forms:
         if not isinstance(node, c_ast.IdentifierType) or len(node.names) != 1:
             return False
         name = node.names[0]
-        return name == "FILE" or (name in self._typedefs and self._names_stream(self._typedefs[name]))
+        alias = self._records.alias(name)
+        return name == "FILE" or (alias is not None and self._names_stream(alias))
 
 
 def spell(node: c_ast.Node) -> str:

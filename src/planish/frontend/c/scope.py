@@ -27,6 +27,7 @@ from planish.frontend.c.declarations import (
     resolve,
 )
 from planish.frontend.c.preprocess import STUBS
+from planish.frontend.c.records import Records
 
 LEAST_BITS = 32
 """A narrower integer is computed with in `int`, and cut off when it is stored."""
@@ -34,7 +35,11 @@ LEAST_BITS = 32
 
 @dataclass(eq=False, slots=True)
 class Symbol:
-    """An object: `key` is unique within the function, `name` is what the user calls it."""
+    """An object: `key` is unique within the function, `name` is what the user calls it.
+
+    A number in a structure is one as well (`by.x`, whose key is `by_x`); `whole` is then the structure, and `bitfield`
+    says whether it may hold less than its type.
+    """
 
     name: str
     key: str
@@ -47,6 +52,8 @@ class Symbol:
     init: c_ast.Node | None = None
     address_taken: bool = False
     reassigned: bool = False
+    whole: Symbol | None = None
+    bitfield: bool = False
 
     @property
     def is_object(self) -> bool:
@@ -68,6 +75,7 @@ class FileScope:
     constants: dict[str, int]
     defined: frozenset[str]
     functions: dict[str, c_ast.FuncDef] = field(default_factory=dict)
+    records: Records = field(default_factory=Records)
 
 
 @dataclass(slots=True)
@@ -92,7 +100,7 @@ class Bound:
 def bind_file(tree: c_ast.FileAST, types: Mapping[str, CType] | None = None) -> FileScope:
     """Collect the declarations at file scope; `types` are there before it."""
     defined = frozenset(x.decl.name for x in tree.ext if isinstance(x, c_ast.FuncDef))
-    scope = FileScope(dict(types or {}), {}, {}, defined)
+    scope = FileScope(dict(types or {}), {}, {}, defined, records=Records(tree))
     for node in tree.ext:
         match node:
             case c_ast.Typedef():
@@ -141,16 +149,65 @@ def bind_function(function: c_ast.FuncDef, file: FileScope) -> Bound:
             bound.parameters.append(symbol)
             _bind(node.type, bound, scopes)
     _bind(function.body, bound, scopes)
+    _bind_members(bound)
     return bound
+
+
+def _bind_members(bound: Bound) -> None:
+    """Bind what reads a number in a structure of the function. The address of a structure is taken where it is not
+    known what is read."""
+    declarations = {s: x for x in walk_tree(bound.function) if isinstance(x, c_ast.Decl) and (s := bound.symbol(x))}
+    members: dict[str, Symbol] = {}
+    for node in [x for x in walk_tree(bound.function) if isinstance(x, c_ast.StructRef)]:
+        whole, path = bound.symbol(root := root_of(node)), _path(node)
+        if whole is None or root is node or whole not in declarations or not isinstance(whole.ctype, CUnknown):
+            continue
+        found: c_ast.Decl | None = declarations[whole]
+        for name in path:
+            found = None if found is None else bound.file.records.member(found, name)
+        ctype = None if found is None else bound.file.records.number(found, bound.typedefs)
+        if found is not None and ctype is not None:
+            name = ".".join((whole.key, *path))
+            if name not in members:
+                members[name] = _member(whole, path, ctype, bound, found.bitsize is not None)
+            bound.by_node[id(node)] = members[name]
+        elif found is None or not (bound.file.records.members(found) or isinstance(found.type, c_ast.PtrDecl)):
+            whole.address_taken = True
+
+
+def _member(whole: Symbol, path: tuple[str, ...], ctype: CScalar, bound: Bound, bitfield: bool) -> Symbol:
+    key = _fresh("_".join((whole.key, *path)), {s.key for s in bound.symbols} | set(bound.file.symbols))
+    name = ".".join((whole.name, *path))
+    symbol = Symbol(name, key, ctype, whole.storage, whole.static, whole=whole, bitfield=bitfield)
+    bound.symbols.append(symbol)
+    return symbol
+
+
+def root_of(node: c_ast.Node) -> c_ast.Node:
+    """What a member is one of, in the end: `a` of `a.b.c`; the node itself where it is no member."""
+    while isinstance(node, c_ast.StructRef) and node.type == ".":
+        node = node.name
+    return node
+
+
+def _path(node: c_ast.Node) -> tuple[str, ...]:
+    return (*_path(node.name), node.field.name) if isinstance(node, c_ast.StructRef) and node.type == "." else ()
+
+
+def _fresh(stem: str, used: set[str]) -> str:
+    name, n = stem, 2
+    while name in used:
+        name, n = f"{stem}_{n}", n + 1
+    return name
 
 
 def _declare(
     node: c_ast.Decl, storage: Literal["parameter", "local"], bound: Bound, scopes: list[dict[str, Symbol | int]]
 ) -> Symbol:
-    used = {s.key for s in bound.symbols} | set(bound.file.symbols)
-    key, n = node.name, 2
-    while key in used and not (storage == "parameter" and key not in {s.key for s in bound.symbols}):
-        key, n = f"{node.name}_{n}", n + 1
+    used = {s.key for s in bound.symbols}
+    if storage == "local" or node.name in used:
+        used |= {*bound.file.symbols}
+    key = _fresh(node.name, used)
     symbol = _symbol(node, key, storage, bound.typedefs)
     bound.symbols.append(symbol)
     bound.by_node[id(node)] = symbol
@@ -211,8 +268,8 @@ def _bind(node: c_ast.Node, bound: Bound, scopes: list[dict[str, Symbol | int]])
 
 def _note_uses(node: c_ast.Node, bound: Bound) -> None:
     match node:
-        case c_ast.UnaryOp(op="&", expr=c_ast.ID() as target):
-            if (symbol := bound.symbol(target)) is not None:
+        case c_ast.UnaryOp(op="&", expr=target):
+            if (symbol := bound.symbol(root_of(target))) is not None:
                 symbol.address_taken = True
         case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target):
             if (symbol := bound.symbol(target)) is not None:
@@ -222,7 +279,8 @@ def _note_uses(node: c_ast.Node, bound: Bound) -> None:
 
 
 def settings(node: c_ast.Node, bound: Bound) -> Iterator[tuple[Symbol, c_ast.Node]]:
-    """Each place below `node` that sets a variable, and what to; for one that changes it, that place itself."""
+    """Each place below `node` that sets a variable, and what to; for one that changes it, that place itself. What
+    sets a member sets the structure."""
     for part in walk_tree(node):
         match part:
             case c_ast.Assignment(op="=", lvalue=target, rvalue=value):
@@ -233,13 +291,14 @@ def settings(node: c_ast.Node, bound: Bound) -> Iterator[tuple[Symbol, c_ast.Nod
                 value = part
             case _:
                 continue
-        if (symbol := bound.symbol(target)) is not None:
+        if (symbol := bound.symbol(root_of(target))) is not None:
             yield symbol, value
 
 
 def written(node: c_ast.Node, bound: Bound) -> set[Symbol]:
-    """Symbols that statements below `node` assign, step or declare with an initial value."""
-    return {symbol for symbol, _ in settings(node, bound)}
+    """Symbols that statements below `node` assign, step or declare with an initial value; all members of what is."""
+    found = {symbol for symbol, _ in settings(node, bound)}
+    return found | {x for x in bound.symbols if x.whole in found}
 
 
 def computed_from_data(nodes: Iterable[c_ast.Node], bound: Bound) -> frozenset[Symbol]:

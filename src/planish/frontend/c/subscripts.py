@@ -79,7 +79,10 @@ def index_of(node: c_ast.Node, cx: Translation) -> Indexed:
         case c_ast.FuncCall():
             raise NotIndex("the result of a call", node, "scop-data")
         case c_ast.StructRef():
-            raise NotIndex("a member of a structure", node, "scop-struct")
+            symbol = member_of(node, cx)
+            if symbol.bitfield:
+                raise NotIndex(f"{symbol.name}, a bit-field", node, "scop-data")
+            return _held(symbol, node, cx)
         case _:
             raise NotIndex(f"an expression of the form {type(node).__name__}", node)
 
@@ -97,19 +100,38 @@ def _variable(node: c_ast.ID, cx: Translation) -> Indexed:
         return Indexed(index(number), I32)
     if symbol is None:
         raise NotIndex(f"{node.name}, which is not declared", node, "scop-unknown")
+    return _held(symbol, node, cx)
+
+
+def member_of(node: c_ast.StructRef, cx: Translation) -> Symbol:
+    """The number in a structure that is read. Raises NotIndex where it is not known what else might change it; what
+    assigns it is no statement of a nest."""
+    symbol = cx.bound.symbol(node)
+    if symbol is None or symbol.whole is None or symbol.lasting:
+        raise NotIndex("a member of a structure", node, "scop-struct")
+    if symbol.whole.address_taken:
+        message = f"{symbol.name}, and an address in {symbol.whole.name} is taken, through which it may change"
+        raise NotIndex(message, node, "scop-struct")
+    if symbol.whole in cx.local:
+        raise NotIndex(f"{symbol.name}, which is declared in the nest", node, "scop-struct")
+    return symbol
+
+
+def _held(symbol: Symbol, node: c_ast.Node, cx: Translation) -> Indexed:
+    """What an integer variable holds."""
     if not isinstance(symbol.ctype, CScalar) or not symbol.ctype.type.is_int:
-        raise NotIndex(f"{node.name}, which is not an integer", node, "scop-data")
+        raise NotIndex(f"{symbol.name}, which is not an integer", node, "scop-data")
     if symbol.const and symbol.storage == "global" and symbol.init is not None:
         return Indexed(index_of(symbol.init, cx).expr, symbol.ctype.type)
     if cx.is_cell(symbol):
-        raise NotIndex(f"{node.name}, which is computed from data", node, "scop-data")
+        raise NotIndex(f"{symbol.name}, which is computed from data", node, "scop-data")
     match cx.value(symbol):
         case Known(expr=expr):
             return Indexed(cx.settle(expr), symbol.ctype.type)
         case Lost(reason=reason):
-            raise NotIndex(f"{node.name}: {reason}", node)
+            raise NotIndex(f"{symbol.name}: {reason}", node)
         case Address():
-            raise NotIndex(f"{node.name}, which is a pointer", node, "scop-pointer")
+            raise NotIndex(f"{symbol.name}, which is a pointer", node, "scop-pointer")
 
 
 def _argument(value: Expr, node: c_ast.ID) -> Indexed:

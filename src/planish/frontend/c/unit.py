@@ -22,19 +22,21 @@ from planish.ir.types import Type
 class Cell:
     """A value within something larger: `path` is its place there ("position.x"; "" for the whole).
 
-    `count` elements of `type` lie there (1 for a number), or, where `address`, a pointer to elements does.
+    `count` elements of `type` lie there (1 for a number), or, where `address`, a pointer to elements does. `bitfield`:
+    it has no address, and may hold less than its type.
     """
 
     path: str
     type: Type
     count: int = 1
     address: bool = False
+    bitfield: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """A structure, union or other type by value, or the address of one: the C type of the parameter, and the numbers in
-    it. What else it holds (pointers to what is not known, functions, bit-fields) is zero."""
+    it. What else it holds (pointers to what is not known, functions, unions) is zero."""
 
     spelling: str
     pointer: bool

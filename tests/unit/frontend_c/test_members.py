@@ -1,0 +1,95 @@
+"""Numbers in structures that a nest only reads are scalars of the kernel; what may change meanwhile is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from planish.core.span import Source
+from planish.frontend.c.reader import read_c
+from planish.frontend.c.unit import CFile
+
+TYPES = """
+typedef struct { float x, y; int v[4]; int n; } point;
+enum mode { ADD, SUB = 3 };
+typedef struct { point at; struct { int n, m; } size; struct { long wide; }; enum mode mode; unsigned short k;
+                 unsigned flag : 3; union { int i; float f; } any; } box;
+point shared;
+"""
+
+
+def read(function: str, declared: str = TYPES) -> CFile:
+    return read_c(Source("f.c", f"{declared}\n{function}\n"))
+
+
+@pytest.mark.parametrize(
+    ("function", "passed"),
+    [
+        ("void f(int n, float *a, point by) { for (int i = 0; i < n; i++) a[i] = by.x; }", {"by_x": "by.x"}),
+        ("void f(float *a, box b) { for (int i = 0; i < b.size.n; i++) a[i] = 1; }", {"b_size_n": "b.size.n"}),
+        ("void f(float *a, box b) { for (long i = 0; i < b.wide; i++) a[i] = 1; }", {"b_wide": "b.wide"}),
+        (
+            "void f(int n, float *a, box b) { for (int i = 0; i < n; i++) a[i * b.size.m] = b.at.y; }",
+            {"b_size_m": "b.size.m", "b_at_y": "b.at.y"},
+        ),
+        ("void f(int n, float *a, box b) { for (int i = 0; i < n; i++) a[i] = b.mode == SUB; }", {"b_mode": "b.mode"}),
+        ("void f(int n, int *a, box b) { for (int i = 0; i < n; i++) a[i] = b.k + b.flag; }", {"b_flag": "b.flag"}),
+        (
+            "void f(int n, double *by_x, point by) { for (int i = 0; i < n; i++) by_x[i] = by.x; }",
+            {"by_x": "by_x", "by_x_2": "by.x"},
+        ),
+        (
+            "void f(int n, float *a, box b) { box c; c = b; c.size.n = n; "
+            "for (int i = 0; i < c.size.n; i++) a[i] = c.at.x; }",
+            {"c_size_n": "c.size.n", "c_at_x": "c.at.x"},
+        ),
+    ],
+)
+def test_a_member_that_is_only_read_is_passed_as_it_is_written(function: str, passed: dict[str, str]) -> None:
+    (region,) = read(function).functions[0].regions
+    assert passed.items() <= dict(region.names).items()
+
+
+def test_a_narrow_bit_field_is_an_int() -> None:
+    file = read("void f(int n, int *a, box b) { for (int i = 0; i < n; i++) a[i] = b.flag - 5; }")
+    assert [str(x.type) for x in file.functions[0].regions[0].kernel.scalars] == ["i32"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "void f(int n, float *a, point p) { for (int i = 0; i < n; i++) { p.x = (float)i; a[i] = p.x + p.y; } }",
+        "void f(int n, float *a, point p, point q) { for (int i = 0; i < n; i++) { a[i] = p.x; p = q; } }",
+        "void f(int n, float *a, point p) { for (int i = 0; i < n; i++) { a[i] = p.x++; } }",
+        "void f(int n, float *a, point p) { for (; p.n > 0; p.n--) a[p.n] = 1; }",
+        "void f(int n, float *a, point p) { float *q = &p.x; for (int i = 0; i < n; i++) { a[i] = p.y; q[1] = 2; } }",
+        "void f(int n, float *a, point p) { point *q = &p; for (int i = 0; i < n; i++) { a[i] = p.y; q->y = 2; } }",
+        "void f(int n, int *a, point p) { int *q = p.v; for (int i = 0; i < n; i++) { a[i] = p.n; q[4] = i; } }",
+        "void f(int n, float *a, box b) { point *q = &b.at; for (int i = 0; i < n; i++) { a[i] = b.at.x; q->x = 2; } }",
+        "void f(int n, float *a, point p) { for (int i = 0; i < n; i++) a[i] = (float)p.v[2]; }",
+        "void f(int n, float *a, volatile point p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
+        "typedef volatile point vp; void f(int n, float *a, vp p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
+        "typedef struct { volatile int x; } vm; void f(int n, int *a, vm p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
+        "void f(int n, float *a, point *p) { for (int i = 0; i < n; i++) a[i] = p->x; }",
+        "void f(int n, float *a) { for (int i = 0; i < n; i++) a[i] = shared.x; }",
+        "void f(int n, float *a) { static point p; for (int i = 0; i < n; i++) a[i] = p.x; p.x += 1; }",
+        "void f(int n, float *a) { for (int i = 0; i < n; i++) { point p = {1, 2}; a[i] = p.x; } }",
+        "void f(int n, float *a, box b) { for (int i = 0; i < n; i++) a[i] = b.any.f; }",
+        "void f(float *a, box b) { for (int i = 0; i < b.flag; i++) a[i] = 1; }",
+    ],
+)
+def test_a_member_that_may_change_is_refused(function: str) -> None:
+    file = read(function)
+    assert not file.functions[0].regions
+    assert any(x.kind == "refused" for x in file.remarks)
+
+
+def test_a_name_of_two_types_is_none() -> None:
+    inner = "struct s { double x; }; struct s p = { 1 }; for (int i = 0; i < n; i++) a[i] = (float)p.x;"
+    file = read(f"void f(int n, float *a) {{ {inner} }}", "struct s { float x; };")
+    assert not file.functions[0].regions
+
+
+def test_what_is_set_between_two_nests_is_read_again() -> None:
+    loops = "for (int i = 0; i < n; i++) a[i] = p.x; p.x = 2; for (int i = 0; i < n; i++) a[i] += p.x;"
+    file = read(f"void f(int n, float *a, point p) {{ {loops} }}")
+    assert len(file.functions[0].regions) == 2
