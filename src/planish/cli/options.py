@@ -25,7 +25,7 @@ class Floats(StrEnum):
     reassociate = "reassociate"
 
 
-_SIZE = re.compile(r"([A-Za-z_]\w*)=(\d{1,12})")
+_SIZE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)=(\d{1,12})")
 _DEFINE = re.compile(r"[A-Za-z_]\w*(\([\w, ]*\))?(=.*)?", re.S)
 
 

@@ -17,6 +17,7 @@ from planish.frontend.c.unit import CFunction
 from planish.pipeline import FileResult, FunctionResult, Options
 from planish.run.clock import Timing
 from planish.run.oracle import Verdict
+from planish.run.passing import leaves_of
 from planish.run.workbench import Version
 
 
@@ -160,11 +161,12 @@ def _clocked(timing: Timing | None) -> Clocked | None:
 
 
 def _warnings(result: FileResult, options: Options) -> list[Diagnostic]:
-    known = [p.name for f in result.functions for p in f.function.parameters]
+    parameters = [p.name for f in result.functions for p in f.function.parameters]
+    known = {*parameters, *(p.name for f in result.functions for p in leaves_of(f.function))}
     unknown = [name for name in options.sizes if name not in known]
     return [
         Diagnostic("E0106", f"no function has a parameter `{name}`, which --size sets", result.source.point(1),
-                   f"the parameters are: {', '.join(dict.fromkeys(known)) or 'none'}", "warning")
+                   f"the parameters are: {', '.join(dict.fromkeys(parameters)) or 'none'}", "warning")
         for name in unknown
     ]  # fmt: skip
 

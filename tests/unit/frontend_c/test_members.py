@@ -68,7 +68,7 @@ def test_a_narrow_bit_field_is_an_int() -> None:
         "void f(int n, float *a, point p) { for (int i = 0; i < n; i++) a[i] = (float)p.v[2]; }",
         "void f(int n, float *a, volatile point p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
         "typedef volatile point vp; void f(int n, float *a, vp p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
-        "typedef struct { volatile int x; } vm; void f(int n, int *a, vm p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
+        "typedef struct { volatile int x; } v; void f(int n, int *a, v p) { for (int i = 0; i < n; i++) a[i] = p.x; }",
         "void f(int n, float *a, point *p) { for (int i = 0; i < n; i++) a[i] = p->x; }",
         "void f(int n, float *a) { for (int i = 0; i < n; i++) a[i] = shared.x; }",
         "void f(int n, float *a) { static point p; for (int i = 0; i < n; i++) a[i] = p.x; p.x += 1; }",
