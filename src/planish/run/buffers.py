@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import weakref
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,11 @@ from planish.run.signature import Placement
 _CANARY = 0xA5
 _GUARD = max(mmap.PAGESIZE, 1 << 16)  # bytes: an index that is wrong by a row should not jump over it
 _PROT_NONE = 0
+_FIRST, _APART, _PLACES = 1 << 44, (1 << 34) + 37 * mmap.PAGESIZE, 512
+"""Where the first array is asked for, and how far from it the next one. An array holds what its function reaches, which
+may be less than was declared; what asks whether two arrays overlap counts on the latter. The pages on top keep arrays
+from the same sets of caches."""
+_NUMBERS = count()
 
 
 class Guarded:
@@ -35,18 +42,15 @@ class Guarded:
     def __init__(self, size: int, placement: Placement) -> None:
         page = mmap.PAGESIZE
         inner = -(-size // page) * page
-        try:
-            # Private, as malloc gets it: shared memory has no huge pages and slower faults, and would be timed.
-            self._map = mmap.mmap(-1, inner + 2 * _GUARD, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        except OSError as error:
-            raise MemoryError(f"no {inner} bytes of memory: {error}") from error
-        base = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
+        whole = inner + 2 * _GUARD
+        memory = _reserve(whole)
+        base = ctypes.addressof(memory)
         _forbid(base, _GUARD)
         _forbid(base + _GUARD + inner, _GUARD)
         self.size = size
         self.address = base + _GUARD + (inner - size if placement == "end" else 0)
         offset = self.address - base
-        pages = np.frombuffer(self._map, np.uint8)
+        pages: npt.NDArray[np.uint8] = np.ctypeslib.as_array(memory)
         self._bytes = pages[offset : offset + size]
         slack = pages[_GUARD:offset] if placement == "end" else pages[offset + size : _GUARD + inner]
         slack[:] = _CANARY
@@ -63,7 +67,35 @@ class Guarded:
         return bool((self._slack != _CANARY).any())
 
 
+def _reserve(size: int) -> ctypes.Array[ctypes.c_uint8]:
+    """So many bytes, far from those of the calls before where the system allows that, given back with the last view.
+
+    Private, as malloc gets them: shared memory has no huge pages and slower faults, and would be timed. Raises
+    MemoryError."""
+    wish = _FIRST + next(_NUMBERS) % _PLACES * _APART
+    found = _LIBC.mmap(wish, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    if found is None or found == _FAILED:
+        raise MemoryError(f"no {size} bytes of memory: errno {ctypes.get_errno()}")
+    memory = (ctypes.c_uint8 * size).from_address(found)
+    weakref.finalize(memory, _LIBC.munmap, found, size)
+    return memory
+
+
 def _forbid(address: int, size: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), _PROT_NONE) != 0:
+    if _LIBC.mprotect(address, size, _PROT_NONE) != 0:
         raise MemoryError(f"mprotect failed with errno {ctypes.get_errno()}")
+
+
+def _load_libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [
+        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_ssize_t
+    ]  # fmt: skip
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return libc
+
+
+_LIBC = _load_libc()
+_FAILED = ctypes.c_void_p(-1).value

@@ -10,6 +10,7 @@ ones: rewritten in the same way, it says when each instance of the old nest runs
 Traceback (most recent call last):
     ...
 planish.core.diagnostic.PlanishError: error[E0611]: `A[i] = 0.0:f32` does not run any more for i = 0, n = 1
+  = help: check the bounds of the step against those of the loop
 """
 
 from __future__ import annotations

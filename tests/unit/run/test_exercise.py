@@ -55,6 +55,13 @@ int square(int rows, int cols, const int *a, int *b)
 }
 """
 _CLIP = "void clip(int n, float *x) { for (int i = 0; i < n; i++) if (x[i] > 1000) x[i] = 1000; }\n"
+_ROWS = """
+void rows(int n, int m, double a[500][300], double b[500][300])
+{
+    for (int j = 0; j < m; j++) for (int i = 0; i < n; i++) b[i][j] += a[i][j];
+}
+"""
+"""What asks whether the arrays overlap counts on the declared rows, of which calls reach a part."""
 _HIDDEN = """
 static unsigned mix(unsigned x) { x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; x *= 0x846ca68bu; return x ^ x >> 16; }
 void hidden(unsigned secret, int n, const float *a, float *b)
@@ -70,7 +77,7 @@ def _build(text: str) -> FileResult:
     return build_file(Source("a.c", text), Options(measure=False))
 
 
-@pytest.mark.parametrize("text", [_MODE, _KINDS, _OPTIONAL, _SQUARE, _CLIP])
+@pytest.mark.parametrize("text", [_MODE, _KINDS, _OPTIONAL, _SQUARE, _CLIP, _ROWS])
 def test_calls_are_found_that_enter_every_nest(text: str) -> None:
     result = _build(text).functions[-1]
     assert len(result.replacements) == len(result.function.regions)
