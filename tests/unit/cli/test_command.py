@@ -123,6 +123,14 @@ def test_size_of_no_parameter_is_a_warning(capsys: pytest.CaptureFixture[str]) -
     assert "warning[E0106]: no function has a parameter `m`" in capsys.readouterr().err
 
 
+def test_size_of_a_member(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "typedef struct { int n; } s; void f(float *a, s g) { for (int i = 0; i < g.n; i++) a[i] *= 2; }"
+    (tmp_path / "member.c").write_text(text)
+    assert main(["build", "member.c", "--no-measure", "--size", "g.n=700"]) == 0
+    assert "planish_f_1(g.n, a)" in (tmp_path / "planish-out/member.c").read_text()
+    assert not capsys.readouterr().err
+
+
 def test_stop_after_prints_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "scale.c", "--stop-after", "read"]) == 0
     assert capsys.readouterr().out.startswith("#: read scale 1\nkernel scale(n; ")

@@ -16,6 +16,7 @@ from planish.run.toolchain import choose_compiler, compile_library
 
 _POINTER = "struct s { char tag; double x[2]; struct { int k; } in; }; void f(struct s *s) { s->x[1] += s->in.k; }"
 _VALUE = "struct s { char t; double v; const float *at; }; struct s f(struct s s, float *p) { s.v += 1; return s; }"
+_BITS = "struct b { unsigned k : 5; struct { short m; }; }; struct b f(struct b b) { b.k += b.m; return b; }"
 _ROWS = "void f(int n, float **rows) { for (int i = 0; i < n; i++) rows[i][2] += rows[n - 1][i]; }"
 _GLOBALS = "static float grid[4][5]; int n; static int calls = 7; void f(void) { grid[1][n % 5] += 1; calls++; }"
 _CALLBACK = "void f(double (*g)(double, int), double *x) { x[0] = g(x[0], 3) + g(1, 2); }"
@@ -41,6 +42,8 @@ def _compare(first: str, second: str, folder: Path) -> Verdict:
     [
         (_POINTER, "s->x[1] +=", "s->x[0] +=", "s->x"),
         (_VALUE, "s.v += 1", "s.v += 2", "return.v"),
+        (_BITS, "b.k += b.m", "b.k += b.m + 1", "return.k"),
+        (_BITS, "b.k += b.m", "b.k = b.m", "return.k"),
         (_ROWS, "rows[i][2]", "rows[i][1]", "rows"),
         (_GLOBALS, "grid[1]", "grid[2]", "grid"),
         (_GLOBALS, "calls++", "calls--", "calls"),
