@@ -60,10 +60,12 @@ for name in python3 python3.13 python3.12 python3.11; do
 done
 [ -n "$python" ] || { say "Python 3.11 or newer is needed and was not found"; exit 1; }
 
-prepare() { # what operations are compared by, which the first build would have to make otherwise
+prepare() { # what the first builds would have to make otherwise
     local made
     made=$(.venv/bin/python -c 'from planish.raising.known import prepare_all; print(prepare_all())')
     [ "$made" = False ] || say "prepared the operations that loops are compared with"
+    made=$(.venv/bin/python -c 'from planish.library.gemm.preparation import prepare_machine; print(prepare_machine())')
+    [ "$made" = False ] || say "prepared the micro-kernels of products on this machine"
 }
 
 stamp=.venv/.planish-setup

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, assert_never
 
 from planish.core.forked import end, fork, wait
+from planish.core.pickles import write_pickle
 from planish.core.telling import Tell, keep_quiet
 
 _A = TypeVar("_A")
@@ -147,7 +148,7 @@ def _try(work: Callable[[_A, Tell], _B], piece: _A, line: _Line) -> bytes:
 def _pack(kind: Literal["tell", "result", "error"], value: object) -> bytes:
     """A message: what it is, and a value."""
     with _deep():
-        return pickle.dumps((kind, value))
+        return write_pickle((kind, value))
 
 
 def _unpack(message: bytes) -> tuple[Literal["tell", "result", "error"], Any]:

@@ -6,7 +6,7 @@ After:  for b in 0 .. n by w { solve(L[b, b], B[b]);  B[b + w ..] -= L[b + w ..,
 
 >>> from planish.ir.types import F64
 >>> from planish.raising.raised import whole
->>> cholesky = tactics_by_name()["cholesky"].operation
+>>> cholesky = operations_by_name()["cholesky"]
 >>> arrays = {"A": Array("A", F64, (index("n"), index("n")))}
 >>> step = Apply(cholesky, {"A": whole(arrays["A"])}, {"n": index("n")})
 >>> (loop,), _ = cut_factor(step, arrays, 64, {"A", "n"})
@@ -29,8 +29,8 @@ from planish.library.solves import operation_of, turn_solve
 from planish.raising.algebra.product import Product, Term, stepped
 from planish.raising.algebra.writing import Origin, write_product
 from planish.raising.expansion import inline
+from planish.raising.known import operations_by_name
 from planish.raising.raised import Apply, Loops, Repeat, Step, View
-from planish.raising.tdl.reader import tactics_by_name
 
 CHOLESKY, LU = (("cholesky", "cholesky_steps"), ("lu", "lu_steps"))
 """The factorisations: what columns before take off is taken off when a column's turn has come, or step by step."""
@@ -43,7 +43,7 @@ def is_factor(step: Apply, arrays: Mapping[str, Array]) -> bool:
     name = step.operation.name
     has_blocks = name in (*CHOLESKY, *LU) or name.startswith(("trsm_", "trmm_"))
     types = {arrays[x.array].type for x in step.operands.values()}
-    return has_blocks and name in tactics_by_name() and operation_of(name) == step.operation and types in ({F32}, {F64})
+    return has_blocks and operations_by_name().get(name) == step.operation and types in ({F32}, {F64})
 
 
 def cut_factor(

@@ -17,20 +17,25 @@ True
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import ParamSpec
 
 from planish.core.cache import Cache, key
-from planish.core.pickles import read_pickle
-from planish.core.stamp import stamp_program
+from planish.core.pickles import read_pickle, write_pickle
+from planish.core.stamp import stamp_contents, stamp_program
 from planish.core.telling import Tell, keep_quiet
 from planish.isa.instruction import Catalogue, Instruction
 
 _P = ParamSpec("_P")
 _PLACES = ("planish.ir.", "planish.isa.", "planish.core.")
 """Where the classes are that a kernel consists of."""
+_MAKERS = ("astgen", "core", "ir", "isa", "library", "poly", "schedule", "target")
+"""The packages that determine what a kernel is."""
+_PREPARED = Path(__file__).with_name("prepared")
+"""Where every user of this installation finds the kernels that were made when it was set up."""
 
 
 @dataclass(slots=True)
@@ -38,7 +43,8 @@ class Maker:
     """Makes kernels, and keeps them in a `cache`; those that are there already are only read, unless `anew`.
 
     `tell` hears of each kernel before it is made or read. `made`, `found`, `kept`: how many were made, were found, and
-    are in the cache now."""
+    are in the cache now. Those that were prepared when Planish was set up are found as well, unless it is made `anew`
+    or without a cache."""
 
     cache: Cache | None = None
     tell: Tell = keep_quiet
@@ -57,17 +63,20 @@ class Maker:
         if self.cache is None:
             self.made += 1
             return make(*arguments, **named)
-        what = [self._describe(x) for x in (*arguments, *sorted(named.items()))]
-        address = key("kernel", stamp_program(), make.__module__, make.__qualname__, *what)
-        content = None if self.anew else self.cache.get(address)
-        known = None if content is None else read_pickle(content, _PLACES)
-        if isinstance(known, Instruction):
+        what = (make.__module__, make.__qualname__, *map(self._describe, (*arguments, *sorted(named.items()))))
+        address = self.address(what)
+        known = None if self.anew else _read(self.cache, address) or _read(prepared_kernels(), prepared_address(what))
+        if known is not None:
             self.found, self.kept = self.found + 1, self.kept + 1
             return known
         kernel = make(*arguments, **named)
         self.made += 1
-        self.kept += self.cache.put(address, pickle.dumps(kernel, protocol=pickle.HIGHEST_PROTOCOL))
+        self.kept += self.cache.put(address, write_pickle(kernel))
         return kernel
+
+    def address(self, what: tuple[object, ...]) -> str:
+        """Where the cache has the kernel that is made so."""
+        return key("kernel", stamp_program(), *what)
 
     def _describe(self, argument: object) -> object:
         """An argument as a part of an address: of a catalogue, what steps see of it."""
@@ -79,3 +88,32 @@ class Maker:
             # The catalogue is held, so that no other one gets its identity.
             known = self._stamps[id(argument)] = (argument, key(seen, argument.memories))
         return known[1]
+
+
+class Preparer(Maker):
+    """Makes kernels where every user of this installation finds them, if `cache` is what `prepared_kernels` gives."""
+
+    def address(self, what: tuple[object, ...]) -> str:
+        """Where they are found, whatever is installed beside Planish, and wherever."""
+        return prepared_address(what)
+
+
+def prepared_kernels() -> Cache:
+    """The kernels that every user of this installation finds."""
+    return Cache(_PREPARED)
+
+
+def prepared_address(what: tuple[object, ...]) -> str:
+    """Where the kernel that is made so is, if it was prepared."""
+    return key("kernel", _stamp_makers(), *what)
+
+
+@cache
+def _stamp_makers() -> str:
+    return stamp_contents(*_MAKERS)
+
+
+def _read(place: Cache, address: str) -> Instruction | None:
+    content = place.get(address)
+    known = None if content is None else read_pickle(content, _PLACES)
+    return known if isinstance(known, Instruction) else None

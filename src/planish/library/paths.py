@@ -5,7 +5,7 @@ the result is the least one over all ways. So a block of stops is finished first
 
 >>> from planish.ir.types import I32
 >>> from planish.raising.raised import whole
->>> operation = tactics_by_name()[NAME].operation
+>>> operation = operations_by_name()[NAME]
 >>> arrays = {"D": Array("D", I32, (index("n"), index("n")))}
 >>> cut = cut_paths(Apply(operation, {"D": whole(arrays["D"])}, {"n": index("n")}), arrays, {"D", "n"})
 >>> cut.var, [x.name for x in cut.buffers], len(cut.stops), len(cut.rest)
@@ -25,9 +25,9 @@ from planish.ir.polynomial import add, extremum, sub
 from planish.ir.traverse import variables
 from planish.ir.types import F32, F64, I16, I32, I64, Type
 from planish.raising.expansion import inline
+from planish.raising.known import operations_by_name
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, View
-from planish.raising.tdl.reader import tactics_by_name
 
 NAME = "floyd_warshall"
 WIDTH = 64
@@ -75,7 +75,7 @@ class Paths:
 def is_paths(step: Apply, arrays: Mapping[str, Array], sizes: Collection[str]) -> bool:
     """Whether an operation is one that these blocks are for: of floats, or integers that leave room for a sum. What it
     needs besides is as large as the kernel's `sizes` say."""
-    if step.operation.name != NAME or step.operation != tactics_by_name()[NAME].operation:
+    if step.operation.name != NAME or step.operation != operations_by_name()[NAME]:
         return False
     if not variables(step.sizes["n"]) <= {*sizes}:
         return False

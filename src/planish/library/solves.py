@@ -25,9 +25,9 @@ from planish.ir.nest import Array
 from planish.ir.polynomial import extremum, sub
 from planish.raising.algebra.product import Product, Term, stepped
 from planish.raising.algebra.writing import origin_of, write_product
+from planish.raising.known import operations_by_name
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Repeat, View
-from planish.raising.tdl.reader import tactics_by_name
 
 EQUATIONS = 64
 """So many are solved at a time: with the triangle they are still near the processor."""
@@ -36,7 +36,7 @@ _OTHER = {"upper": "lower", "lower": "upper", "plain": "transposed", "transposed
 
 def operation_of(name: str) -> Operation:
     """The operation that has a name among the tactics; KeyError where none has it."""
-    return tactics_by_name()[name].operation
+    return operations_by_name()[name]
 
 
 def turn_solve(

@@ -14,7 +14,7 @@ from typing import Any
 
 import islpy as isl
 
-from planish.core.pickles import read_pickle
+from planish.core.pickles import Writer, read_pickle
 
 _KINDS = {x.__name__: x for x in (isl.Set, isl.BasicSet, isl.UnionSet, isl.Map, isl.BasicMap, isl.UnionMap)}
 
@@ -31,7 +31,7 @@ def read_sets(content: bytes, places: tuple[str, ...]) -> object:
     return read_pickle(content, places, (_read_set,))
 
 
-class _Writer(pickle.Pickler):
+class _Writer(Writer):
     def reducer_override(self, obj: object) -> Any:
         """How a set or map is made again; NotImplemented for what is pickled as always."""
         name = type(obj).__name__
@@ -39,7 +39,7 @@ class _Writer(pickle.Pickler):
             return _read_set, (name, str(obj))
         if type(obj).__module__.startswith("islpy"):
             raise pickle.PicklingError(f"no text is written of {name}")
-        return NotImplemented
+        return super().reducer_override(obj)
 
 
 def _read_set(kind: str, text: str) -> object:

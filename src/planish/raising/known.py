@@ -11,7 +11,7 @@ what sets Planish up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,7 +30,9 @@ from planish.poly.system import Equations, equations_of
 from planish.poly.tidy import tidy
 from planish.poly.updates import find_updates
 from planish.raising.operation import Operation
-from planish.raising.tdl.reader import load_tactics
+from planish.raising.raised import Raised
+from planish.raising.tdl.reader import load_tactics, tactics_by_name
+from planish.raising.tdl.tactic import Tactic
 
 _PACKAGES = ("core", "ir", "poly", "raising")
 _PLACES = tuple(f"planish.{x}." for x in _PACKAGES)
@@ -42,10 +44,12 @@ _PREPARED = Path(__file__).with_name("prepared")
 @dataclass(frozen=True, slots=True)
 class Means:
     """What a definition is compared by: its normal form, or equations where it has none, or why it has neither; and the
-    nest itself, in the form in which kernels are looked at, unless the normal form says all."""
+    nest itself, in the form in which kernels are looked at, unless the normal form says all. `builders`: what its
+    tactic builds it from, for one that comes with Planish."""
 
     pattern: Pattern | Equations | str
     nest: Kernel | None
+    builders: tuple[Raised, ...] = ()
 
 
 _READ: dict[Operation, Means] = {}
@@ -89,7 +93,11 @@ def _read(cache: Cache, address: str) -> dict[Operation, Means] | None:
 
 
 def _make_all() -> dict[Operation, Means]:
-    return {x.operation: means_of(x.operation) for x in load_tactics()}
+    return {x.operation: _means_of_tactic(x) for x in load_tactics()}
+
+
+def _means_of_tactic(tactic: Tactic) -> Means:
+    return replace(means_of(tactic.operation), builders=tactic.builders)
 
 
 def means_of(operation: Operation) -> Means:
@@ -100,6 +108,20 @@ def means_of(operation: Operation) -> Means:
 def pattern_for(operation: Operation) -> Pattern | Equations | str:
     """The definition in its normal form, or as equations where it has none; why it has neither."""
     return means_of(operation).pattern
+
+
+def operations_by_name() -> dict[str, Operation]:
+    """The operations of the tactics that come with Planish, each under its name."""
+    # What was read is all of them, so that no tactic need be parsed.
+    return {x.name: x for x in _READ or (y.operation for y in load_tactics())}
+
+
+def builders_for(operation: Operation) -> tuple[Raised, ...]:
+    """What an operation can be built from, as its tactic says; nothing for one that does not come with Planish."""
+    if _READ:
+        return _READ[operation].builders if operation in _READ else ()
+    tactic = tactics_by_name().get(operation.name)
+    return tactic.builders if tactic is not None and tactic.operation == operation else ()
 
 
 def nest_for(operation: Operation, reassociate: bool) -> Kernel | None:

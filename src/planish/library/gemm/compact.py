@@ -80,10 +80,7 @@ def make_compact(
     `threads`, each does some of the rows or columns."""
     blocking, maker = choose_few_blocks(vectors, target), maker or Maker()
     variants = list_few_variants(vectors, blocking, op)
-    in_place: Layout = "turned" if Operands(op).transposed_a else "plain"
-    layouts: dict[Layout, None] = dict.fromkeys("rows" if x.packed else in_place for x in variants)
-    largest = [blocking.tile(vectors, layout, first, fetch=FETCH) for layout in layouts for first in ADDS]
-    made = make_tiles(largest, blocking, maker)
+    made = make_tiles(list_few_tiles(vectors, blocking, op), blocking, maker)
     own, tiles = Operands(op).name(name), Catalogue().with_instructions(made)
 
     def add(name: str, variants: Sequence[Variant]) -> str:
@@ -101,6 +98,14 @@ def make_compact(
         known = Catalogue().with_instructions(made)
         made += make_shares(f"{own}_threads", own, vectors, blocking, known, op, first=False, tall=tall)
     return made[-1], made
+
+
+def list_few_tiles(vectors: Vectors, blocking: Blocking, op: Op) -> list[Tile]:
+    """The largest tile of each family of micro-kernels that the variants call."""
+    in_place: Layout = "turned" if Operands(op).transposed_a else "plain"
+    variants = list_few_variants(vectors, blocking, op)
+    layouts: dict[Layout, None] = dict.fromkeys("rows" if x.packed else in_place for x in variants)
+    return [blocking.tile(vectors, layout, first, fetch=FETCH) for layout in layouts for first in ADDS]
 
 
 def list_few_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Variant, ...]:

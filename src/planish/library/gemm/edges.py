@@ -26,6 +26,8 @@ from planish.schedule.steps.loops import Fission
 def make_family(largest: Tile, depth: int = 0, maker: Maker | None = None) -> list[Instruction]:
     """The micro-kernels of all tiles up to the largest, and the last: the kernel that chooses one of them. `depth`: the
     length of A's rows in the layout "rows"."""
+    # In other layouts nothing depends on the length, and one family does for all of them.
+    depth = depth if largest.layout == "rows" else 0
     panel, maker = Panel(largest.rows, largest.columns, depth), maker or Maker()
     tiles = (x for tiles in _rows_of_tiles(largest) for x in tiles)
     made = [maker.make(tile.name, _make_tile, tile, panel) for tile in tiles]

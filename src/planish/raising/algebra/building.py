@@ -9,6 +9,7 @@ After:  S = A, both of its triangles;  C += S * B
 >>> from planish.raising.algebra.cost import Model
 >>> from planish.raising.algebra.facts import study
 >>> from planish.raising.raised import whole
+>>> from planish.raising.tdl.reader import tactics_by_name
 >>> from planish.target.load import load_target
 >>> symm = tactics_by_name()["symm_left_lower"].operation
 >>> arrays = tuple(Array(x, F32, (index(500), index(500))) for x in "CAB")
@@ -29,8 +30,8 @@ from planish.raising.algebra.kinds import kind_of
 from planish.raising.algebra.reading import read_product
 from planish.raising.algebra.setting import Change, Setting, done, replaced, with_locals
 from planish.raising.expansion import apply_builder
+from planish.raising.known import builders_for
 from planish.raising.raised import Apply, Raised, Step
-from planish.raising.tdl.reader import tactics_by_name
 
 
 def use_builders(facts: Facts, setting: Setting) -> Change:
@@ -55,10 +56,8 @@ def use_builders(facts: Facts, setting: Setting) -> Change:
 
 def _find_builder(step: Apply, type: Type) -> Raised | None:
     """The first builder with a product of matrices whose arrays all have memory of their own."""
-    tactic = tactics_by_name().get(step.operation.name)
-    if tactic is None or tactic.operation != step.operation:
-        return None
-    builders = (x for x in tactic.builders if not x.reshapes and all(isinstance(y, Apply) for y in x.steps))
+    known = builders_for(step.operation)
+    builders = (x for x in known if not x.reshapes and all(isinstance(y, Apply) for y in x.steps))
     return next((x for x in builders if any(_is_matrix_product(y, type) for y in x.steps)), None)
 
 
