@@ -64,6 +64,8 @@ prepare() { # what the first builds would have to make otherwise
     local made
     made=$(.venv/bin/python -c 'from planish.raising.known import prepare_all; print(prepare_all())')
     [ "$made" = False ] || say "prepared the operations that loops are compared with"
+    made=$(.venv/bin/python -c 'from planish.isa.shipped import prepare_texts; print(prepare_texts())')
+    [ "$made" = False ] || say "prepared the C of the instructions that kernels are made of"
     made=$(.venv/bin/python -c 'from planish.library.gemm.preparation import prepare_machine; print(prepare_machine())')
     [ "$made" = False ] || say "prepared the micro-kernels of products on this machine"
 }

@@ -95,3 +95,16 @@ def test_other_objects_are_not_written() -> None:
 def test_nothing_else_is_read() -> None:
     assert read_sets(write_sets(isl.Set("{ [1] }")), ("planish.",)).is_equal(isl.Set("{ [1] }"))  # type: ignore[attr-defined]
     assert read_sets(b"\x80\x05cos\nsystem\n(S'false'\ntR.", PLACES) is None
+
+
+@pytest.mark.usefixtures("nothing_loaded")
+def test_builders_are_read_without_the_tactics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {x: known.builders_for(x) for x in OPERATIONS}
+    assert any(made.values())
+    known.load_operations(Cache(tmp_path))
+    monkeypatch.setattr(known, "tactics_by_name", lambda: pytest.fail("the tactics are read again"))
+    monkeypatch.setattr(known, "load_tactics", lambda: pytest.fail("the tactics are read again"))
+    assert {x: known.builders_for(x) for x in OPERATIONS} == made
+    assert known.operations_by_name() == {x.name: x for x in OPERATIONS}
+    other = dataclasses.replace(OPERATIONS[0], name="own")
+    assert known.builders_for(other) == ()
