@@ -60,9 +60,9 @@ def _mentioned(text: str) -> frozenset[str]:
 
 def _check(entrants: tuple[Entrant, ...], reference: Reference, bench: Workbench) -> dict[str, Selection]:
     signatures = tuple(x.signature for x in entrants)
+    right = [reference.library_for(x) for x in signatures]  # first: what is wrong with the file itself is told
     try:
         library = bench.build_checked(_join(entrants, reference.text), signatures)
-        right = [reference.library_for(x) for x in signatures]
     except PlanishError:
         if len(entrants) < 2:
             return {}

@@ -99,7 +99,8 @@ def select(
 ) -> Selection:  # fmt: skip
     """Verify the versions and, where there are `clocks`, time them against the original under its best flags: with the
     first of these calls in which it does not crash. `find` is asked for calls where these do not run all nests. The
-    version in use is slower in none of the `probes`."""
+    version in use is slower in none of the `probes`. PlanishError where the original does not compile."""
+    reference.library_for(signature)  # first: what is wrong with the file itself is told
     remarks: list[Remark] = []
     good: list[tuple[Version, Verdict, Path]] = []
     idle: frozenset[int] = frozenset()
