@@ -12,8 +12,10 @@ from planish.frontend.c.unit import CFunction
 from planish.ir.types import F64, I32
 from planish.pipeline import Options, known_arguments, plan_region
 from planish.run.cases import (
+    CHECK_BYTES,
     LOOSE_SIZES,
     Known,
+    bytes_of,
     check_cases,
     make_case,
     wanted_sizes,
@@ -304,3 +306,10 @@ def test_strides_channels_and_offsets_are_checked_small_as_well() -> None:
     assert {(x["incx"], x["incy"]) for x in values if x["n"] > 30} >= {(1, 1), (2, 2), (3, 3)}
     values = [x.values for x in check_cases(*known_of(CHANNEL), {})]
     assert {(x["channels"], x["which"]) for x in values if x["width"] > 30} >= {(1, 0), (2, 1), (3, 2)}
+
+
+def test_checks_of_large_strides_need_little_memory() -> None:
+    function, known = known_of(CHANNEL)
+    cases = check_cases(function, known, {})
+    assert max(bytes_of(function, x) for x in cases) <= CHECK_BYTES
+    assert max(x.values["width"] for x in cases) >= 259
