@@ -34,7 +34,7 @@ import islpy as isl
 
 from planish.core.names import take_name
 from planish.ir.expr import Call, Compare, Expr, Load, Var, index, type_of
-from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, LoopFacts, Reduce, Stmt
 from planish.ir.polynomial import add, extremum, mod, place, same, sub
 from planish.ir.traverse import (
     bindings,
@@ -84,12 +84,43 @@ class _Rows:
 def overlap(kernel: Kernel) -> Overlapped | None:
     """The kernel with the rows of one loop overlapped, of which the last loop may store past the caches; None where
     there is none, or where it is not proven that this may be."""
+    kernel = _sum_apart(kernel)
     local = {x.array.name for x in kernel.body.body if isinstance(x, Alloc)}
     for rows in _find(kernel.body, 0, 0):
         made = _overlapped(kernel, rows, local)
         if made is not None:
             return made
     return None
+
+
+def _sum_apart(kernel: Kernel) -> Kernel:
+    """The kernel where what lanes add up to in a local scalar is made in a register of the loop: the scalar may get two
+    cells, and lanes sum in none that has a subscript."""
+    scalars = {x.array.name: x.array for x in kernel.body.body if isinstance(x, Alloc) and not x.array.shape}
+    taken = {*used_names(kernel)}
+
+    def visit(stmt: Stmt) -> Stmt:
+        found = {x for _, x in stmt.facts.reductions if x in scalars} if isinstance(stmt, For) else set()
+        if not isinstance(stmt, For) or not found:
+            return stmt
+        own = {x: replace(scalars[x], name=take_name(x, taken), memory="register") for x in sorted(found)}
+
+        def rename(inner: Stmt) -> Stmt:
+            if isinstance(inner, Assign | Reduce) and inner.array in own:
+                return replace(inner, array=own[inner.array].name)
+            return inner
+
+        sums = tuple((op, own[x].name if x in own else x) for op, x in stmt.facts.reductions)
+        loop = replace(stmt, body=map_block(rename, stmt.body), facts=replace(stmt.facts, reductions=sums))
+        opening = [y for x, register in own.items() for y in (Alloc(register), _copy(register.name, scalars[x]))]
+        closing = [_copy(x, register) for x, register in own.items()]
+        return If(Compare("gt", stmt.upper, stmt.lower), Block((*opening, loop, *closing)))
+
+    return replace(kernel, body=map_block(visit, kernel.body))
+
+
+def _copy(target: str, source: Array) -> Assign:
+    return Assign(target, (), Load(source.name, (), source.type))
 
 
 def _find(block: Block, depth: int, first: int) -> Iterator[_Rows]:
