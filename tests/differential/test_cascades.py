@@ -73,7 +73,7 @@ def built(
         (only,) = cascade_versions(prepared, NATIVE, reassociate)
         return only
 
-    plain, made = compile_both(text, choose, folder)
+    plain, made = compile_both(text, choose, folder, "reassociate" if reassociate else "strict")
     return type, TYPES[type][1] if reassociate else 0.0, plain, made
 
 

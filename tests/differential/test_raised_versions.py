@@ -18,6 +18,7 @@ from examples import FOLDER
 from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.emit.replacement import Replacement
+from planish.ir.types import Floats
 from planish.library.maker import Maker
 from planish.library.versions import raise_version
 from planish.pipeline import Options, compose, make_replacement, read_file
@@ -189,9 +190,11 @@ def compile_text(
     return DropIn(text, ctypes.CDLL(str(place / "drop_in.so")), kinds)
 
 
-def compile_both(text: str, choose: Callable[[Prepared], Candidate], folder: Path) -> tuple[DropIn, DropIn]:
+def compile_both(
+    text: str, choose: Callable[[Prepared], Candidate], folder: Path, fp: Floats = "reassociate"
+) -> tuple[DropIn, DropIn]:
     """A text as it is written, and with a version of each region that was chosen for it, whatever the clock says."""
-    source, options, made = Source("text.c", text), Options(), []
+    source, options, made = Source("text.c", text), Options(fp=fp), []
     for region in (x for f in read_file(source, options).functions for x in f.regions):
         prepared = prepare(region.kernel)
         made.append(counted(make_replacement(region, prepared, choose(prepared), source, options)))
