@@ -58,7 +58,7 @@ void square(int n, float *a)
 void letters(int n, const char *s, int *seen)
 {
     for (int i = 0; i < n; i++)
-        seen[i] = s[i] < 0 ? -1 : s[i] + 1;
+        seen[i] = (char)(s[i] * 3) < 0 ? -1 : s[i] + 1;
 }
 """
 

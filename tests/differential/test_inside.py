@@ -115,14 +115,15 @@ def test_blocks(name: str, built: tuple[str, int, DropIn, DropIn]) -> None:
     type, size, plain, made = built
     assert f"planish_{name}" in made.text
     for n, m in ((0, 0), (0, 3), (3, 0), (1, 1), (3, 2), (1, 7)):
-        results, count = [], (n * m if name == "image" else n) * size**2
+        results, count, before = [], (n * m if name == "image" else n) * size**2, made.fallbacks
         for library in (plain, made):
             arrays = [fill(type, x, seed) for seed, x in enumerate((count, count, size**2))]
             getattr(library.library, name)(n, m, size * m, *(ctypes.c_void_p(x.ctypes.data) for x, _ in arrays))
             results.append([whole for _, whole in arrays])
         largest = max(1.0, float(np.abs(results[0][1]).max()))
         assert all(np.allclose(a, b, 0, TYPES[type][1] * largest) for a, b in zip(*results, strict=True)), (n, m)
-    assert made.fallbacks == 0
+        # Rows that no declaration gives are no array type of C where they are empty.
+        assert made.fallbacks - before == (name == "image" and m == 0), (n, m)
 
 
 def test_no_table_is_read_without_blocks(built: tuple[str, int, DropIn, DropIn]) -> None:
