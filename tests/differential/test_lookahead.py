@@ -74,14 +74,15 @@ def test_filters_look_ahead(name: str, built: tuple[str, DropIn, DropIn]) -> Non
     near = TYPES[type][1]
     for n, taps in SIZES:
         counts = (n * taps if name == "learn" else n + taps, n, taps, n, n)
-        results = []
+        results, before = [], made.fallbacks
         for library in (plain, made):
             arrays = [enclosed(TYPES[type][0], count, seed) for seed, count in enumerate(counts)]
             step = (ctypes.c_float if type == "float" else ctypes.c_double)(0.01)
             getattr(library.library, name)(n, taps, step, *(ctypes.c_void_p(x.ctypes.data) for x, _ in arrays))
             results.append([whole for _, whole in arrays])
         assert all(np.allclose(a, b, near, near) for a, b in zip(*results, strict=True)), (n, taps)
-    assert made.fallbacks == 0
+        # Rows that no declaration gives are no array type of C where they are empty.
+        assert made.fallbacks - before == (name == "learn" and taps == 0), (n, taps)
 
 
 def test_a_build_verifies_them_and_takes_one() -> None:
