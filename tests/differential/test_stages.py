@@ -14,6 +14,7 @@ from test_raised_versions import pytestmark as pytestmark
 from planish.core.span import Source
 from planish.emit.ladders import replace_by_ladder
 from planish.emit.replacement import Replacement
+from planish.emit.settings import Settings
 from planish.library.stages.versions import stage_versions
 from planish.pipeline import Options, build_file, compose, read_file
 
@@ -269,6 +270,9 @@ TYPES |= {"seen_before": "f4"}
 OF_TWO = ("pairs", "complex_numbers", "shifted", "two_counters", "both_later", "counted_apart", "turned_counter")
 OF_TWO += ("of_one_length", "of_nine_stages")
 """Functions of two arrays."""
+FUSED = ("falling", "two_counters", "both_later", "counted_apart", "turned_counter")
+"""Products by numbers that are not whole, used in a sum and a difference side by side: where these are in lanes, gcc
+12 rounds each once, even where contraction is off (a build with `--fp strict` finds that, and uses no such version)."""
 NUMBERS = (0, 1, 2, 3, 4, 8, 12, 16, 32, 48, 64, 96, 512, 1024, 2048)
 Vector = np.ndarray[Any, Any]
 
@@ -286,7 +290,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[DropIn, DropIn]:
     file, made = read_file(Source("stages.c", TEXT), Options(fp="strict")), []
     for region in (x for f in file.functions for x in f.regions):
         version = stage_versions(region, NATIVE)[0][0]
-        made.append(tallied(replace_by_ladder(region, version, TEXT, True, "stages", frozenset())))
+        ladder = replace_by_ladder(region, version, TEXT, True, "stages", frozenset(), settings=Settings("strict"))
+        made.append(tallied(ladder))
     assert len(made) == len(TYPES)
     text = "int fallbacks;\n" + compose(TEXT, made, "")
     return compile_text(TEXT, (), folder / "plain", folder), compile_text(text, (), folder / "made", folder)
@@ -315,7 +320,8 @@ def test_all_numbers_are_the_same(name: str, built: tuple[DropIn, DropIn]) -> No
     plain, made = built
     for number in NUMBERS:
         before = made.fallbacks
-        assert np.array_equal(run(plain, name, number), run(made, name, number)), number
+        wanted, found = run(plain, name, number), run(made, name, number)
+        assert np.allclose(wanted, found, 1e-13, 1e-11) if name in FUSED else np.array_equal(wanted, found), number
         power = number & (number - 1) == 0
         assert not power or made.fallbacks == before, number
 
