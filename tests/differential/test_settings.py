@@ -198,3 +198,38 @@ def test_lanes_whose_elements_lie_apart_wait_for_those_of_the_iteration_before(
     plain = [compiler, "-O1", "-ffp-contract=off", "-Dplanish_lanes="]
     right = run(STRIDED + PRINTED, plain, tmp_path)
     assert run(text, [compiler, *flags.split()], tmp_path) == right
+
+
+ROTATIONS = """
+void rotate(int n, TYPE re, TYPE im, const TYPE *restrict x, TYPE *restrict y)
+{
+    for (int i = 0; i < n; i++) {
+        y[2 * i] = re * x[2 * i] - im * x[2 * i + 1];
+        y[2 * i + 1] = re * x[2 * i + 1] + im * x[2 * i];
+    }
+}
+void halves(int n, const TYPE *restrict w, TYPE *restrict x)
+{
+    for (int i = 0; i < n; i++) {
+        TYPE a = x[2 * i], b = x[2 * i + 1] * w[i];
+        x[2 * i] = a + b;
+        x[2 * i + 1] = a - b;
+    }
+}
+void predicted(int n, TYPE c, const TYPE *restrict x, const TYPE *restrict y, TYPE *restrict z)
+{
+    for (int i = 0; i < n; i++) {
+        z[2 * i] = y[2 * i] - c * x[2 * i];
+        z[2 * i + 1] = y[2 * i + 1] + c * x[2 * i + 1];
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("type", ["float", "double"])
+def test_products_are_rounded_before_they_are_added_and_subtracted(type: str) -> None:
+    """gcc 12 rounds sums and differences side by side once with their products, even where contraction is off."""
+    result = build_file(Source("r.c", ROTATIONS.replace("TYPE", type)), Options(measure=False, fp="strict"))
+    for function in result.functions:
+        assert function.selection is not None and function.selection.version is not None, function.remarks
+        assert not [x for x in function.remarks if x.id == "verify-result"], function.remarks

@@ -270,9 +270,6 @@ TYPES |= {"seen_before": "f4"}
 OF_TWO = ("pairs", "complex_numbers", "shifted", "two_counters", "both_later", "counted_apart", "turned_counter")
 OF_TWO += ("of_one_length", "of_nine_stages")
 """Functions of two arrays."""
-FUSED = ("falling", "two_counters", "both_later", "counted_apart", "turned_counter")
-"""Products by numbers that are not whole, used in a sum and a difference side by side: where these are in lanes, gcc
-12 rounds each once, even where contraction is off (a build with `--fp strict` finds that, and uses no such version)."""
 NUMBERS = (0, 1, 2, 3, 4, 8, 12, 16, 32, 48, 64, 96, 512, 1024, 2048)
 Vector = np.ndarray[Any, Any]
 
@@ -320,8 +317,7 @@ def test_all_numbers_are_the_same(name: str, built: tuple[DropIn, DropIn]) -> No
     plain, made = built
     for number in NUMBERS:
         before = made.fallbacks
-        wanted, found = run(plain, name, number), run(made, name, number)
-        assert np.allclose(wanted, found, 1e-13, 1e-11) if name in FUSED else np.array_equal(wanted, found), number
+        assert np.array_equal(run(plain, name, number), run(made, name, number)), number
         power = number & (number - 1) == 0
         assert not power or made.fallbacks == before, number
 

@@ -21,7 +21,7 @@ from typing import assert_never
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.blocks import BLOCKS
 from planish.emit.calls import check_lanes, find_callee
-from planish.emit.context import HUGE, Context, size_ranges
+from planish.emit.context import HUGE, Context, adds_and_subtracts, size_ranges
 from planish.emit.declared import Declared, declared_type, others_of
 from planish.emit.directives import Bounds, directives, has_partial_sums, length_of, on_threads
 from planish.emit.expression import (
@@ -87,6 +87,7 @@ def emit_function(
     own_functions: bool = False,
     declared: Declared | None = None,
     portable: bool = False,
+    exact: bool = False,
 ) -> str:
     """The kernel as a `static` function of its sizes, scalars and arrays, in this order.
 
@@ -98,7 +99,8 @@ def emit_function(
     are done by (those that come with Planish where None). `promised`: the bounds that the kernel assumes for its sizes
     hold in every call, and the compiler is told. `own_functions`: loops in lanes do not call all functions of C's
     library (see `functions.py`). `declared`: the parameters' types in C where they are not those of exact width.
-    `portable`: C++ takes the text as well, to which no array has rows whose length is not a constant.
+    `portable`: C++ takes the text as well, to which no array has rows whose length is not a constant. `exact`: each
+    operation of floats is rounded by itself.
     PlanishError E0710 for arithmetic in bf16, E0711 where lanes of a register are touched but not by an instruction,
     E0713 for a `dram` array below the top level.
     """
@@ -110,8 +112,9 @@ def emit_function(
     check_lanes(kernel)
     known = (catalogue or shipped()).with_instructions(BLOCKS.values())
     function = _Function(
-        kernel, name, threads, strict, noalias, known, promised, own_functions, declared or {}, portable
-    )
+        kernel, name, threads, strict, noalias, known, promised, own_functions, declared or {}, portable,
+        exact and adds_and_subtracts(kernel),
+    )  # fmt: skip
     function.reserve(frozenset(reserved))
     return function.text(comment)
 
@@ -155,6 +158,7 @@ class _Function:
     own_functions: bool
     declared: Declared
     portable: bool
+    apart: bool
     spelt: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
@@ -204,7 +208,7 @@ class _Function:
         heap = [x.array for x in kernel.body.body if isinstance(x, Alloc) and _is_heap(x.array)]
         flat = {x.name: x.shape for x in (*kernel.arrays, *heap) if self.portable and len(x.shape) > 1}
         ranges, seen = size_ranges(kernel), dict.fromkeys(kernel.sizes, (-HUGE, HUGE))
-        context = Context(self.spelt, cells, ranges, seen, flat=flat)
+        context = Context(self.spelt, cells, ranges, seen, flat=flat, apart=self.apart)
         parameters = [f"ptrdiff_t {self.spelt[x]}" for x in kernel.sizes]
         parameters += [f"{declared_type(x, self.declared)} {self.spelt[x.name]}" for x in kernel.scalars]
         parameters += [self.parameter(x, context) for x in kernel.arrays]

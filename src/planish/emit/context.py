@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from math import gcd
 
 from planish.ir.congruence import Residue, Residues, residue, residue_of
-from planish.ir.expr import Compare, Const, Expr, Var
+from planish.ir.expr import Binary, Compare, Const, Expr, Unary, Var, type_of
 from planish.ir.interval import Interval, range_of
-from planish.ir.nest import For, Kernel
+from planish.ir.nest import For, Kernel, Reduce
+from planish.ir.traverse import expressions, walk, walk_expr
 
 HUGE = 1 << 40
 """No size is larger: arithmetic on iterators then stays within 64 bits, and its sign can be told."""
@@ -28,7 +29,8 @@ class Context:
 
     `known` are ranges that hold, `seen` those that a C compiler finds by itself (it does not know what was assumed of
     sizes), `residues` the residue classes. `lanes`: functions are to be such as compilers make lanes of, which may
-    round otherwise than those of C's library. `flat`: arrays whose rows C is not told of, and their extents.
+    round otherwise than those of C's library. `flat`: arrays whose rows C is not told of, and their extents. `apart`:
+    products of floats are rounded before they are used, whatever a compiler is inclined to do.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -38,6 +40,7 @@ class Context:
     residues: Residues = field(default_factory=dict)
     lanes: bool = False
     flat: Mapping[str, tuple[Expr | None, ...]] = field(default_factory=dict)
+    apart: bool = False
 
     def with_name(self, name: str, spelling: str) -> Context:
         """The context with another spelling of a name."""
@@ -76,3 +79,12 @@ def size_ranges(kernel: Kernel) -> dict[str, tuple[int, int]]:
             case _:
                 pass
     return out
+
+
+def adds_and_subtracts(kernel: Kernel) -> bool:
+    """Whether floats are added and subtracted: only then may a compiler take both for one operation in lanes."""
+    parts = [x for s in walk(kernel.body) for e in expressions(s) for x in walk_expr(e)]
+    signs = {x.op for x in parts if isinstance(x, Binary) and type_of(x).is_float}
+    sums = {x.op for x in walk(kernel.body) if isinstance(x, Reduce)}
+    less = "sub" in signs or any(isinstance(x, Unary) and x.op == "neg" and type_of(x).is_float for x in parts)
+    return less and "add" in signs | sums

@@ -274,6 +274,8 @@ def _binary(expr: Binary, context: Context) -> tuple[str, int]:
     b = emit_expr(right, context, PREFIX if bits else own + 1)
     # A minus that follows a minus would read as a decrement.
     text = f"{a} {sign} ({b})" if op == "sub" and b[0] == "-" else f"{a} {sign} {b}"
+    if op == "mul" and type.is_float and context.apart:
+        return f"planish_rounded({text})", POSTFIX
     exact = op in ("and", "or", "xor", "shr", "rem")
     return (text, own) if exact else _narrowed(text, own, type)
 

@@ -184,6 +184,15 @@ _PROMISE = """\
 #define planish_promise(x) ((void)0)
 #endif"""
 
+_ROUNDED = """\
+/* A product that is rounded by itself: gcc 12 would round it once with a sum and a difference that stand side by side,
+ * even where contraction is off. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#define planish_rounded(x) __builtin_assoc_barrier(x)
+#else
+#define planish_rounded(x) (x)
+#endif"""
+
 _BF16 = """\
 /* The bits of a bf16 value: also of one that is a number of a type of its own to the compiler. */
 #if defined(__GNUC__)
@@ -262,6 +271,7 @@ def _helpers() -> dict[str, str]:
         "planish_word": _WORD,
         "planish_keep": _KEEP,
         "planish_promise": _PROMISE,
+        "planish_rounded": _ROUNDED,
         "planish_bf16": _BF16,
         "planish_from_bf16": _FROM_BF16,
         "planish_to_bf16": _TO_BF16,

@@ -72,7 +72,7 @@ def replace_region(
     kernel = store_changes(kernel, region.shy)
     text = emit_function(
         kernel, name, threads=threads, strict=strict, own_functions=not strict, noalias=True, comment=comment,
-        reserved=reserved, catalogue=catalogue, declared=dict(region.declared),
+        reserved=reserved, catalogue=catalogue, exact=settings.floats == "strict", declared=dict(region.declared),
     )  # fmt: skip
     called = tuple(emit_callees((kernel,), catalogue, threads, declared=dict(region.declared)))
     return call_instead(

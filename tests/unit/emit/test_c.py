@@ -124,6 +124,22 @@ def test_strict_keeps_the_order_of_float_sums() -> None:
     assert "planish_lanes" in emit(SUM.replace("f64", "i32"), strict=True)
 
 
+@pytest.mark.parametrize(
+    ("body", "apart"),
+    [
+        ("A[i] = B[i] * c - A[i] A[i] = A[i] + 1.0:f64", True),
+        ("A[i] += -(B[i] * c)", True),
+        ("A[i] = B[i] * c + A[i]", False),
+        ("A[i] = B[i] * c - A[i]", False),
+        ("A[i] = B[i] * c I[i] = I[i] * 2 - 1", False),
+    ],
+)
+def test_exact_products_stand_apart_where_floats_are_added_and_subtracted(body: str, apart: bool) -> None:
+    text = f"kernel k(n; c: f64; A: f64[n], B: f64[n], I: i64[n]) {{ for i in 0 .. n {{ {body} }} }}"
+    assert ("planish_rounded(B[i] * c)" in emit(text, exact=True)) == apart
+    assert "planish_rounded" not in emit(text)
+
+
 def test_heap_arrays_stand_at_the_top_only() -> None:
     with pytest.raises(PlanishError, match="E0713.*inside of a loop"):
         emit("kernel k(n) { for i in 0 .. n { alloc t: f64[n] t[0] = 1.0 } }")
