@@ -116,8 +116,9 @@ class _Maker:
         match returned:
             case None:
                 pass
-            case Record(spelling=spelling):
-                result = spelling
+            case Record():
+                # It may have no name.
+                result = "__auto_type"
                 for cell in _returned(returned):
                     self._take(f"planish_v.{cell.path}", f"return.{cell.path}", cell)
             case _:
@@ -135,7 +136,7 @@ class _Maker:
             case None:
                 return self.signature.parameters[number].argument(number)
             case Record(spelling=spelling, pointer=pointer, cells=cells):
-                address = spelling if pointer else f"{spelling} *" if "[" not in spelling else "void *"
+                address = spelling if pointer else f"__typeof__({spelling}) *"
                 size = f"{RECORDS} * sizeof(*({address})0)" if pointer else f"sizeof({spelling})"
                 aligned = " __attribute__((aligned(64)))"
                 self.prelude.append(f"static char {self._own(held)}[{size}]{aligned};\n")
@@ -148,10 +149,10 @@ class _Maker:
                     if pointer:
                         self._take(text, name, cell)
                 return f"(void *){held}" if pointer else f"*({address}){held}"
-            case Callback(before=before, after=after):
+            case Callback():
                 stub = self._own(f"{held}_stub")
-                self.prelude.append(f"static {before}{stub}{after}")
-                return stub
+                self.prelude.append(f"static {p.form.define(stub)}")
+                return f"(void *){stub}"
             case "rows":
                 step = f"sizeof({c_name(p.type or U8)})"
                 length = f"*(long *)planish_a[{self.number[p.name + ROW]}]"

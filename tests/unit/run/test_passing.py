@@ -9,9 +9,9 @@ import pytest
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.run.cases import make_case
-from planish.run.entry import entry_text
+from planish.run.entry import entries_text, entry_text
 from planish.run.oracle import Verdict, compare
-from planish.run.passing import signature_of
+from planish.run.passing import leaves_of, signature_of
 from planish.run.toolchain import choose_compiler, compile_library
 
 _POINTER = "struct s { char tag; double x[2]; struct { int k; } in; }; void f(struct s *s) { s->x[1] += s->in.k; }"
@@ -25,6 +25,40 @@ _JOB = "struct job { int n; float *x; }; void *f(void *arg) { struct job *j = ar
 _OUTSIDE = "extern float gains[]; extern const double bias; void f(int n, float *x) { x[0] += gains[n & 7] * bias; }"
 _INLINE = "inline float sq(float x) { return x * x; } void f(float *x) { float (*g)(float) = sq; x[0] = g(x[0]); }"
 _LOCAL = "extern _Thread_local int errors; void f(int *x) { x[0] += errors++; }"
+_NODES = "typedef struct node { struct node *next; float v; } node, *nodes; void f(node at, nodes l) { l->v += at.v; }"
+_TABLE = "typedef struct { enum { P, Q } kind; float v; } rows[4]; void f(rows l) { l->v += l->kind + Q; }"
+_MAKER = "typedef struct { float x, y; } (*maker)(int); void f(float *a, maker g) { a[0] += 1 + g(3).x; }"
+_OWN = "void f(void *l) { typedef struct own { struct own *next; float v; } *owns; owns at = l; at->v += 1; }"
+_TYPES = """
+struct hidden { float v; };
+typedef union { float v; int k; } *unions;
+typedef const struct fixed { float v; int k : 3; } *fixed;
+typedef struct outer { enum kind { NONE, SOME } k; struct inner { int x; } in; } *const outers;
+typedef outers again;
+typedef enum color { RED, GREEN } (*chooser)(again, enum kind);
+typedef enum { LEFT, RIGHT } (*sider)(int);
+typedef struct pair { float x, y; } *(*finder)(struct hidden);
+struct pair swapped(struct pair p) { struct pair q = {p.y, p.x}; return q; }
+struct made { float x[2]; enum { ONE } one; } made(int n) { struct made m = {{n, 1}, ONE}; return m; }
+struct { float x; } nameless(float *a) { __typeof__(nameless(0)) *p = (void *)a; return *p; }
+void addresses(unions u, fixed f, outers o, again *rows, again o2) { u->v += f->v + o->in.x + o2->k + (rows != 0); }
+void functions(int *a, chooser c, sider s, finder g) { a[0] = c(0, SOME) + s(1) + (g != 0); }
+void shown(float *a, struct own { float v, w; } *p, struct { float v[2]; } *q) { a[0] = p->v + q->v[0]; }
+void taken(float *a, void *p) { struct job { struct hidden *h; float v; }; struct job *j = p; a[0] = j->v; }
+void hiding(int *a) { struct hidden { int w; } x = {a[0]}; a[1] = x.w; }
+void not_hidden(struct hidden *h) { h->v++; }
+"""
+
+
+def test_types_are_named_as_the_end_of_the_file_knows_them(tmp_path: Path) -> None:
+    functions = read_c(Source("a.c", _TYPES)).functions
+    signatures = [signature_of(x) for x in functions]
+    known = [x for x in signatures if x is not None]
+    assert len(known) == len(functions) == 9
+    compile_library(choose_compiler(None), _TYPES + entries_text(known), ("-w", "-O0"), tmp_path)
+    leaves = {x.name: [p.name for p in leaves_of(x)] for x in functions}
+    assert leaves["addresses"] == ["f->v", "o->k", "o->in.x", "rows", "o2->k", "o2->in.x"]
+    assert leaves["taken"] == ["a", "p->v"] and leaves["not_hidden"] == ["h->v"]
 
 
 def _compare(first: str, second: str, folder: Path) -> Verdict:
@@ -52,6 +86,10 @@ def _compare(first: str, second: str, folder: Path) -> Verdict:
         (_JOB, "] = 2", "] = 3", "arg->x"),
         (_OUTSIDE, "n & 7", "n & 3 ^ 1", "x"),
         (_INLINE, "x * x", "x * x + x", "x"),
+        (_NODES, "+= at.v", "-= at.v", "l->v"),
+        (_TABLE, "+ Q", "+ P", "l->v"),
+        (_MAKER, "a[0] += 1", "a[0] += 2", "a"),
+        (_OWN, "v += 1", "v += 2", "l->v"),
         (_LOCAL, "errors++", "errors++ + 1", "x"),
     ],
 )

@@ -6,8 +6,8 @@
 >>> forms = Forms(tree, {})
 >>> [(cell.path, cell.count) for cell in forms.of_parameter(structure).cells]
 [('x', 1), ('n', 3)]
->>> print(forms.of_parameter(function).after, end="")
-(int planish_p0)
+>>> print(forms.of_parameter(function).define("done"), end="")
+int done(int planish_p0)
 {
   return (int)((7ul * (unsigned long)(long)planish_p0) & 7);
 }
@@ -19,18 +19,18 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from planish.frontend.c.constants import fold, walk_tree
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
 from planish.frontend.c.records import Records
+from planish.frontend.c.type_names import TypeNames, rename, spell, spell_declaration
 from planish.frontend.c.unit import Callback, Cell, Form, Record
 from planish.ir.types import Type
 
 _MOST_CELLS = 64
 _MOST_ELEMENTS = 4096
 """A structure with more numbers than these keeps zeros in the rest."""
-_PLACE = "planish_stub"
+_PLACE = Callback.placeholder
 
 
 class Forms:
@@ -39,6 +39,7 @@ class Forms:
     def __init__(self, tree: c_ast.FileAST, typedefs: Mapping[str, CType]) -> None:
         self._known = typedefs
         self._records = Records(tree)
+        self._names = TypeNames(self._records, typedefs)
 
     def of_parameter(self, node: c_ast.Decl) -> Form | None:
         """The form of a parameter; None for a number or the address of numbers."""
@@ -47,7 +48,7 @@ class Forms:
             return self._callback(own)
         if isinstance(own, c_ast.PtrDecl | c_ast.ArrayDecl):
             return self._of_address(node, own)
-        return None if isinstance(self._resolve(node), CScalar) else self._record(node.type, own, False)
+        return None if isinstance(self._resolve(node), CScalar) else self._record(node.type, own)
 
     def of_result(self, node: c_ast.Node) -> Form | None:
         """The form of a result; None for a number, and for nothing."""
@@ -56,7 +57,7 @@ class Forms:
             return "address"
         if isinstance(resolve(node, self._known), CScalar) or self._is_void(own):
             return None
-        return self._record(node, own, False)
+        return self._record(node, own)
 
     def cell(self, path: str, node: c_ast.Node) -> Cell | None:
         """The number, the array of numbers or the address of numbers that a declaration is of; None for what else."""
@@ -82,7 +83,7 @@ class Forms:
     def members(self, node: c_ast.Node) -> tuple[Cell, ...]:
         """The numbers in a variable that is a structure."""
         own = self._records.plain(node)
-        return self._record(node, own, False).cells if isinstance(own, c_ast.Struct) else ()
+        return self._cells_of(own, self._records.is_const(node)) if isinstance(own, c_ast.Struct) else ()
 
     def _of_address(self, node: c_ast.Decl, own: c_ast.PtrDecl | c_ast.ArrayDecl) -> Form | None:
         target = self._records.plain(own.type)
@@ -98,8 +99,19 @@ class Forms:
         if self._names_stream(own.type):
             return "stream"
         if isinstance(target, c_ast.Struct | c_ast.Union) and target.decls:
-            return self._record(c_ast.PtrDecl([], own.type), target, True)
+            return Record(self._address(node, own), True, self._cells_of(target, self._records.is_const(own.type)))
         return "memory"
+
+    def _address(self, node: c_ast.Decl, own: c_ast.PtrDecl | c_ast.ArrayDecl) -> str:
+        """The type of the address that is passed."""
+        if isinstance(own, c_ast.PtrDecl):
+            return self._spell(node.type)
+        if own is node.type:
+            return self._spell(c_ast.PtrDecl([], own.type))
+        return f"__typeof__(**({self._spell(node.type)} *)0) *"
+
+    def _spell(self, node: c_ast.Node) -> str:
+        return spell(self._names.rewrite(node))
 
     def seen_as(self, node: c_ast.Decl, body: c_ast.Node) -> c_ast.Decl:
         """The declaration of a parameter, with the type that the function's body takes a `void *` for."""
@@ -115,37 +127,41 @@ class Forms:
                 case _:
                     continue
             taken = self._records.plain(found)
-            if used != node.name or not isinstance(taken, c_ast.PtrDecl):
+            if used != node.name or not isinstance(taken, c_ast.PtrDecl) or self._records.is_ambiguous(found):
                 continue
             if not self._is_void(self._records.plain(taken.type)):
                 return c_ast.Decl(node.name, node.quals, [], [], [], found, None, None)
         return node
 
-    def _record(self, node: c_ast.Node, own: c_ast.Node, pointer: bool) -> Record:
-        cells: list[Cell] = []
-        if isinstance(own, c_ast.Struct):
-            for cell in self._cells(own, "", 3):
-                if len(cells) < _MOST_CELLS and sum(x.count for x in cells) + cell.count <= _MOST_ELEMENTS:
-                    cells.append(cell)
-        return Record(spell(node), pointer, tuple(cells))
+    def _record(self, node: c_ast.Node, own: c_ast.Node) -> Record:
+        return Record(self._spell(node), False, self._cells_of(own, self._records.is_const(node)))
 
-    def _cells(self, record: c_ast.Struct, prefix: str, depth: int) -> Iterator[Cell]:
+    def _cells_of(self, own: c_ast.Node, const: bool) -> tuple[Cell, ...]:
+        cells: list[Cell] = []
+        for cell in self._cells(own, "", 3, const) if isinstance(own, c_ast.Struct) else ():
+            if len(cells) < _MOST_CELLS and sum(x.count for x in cells) + cell.count <= _MOST_ELEMENTS:
+                cells.append(cell)
+        return tuple(cells)
+
+    def _cells(self, record: c_ast.Struct, prefix: str, depth: int, const: bool) -> Iterator[Cell]:
         for member in record.decls or ():
             if not isinstance(member, c_ast.Decl):
                 continue
-            path = f"{prefix}{member.name}"
+            path, fixed = f"{prefix}{member.name}", const or self._records.is_const(member)
             if member.bitsize is not None:
-                if member.name is not None and (number := self._records.number(member, self._known)) is not None:
+                number = None if fixed or member.name is None else self._records.number(member, self._known)
+                # One that is `const` cannot be set: it has no address, and C takes no assignment.
+                if number is not None:
                     yield Cell(path, number.type, bitfield=True)
             elif member.name is not None and (cell := self.cell(path, member)) is not None:
                 yield cell
             elif isinstance(inner := self._records.plain(member.type), c_ast.Struct) and inner.decls and depth:
                 # The members of one without a name are this one's own.
-                yield from self._cells(inner, prefix if member.name is None else f"{path}.", depth - 1)
+                yield from self._cells(inner, prefix if member.name is None else f"{path}.", depth - 1, fixed)
 
     def _callback(self, function: c_ast.FuncDecl) -> Callback:
         """A function that gives a number made of the numbers it gets, or nothing but zeros."""
-        made = deepcopy(function)
+        made = deepcopy(self._names.rewrite(function))
         parameters: list[c_ast.Node] = []
         summands: list[str] = []
         result = resolve(made.type, self._known)
@@ -153,7 +169,7 @@ class Forms:
         for number, node in enumerate(made.args.params if made.args is not None else []):
             if isinstance(node, c_ast.Typename | c_ast.Decl) and not self._is_void(self._records.plain(node.type)):
                 name, ctype = f"planish_p{number}", resolve(node, self._known)
-                _rename(node.type, name)
+                rename(node.type, name)
                 parameters.append(c_ast.Decl(name, [], [], [], [], node.type, None, None))
                 if isinstance(ctype, CScalar):
                     factor = 2 * number + 7
@@ -162,19 +178,19 @@ class Forms:
                 parameters.append(node)
         if made.args is not None:
             made.args.params = parameters
-        _rename(made.type, _PLACE)
-        before, _, after = spell_declaration(made).partition(_PLACE)
-        return Callback(before, f"{after}\n{{\n{self._body(result, made, ' + '.join(summands), floats)}}}\n")
+        rename(made.type, _PLACE)
+        called = f"{_PLACE}({', '.join(x.name for x in parameters if isinstance(x, c_ast.Decl))})"
+        body = self._body(result, made, called, " + ".join(summands), floats)
+        return Callback(f"{spell_declaration(made)}\n{{\n{body}}}\n")
 
-    def _body(self, result: CType, function: c_ast.FuncDecl, total: str, floats: bool) -> str:
+    def _body(self, result: CType, function: c_ast.FuncDecl, called: str, total: str, floats: bool) -> str:
         if self._is_void(self._records.plain(function.type)):
             return ""
         if isinstance(result, CScalar):
-            spelt = spell(function.type)
             value = f"({total or '1'})" if floats else f"(({total or '1'}) & 7)"
-            return f"  return ({spelt}){value};\n"
-        held = f"  static char planish_none[sizeof({spell(function.type)})];\n"
-        return f"{held}  return *({spell(c_ast.PtrDecl([], function.type))})planish_none;\n"
+            return f"  return ({spell(function.type)}){value};\n"
+        # A structure may have no name by which it can be called.
+        return f"  static __typeof__({called}) planish_none;\n  return planish_none;\n"
 
     def _resolve(self, node: c_ast.Node) -> CType:
         return resolve(node, self._known)
@@ -191,34 +207,3 @@ class Forms:
         name = node.names[0]
         alias = self._records.alias(name)
         return name == "FILE" or (alias is not None and self._names_stream(alias))
-
-
-def spell(node: c_ast.Node) -> str:
-    """The C text of the type of a declaration, without a name and without the qualifiers of the object itself.
-
-    >>> from pycparser.c_parser import CParser
-    >>> spell(CParser().parse("const char *const names[4];").ext[0].type)
-    'const char * const [4]'
-    """
-    made = deepcopy(node)
-    while isinstance(made, c_ast.Decl | c_ast.Typename):
-        made = made.type
-    _rename(made, None)
-    if isinstance(made, c_ast.TypeDecl | c_ast.PtrDecl):
-        made.quals = []
-    return str(CGenerator().visit(c_ast.Typename(None, [], None, made)))
-
-
-def spell_declaration(node: c_ast.Node) -> str:
-    """The C text of a declaration whose name stands in its type."""
-    return str(CGenerator().visit(c_ast.Decl(None, [], [], [], [], node, None, None)))
-
-
-def _rename(node: c_ast.Node, name: str | None) -> None:
-    """Sets the name in a declarator."""
-    while not isinstance(node, c_ast.TypeDecl):
-        node = node.type
-    node.declname = name
-
-
-__all__ = ["Forms", "spell", "spell_declaration"]

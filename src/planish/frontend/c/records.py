@@ -30,12 +30,36 @@ class Records:
     def __init__(self, tree: c_ast.Node | None = None) -> None:
         self._known: dict[str, c_ast.Node] = {}
         self._twice: set[str] = set()
-        for node in () if tree is None else walk_tree(tree):
+        # What a function defines for itself never hides what is defined outside.
+        for node in () if tree is None else (*_walk_outside(tree), *walk_tree(tree)):
             for key in _defined(node):
-                first = self._known.get(key)
-                self._known[key] = node if first is None or not isinstance(node, c_ast.Typedef) else first
-                if first is not None and first is not node and _text(first) != _text(node):
+                first = self._known.setdefault(key, node)
+                if first is not node and _text(first) != _text(node):
                     self._twice.add(key)
+        self._outer = {key for node in (() if tree is None else _walk_outside(tree)) for key in _defined(node)}
+
+    def is_local(self, name: str) -> bool:
+        """Whether only functions define a type: by its own name, or by its tag (`tag_of`)."""
+        return name in self._known and name not in self._outer
+
+    def is_ambiguous(self, node: c_ast.Node) -> bool:
+        """Whether a declaration names a type by a name that means several in the file."""
+        return bool(self._twice & {*_named(node)})
+
+    def is_const(self, node: c_ast.Node) -> bool:
+        """Whether what a declaration is of must not be written."""
+        while True:
+            match node:
+                case c_ast.IdentifierType(names=[name]) if name in self._known:
+                    node = self._known[name]
+                case c_ast.TypeDecl() | c_ast.Typename() | c_ast.Decl() | c_ast.Typedef():
+                    if "const" in (node.quals or ()):
+                        return True
+                    node = node.type
+                case c_ast.ArrayDecl():
+                    node = node.type
+                case _:
+                    return False
 
     def plain(self, node: c_ast.Node | None) -> c_ast.Node:
         """The type behind declarators' names and typedefs."""
@@ -46,7 +70,7 @@ class Records:
                 case c_ast.IdentifierType(names=[name]) if name in self._known:
                     node = self._known[name]
                 case c_ast.Struct(name=name) | c_ast.Union(name=name) if name and not node.decls:
-                    return self._known.get(_tag(node), node)
+                    return self._known.get(tag_of(node), node)
                 case None:
                     return c_ast.IdentifierType(["void"])
                 case _:
@@ -68,8 +92,8 @@ class Records:
                     node = node.type
                 case c_ast.IdentifierType(names=[name]) if name in self._known and name not in self._twice:
                     node = self._known[name]
-                case c_ast.Struct() if not node.name or _tag(node) not in self._twice:
-                    own = node if node.decls or not node.name else self._known.get(_tag(node), node)
+                case c_ast.Struct() if not node.name or tag_of(node) not in self._twice:
+                    own = node if node.decls or not node.name else self._known.get(tag_of(node), node)
                     return list(own.decls) if own.decls else None
                 case _:
                     return None
@@ -88,7 +112,7 @@ class Records:
     def number(self, member: c_ast.Decl, types: Mapping[str, CType]) -> CScalar | None:
         """The type of a member that is a number; `types` are the names in scope. None where it is none, or not
         known."""
-        if self._twice & {*_named(member)}:
+        if self.is_ambiguous(member):
             return None
         ctype = resolve(member, types)
         if not isinstance(ctype, CScalar) or member.bitsize is None:
@@ -99,15 +123,23 @@ class Records:
         return scalar_named("int") if width < _INT else ctype
 
 
+def _walk_outside(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """A file's nodes but for those in functions and in lists of parameters."""
+    yield node
+    for name, child in node.children():
+        if not isinstance(child, c_ast.Compound | c_ast.ParamList) and not name.startswith("param_decls"):
+            yield from _walk_outside(child)
+
+
 def _defined(node: c_ast.Node) -> Iterator[str]:
     """The name of the type that a node defines."""
     match node:
         case c_ast.Typedef(name=name):
             yield name
         case c_ast.Struct(name=name, decls=inside) | c_ast.Union(name=name, decls=inside) if name and inside:
-            yield _tag(node)
+            yield tag_of(node)
         case c_ast.Enum(name=name, values=inside) if name and inside is not None:
-            yield _tag(node)
+            yield tag_of(node)
         case _:
             pass
 
@@ -118,13 +150,13 @@ def _named(node: c_ast.Node) -> Iterator[str]:
         match part:
             case c_ast.IdentifierType(names=names):
                 yield from names
-            case c_ast.Enum(name=name) if name:
-                yield _tag(part)
+            case c_ast.Enum(name=name) | c_ast.Struct(name=name) | c_ast.Union(name=name) if name:
+                yield tag_of(part)
             case _:
                 pass
 
 
-def _tag(node: c_ast.Node) -> str:
+def tag_of(node: c_ast.Node) -> str:
     """How a type with a tag is called: no name of a type has a blank."""
     return f"{type(node).__name__.lower()} {node.name}"
 

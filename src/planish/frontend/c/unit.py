@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from planish.core.diagnostic import Remark
 from planish.core.span import Source, Span
@@ -45,10 +45,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """A function that is passed: `before` and `after` the name of a function of its type is how C defines one."""
+    """A function that is passed; `text`: how C defines one of its type whose name is the `placeholder`."""
 
-    before: str
-    after: str
+    text: str
+    placeholder: ClassVar[str] = "planish_stub"
+
+    def define(self, name: str) -> str:
+        """How C defines one of that name."""
+        return self.text.replace(self.placeholder, name)
 
 
 Opaque = Literal["memory", "stream", "rows", "address"]
