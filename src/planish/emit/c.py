@@ -23,7 +23,7 @@ from planish.emit.blocks import BLOCKS
 from planish.emit.calls import check_lanes, find_callee
 from planish.emit.context import HUGE, Context, adds_and_subtracts, size_ranges
 from planish.emit.declared import Declared, declared_type, others_of
-from planish.emit.directives import Bounds, directives, has_partial_sums, length_of, on_threads
+from planish.emit.directives import Bounds, directives, has_partial_sums, on_threads
 from planish.emit.expression import (
     POSTFIX,
     PREFIX,
@@ -36,9 +36,10 @@ from planish.emit.expression import (
 from planish.emit.head import write_head
 from planish.emit.local import declare, without_dead, write_extents
 from planish.emit.streams import LINE, calls_of, in_parts, iterations, promise_whole, take_names
-from planish.emit.sums import FEW, Partial, Sum, clear, count_lanes, directive_of
+from planish.emit.sums import Partial, Sum, clear, count_lanes, directive_of
 from planish.emit.updates import update
 from planish.ir.expr import PURE_FUNCTIONS, Compare, Const, Expr, Load, Var, index, type_of
+from planish.ir.lanes import FEW, Values, length_of, values_of
 from planish.ir.nest import (
     PLAIN_MEMORIES,
     Alloc,
@@ -167,6 +168,7 @@ class _Function:
     lines: list[str] = field(default_factory=list)
     finishes: dict[str, None] = field(default_factory=dict)
     whole: set[str] = field(default_factory=set)
+    values: Values = field(default_factory=dict)
 
     def reserve(self, reserved: frozenset[str]) -> None:
         """Choose the spelling of every name, and note what is read and written."""
@@ -193,6 +195,7 @@ class _Function:
         local = [x.array for x in walk(self.kernel.body) if isinstance(x, Alloc)]
         self.arrays = {x.name: x for x in (*self.kernel.arrays, *local)}
         self.written = {x.array for x in walk(self.kernel.body) if isinstance(x, Assign | Reduce)}
+        self.values = values_of(self.kernel)
 
     def fresh(self, stem: str) -> str:
         """A name that nothing else has."""
@@ -429,7 +432,7 @@ class _Function:
             self.lines.append(f"{indent}{{")
             indent += "  "
         self.lines += [f"{indent}{line}" for line in before]
-        if lanes and not threads and has_partial_sums(loop, sums):
+        if lanes and not threads and has_partial_sums(loop, sums, self.values):
             self.partial(loop, sums, bounds, inner, indent)
         else:
             self.lines += [f"{indent}{line}" for line in directives(loop, threads, lanes, sums, inner.names)]
@@ -455,11 +458,9 @@ class _Function:
                 after.insert(0, f"{cell} = planish_{x.op}{helper_suffix(x.type)}({cell}, {first});")
         return context
 
-    def rounds(self, loop: For, bounds: Bounds, context: Context, indent: str) -> None:
-        """The loop itself."""
-        var = self.spelt[loop.var]
-        step = f"{var}++" if loop.step == 1 else f"{var} += {loop.step}"
-        self.lines.append(f"{indent}for (ptrdiff_t {var} = {bounds.lower}; {var} < {bounds.upper}; {step}) {{")
+    def rounds(self, loop: For, bounds: Bounds, context: Context, indent: str, lane: str = "") -> None:
+        """The loop itself; `lane`: what counts its iterations besides."""
+        self.lines.append(f"{indent}{bounds.head(self.spelt[loop.var], loop.step, lane)} {{")
         before = dict(self.finishes)
         self.block(loop.body, context.inside(loop), indent + "  ")
         if loop.facts.parallel and self.threads:
@@ -472,25 +473,27 @@ class _Function:
         """The loop with partial sums: as many as there are lanes at a time, then the rest, then all added up."""
         var, length, count = self.spelt[loop.var], length_of(loop), count_lanes(sums)
         first, lane, inner = self.fresh(f"{var}_first"), self.fresh("l"), context
-        own = []
+        counted = lane if loop.step > 1 else ""
+        own, strip = [], count * loop.step
         for x in sums:
             cell = context.names.get(x.name, x.name)
             own.append(Partial(x, cell, self.fresh(f"{cell}_lanes"), count))
-            inner = inner.with_name(x.name, f"{own[-1].lanes}[{var} - {first}]")
+            inner = inner.with_name(x.name, f"{own[-1].lanes}[{counted or f'{var} - {first}'}]")
         if length is None:
-            self.lines.append(f"{indent}if ({bounds.distance} < {FEW}) {{")
+            self.lines.append(f"{indent}if ({bounds.distance} < {(FEW - 1) * loop.step + 1}) {{")
             self.rounds(loop, bounds, context, indent + "  ")
             self.lines.append(f"{indent}}} else {{")
         else:
             self.lines.append(f"{indent}{{")
         self.lines += [f"{indent}  {x}" for x in (*clear(own, lane), f"ptrdiff_t {first} = {bounds.lower};")]
         if length is None or length >= count:
-            self.lines.append(f"{indent}  for (; {first} <= {bounds.upper} - {count}; {first} += {count}) {{")
+            last = strip - loop.step + 1
+            self.lines.append(f"{indent}  for (; {first} <= {bounds.upper} - {last}; {first} += {strip}) {{")
             self.lines.append(f"{indent}    {directive_of(sums)}")
-            self.rounds(loop, Bounds(first, f"{first} + {count}"), inner, indent + "    ")
+            self.rounds(loop, Bounds(first, f"{first} + {strip}"), inner, indent + "    ", counted)
             self.lines.append(f"{indent}  }}")
         if length is None or length % count:
             self.lines.append(f"{indent}  planish_lanes")
-            self.rounds(loop, replace(bounds, lower=first), inner, indent + "  ")
+            self.rounds(loop, replace(bounds, lower=first), inner, indent + "  ", counted)
         self.lines += [f"{indent}  {x.added}" for x in own]
         self.lines.append(f"{indent}}}")

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planish.emit.sums import FEW, Sum, has_lanes
+from planish.emit.sums import Sum
 from planish.emit.updates import clause
-from planish.ir.expr import Const
-from planish.ir.nest import PLAIN_MEMORIES, Alloc, For
+from planish.ir.expr import Const, Expr
+from planish.ir.lanes import has_own_array, runs_in_lanes
+from planish.ir.nest import For
 from planish.ir.polynomial import coefficient_of, sub
 from planish.ir.traverse import walk
 from planish.isa.instruction import Catalogue
@@ -37,6 +38,16 @@ class Bounds:
             return self.upper
         return f"{self.upper} - {self.lower if self.lower.isalnum() else f'({self.lower})'}"
 
+    def head(self, var: str, step: int, lane: str = "") -> str:
+        """The `for` of a loop from the one to the other; `lane`: what counts its iterations besides.
+
+        >>> Bounds("0", "n").head("i", 2, "l")
+        'for (ptrdiff_t i = 0, l = 0; i < n; i += 2, l++)'
+        """
+        first, more = (f", {lane} = 0", f", {lane}++") if lane else ("", "")
+        next = f"{var}++" if step == 1 else f"{var} += {step}"
+        return f"for (ptrdiff_t {var} = {self.lower}{first}; {var} < {self.upper}; {next}{more})"
+
 
 def directives(
     loop: For, threads: str, lanes: bool, sums: Sequence[Sum], names: Mapping[str, str]
@@ -46,7 +57,7 @@ def directives(
     OpenMP's directives mean something where the compiler is told of OpenMP alone; lanes do not depend on that.
     """
     reductions = "".join(f" reduction({clause(x.op, x.type)}:{names.get(x.name, x.name)})" for x in sums)
-    own = lanes and _has_own_array(loop)
+    own = lanes and has_own_array(loop)
     if threads and lanes and not own:
         together = f"#pragma omp {threads} simd{reductions}"
         return ("#ifdef _OPENMP", together, "#else", "planish_lanes", "#endif")
@@ -72,23 +83,7 @@ def on_threads(loop: For, catalogue: Catalogue) -> str:
     return f"parallel for{' schedule(dynamic)' * ((large and not few) or uneven)}"
 
 
-def has_partial_sums(loop: For, sums: Sequence[Sum]) -> bool:
-    """Whether a loop in lanes gets a partial sum for each lane: a compiler may not reorder sums of floats by itself."""
-    known = length_of(loop)
-    inside = [x for x in walk(loop.body) if isinstance(x, For)]
-    return (
-        any(x.type.is_float for x in sums) and all(has_lanes(x) for x in sums)
-        and loop.step == 1 and not inside and not _has_own_array(loop) and (known is None or known >= FEW)
-    )  # fmt: skip
-
-
-def length_of(loop: For) -> int | None:
-    """The number of iterations, where it is a constant."""
-    distance = sub(loop.upper, loop.lower)
-    return int(distance.value) if isinstance(distance, Const) else None
-
-
-def _has_own_array(loop: For) -> bool:
-    """Whether each iteration has an array for itself."""
-    local = [x.array for x in walk(loop.body) if isinstance(x, Alloc)]
-    return any(x.shape and x.memory in PLAIN_MEMORIES for x in local)
+def has_partial_sums(loop: For, sums: Sequence[Sum], values: Mapping[str, Expr]) -> bool:
+    """Whether a loop in lanes gets a partial sum for each lane: a compiler may not reorder sums of floats by itself,
+    and makes lanes of none of those beside them. `values`: what names stand for."""
+    return any(x.type.is_float for x in sums) and runs_in_lanes(loop, values)

@@ -1,5 +1,6 @@
-"""Sums of floats in lanes: each lane has a partial sum of its own, written out, so that no compiler has to reorder any.
+"""Sums in lanes: each lane has a partial sum of its own, written out, so that no compiler has to reorder any.
 
+>>> from planish.ir.types import F32
 >>> Partial(Sum("add", "s", F32), "s", "s_lanes", 64).added, Partial(Sum("max", "s", F32), "s", "s_lanes", 64).first
 ('s = s + planish_add_64_f32(s_lanes);', 's')
 """
@@ -9,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planish.emit.expression import c_type, helper_suffix
+from planish.emit.expression import c_type, emit_expr
+from planish.ir.expr import Binary, Var
 from planish.ir.nest import ReduceOp
-from planish.ir.types import F32, F64, I32, I64, Type
+from planish.ir.types import ALL_TYPES, BOOL, I32, I64, Type
 
 LANES = """\
 /* The iterations of the loop below may run in lanes: none needs what another one stores. */
@@ -31,11 +33,10 @@ STRIP = """\
 #define planish_strip planish_lanes
 #endif"""
 
-FEW = 16
-"""Fewer values are added one after the other: lanes have to be cleared, and added to each other in the end."""
+_OPERATIONS: tuple[ReduceOp, ...] = ("add", "mul", "min", "max", "and", "or", "xor")
+_FIRST: dict[ReduceOp, str] = {"add": "0", "mul": "1", "xor": "0"}
+"""What changes nothing where it is added; what is there already changes no other one."""
 
-_TYPES = (F32, F64, I32, I64)
-_OPERATORS: dict[ReduceOp, str] = {"add": "+", "mul": "*"}
 _COUNTS = (8, 16, 32, 64)
 _MANY = 4
 """With so many sums there are enough of them to keep the processor busy, and not enough registers for more lanes."""
@@ -61,15 +62,15 @@ class Partial:
 
     @property
     def first(self) -> str:
-        """What each lane begins with: an extremum, with the one that there was."""
-        return {"add": "0", "mul": "1"}.get(self.sum.op, self.cell)
+        """What each lane begins with: where the same value may be added twice, with what there was."""
+        return _FIRST.get(self.sum.op, self.cell)
 
     @property
     def added(self) -> str:
         """The statement that adds the lanes, which change, to the place."""
         op, type = self.sum.op, self.sum.type
         total = f"{_name(op, type, self.count)}({self.lanes})"
-        return f"{self.cell} = {_joined(op, type, self.cell, total) if op in _OPERATORS else total};"
+        return f"{self.cell} = {_joined(op, type, self.cell, total) if op in _FIRST else total};"
 
 
 def count_lanes(sums: Sequence[Sum]) -> int:
@@ -83,9 +84,11 @@ def directive_of(sums: Sequence[Sum]) -> str:
     return "planish_strip" if len(sums) >= _MANY else "planish_lanes"
 
 
-def has_lanes(sum: Sum) -> bool:
-    """Whether there are partial sums of its kind."""
-    return sum.type in _TYPES and sum.op in ("add", "mul", "min", "max")
+def has_lanes(op: ReduceOp, type: Type) -> bool:
+    """Whether there are partial sums of this kind."""
+    if type.is_int:
+        return True
+    return op in ("and", "or", "xor") if type == BOOL else type.kind == "float" and op in ("add", "mul", "min", "max")
 
 
 def clear(sums: Sequence[Partial], counter: str) -> list[str]:
@@ -100,10 +103,10 @@ def _name(op: ReduceOp, type: Type, count: int) -> str:
 
 
 def _joined(op: ReduceOp, type: Type, a: str, b: str) -> str:
-    """Two partial sums as one."""
-    if op not in _OPERATORS:
-        return f"planish_{op}{helper_suffix(type)}({a}, {b})"
-    return f"planish_wrap_{op}_{type}({a}, {b})" if type.is_int else f"{a} {_OPERATORS[op]} {b}"
+    """Two partial sums as one; signed ones wrap around, as the loop's own do."""
+    if type in (I32, I64) and op in ("add", "mul"):
+        return f"planish_wrap_{op}_{type}({a}, {b})"
+    return emit_expr(Binary(op, Var(a, type), Var(b, type)))
 
 
 def _write_sum(op: ReduceOp, type: Type, count: int) -> str:
@@ -117,8 +120,8 @@ def _write_sum(op: ReduceOp, type: Type, count: int) -> str:
 
 
 def _write_sums() -> dict[str, str]:
-    operations: tuple[ReduceOp, ...] = ("add", "mul", "min", "max")
-    keys = ((op, type, count) for op in operations for type in _TYPES for count in _COUNTS)
+    kinds = [(op, type) for op in _OPERATIONS for type in ALL_TYPES if has_lanes(op, type)]
+    keys = ((op, type, count) for op, type in kinds for count in _COUNTS)
     return {_name(*x): _write_sum(*x) for x in keys}
 
 

@@ -17,6 +17,7 @@ from math import prod
 from planish.core.diagnostic import Remark
 from planish.core.span import Span
 from planish.frontend.c.unit import Region
+from planish.ir.lanes import runs_in_lanes, values_of
 from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Let, Reduce
 from planish.ir.printer import print_expr
 from planish.ir.traverse import blocks_of, walk
@@ -36,14 +37,14 @@ class Loops:
 
 def observe(kernel: Kernel, spans: Collection[Span | None]) -> Loops:
     """The loops around the statements of a kernel that came from these places."""
-    steps, lanes, copies = set[int](), set[Lanes](), 0
+    steps, lanes, copies, values = set[int](), set[Lanes](), 0, values_of(kernel)
     kept = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc) and x.array.memory == "register"}
     for block, around in _blocks(kernel.body, ()):
         own = [x for x in block.body if isinstance(x, Assign | Reduce | Let) and x.span in spans]
         if not own:
             continue
         steps |= {x.step for x in around}
-        lanes |= {"reduction" if x.facts.reductions else "parallel" for x in around if x.facts.simd}
+        lanes |= {"reduction" if x.facts.reductions else "parallel" for x in around if runs_in_lanes(x, values)}
         held = Counter(x.span for x in own if isinstance(x, Let) or x.array in kept)
         copies = max(copies, *held.values(), 0)
     return Loops(frozenset(steps), frozenset(lanes), copies)
