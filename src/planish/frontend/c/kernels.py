@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from planish.core.diagnostic import Remark
+from planish.frontend.c.aliasing import changes, is_alone, is_reached
 from planish.frontend.c.constants import walk_tree
-from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType
+from planish.frontend.c.declarations import CArray, CPointer, CScalar, CType, scalar_of
 from planish.frontend.c.quotients import Quotient
 from planish.frontend.c.scope import Symbol, is_integer, is_pointer, written
 from planish.frontend.c.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
@@ -73,7 +74,7 @@ def finish(
             arrays.append(Array(symbol.key, cx.element(symbol), (), not symbol.lasting or not pointers))
         else:
             arrays.append(Array(symbol.key, cx.element(symbol), shapes[symbol], _distinct(symbol, pointers, cx)))
-    _check_hidden_writes(cx, arrays, stored)
+    _check_hidden_writes(cx, arrays, stored, nodes[0])
     loose = [*cx.assumptions, *(u.value for u in updates), *(x for a in arrays for x in a.shape if x is not None)]
     sizes, scalars = _values(body, loose, cx)
     body = _scalars_in(body, {s.name: s.type for s in scalars})
@@ -167,25 +168,32 @@ def _distinct(symbol: Symbol, pointers: list[Symbol], cx: Translation) -> bool:
     # A pointer variable that was set somewhere may point into anything, and be based on a restrict pointer.
     wandering = [p for p in pointers if p is not symbol and (p.storage != "parameter" or p.reassigned)]
     if is_pointer(symbol):
-        restrict = isinstance(symbol.ctype, CPointer) and symbol.ctype.restrict
-        return restrict and symbol.storage == "parameter" and not symbol.reassigned and not wandering
+        return is_alone(symbol) and not wandering
     if symbol.storage == "local" and not symbol.static:
         return not wandering
     return all(isinstance(p.ctype, CPointer) and p.ctype.restrict for p in pointers) and not wandering
 
 
-def _check_hidden_writes(cx: Translation, arrays: list[Array], stored: set[str]) -> None:
+def _check_hidden_writes(cx: Translation, arrays: list[Array], stored: set[str], node: c_ast.Node) -> None:
     """A value that others can reach, and a store through a pointer might change, is read from memory each time.
 
-    Raises Again for such a variable; whether it overlaps the array is then a question for the run-time guard.
+    Raises Again for such a variable; whether it overlaps the array is then a question for the run-time guard. Raises
+    Refused for a pointer: where it points is asked once.
     """
     by_key = {s.key: s for s in cx.used}
+    through = [by_key[x.name] for x in arrays if x.name in stored and not x.distinct]
     for symbol in cx.used:
-        if isinstance(symbol.ctype, CScalar) and symbol.lasting and not symbol.const and not cx.is_cell(symbol):
-            for array in arrays:
-                hidden = array.type == symbol.ctype.type and is_pointer(by_key[array.name]) and not array.distinct
-                if hidden and array.name in stored:
-                    raise Again(cell=symbol)
+        number = isinstance(symbol.ctype, CScalar) and not symbol.const and not cx.is_cell(symbol)
+        if not (number or is_pointer(symbol)) or not is_reached(symbol, cx.bound.file.exposed):
+            continue
+        for array in (x for x in through if is_pointer(x) and not is_alone(x)):
+            element = scalar_of(array.ctype)
+            if element is None or not changes(element, symbol.ctype):
+                continue
+            if number:
+                raise Again(cell=symbol)
+            message = f"{symbol.name} may be changed by a store of characters through {array.name}"
+            raise Refused("scop-pointer", message, node)
 
 
 def _values(body: Block, loose: Iterable[Expr], cx: Translation) -> tuple[list[Symbol], tuple[Scalar, ...]]:

@@ -17,6 +17,7 @@ from pycparser import c_ast
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.span import Source, Span
+from planish.frontend.c.aliasing import find_exposed
 from planish.frontend.c.conditions import calls_in, conditions_of
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, declared, leaf_of, resolve
 from planish.frontend.c.definitions import computed_from_parameters
@@ -54,7 +55,8 @@ def read_c(
     tokens = tokenize(source.text)
     lines = main_lines(ready.text, source.name)
     active = frozenset(number for number, text in lines if text.strip())
-    scope = bind_file(tree.ast, {"char": CScalar(U8, "", "char")} if any(map(_UNSIGNED.match, defines)) else {})
+    characters = {"char": CScalar(U8, "", "char")} if any(map(_UNSIGNED.match, defines)) else {}
+    scope = bind_file(tree.ast, characters, find_exposed(ready.text))
     at = columns(tokens, lines)
     remarks = [*ready.remarks, *tree.remarks]
     if tree.unknown_types:

@@ -68,7 +68,10 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class FileScope:
-    """What the file declares: type names, objects, enumeration constants, and the functions that it defines."""
+    """What the file declares: type names, objects, enumeration constants, and the functions that it defines.
+
+    `exposed`: names among those of its text of which an address may be taken.
+    """
 
     typedefs: dict[str, CType]
     symbols: dict[str, Symbol]
@@ -76,6 +79,7 @@ class FileScope:
     defined: frozenset[str]
     functions: dict[str, c_ast.FuncDef] = field(default_factory=dict)
     records: Records = field(default_factory=Records)
+    exposed: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -97,10 +101,12 @@ class Bound:
         return self.by_node.get(id(node))
 
 
-def bind_file(tree: c_ast.FileAST, types: Mapping[str, CType] | None = None) -> FileScope:
-    """Collect the declarations at file scope; `types` are there before it."""
+def bind_file(
+    tree: c_ast.FileAST, types: Mapping[str, CType] | None = None, exposed: frozenset[str] = frozenset()
+) -> FileScope:
+    """Collect the declarations at file scope; `types` are there before it; `exposed`: as of a FileScope."""
     defined = frozenset(x.decl.name for x in tree.ext if isinstance(x, c_ast.FuncDef))
-    scope = FileScope(dict(types or {}), {}, {}, defined, records=Records(tree))
+    scope = FileScope(dict(types or {}), {}, {}, defined, records=Records(tree), exposed=exposed)
     for node in tree.ext:
         match node:
             case c_ast.Typedef():

@@ -124,7 +124,8 @@ def _held(symbol: Symbol, node: c_ast.Node, cx: Translation) -> Indexed:
     if symbol.const and symbol.storage == "global" and symbol.init is not None:
         return Indexed(index_of(symbol.init, cx).expr, symbol.ctype.type)
     if cx.is_cell(symbol):
-        raise NotIndex(f"{symbol.name}, which is computed from data", node, "scop-data")
+        how = "is computed from data, or may be changed by a store" if symbol.lasting else "is computed from data"
+        raise NotIndex(f"{symbol.name}, which {how}", node, "scop-data")
     match cx.value(symbol):
         case Known(expr=expr):
             return Indexed(cx.settle(expr), symbol.ctype.type)
