@@ -8,18 +8,31 @@ import islpy as isl
 import pytest
 from bands import PRODUCT, SUM, find_band
 
+from planish.core.span import Source
+from planish.frontend.c.reader import read_c
 from planish.ir.expr import Load, Var
 from planish.ir.nest import Alloc, Assign, For, Kernel
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_kernel
 from planish.ir.traverse import walk
 from planish.ir.types import F32, INDEX
+from planish.options import Options
+from planish.pipeline import plan_region
 from planish.poly.affine import NotAffineError
 from planish.poly.legality import find_violation, schedule_map
+from planish.schedule.automatic import plan as plan_module
 from planish.schedule.automatic.choice import choose
 from planish.schedule.automatic.described import describe_band
 from planish.schedule.automatic.lower import lower, place
-from planish.schedule.automatic.plan import draft_version, plan, prepare, shape_schedule
+from planish.schedule.automatic.plan import (
+    Candidate,
+    Draft,
+    Prepared,
+    draft_version,
+    plan,
+    prepare,
+    shape_schedule,
+)
 from planish.schedule.automatic.shape import find_strips, leaf_bands, shape_band
 from planish.schedule.automatic.strategies import STRATEGIES, compute_schedule
 from planish.target.load import load_target
@@ -218,3 +231,29 @@ def test_a_plan_that_the_nest_does_not_have_is_not_told() -> None:
     (_, band, choice), *_ = draft.bands
     said = describe_band(band, choice, prepared.kernel).message
     assert "lanes" not in said and "registers" not in said and "tiles" not in said
+
+
+def test_a_version_that_takes_too_long_to_shape_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared = prepare(parse_kernel(ROWS))
+    every = plan(prepared, WIDE, reassociate=False)
+    first, shaped = every[0].name, plan_module.shape_schedule
+
+    def shape(prepared: Prepared, draft: Draft, *rest: bool) -> Candidate | None:
+        found = isl.Set("[n, m] -> { [i, j] : 0 <= i < n and exists a : 3a = i + 2j and 0 <= j < m }")
+        while draft.strategy.name == first:
+            found.lexmin()
+        return shaped(prepared, draft, *rest)
+
+    monkeypatch.setattr(plan_module, "SHAPING_LIMIT", plan_module.PASS // 4)
+    monkeypatch.setattr(plan_module, "shape_schedule", shape)
+    left = plan(prepared, WIDE, reassociate=False)
+    assert len(every) > 1 and [x.name for x in left] == [x.name for x in every if x.name != first]
+
+
+def test_where_all_take_too_long_the_nest_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_module, "SHAPING_LIMIT", 200)
+    text = "void f(int n, float *a, float *b) { for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) a[i] += b[j]; }"
+    (region,) = read_c(Source("f.c", text)).functions[0].regions
+    found = plan_region(region, Options(raising=False, measure=False), WIDE)
+    assert not found.candidates
+    assert [x.id for x in found.remarks if x.kind == "refused"] == ["schedule-none"]

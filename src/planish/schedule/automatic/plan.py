@@ -20,7 +20,7 @@ from planish.core.diagnostic import Remark
 from planish.ir.nest import Alloc, Array, Kernel
 from planish.ir.traverse import walk
 from planish.isa.instruction import Catalogue
-from planish.poly.budget import OverBudgetError, budget, within
+from planish.poly.budget import PASS, OverBudgetError, budget, within
 from planish.poly.dependence import Dependences, find_dependences, movable_updates
 from planish.poly.legality import find_violation, schedule_map
 from planish.poly.privatise import contract
@@ -43,6 +43,9 @@ from planish.target.machine import Target
 
 CONTRACTION_LIMIT = 3_000_000
 """Bound on isl's work for all local arrays of one version; what is not proven by then keeps its cells."""
+
+SHAPING_LIMIT = 4 * PASS
+"""Bound on isl's work for the shapes of one version and the code of each; of all examples one takes more than PASS."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,9 +133,10 @@ def plan(
     for draft in sorted(drafts.values(), key=lambda d: d.cost):
         if most is not None and len(out) >= most:
             break
-        candidate = _within_room(prepared, draft, threads, reassociate)
-        if candidate is not None and all(str(c.schedule) != str(candidate.schedule) for c in out):
-            out.append(candidate)
+        with suppress(OverBudgetError):
+            candidate = within(partial(_within_room, prepared, draft, threads, reassociate), SHAPING_LIMIT)
+            if candidate is not None and all(str(c.schedule) != str(candidate.schedule) for c in out):
+                out.append(candidate)
     return tuple(out)
 
 
