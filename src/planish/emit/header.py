@@ -54,29 +54,33 @@ def emit_header(stem: str, interface: Interface) -> str:
 
 def share_types(text: str, stem: str, interface: Interface) -> str:
     """The drop-in's text, which leaves the types to the header where that stands before it, and the other way round."""
-    shared = [x.original for x in interface.types if _is_definition(x) and x.original and text.count(x.original) == 1]
-    if not any(_is_definition(x) for x in interface.types):
+    defined = [x for x in interface.types if x.original]
+    if not defined:
         return text
     guard = _guard(stem)
-    for original in shared:
-        start = text.index(original)
-        end = start + len(original)
+    places = {_find(text, type): type for type in defined}
+    for start, type in sorted(places.items(), key=lambda x: x[0], reverse=True):
+        end = start + len(type.original)
         before = "" if start == 0 or text[start - 1] == "\n" else "\n"
         behind = "" if text[end : end + 1] in ("\n", "") else "\n"
-        whole = f"{before}#ifndef {guard}_TYPES\n{original}\n#endif{behind}"
+        otherwise = f"#else\n{type.otherwise}\n" if type.otherwise else ""
+        whole = f"{before}#ifndef {guard}_TYPES\n{type.original}\n{otherwise}#endif{behind}"
         text = text[:start] + whole + text[end:]
     head, banner, rest = text.partition("*/\n") if text.startswith("/*") else ("", "", text)
     return f"{head}{banner}#define {guard.removesuffix('H')}C_TYPES /* for the header, where it follows */\n{rest}"
 
 
+def _find(text: str, type: TypeText) -> int:
+    """Where a definition stands in the drop-in, which has all definitions of the file."""
+    start = -1
+    for _ in range(type.ordinal + 1):
+        start = text.index(type.original, start + 1)
+    return start
+
+
 def _guard(stem: str) -> str:
     guard = re.sub(r"\W", "_", f"{stem}_H", flags=re.ASCII).upper()
     return guard if not guard[0].isdigit() else f"H_{guard}"
-
-
-def _is_definition(type: TypeText) -> bool:
-    """Whether C takes the text once only: another name for a type may be given twice."""
-    return "{" in type.text
 
 
 def _types(guard: str, types: tuple[TypeText, ...]) -> list[str]:
@@ -85,7 +89,13 @@ def _types(guard: str, types: tuple[TypeText, ...]) -> list[str]:
         return []
     out = [f"#ifndef {guard.removesuffix('H')}C_TYPES\n#define {guard}_TYPES\n"]
     for type in types:
-        out.append(f"{type.text}\n" if type.portable else f"#ifndef __cplusplus\n{type.text}\n#endif\n")
+        twin = re.sub(r"\b_Bool\b", "bool", type.text)
+        if not type.portable:
+            out.append(f"#ifndef __cplusplus\n{type.text}\n#endif\n")
+        elif twin != type.text:
+            out.append(f"#ifdef __cplusplus\n{twin}\n#else\n{type.text}\n#endif\n")
+        else:
+            out.append(f"{type.text}\n")
     return [*out, "#endif\n\n"]
 
 

@@ -22,7 +22,15 @@ from pycparser.c_generator import CGenerator
 from planish.core.span import Source
 from planish.frontend.c.constants import fold, walk_tree
 from planish.frontend.c.declarations import NAMED_BY_HEADERS
-from planish.frontend.c.lexer import Token, tokenize
+from planish.frontend.c.records import tag_of, walk_outside
+from planish.frontend.c.syntax import main_lines
+from planish.frontend.c.type_definitions import (
+    Definition,
+    UndeclarableError,
+    check_parameters,
+    find_definitions,
+    is_defining,
+)
 from planish.frontend.c.unit import Interface, Prototype, TypeText
 
 _CPLUSPLUS = frozenset(
@@ -40,12 +48,10 @@ _CPLUSPLUS = frozenset(
 _C_ONLY = re.compile(r"\b_(?!Bool\b)[A-Z]\w*")
 _LAYOUT = re.compile(r"__attribute|__declspec|_Alignas|\balignas\b|\bpacked\b|\[\[")
 _MARKER = re.compile(r'^#\s*(?:line\s+)?\d+\s+"((?:[^"\\]|\\.)*)"')
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
+_SILENT = frozenset({"__extension__", "__inline", "__inline__", "inline"})
+"""What may vanish without a trace."""
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<([^>\n]+)>|"([^"\n]+)")', re.MULTILINE)
-
-
-
-class _Undeclarable(Exception):
-    """A header cannot declare a function; the message says why."""
 
 
 def find_interface(tree: c_ast.FileAST, source: Source, preprocessed: str, constants: Mapping[str, int]) -> Interface:
@@ -61,7 +67,7 @@ def find_interface(tree: c_ast.FileAST, source: Source, preprocessed: str, const
             continue
         try:
             prototypes.append(finder.prototype(node))
-        except _Undeclarable as reason:
+        except UndeclarableError as reason:
             left_out.append((node.decl.name, str(reason)))
     return Interface(tuple(prototypes), finder.types(), tuple(finder.includes), tuple(left_out))
 
@@ -73,30 +79,38 @@ class _Finder:
     source: Source
     preprocessed: str
     constants: dict[str, int]
-    known: dict[str, c_ast.Node] = field(default_factory=dict)
-    order: list[str] = field(default_factory=list)
-    asked: set[str] = field(default_factory=set)
+    known: dict[str, Definition] = field(default_factory=dict)
+    order: tuple[Definition, ...] = ()
+    texts: dict[Definition, TypeText] = field(default_factory=dict)
+    named: frozenset[str] = frozenset()
     forward: dict[str, None] = field(default_factory=dict)
     includes: dict[str, None] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
+    lines: dict[int, str] = field(default_factory=dict)
+    macros: Mapping[str, str] = field(default_factory=dict)
+    attributes: frozenset[str] = frozenset()
 
     def note(self, tree: c_ast.FileAST) -> None:
         """Learn what the file defines at its top."""
-        for node in tree.ext:
-            if isinstance(node, c_ast.FuncDef):
-                continue
-            for part in walk_tree(node):
-                key = _key(part)
-                if key is not None and key not in self.known:
-                    self.known[key] = part
-                    self.order.append(key)
+        self.order = find_definitions(tree, self.source)
+        for definition in self.order:
+            for key in definition.keys:
+                self.known.setdefault(key, definition)
+        outside = (x for node in tree.ext for x in walk_outside(node))
+        self.named = frozenset(tag_of(x) for x in outside if isinstance(x, c_ast.Struct | c_ast.Union) and x.name)
         self.origins = _origins(self.preprocessed, self.source)
+        self.macros = {x[1]: re.sub(r"\\\r?\n", " ", x[2]) for x in _DEFINE.finditer(self.source.text)}
+        self.attributes = _attributes(self.macros)
+        for line, text in main_lines(self.preprocessed, self.source.name):
+            self.lines[line] = f"{self.lines.get(line, '')}{text}\n"
 
     def prototype(self, node: c_ast.FuncDef) -> Prototype:
-        """The declaration of a function. Raises _Undeclarable."""
+        """The declaration of a function. Raises UndeclarableError."""
         decl = copy.deepcopy(node.decl)
         decl.storage, decl.funcspec = [], []
         decl.type.args = _parameters(node, decl)
+        if any(map(is_defining, walk_tree(decl))):
+            raise UndeclarableError("its own declaration defines a type")
         own = {x.name for x in decl.type.args.params if isinstance(x, c_ast.Decl)}
         for part in (x for x in walk_tree(decl.type.args) if isinstance(x, c_ast.ArrayDecl) and x.dim is not None):
             self.settle(part, own)
@@ -111,77 +125,119 @@ class _Finder:
         if any(isinstance(x, c_ast.ID) and x.name not in own for x in walk_tree(array.dim)):
             value = fold(array.dim, self.constants)
             if value is None:
-                raise _Undeclarable(f"the extent {CGenerator().visit(array.dim)} is none of its parameters")
+                raise UndeclarableError(f"the extent {CGenerator().visit(array.dim)} is none of its parameters")
             array.dim = c_ast.Constant("int", str(value))
 
     def ask(self, node: c_ast.Node) -> bool:
-        """Note the types that a declaration names; whether they are C++ as well. Raises _Undeclarable."""
-        portable = True
-        for name in dict.fromkeys(_named(node)):
-            if name in NAMED_BY_HEADERS:
+        """Note the types that a declaration names; whether they are C++ as well. Raises UndeclarableError."""
+        needed: dict[Definition, None] = {}
+        forward: dict[str, None] = {}
+        includes: dict[str, None] = {}
+        waiting, seen = [*_named(node)], set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name in seen or name in NAMED_BY_HEADERS:
                 continue
+            seen.add(name)
             definition = self.known.get(name)
             if definition is None:
-                if name.startswith(("struct ", "union ")):
-                    self.forward[name] = None
-                    portable = portable and name.split()[-1] not in _CPLUSPLUS
-                    continue
-                raise _Undeclarable(f"{name} is not declared")
-            file = definition.coord.file if definition.coord is not None else ""
-            if file == self.source.name:
-                self.check_layout(name, definition)
-                if name not in self.asked:
-                    self.asked.add(name)
-                    self.ask(definition)
-                portable = portable and self.is_portable(name)
-            elif str(file) in self.origins:
-                self.includes[self.origins[str(file)]] = None
+                self.check_forward(name)
+                forward[name] = None
+            elif definition.file == self.source.name:
+                needed[definition] = None
+                waiting += [x for part in definition.types for x in _named(part)]
+            elif definition.file in self.origins:
+                includes[self.origins[definition.file]] = None
             else:
-                raise _Undeclarable(f"{name} is declared by a header that was not found")
-        return portable
+                raise UndeclarableError(f"{name} is declared by a header that was not found")
+        texts = {x: self.texts.get(x) or self.write(x) for x in needed}
+        self.texts |= texts
+        self.forward |= forward
+        self.includes |= includes
+        return all(self.is_portable(x) for x in needed) and not any(x.split()[-1] in _CPLUSPLUS for x in forward)
 
-    def check_layout(self, name: str, definition: c_ast.Node) -> None:
-        """Raises _Undeclarable where more than the declaration says how a type lies in memory."""
-        lines = [x.coord.line for x in walk_tree(definition) if x.coord is not None]
-        text = "\n".join(self.source.text.splitlines()[min(lines) - 1 : max(lines) + 1])
-        is_structure = any(isinstance(x, c_ast.Struct | c_ast.Union) for x in walk_tree(definition))
-        if _LAYOUT.search(text) or (is_structure and re.search(r"#\s*pragma\s+pack|_Pragma", self.source.text)):
-            raise _Undeclarable(f"attributes say how {name} lies in memory")
+    def check_forward(self, name: str) -> None:
+        """Raises UndeclarableError where a type that is defined nowhere is none of the whole file."""
+        if not name.startswith(("struct ", "union ")):
+            raise UndeclarableError(f"{name} is not declared")
+        if name not in self.named:
+            raise UndeclarableError(f"{name} is declared within parameters only")
 
-    def is_portable(self, name: str) -> bool:
-        """Whether C++ takes the definition of a type, and of those that it names."""
-        definition = self.known.get(name)
-        if definition is None or definition.coord is None or definition.coord.file != self.source.name:
-            return True
-        if name.split()[-1] in _CPLUSPLUS or _C_ONLY.search(str(CGenerator().visit(definition))):
+    def write(self, definition: Definition) -> TypeText:
+        """The text of a definition. Raises UndeclarableError."""
+        self.check_layout(definition)
+        check_parameters(definition)
+        text = definition.spell(self.constants)
+        if definition.base is None:
+            return TypeText(text, portable=self.is_portable(definition))
+        place = definition.locate()
+        return TypeText(text, place.text, self.is_portable(definition), place.ordinal, place.otherwise)
+
+    def check_layout(self, definition: Definition) -> None:
+        """Raises UndeclarableError where more than the declaration says how a type lies in memory."""
+        first, last = definition.lines
+        text = "\n".join(self.source.text.splitlines()[first - 1 : last])
+        packs = re.search(r"#\s*pragma\s+pack|_Pragma", self.source.text)
+        name = definition.names[0] if definition.names else min(definition.keys)
+        if _LAYOUT.search(text) or (packs and not isinstance(definition.base, c_ast.Enum | None)):
+            raise UndeclarableError(f"attributes say how {name} lies in memory")
+        hidden = [x for x in re.findall(r"[A-Za-z_]\w*", text) if x in self.attributes]
+        if found := (*hidden, *(x for x in definition.vanished(self.lines) if not self.is_silent(x))):
+            raise UndeclarableError(f"the macro {found[0]} may say how {name} lies in memory")
+
+    def is_silent(self, word: str) -> bool:
+        """Whether a word that a compiler does not see says nothing of a type."""
+        return word in _SILENT or word in self.macros
+
+    def is_portable(self, definition: Definition) -> bool:
+        """Whether C++ takes a definition, and those that it names."""
+        waiting, seen = [definition], {definition}
+        while waiting:
+            part = waiting.pop()
+            if not self.is_portable_alone(part):
+                return False
+            named = {self.known[x] for node in part.types for x in _named(node) if x in self.known}
+            fresh = {x for x in named if x.file == self.source.name} - seen
+            waiting += fresh
+            seen |= fresh
+        return True
+
+    def is_portable_alone(self, definition: Definition) -> bool:
+        """Whether C++ takes a definition where it takes those that it names."""
+        if any(x.split()[-1] in _CPLUSPLUS for x in definition.keys) or any(map(self.is_hidden, definition.nodes)):
             return False
-        for part in walk_tree(definition):
-            match part:
-                case c_ast.Decl(name=None) | c_ast.ArrayDecl(dim=None):
-                    return False
-                case c_ast.Decl(name=x) | c_ast.Enumerator(name=x) if x in _CPLUSPLUS:
-                    return False
-                case c_ast.Struct(decls=decls) | c_ast.Union(decls=decls) if decls and part is not definition:
-                    if part.name and not isinstance(definition, c_ast.Typedef):
+        for node in definition.types:
+            if _C_ONLY.search(str(CGenerator().visit(node))):
+                return False
+            for part in walk_tree(node):
+                match part:
+                    case c_ast.Typedef():
+                        pass
+                    case c_ast.Decl(name=None) | c_ast.ArrayDecl(dim=None):
                         return False
-                case _:
-                    pass
-        return all(self.is_portable(x) for x in dict.fromkeys(_named(definition)) if x != name)
+                    case c_ast.Decl(name=x) | c_ast.Enumerator(name=x) if x in _CPLUSPLUS:
+                        return False
+                    case c_ast.Struct(name=x) | c_ast.Union(name=x) | c_ast.Enum(name=x) if x and is_defining(part):
+                        # In C++ it would be a part of what it stands in.
+                        if part is not definition.base:
+                            return False
+                    case _:
+                        pass
+        return True
+
+    def is_hidden(self, node: c_ast.Node) -> bool:
+        """Whether a name stands for another type than the tag that reads so, which are one in C++."""
+        if not isinstance(node, c_ast.Typedef):
+            return False
+        own = node.type.type if isinstance(node.type, c_ast.TypeDecl) else None
+        own_tag = tag_of(own) if isinstance(own, c_ast.Struct | c_ast.Union | c_ast.Enum) else ""
+        tags = {f"{kind} {node.name}" for kind in ("struct", "union", "enum")}
+        return any(x != own_tag and (x in self.known or x in self.named) for x in tags)
 
     def types(self) -> tuple[TypeText, ...]:
         """The types that were asked for, in the order of the file."""
-        tokens = tokenize(self.source.text).tokens
         out = [TypeText(f"{x};", "", x.split()[-1] not in _CPLUSPLUS) for x in self.forward]
-        said: set[str] = set()
-        for name in self.order:
-            if name not in self.asked or name in said:
-                continue
-            definition = self.known[name]
-            said |= {key for x in walk_tree(definition) if (key := _key(x)) is not None}
-            text = re.sub(r" +$", "", f"{CGenerator().visit(definition)};", flags=re.MULTILINE)
-            original = _original(self.source.text, tokens, definition)
-            out.append(TypeText(text, original, self.is_portable(name)))
-        return tuple(out)
+        return (*out, *(self.texts[x] for x in self.order if x in self.texts))
 
     def in_cplusplus(self, decl: c_ast.Decl) -> str | None:
         """The declaration in C++, whose arrays have no rows of any length but constants."""
@@ -224,24 +280,9 @@ def _parameters(node: c_ast.FuncDef, decl: c_ast.Decl) -> c_ast.ParamList:
     later = {x.name: x for x in node.param_decls or []}
     params = [copy.deepcopy(later.get(x.name)) if isinstance(x, c_ast.ID) else x for x in given]
     if any(x is None for x in params):
-        raise _Undeclarable("a parameter has no type")
+        raise UndeclarableError("a parameter has no type")
     nothing = c_ast.Typename(None, [], None, c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["void"])))
     return c_ast.ParamList(params or [nothing])
-
-
-def _key(node: c_ast.Node) -> str | None:
-    """The name of the type that a node defines."""
-    match node:
-        case c_ast.Typedef(name=name):
-            return str(name)
-        case c_ast.Struct(name=name, decls=decls) if name and decls is not None:
-            return f"struct {name}"
-        case c_ast.Union(name=name, decls=decls) if name and decls is not None:
-            return f"union {name}"
-        case c_ast.Enum(name=name, values=values) if name and values is not None:
-            return f"enum {name}"
-        case _:
-            return None
 
 
 def _named(node: c_ast.Node) -> Iterator[str]:
@@ -268,26 +309,12 @@ _WORDS = frozenset(
 )  # fmt: skip
 
 
-def _original(text: str, tokens: tuple[Token, ...] | list[Token], definition: c_ast.Node) -> str:
-    """The declaration as it stands in the file, from its first word to its semicolon."""
-    line = definition.coord.line
-    depth, start, call = 0, 0, False
-    for number, token in enumerate(tokens):
-        match token.text:
-            case "{":
-                call = call or (depth == 0 and number > 0 and tokens[number - 1].text == ")")
-                depth += 1
-            case "}":
-                depth -= 1
-        if depth or token.text not in (";", "}") or (token.text == "}" and not call):
-            continue
-        first = tokens[start]
-        if first.line <= line <= token.line:
-            whole = first.text in ("typedef", "struct", "union", "enum") and not call
-            found = text[first.start : token.end]
-            return found if whole and "#" not in found and text.count(found) == 1 else ""
-        start, call = number + 1, False
-    return ""
+def _attributes(bodies: Mapping[str, str]) -> frozenset[str]:
+    """The macros that stand for attributes, also by way of others; `bodies` are their texts."""
+    found = {name for name, body in bodies.items() if _LAYOUT.search(body)}
+    while more := {x for x, body in bodies.items() if x not in found and found & {*re.findall(r"\w+", body)}}:
+        found |= more
+    return frozenset(found)
 
 
 def _origins(preprocessed: str, source: Source) -> dict[str, str]:

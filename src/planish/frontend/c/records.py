@@ -31,12 +31,12 @@ class Records:
         self._known: dict[str, c_ast.Node] = {}
         self._twice: set[str] = set()
         # What a function defines for itself never hides what is defined outside.
-        for node in () if tree is None else (*_walk_outside(tree), *walk_tree(tree)):
+        for node in () if tree is None else (*walk_outside(tree), *walk_tree(tree)):
             for key in _defined(node):
                 first = self._known.setdefault(key, node)
                 if first is not node and _text(first) != _text(node):
                     self._twice.add(key)
-        self._outer = {key for node in (() if tree is None else _walk_outside(tree)) for key in _defined(node)}
+        self._outer = {key for node in (() if tree is None else walk_outside(tree)) for key in _defined(node)}
 
     def is_local(self, name: str) -> bool:
         """Whether only functions define a type: by its own name, or by its tag (`tag_of`)."""
@@ -123,12 +123,12 @@ class Records:
         return scalar_named("int") if width < _INT else ctype
 
 
-def _walk_outside(node: c_ast.Node) -> Iterator[c_ast.Node]:
+def walk_outside(node: c_ast.Node) -> Iterator[c_ast.Node]:
     """A file's nodes but for those in functions and in lists of parameters."""
     yield node
     for name, child in node.children():
         if not isinstance(child, c_ast.Compound | c_ast.ParamList) and not name.startswith("param_decls"):
-            yield from _walk_outside(child)
+            yield from walk_outside(child)
 
 
 def _defined(node: c_ast.Node) -> Iterator[str]:

@@ -194,7 +194,12 @@ def _parse_once(text: str, source: Source, unknown: list[str]) -> c_ast.FileAST 
     prelude = "".join(f"typedef struct planish_unknown_{name} {name}; " for name in unknown)
     prelude += "".join(f"typedef struct {name} {name}; " for name in OWN_TYPES if name in text)
     try:
-        return CParser().parse(f"{prelude}\n{text}", source.name)
+        tree = CParser().parse(f"{prelude}\n{text}", source.name)
+        for node in tree.ext:
+            # The parser takes a body behind anything.
+            if isinstance(node, c_ast.FuncDef) and not isinstance(node.decl.type, c_ast.FuncDecl):
+                return _locate(f"{node.decl.coord}: before: {node.decl.name}", text, source)
+        return tree
     except ParseError as error:
         return _locate(str(error), text, source)
     except (RecursionError, AssertionError, AttributeError, IndexError, ValueError) as error:

@@ -200,12 +200,15 @@ class Prototype:
 
 @dataclass(frozen=True, slots=True)
 class TypeText:
-    """The definition of a type, as in C; `original`: how it stands in the file ("" where it cannot be told apart);
-    `portable`: it is C++ as well."""
+    """The definition of types, as in C; `original`: how it stands in the file, as which text that reads so (`ordinal`,
+    from 0), and what stands `otherwise` for it where the types are defined already; `portable`: it is C++ as well. One
+    without an original may be given twice."""
 
     text: str
     original: str = ""
     portable: bool = True
+    ordinal: int = 0
+    otherwise: str = ""
 
 
 @dataclass(frozen=True, slots=True)
