@@ -292,11 +292,10 @@ def _unchecked(
     remarks = tuple(r for p in plans for r in p.remarks)
     if signature_of(function) is None or not any(p.stages or p.candidates for p in plans):
         return (FunctionResult(function, plans, None, (), remarks),)
-    versions, replaced, refused = make_versions(plans, file, options)
+    versions, refused = make_versions(plans, file, options)
     remarks = (*remarks, *refused)
     made = tuple(
-        FunctionResult(function, plans, Selection(x, None, None, None, ()), replaced[x.label], remarks)
-        for x in versions
+        FunctionResult(function, plans, Selection(x, None, None, None, ()), x.shipped, remarks) for x in versions
     )
     return made or (FunctionResult(function, plans, None, (), remarks),)
 

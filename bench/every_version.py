@@ -195,7 +195,7 @@ def run_versions(
         file = _read(program.path, text, program.defines, setting.fp, setting.target)
         function = next(f for f in file.functions if f.name == name)
         plans = tuple(with_kernels(plan_region(r, options, target), options, target) for r in function.regions)
-        versions, replaced, refused = make_versions(plans, file, options)
+        versions, refused = make_versions(plans, file, options)
     except Exception as bug:
         # That planish fails is a finding, too.
         yield Found(called, "", setting, "bug", 0.0, message=f"{type(bug).__name__}: {bug}")
@@ -209,7 +209,7 @@ def run_versions(
     bench = make_workbench(options, target, folder, file.source)
     judge = _Judge(bench, signature, cases, file.source.text, remember)
     for version in versions:
-        text = _noted(file.source.text, replaced[version.label])
+        text = _noted(file.source.text, version.shipped)
         found = judge.judge(text, version.slack)
         out = Found(called, version.label, setting, **found)
         if out.failed and failed is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,6 +31,7 @@ from planish.library.further import further_versions, library_versions
 from planish.library.likely import likely_version
 from planish.library.maker import Maker
 from planish.library.portions.starts import start_where_worth
+from planish.library.stages.pieces import StageVersion
 from planish.library.stages.versions import stage_versions
 from planish.library.stepwise import is_searching, stepwise_versions
 from planish.library.transforms import transform_versions
@@ -44,7 +45,7 @@ from planish.run.cases import Known, check_cases, find_known
 from planish.run.cross import compiler_for, runner_for
 from planish.run.finder import Finder
 from planish.run.headers import pointing_at_headers
-from planish.run.limits import limit_candidate
+from planish.run.limits import limit_candidate, limit_stages
 from planish.run.meaning import confirm_meaning
 from planish.run.passing import signature_of, why_not
 from planish.run.selection import Probes, Selection, select
@@ -57,11 +58,11 @@ from planish.schedule.automatic.plan import Candidate, plan, prepare
 from planish.schedule.follow import follow
 from planish.target.load import load_target
 from planish.target.machine import Target
+from planish.texts import BLAS, tell_over
 from planish.texts import RegionPlan as RegionPlan
 from planish.texts import make_replacement as make_replacement
 from planish.texts import make_versions as make_versions
 from planish.texts import sizes_of as sizes_of
-from planish.texts import tell_over
 from planish.version import VERSION
 
 ANALYSIS = 60.0
@@ -83,8 +84,8 @@ class FunctionResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """A function whose `versions` are to be checked by `cases`; what was `replaced` in each, by its name, and remarks
-    on what was `refused` there."""
+    """A function whose `versions` are to be checked by `cases`; `remarks` on it, and on what was `refused` when the
+    versions were written."""
 
     function: CFunction
     plans: tuple[RegionPlan, ...]
@@ -93,15 +94,17 @@ class Draft:
     known: tuple[Known, ...]
     cases: tuple[Case, ...]
     versions: tuple[Version, ...] = ()
-    replaced: dict[str, tuple[Replacement, ...]] = field(default_factory=dict)
     refused: tuple[Remark, ...] = ()
 
     def settled(self, selection: Selection) -> FunctionResult:
         """What becomes of the function by what was selected."""
-        used = self.replaced[selection.version.label] if selection.version is not None else ()
-        remarks = (*self.remarks, *self.refused, *selection.remarks)
+        used = selection.version.shipped if selection.version is not None else ()
         timed = selection.describe_times(self.signature)
-        return FunctionResult(self.function, self.plans, selection, used, remarks, timed)
+        return FunctionResult(self.function, self.plans, selection, used, self.said(selection), timed)
+
+    def said(self, selection: Selection) -> tuple[Remark, ...]:
+        """All remarks, each once, with those of what was selected."""
+        return tuple(dict.fromkeys((*self.remarks, *self.refused, *selection.remarks)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -346,10 +349,10 @@ def _draft(function: CFunction, job: Job, tell: Tell, most: int | None) -> Draft
 
 def _with_versions(draft: Draft, job: Job) -> Draft | FunctionResult:
     """A draft with the texts that its plans give, or why there are none."""
-    versions, replaced, refused = make_versions(draft.plans, job.file, job.options, job.bench.blas)
+    versions, refused = make_versions(draft.plans, job.file, job.options, job.bench.blas)
     if not versions:
         return FunctionResult(draft.function, draft.plans, None, (), (*draft.remarks, *refused))
-    return replace(draft, versions=tuple(versions), replaced=replaced, refused=refused)
+    return replace(draft, versions=versions, refused=refused)
 
 
 def _choose_version(draft: Draft, job: Job, tell: Tell) -> FunctionResult:
@@ -360,13 +363,14 @@ def _choose_version(draft: Draft, job: Job, tell: Tell) -> FunctionResult:
     probes = probe_cases(function, known, options.sizes, job.target.caches, file.source) if probing else ()
 
     def limited(label: str, fast: Sequence[Case], slow: Sequence[Case]) -> Version | None:
-        """A version for calls like some and not like others, by a condition on the sizes of each region."""
-        told = tuple(_limit_plan(p, label, function, fast, slow) for p in draft.plans)
-        if any(not p.candidates for p in told):
+        """A version for calls like some and not like others, by a condition on the sizes of each region; what asks
+        nothing of sizes, as a call of a BLAS, is none."""
+        if label == BLAS:
             return None
-        made, changed, _ = make_versions(told, file, options)
-        draft.replaced.update(changed)
-        return made[0] if made else None
+        told = tuple(_limit_plan(p, label, function, fast, slow) for p in draft.plans)
+        # Each region has one version now, so that there is one text, of whatever name.
+        made, _ = make_versions(told, file, options)
+        return replace(made[0], label=label) if made else None
 
     more = Probes(probes, limited)
     finder = Finder(file.source.text, function, signature, known)
@@ -380,8 +384,7 @@ def _choose_version(draft: Draft, job: Job, tell: Tell) -> FunctionResult:
         left = tuple(replace(p, candidates=(), stages=()) if p.region.start in idle else p for p in draft.plans)
         if selection.version is not None or left == draft.plans or not any(p.stages or p.candidates for p in left):
             return draft.settled(selection)
-        said = (*draft.remarks, *(x for x in selection.remarks if x.id == "verify-exercised"))
-        again = _with_versions(replace(draft, plans=left, remarks=said), job)
+        again = _with_versions(replace(draft, plans=left, remarks=draft.said(selection)), job)
         if not isinstance(again, Draft):
             return again
         draft = again
@@ -391,12 +394,18 @@ def _limit_plan(
     plan: RegionPlan, label: str, function: CFunction, fast: Sequence[Case], slow: Sequence[Case]
 ) -> RegionPlan:
     """The plan with the version of that name for calls like some and not like others; with none where that cannot be
-    told."""
-    chosen = plan.choose(label)
-    made = None
-    if plan.prepared is not None and isinstance(chosen, Candidate):
-        made = limit_candidate(chosen, plan.prepared.kernel, known_arguments(plan, function), fast, slow)
-    return replace(plan, candidates=(made,) if made is not None else (), stages=())
+    told, or there was none: what is written there stays."""
+    candidates, stages = tuple[Candidate, ...](), tuple[StageVersion, ...]()
+    match plan.choose(label):
+        case StageVersion() as chosen:
+            limited = limit_stages(chosen, function, fast, slow)
+            stages = (limited,) if limited is not None else ()
+        case Candidate() as chosen if plan.prepared is not None:
+            made = limit_candidate(chosen, plan.prepared.kernel, known_arguments(plan, function), fast, slow)
+            candidates = (made,) if made is not None else ()
+        case _:
+            pass
+    return replace(plan, candidates=candidates, stages=stages)
 
 
 def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> Known:

@@ -89,8 +89,8 @@ def stage_text(stage: Stage, plans: tuple[RegionPlan, ...], file: CFile, options
 def _first_text(plans: tuple[RegionPlan, ...], file: CFile, options: Options) -> str:
     replacements: list[Replacement] = []
     for plan in plans:
-        _, replaced, _ = make_versions((plan,), file, options)
-        replacements += next(iter(replaced.values()), ())
+        versions, _ = make_versions((plan,), file, options)
+        replacements += versions[0].shipped if versions else ()
     return compose(file.source.text, replacements, "")
 
 

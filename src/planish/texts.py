@@ -1,7 +1,7 @@
 """The C texts of a function's versions: what each region gives way to, in the file's own text.
 
-    versions, replaced, remarks = make_versions(plans, file, options)
-    versions[0].text, replaced[versions[0].label]
+    versions, remarks = make_versions(plans, file, options)
+    versions[0].text, versions[0].shipped
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from planish.run.workbench import Nest, Version
 from planish.schedule.automatic.plan import Candidate, Prepared
 from planish.target.load import load_target
 
-_BLAS = "blas"
+BLAS = "blas"
 """The version that calls a BLAS."""
 
 
@@ -62,22 +62,21 @@ def tell_over(what: str, span: Span | None, operations: int = PASS) -> Remark:
 
 def make_versions(
     plans: tuple[RegionPlan, ...], file: CFile, options: Options, blas: Blas | None = None
-) -> tuple[list[Version], dict[str, tuple[Replacement, ...]], tuple[Remark, ...]]:
+) -> tuple[tuple[Version, ...], tuple[Remark, ...]]:
     """Whole-file texts: one that calls a BLAS, where there is one, and one for each strategy, in the order of the first
     region's estimate."""
     calls, spoken = _call_blas(plans, file, options, blas) if blas is not None else ({}, [])
     # What does several iterations of the loop around a region is not left out for what another region has.
     known = [x.name for p in plans for x in p.stages] + [x.name for p in plans for x in p.candidates]
-    labels = list(dict.fromkeys([*([_BLAS] if calls else []), *known]))
+    labels = list(dict.fromkeys([*([BLAS] if calls else []), *known]))
     versions: list[Version] = []
-    replaced: dict[str, tuple[Replacement, ...]] = {}
     remarks: list[Remark] = list(spoken)
     regions = {p.region.start: p.region for p in plans}
     for label in labels:
-        made = []
+        made: list[Replacement] = []
         slack: dict[str, float] = {}
         for p in plans:
-            if label == _BLAS and p.region.start in calls:
+            if label == BLAS and p.region.start in calls:
                 made.append(calls[p.region.start])
                 continue
             chosen = p.choose(label)
@@ -95,13 +94,13 @@ def make_versions(
             except OverBudgetError:
                 remarks.append(tell_over(f"{label}: when it may run is not found", p.region.span, SHORT))
         if made:
-            replaced[label] = tuple(made)
-            link = blas.link if blas is not None and label == _BLAS else ()
+            link = blas.link if blas is not None and label == BLAS else ()
             patches = tuple(count_calls(made, regions))
             counted = with_counters(compose(file.source.text, patches, ""), {x.function: x for x in regions.values()})
             nests = tuple(Nest(x.patch.start, regions[x.patch.start].span) for x in made)
-            versions.append(Version(label, compose(file.source.text, made, ""), link, slack, counted, nests, patches))
-    return versions, replaced, tuple(dict.fromkeys(remarks))
+            text = compose(file.source.text, made, "")
+            versions.append(Version(label, text, link, slack, counted, nests, patches, tuple(made)))
+    return tuple(versions), tuple(dict.fromkeys(remarks))
 
 
 def _call_blas(

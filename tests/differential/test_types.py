@@ -129,7 +129,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     file = read_c(Source("types.c", functions))
     target, options = load_target("generic"), Options(target="generic")
     plans = [(plan_region(region, options, target, 1), x.name) for x in file.functions for region in x.regions]
-    replaced = [r for plan, _ in plans for x in make_versions((plan,), file, options)[1].values() for r in x[:1]]
+    replaced = [r for plan, _ in plans for x in make_versions((plan,), file, options)[0] for r in x.shipped[:1]]
     assert len(replaced) == len(plans) == sum(1 for x in file.functions if not x.name.startswith("planes"))
     new = compose(functions, replaced, "")
     write("original.c", f"{functions}{program}", folder)

@@ -151,7 +151,7 @@ def test_stages_come_first_whatever_other_nests_have() -> None:
 """
     file = read_file(Source("f.c", text), QUIET)
     plans = tuple(plan_region(x, QUIET, load_target("generic"), 1) for x in file.functions[0].regions)
-    versions, replaced, _ = make_versions(plans, file, QUIET)
+    versions, _ = make_versions(plans, file, QUIET)
     assert [x.label for x in versions] == ["4 stages at a time", "fused"]
-    assert [len(x) for x in replaced.values()] == [2, 2]
+    assert [len(x.shipped) for x in versions] == [2, 2]
     assert "planish_f_1(" in versions[0].text and "planish_f_2_stages4(" in versions[0].text

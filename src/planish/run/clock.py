@@ -32,13 +32,27 @@ class ClockError(PlanishError):
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds per call: the median over `rounds` samples, and the 10th and 90th percentile as the spread."""
+    """Seconds per call: the median over the `samples`, which are in order, and the 10th and 90th percentile as the
+    spread.
+
+    >>> timing_of("x", [3.0, 1.0]).joined(timing_of("x", [2.0])).median
+    2.0
+    """
 
     label: str
     median: float
     low: float
     high: float
-    rounds: int
+    samples: tuple[float, ...]
+
+    @property
+    def rounds(self) -> int:
+        """How many samples there are."""
+        return len(self.samples)
+
+    def joined(self, more: Timing) -> Timing:
+        """Of the samples of both."""
+        return timing_of(self.label, (*self.samples, *more.samples))
 
 
 def measure(
@@ -71,7 +85,7 @@ def measure(
         case "ok" if "error" in child.value:
             reason = str(child.value["error"])
         case "ok":
-            return tuple(_timing(label, s) for (label, _), s in zip(contestants, child.value["samples"], strict=True))
+            return tuple(timing_of(label, s) for (label, _), s in zip(contestants, child.value["samples"], strict=True))
         case "timeout":
             reason = f"{where} did not end within {bounds.seconds:g} s"
         case "memory":
@@ -101,9 +115,8 @@ def measure_first(
     raise crash
 
 
-def _timing(label: str, samples: list[float]) -> Timing:
-    ordered = sorted(samples)
+def timing_of(label: str, samples: Sequence[float]) -> Timing:
+    """What some samples say."""
+    ordered = tuple(sorted(samples))
     last = len(ordered) - 1
-    return Timing(
-        label, statistics.median(ordered), ordered[round(0.1 * last)], ordered[round(0.9 * last)], len(ordered)
-    )
+    return Timing(label, statistics.median(ordered), ordered[round(0.1 * last)], ordered[round(0.9 * last)], ordered)

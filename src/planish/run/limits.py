@@ -11,13 +11,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
+from planish.frontend.c.unit import CFunction
 from planish.ir.evaluate import evaluate
 from planish.ir.expr import Compare, Expr, index
 from planish.ir.nest import Kernel
 from planish.library.portions.effort import estimate
-from planish.run.cases import Known
+from planish.library.stages.pieces import StageVersion
+from planish.run.cases import Known, find_known
 from planish.run.roles import find_roles
 from planish.run.signature import Case
 from planish.schedule.automatic.plan import Candidate
@@ -61,13 +64,32 @@ def limit_candidate(
     """A version of a kernel that is only called for sizes like those of the calls `fast`, and not for those like the
     calls `slow`, where the original runs; None where nothing tells them apart."""
     limit = find_limit(kernel, known, [x.values for x in fast], [x.values for x in slow])
-    if limit is None:
-        return None
-    own = candidate.kernel
-    return replace(candidate, kernel=replace(own, assumptions=(*own.assumptions, limit)))
+    return None if limit is None else replace(candidate, kernel=_assume(candidate.kernel, limit))
+
+
+def limit_stages(
+    version: StageVersion, function: CFunction, fast: Sequence[Case], slow: Sequence[Case]
+) -> StageVersion | None:
+    """As `limit_candidate`, of a version that does several iterations of the loop around a region: each of its kernels
+    asks."""
+    pieces = []
+    for piece in version.pieces:
+        known = find_known(piece.region, piece.scop, function)
+        limit = find_limit(piece.scop.kernel, known, [x.values for x in fast], [x.values for x in slow])
+        if limit is None:
+            return None
+        pieces.append(replace(piece, kernel=_assume(piece.kernel, limit)))
+    return replace(version, pieces=tuple(pieces))
+
+
+def _assume(kernel: Kernel, limit: Expr) -> Kernel:
+    return replace(kernel, assumptions=(*kernel.assumptions, limit))
 
 
 def _inner(known: Known, values: Values) -> dict[str, int]:
-    """The kernel's sizes of a call."""
+    """The kernel's sizes of a call, as far as they are known before it."""
     given = {s: int(values[c]) for s, c in known.sizes.items() if c in values}
-    return given | {s: evaluate(x, given) for s, x in known.computed.items()}
+    for size, value in known.computed.items():
+        with suppress(KeyError, ValueError, ZeroDivisionError):
+            given[size] = evaluate(value, given)
+    return given

@@ -42,7 +42,8 @@ class Nest:
 class Version:
     """A text of the whole file in which one function is transformed; `link` are the flags of libraries it calls,
     `slack` is that of `Tolerance`. `counted` is the text in which each of the `nests` that are replaced sets a bit
-    (`planish.run.exercise`), which is what is built; `patches` are the replacements in it."""
+    (`planish.run.exercise`), which is what is built; `patches` are the replacements in it, `shipped` those in
+    `text`."""
 
     label: str
     text: str
@@ -51,6 +52,7 @@ class Version:
     counted: str = ""
     nests: tuple[Nest, ...] = ()
     patches: tuple[Replacement, ...] = ()
+    shipped: tuple[Replacement, ...] = ()
 
     def tolerance(self, floats: Floats) -> Tolerance | Literal["exact"]:
         """How far its results may be from those of the original."""

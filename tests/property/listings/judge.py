@@ -233,7 +233,8 @@ def _take_any(source: Source, options: Options) -> FileResult:
         plans = tuple(plan_region(x, options, target, most) for x in function.regions)
         remarks = tuple(x for p in plans for x in p.remarks)
         known = any(p.stages or p.candidates for p in plans) and signature_of(function) is not None
-        _, made, refused = make_versions(plans, file, options) if known else ([], {}, ())
+        versions, refused = make_versions(plans, file, options) if known else ((), ())
+        made = {x.label: x.shipped for x in versions}
         chosen = made[rng.choice(sorted(made))] if made else ()
         results.append(FunctionResult(function, plans, None, chosen, (*remarks, *refused)))
     with tempfile.TemporaryDirectory() as folder:

@@ -41,9 +41,9 @@ def test_a_wrong_version_is_seen(program: Program, tmp_path: Path, monkeypatch: 
     made = every_version.make_versions
 
     def wrong(*given: Any) -> Any:
-        versions, replaced, remarks = made(*given)
-        function = {x: replace(y[0], function=y[0].function.replace("2.0 *", "2.5 *")) for x, y in replaced.items()}
-        return versions, {x: (y,) for x, y in function.items()}, remarks
+        versions, remarks = made(*given)
+        spoilt = [replace(x.shipped[0], function=x.shipped[0].function.replace("2.0 *", "2.5 *")) for x in versions]
+        return tuple(replace(x, shipped=(y,)) for x, y in zip(versions, spoilt, strict=True)), remarks
 
     monkeypatch.setattr(every_version, "make_versions", wrong)
     found = list(run_versions(program, "twice", SETTING, tmp_path, tmp_path / "failed"))

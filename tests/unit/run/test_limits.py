@@ -10,7 +10,7 @@ from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.printer import print_expr
 from planish.pipeline import Options, known_arguments, make_versions, plan_region
-from planish.run.clock import Timing
+from planish.run.clock import timing_of
 from planish.run.limits import find_limit, limit_candidate
 from planish.run.selection import Race, choose_fastest
 from planish.run.signature import Case
@@ -56,19 +56,21 @@ def test_the_condition_is_asked_before_the_call() -> None:
     fast, slow = [case(n=900, incx=1, incy=1)], [case(n=900, incx=4, incy=1)]
     limited = limit_candidate(plan.candidates[0], plan.prepared.kernel, known, fast, slow)
     assert limited is not None
-    _, replaced, _ = make_versions((plan,), file, OPTIONS)
-    assert not any("incx <= 1" in x for (made,) in replaced.values() for x in made.guards)
-    _, replaced, _ = make_versions((replace(plan, candidates=(limited,)),), file, OPTIONS)
-    assert all(any("incx <= 1" in x for x in made.guards) for (made,) in replaced.values())
+    versions, _ = make_versions((plan,), file, OPTIONS)
+    assert not any("incx <= 1" in x for made in versions for x in made.shipped[0].guards)
+    versions, _ = make_versions((replace(plan, candidates=(limited,)),), file, OPTIONS)
+    assert all(any("incx <= 1" in x for x in made.shipped[0].guards) for made in versions)
 
 
-def test_a_race_is_lost_where_all_of_it_is_slower() -> None:
-    def race(before: tuple[float, float], after: tuple[float, float]) -> Race:
-        return Race(case(n=1), *(Timing("x", m, low, m, 5) for m, low in (before, after)))
+def test_a_race_is_lost_by_the_middle_of_all_samples() -> None:
+    def race(*after: float) -> Race:
+        return Race(case(n=1), timing_of("x", [1.0, 1.0, 1.0]), timing_of("y", after))
 
-    assert race((1.0, 0.9), (1.2, 1.1)).is_lost
-    assert not race((1.0, 0.9), (1.2, 0.9)).is_lost  # noise
-    assert not race((1.0, 0.9), (0.9, 0.8)).is_lost
+    assert race(1.2, 1.1, 0.9).is_lost
+    assert race(1.05, 1.04).is_lost  # 0.96 of the original's speed: what a claim would not accept
+    assert not race(1.02, 1.03).is_lost
+    assert race(1.1, 1.1, 0.9).joined(race(1.1, 1.2, 0.9)).is_lost
+    assert not race(1.1, 1.1, 0.9).joined(race(0.9, 0.9, 1.0)).is_lost  # the machine was busy once
 
 
 def test_of_equally_fast_versions_the_simplest_is_chosen() -> None:

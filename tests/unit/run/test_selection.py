@@ -114,6 +114,19 @@ def test_a_version_is_slower_nowhere(tmp_path: Path, limited: Version | None, ke
         assert chosen.version is limited and [x.case for x in chosen.others] == [SMALL]
 
 
+CRASHES = Version("crashes", TEXT.replace("{ for", "{ if (n == 5000) x[1 << 28] = 1; for"))
+LARGER = Case({"n": 5000}, {"x": 5000})
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_a_version_that_crashes_in_a_further_call_is_not_taken(tmp_path: Path, limited: bool) -> None:
+    version = WAITS if limited else CRASHES
+    probes = Probes((SMALL, LARGER) if limited else (LARGER,), lambda *given: replace(CRASHES, label="waits"))
+    chosen = pick(tmp_path, [version], CLOCK, text=SLOW.text, probes=probes)
+    assert chosen.version is None
+    assert [(r.id, "crashed SIGSEGV" in r.message) for r in chosen.remarks][0] == ("clock", True)
+
+
 def test_without_any_case_nothing_is_verified(tmp_path: Path) -> None:
     chosen = pick(tmp_path, [RIGHT], cases=())
     assert chosen.version is None
