@@ -323,7 +323,7 @@ def _draft(function: CFunction, job: Job, tell: Tell, most: int | None) -> Draft
     """The versions of a function and the calls that check them, or why there are none."""
     file, options, bench = job.file, job.options, job.bench
     tell(f"{function.name}: finding schedules")
-    plans = tuple(plan_region(r, options, job.target, most) for r in function.regions)
+    plans = tuple(_plan_seen(r, options, job.target, most) for r in function.regions)
     if options.measure and options.raising and options.script is None:
         # Such a version is used where it was seen to be faster.
         plans = tuple(with_kernels(x, options, job.target, tell) for x in plans)
@@ -345,6 +345,14 @@ def _draft(function: CFunction, job: Job, tell: Tell, most: int | None) -> Draft
         library = job.reference.library_for(signature)
         confirm_meaning(library, function.regions[0].kernel, signature, cases, bench.runner.command)
     return _with_versions(Draft(function, plans, remarks, signature, known, tuple(cases)), job)
+
+
+def _plan_seen(region: Region, options: Options, target: Target, most: int | None) -> RegionPlan:
+    """The versions of a region as far as a check compares all that it changes."""
+    if not region.unseen:
+        return plan_region(region, options, target, most)
+    message = f"no check compares what {', '.join(region.unseen)} holds; kept as written"
+    return RegionPlan(region, None, (), (Remark("verify-unseen", "refused", message, region.span),))
 
 
 def _with_versions(draft: Draft, job: Job) -> Draft | FunctionResult:

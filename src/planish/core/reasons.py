@@ -247,6 +247,11 @@ REASONS = (
         "the function cannot be called for a check",
         "declare each parameter in the parentheses, with a name and a type that the file knows",
     ),
+    Reason(
+        "verify-unseen",
+        "the nest changes a variable of the file that no check compares",
+        "declare it as a number, or an array of numbers whose length is a constant; or pass it as a parameter",
+    ),
     Reason("verify-type", "the compiler does not know a type of the file", "choose one that does with --cc NAME"),
     Reason(
         "clock",

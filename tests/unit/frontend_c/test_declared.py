@@ -49,6 +49,7 @@ def test_arrays_have_the_declared_type(declared: str, type: str, spelling: str) 
         ("enum e { A = -1, B = 0xffffffff };", "enum e", I64, "long"),
         ("typedef enum { A, B = A | 4 } e;", "e", U32, "unsigned int"),
         ("struct s { enum e { A = 'x', B = -A } kind; };", "enum e", I32, "int"),
+        ("enum e { A = sizeof(int), B = sizeof(double) * A };", "enum e", U32, "unsigned int"),
     ],
 )
 def test_enumerations_are_what_compilers_take_for_them(declared: str, type: str, wanted: Type, spelling: str) -> None:
@@ -64,7 +65,10 @@ def test_enumerations_in_functions() -> None:
     assert {x.type for x in region.kernel.arrays} == {I32, U32}
 
 
-@pytest.mark.parametrize("declared", ["enum e { A = sizeof(int) };", "enum e { A = 1 << 31 };", "enum e;"])
+@pytest.mark.parametrize(
+    "declared",
+    ["enum e { A = sizeof(void *) };", "enum e { A = sizeof(int) - 5 };", "enum e { A = 1 << 31 };", "enum e;"],
+)
 def test_enumerations_of_unknown_values_are_refused(declared: str) -> None:
     file = read(declared, "enum e")
     assert not file.functions[0].regions

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 
 from pycparser import c_ast
 
-from planish.frontend.c.declarations import CType, enumeration_key, enumeration_type
+from planish.frontend.c.declarations import CArray, CScalar, CType, enumeration_key, enumeration_type, resolve
 
 _PLAIN_CHARACTER = re.compile(r"'([^\\'])'")
 
@@ -54,12 +54,30 @@ def _fold_enumerator(node: c_ast.Node, constants: Mapping[str, int]) -> int | No
     value = fold(node, constants)
     if value is None or isinstance(node, c_ast.Constant):
         return value
-    unsigned = any(isinstance(x, c_ast.Constant) and "u" in str(x.value).lower() for x in walk_tree(node))
+    unsigned = any(_is_unsigned(x) for x in walk_tree(node))
     return None if (unsigned and value < 0) or not -(1 << 31) <= value < 1 << 31 else value
 
 
-def fold(node: c_ast.Node, constants: Mapping[str, int]) -> int | None:
-    """The value of an integer constant expression made of literals, enumerators and the usual operators."""
+def _is_unsigned(node: c_ast.Node) -> bool:
+    match node:
+        case c_ast.Constant(value=text):
+            return "u" in str(text).lower()
+        case c_ast.UnaryOp(op="sizeof"):
+            return True
+        case _:
+            return False
+
+
+def fold(
+    node: c_ast.Node, constants: Mapping[str, int], types: Mapping[str, CType] | None = None
+) -> int | None:
+    """The value of an integer constant expression made of literals, enumerators, sizes of numbers and of arrays of them
+    (`types` are names of such) and the usual operators.
+
+    >>> from pycparser.c_parser import CParser
+    >>> fold(CParser().parse("int a[sizeof(short[3]) * N + 1];").ext[0].type.dim, {"N": 5})
+    31
+    """
     match node:
         case c_ast.Constant(type=kind, value=text) if "int" in kind:
             return parse_integer(text)
@@ -68,11 +86,24 @@ def fold(node: c_ast.Node, constants: Mapping[str, int]) -> int | None:
         case c_ast.ID(name=name):
             return constants.get(name)
         case c_ast.UnaryOp(op="-" | "~" | "+" as op, expr=x):
-            value = fold(x, constants)
+            value = fold(x, constants, types)
             return None if value is None else -value if op == "-" else ~value if op == "~" else value
         case c_ast.BinaryOp(op=op, left=left, right=right):
-            a, b = fold(left, constants), fold(right, constants)
+            a, b = fold(left, constants, types), fold(right, constants, types)
             return None if a is None or b is None else _operate(op, a, b)
+        case c_ast.UnaryOp(op="sizeof", expr=c_ast.Typename() as named):
+            return _size_of(resolve(named, types or {}), constants, types or {})
+        case _:
+            return None
+
+
+def _size_of(ctype: CType, constants: Mapping[str, int], types: Mapping[str, CType]) -> int | None:
+    match ctype:
+        case CScalar(type=type_):
+            return type_.size
+        case CArray(element=element, extent=c_ast.Node() as extent):
+            count, size = fold(extent, constants, types), _size_of(element, constants, types)
+            return None if count is None or size is None else count * size
         case _:
             return None
 

@@ -3,7 +3,7 @@
 >>> from pycparser.c_parser import CParser
 >>> tree = CParser().parse("struct p { float x; int n[3]; struct p *next; }; void f(struct p *q, int (*done)(int));")
 >>> structure, function = tree.ext[1].type.args.params
->>> forms = Forms(tree, {})
+>>> forms = Forms(Records(tree), {})
 >>> [(cell.path, cell.count) for cell in forms.of_parameter(structure).cells]
 [('x', 1), ('n', 3)]
 >>> print(forms.of_parameter(function).define("done"), end="")
@@ -36,9 +36,11 @@ _PLACE = Callback.placeholder
 class Forms:
     """The types of one file, by their names."""
 
-    def __init__(self, tree: c_ast.FileAST, typedefs: Mapping[str, CType]) -> None:
-        self._known = typedefs
-        self._records = Records(tree)
+    def __init__(
+        self, records: Records, typedefs: Mapping[str, CType], constants: Mapping[str, int] | None = None
+    ) -> None:
+        self._known, self._constants = typedefs, constants or {}
+        self._records = records
         self._names = TypeNames(self._records, typedefs)
 
     def of_parameter(self, node: c_ast.Decl) -> Form | None:
@@ -63,7 +65,7 @@ class Forms:
         """The number, the array of numbers or the address of numbers that a declaration is of; None for what else."""
         ctype, count = resolve(node, self._known), 1
         while isinstance(ctype, CArray):
-            extent = None if ctype.extent is None else fold(ctype.extent, {})
+            extent = None if ctype.extent is None else fold(ctype.extent, self._constants, self._known)
             if extent is None:
                 return None
             ctype, count = ctype.element, count * extent
@@ -79,6 +81,17 @@ class Forms:
         """The type of the elements of an array of unknown length."""
         ctype = resolve(node, self._known)
         return ctype.element.type if isinstance(ctype, CArray) and isinstance(ctype.element, CScalar) else None
+
+    def is_whole(self, node: c_ast.Node) -> bool:
+        """Whether C knows the size of what a declaration is of: structures are defined, arrays have lengths."""
+        own = self._records.plain(node)
+        while isinstance(own, c_ast.ArrayDecl) and own.dim is not None:
+            own = self._records.plain(own.type)
+        match own:
+            case c_ast.Struct(decls=decls) | c_ast.Union(decls=decls):
+                return bool(decls)
+            case _:
+                return not isinstance(own, c_ast.ArrayDecl | c_ast.FuncDecl)
 
     def members(self, node: c_ast.Node) -> tuple[Cell, ...]:
         """The numbers in a variable that is a structure."""

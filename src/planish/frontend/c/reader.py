@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pycparser import c_ast
@@ -33,6 +33,7 @@ from planish.frontend.c.state import NotIndex, Translation
 from planish.frontend.c.subscripts import index_of
 from planish.frontend.c.syntax import main_lines, parse_c
 from planish.frontend.c.unit import CFile, CFunction, CParameter, Region
+from planish.frontend.c.unseen import unseen_in
 from planish.frontend.c.variables import Variables
 from planish.ir.expr import Expr
 from planish.ir.types import U8
@@ -62,13 +63,14 @@ def read_c(
     if tree.unknown_types:
         listed = ", ".join(tree.unknown_types)
         remarks.append(Remark("c-type", "note", f"no header declares {listed}; nests that need it stay as written"))
-    forms = Forms(tree.ast, scope.typedefs)
+    forms = Forms(scope.records, scope.typedefs, scope.constants)
     variables = Variables(tree.ast, scope, forms, str(STUBS))
     completion, calls = variables.completion(), calls_in(tree.ast, scope.constants)
+    reading = _Reading(scope, source, tokens, at, active, fp, remarks, forms, variables)
     functions = []
     for node in tree.ast.ext:
         if isinstance(node, c_ast.FuncDef) and node.coord is not None and node.decl.coord.file == source.name:
-            found = _read_function(node, scope, source, tokens, at, active, fp, remarks, forms)
+            found = _read_function(node, reading)
             own, outside = variables.of(found.name), variables.outside(found.name)
             tests = conditions_of(node, calls, scope.constants)
             made = replace(found, globals=own, completion=completion, outside=outside, conditions=tests)
@@ -80,31 +82,39 @@ def read_c(
     return CFile(source, tuple(functions), tuple(remarks), ready.text, interface=interface)
 
 
-def _read_function(
-    node: c_ast.FuncDef,
-    scope: FileScope,
-    source: Source,
-    tokens: Tokens,
-    places: Columns,
-    active: frozenset[int],
-    fp: str,
-    remarks: list[Remark],
-    forms: Forms,
-) -> CFunction:
-    bound = bind_function(node, scope)
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the functions of a file are read by."""
+
+    scope: FileScope
+    source: Source
+    tokens: Tokens
+    places: Columns
+    active: frozenset[int]
+    fp: str
+    remarks: list[Remark]
+    forms: Forms
+    variables: Variables
+
+
+def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
+    source, tokens, places, remarks = reading.source, reading.tokens, reading.places, reading.remarks
+    fp, forms = reading.fp, reading.forms
+    bound = bind_function(node, reading.scope)
     found: dict[int, Item] = {}
     coord = node.decl.coord
     name_span = places.span(source, coord.line, coord.column or 1)
     body: Item | None = None
     try:
-        body = scan_body(tokens, node.decl.name, coord.line, active)
+        body = scan_body(tokens, node.decl.name, coord.line, reading.active)
         match_items(node.body, body, tokens, found)
     except Unreadable as reason:
         remarks.append(Remark("scop-macro", "refused", f"{node.decl.name} stays as written: {reason}", name_span))
     state = Search(bound, source, tokens, places, found, live_after(bound), fp, computed_from_parameters(bound))
     search(node.body, state)
     remarks.extend(state.remarks)
-    ordered = sorted(state.found, key=lambda r: r.start)
+    unseen = reading.variables.unseen(node.decl.name)
+    ordered = [replace(x, unseen=unseen_in(x, bound, unseen)) for x in sorted(state.found, key=lambda r: r.start)]
     regions = tuple(_numbered(region, n, len(ordered)) for n, region in enumerate(ordered, 1))
     result = resolve(node.decl.type.type, bound.typedefs)
     parameters = tuple(_parameter(x, bound, fp, forms) for x in _declared_parameters(node))

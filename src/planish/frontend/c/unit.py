@@ -130,7 +130,7 @@ class Region:
     stands for it has to be one statement. `shy` are arrays of the kernel whose elements it stores to in every case,
     where the statements do so under conditions on data: nothing but changes may be stored there. `reversal`: it is such
     a one, whose kernel has no affine subscripts. `declared` pairs arrays and scalars with the types of their elements
-    in C, where C has a name for them.
+    in C, where C has a name for them. `unseen`: variables that it may change and no check compares.
     """
 
     function: str
@@ -150,6 +150,7 @@ class Region:
     shy: tuple[str, ...] = ()
     reversal: Reversal | None = None
     declared: tuple[tuple[str, str], ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
