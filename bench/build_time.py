@@ -5,13 +5,17 @@
     python bench/build_time.py --suite cases --measured
 
 What is held against the budgets is the processor's time of a build and all its children, which other work on the
-machine changes little.
+machine changes little. Each build is stored with the state of planish, so that a run can be interrupted and goes on
+(`--fresh`: begins again). The exit code is 1 where a build fails or is over its budget.
 
 >>> builds = [Build("a", 1.0, 200 << 20, 0, "", 0.9), Build("b", 3.0, 100 << 20, 0, "", 2.5)]
 >>> median_seconds(builds), worst(builds).file, peak_bytes(builds) >> 20
 (2.0, 'b', 200)
->>> judge(builds, Budget(1.0, 2.0))
-'median 1.70 s (at most 1 s: over), worst 2.50 s, b (at most 2 s: over)'
+>>> costs = weigh(builds, Budget(1.0, 2.0))
+>>> str(costs), costs.is_over
+('median 1.70 s (at most 1 s: over), worst 2.50 s, b (at most 2 s: over)', True)
+>>> str(weigh([Build("a", 61.0, 0, 0, "", 60.0, functions=4)], MEASURED))
+'median 15.00 s a function (at most 20 s), worst 15.00 s a function, a (at most 20 s)'
 """
 
 from __future__ import annotations
@@ -22,15 +26,19 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from contest import compiler_state
 from dsp import DSP
 from polybench import POLYBENCH
 from progress import Progress
 from record import RESULTS, write_atomically
+from suite import read_source
 
+from planish.core.diagnostic import PlanishError
+from planish.pipeline import Options, read_file
 from planish.run.process import Finished, Limits, run_process
 
 SUITES = (POLYBENCH, DSP)
@@ -41,6 +49,7 @@ FOLDERS = {
     "cases": sorted((ROOT / "tests/differential/cases").glob("*.c")),
 }
 """Files besides those of the suites."""
+STORE = RESULTS / "builds.jsonl"
 
 STENCIL = """void relax(int nx, int ny, int nz, int steps, float *a, float *b, const float *p,
            float cc, float cn, float cs, float ce, float cw, float ct, float cb, float heat)
@@ -63,16 +72,45 @@ STENCIL = """void relax(int nx, int ny, int nz, int steps, float *a, float *b, c
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most seconds of the processor's time of the median and of the slowest build."""
+    """The most seconds of the processor's time of the median and of the slowest build; `each`: for each function."""
 
     median: float
     worst: float
+    each: bool = False
+
+    def cost(self, build: Build) -> float:
+        """What is held against it."""
+        return build.cpu_seconds / build.functions if self.each else build.cpu_seconds
 
 
-UNMEASURED, MEASURED = Budget(2, 10), Budget(20, 20)
-"""Without the clock, and with it (for a file of one function)."""
-MANY = 300, 60.0
-"""So many small nests in a file are built within so many seconds."""
+UNMEASURED, MEASURED = Budget(2, 10), Budget(20, 20, each=True)
+"""Without the clock, and with it."""
+MANY = 300
+MANY_NESTS = Budget(60, 60)
+"""For a file of so many small nests, without the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The median and the worst of some builds, in seconds of the processor's time, and what they may be."""
+
+    median: float
+    worst: float
+    slowest: str
+    budget: Budget
+
+    @property
+    def is_over(self) -> bool:
+        """Whether either is more than it may be."""
+        return self.median > self.budget.median or self.worst > self.budget.worst
+
+    def __str__(self) -> str:
+        each = " a function" if self.budget.each else ""
+        median, worst = (
+            f"(at most {most:g} s{': over' if value > most else ''})"
+            for value, most in ((self.median, self.budget.median), (self.worst, self.budget.worst))
+        )
+        return f"median {self.median:.2f} s{each} {median}, worst {self.worst:.2f} s{each}, {self.slowest} {worst}"
 
 
 def many_nests(count: int) -> str:
@@ -86,23 +124,16 @@ def many_nests(count: int) -> str:
     )
 
 
-def judge(builds: Sequence[Build], budget: Budget) -> str:
-    """The median and the worst of the processor's time beside what they may be."""
-    median, slowest = statistics.median(x.cpu_seconds for x in builds), max(builds, key=lambda x: x.cpu_seconds)
-
-    def beside(value: float, most: float) -> str:
-        return f"(at most {most:g} s{': over' if value > most else ''})"
-
-    return (
-        f"median {median:.2f} s {beside(median, budget.median)}, "
-        f"worst {slowest.cpu_seconds:.2f} s, {slowest.file} {beside(slowest.cpu_seconds, budget.worst)}"
-    )
+def weigh(builds: Sequence[Build], budget: Budget) -> Costs:
+    """What builds cost beside what they may; there is at least one."""
+    slowest = max(builds, key=budget.cost)
+    return Costs(statistics.median(map(budget.cost, builds)), budget.cost(slowest), slowest.file, budget)
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One build as the user sees it: wall-clock seconds, the largest process in bytes, the exit code, what it said; and
-    the processor's time of it and its children."""
+    """One build as the user sees it: wall-clock seconds, the largest process in bytes, the exit code, what it said; the
+    processor's time of it and its children; and in how many functions it has anything to do (1 where in none)."""
 
     file: str
     seconds: float
@@ -110,6 +141,26 @@ class Build:
     code: int
     said: str
     cpu_seconds: float
+    functions: int = 1
+
+
+def find_files(suite: str | None = None, wanted: Sequence[str] = ()) -> list[Path]:
+    """The files of a suite or folder (None: of all of them), or those of them with the names; ValueError where a suite
+    has no such file."""
+    files = [file for x in SUITES if suite in (None, x.name) for file in x.files(wanted)]
+    for name, known in FOLDERS.items():
+        if suite in (None, name):
+            files += [x for x in known if not wanted or x.stem in wanted]
+    return files
+
+
+def count_functions(file: Path) -> int:
+    """The functions of a file with nests in them; at least 1."""
+    try:
+        functions = read_file(read_source(file), Options(include_dirs=(file.parent,))).functions
+    except PlanishError:
+        return 1
+    return max(1, sum(bool(x.regions) for x in functions))
 
 
 def find_command() -> tuple[str, ...]:
@@ -127,7 +178,8 @@ def time_build(file: Path, limit: float = 60.0, options: Sequence[str] = (), mea
         finished = _run(command, Path(name) / "cache", limit)
     code = finished.code if finished.status == "ended" else 124
     said = (finished.stderr.strip() or finished.stdout.strip()) if code else ""
-    return Build(file.stem, finished.seconds, finished.peak_bytes, code, said[-400:], finished.cpu_seconds)
+    functions = count_functions(file) if measured else 1
+    return Build(file.stem, finished.seconds, finished.peak_bytes, code, said[-400:], finished.cpu_seconds, functions)
 
 
 def time_help(rounds: int = 5) -> float:
@@ -176,6 +228,40 @@ def time_builds(files: Sequence[Path], show: bool = True, limit: float = 60.0, m
     return builds
 
 
+def recall(measured: bool) -> dict[str, Build]:
+    """What is stored of this very planish, by the path."""
+    known = [json.loads(x) for x in STORE.read_text().splitlines()] if STORE.exists() else []
+    mine = [x for x in known if (x["state"], x["measured"]) == (compiler_state(), measured)]
+    return {x["path"]: Build(**x["build"]) for x in mine}
+
+
+def builds_of(
+    files: Sequence[Path], measured: bool = False, limit: float = 120.0, fresh: bool = False, stored: bool = False
+) -> Iterator[Build]:
+    """Builds as they are done, one after the other; what is stored is taken (`fresh`: is not; `stored`: alone)."""
+    known = {} if fresh else recall(measured)
+    left = [x for x in files if _place(x) not in known]
+    yield from (known[_place(x)] for x in files if _place(x) in known)
+    progress = Progress(len(files), len(files) - len(left))
+    try:
+        for file in [] if stored else left:
+            progress.begin(file.stem)
+            build = time_build(file, limit, measured=measured)
+            STORE.parent.mkdir(parents=True, exist_ok=True)
+            record = {"path": _place(file), "measured": measured, "state": compiler_state(), "build": asdict(build)}
+            with STORE.open("a") as journal:
+                journal.write(json.dumps(record) + "\n")
+            progress.finish(f"{build.cpu_seconds:.2f} s{f', exit code {build.code}' if build.code else ''}")
+            yield build
+    finally:
+        progress.close()
+
+
+def _place(file: Path) -> str:
+    """What names a file in the store: those that are made up have their names alone."""
+    return str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else file.name
+
+
 def format_builds(builds: Sequence[Build]) -> str:
     """A row for each file, the slowest first."""
     ordered = sorted(builds, key=lambda build: -build.seconds)
@@ -189,50 +275,53 @@ def format_builds(builds: Sequence[Build]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The command line; 0 where every build succeeded, 1 otherwise."""
+    """The command line; 0 where every build succeeded within its budget, 1 otherwise."""
     parser = argparse.ArgumentParser(description="Times `planish build` with a cold cache.")
     names = [suite.name for suite in SUITES]
     parser.add_argument("--suite", choices=[*names, *FOLDERS, "large"], help="only these files")
     parser.add_argument("--kernels", default="", metavar="A,B", help="only these files (needs --suite)")
     parser.add_argument("--limit", type=float, default=120.0, metavar="S", help="seconds a build may take (120)")
     parser.add_argument("--measured", action="store_true", help="with the clock")
+    parser.add_argument("--fresh", action="store_true", help="build all again, also what is stored")
     asked = parser.parse_args(arguments)
     if asked.kernels and not asked.suite:
         parser.error("--kernels needs --suite")
-    wanted = [n for n in asked.kernels.split(",") if n]
     try:
-        files = [file for x in SUITES if asked.suite in (None, x.name) for file in x.files(wanted)]
-        for name, known in FOLDERS.items():
-            if asked.suite in (None, name):
-                files += [x for x in known if not wanted or x.stem in wanted]
+        files = find_files(asked.suite, [n for n in asked.kernels.split(",") if n])
         seconds = time_help()
-        builds = time_builds(files, limit=asked.limit, measured=asked.measured)
-        large = _time_large(asked.limit, asked.measured) if asked.suite in (None, "large") else []
+        builds = list(builds_of(files, asked.measured, asked.limit, asked.fresh))
+        large = list(build_large(asked.measured, asked.fresh)) if asked.suite in (None, "large") else []
     except (ValueError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
+        print("interrupted: what was built is kept, and the same command goes on from there", file=sys.stderr)
         return 130
-    print(format_builds([*builds, *large]))
-    failed = sum(build.code != 0 for build in [*builds, *large])
+    every = [*builds, *(x for x, _ in large)]
+    print(format_builds(every))
+    failed = sum(build.code != 0 for build in every)
+    costs = [weigh([build], budget) for build, budget in large]
     if builds:
-        print(f"\n{len(builds)} builds: {judge(builds, MEASURED if asked.measured else UNMEASURED)}")
-    for build in large:
-        print(f"{build.file}: {build.cpu_seconds:.2f} s (at most {MANY[1] if 'nests' in build.file else 10:g} s)")
-    peak = peak_bytes([*builds, *large]) / 2**20
-    print(f"{failed} failed, peak memory {peak:.0f} MB; planish --help {seconds:.3f} s")
-    data = {"help_seconds": seconds, "builds": [asdict(build) for build in [*builds, *large]]}
+        costs.insert(0, weigh(builds, MEASURED if asked.measured else UNMEASURED))
+        print(f"\n{len(builds)} builds: {costs[0]}")
+    for cost in costs[bool(builds) :]:
+        print(f"{cost.slowest}: {cost}")
+    print(f"{failed} failed, peak memory {peak_bytes(every) / 2**20:.0f} MB; planish --help {seconds:.3f} s")
+    data = {"help_seconds": seconds, "builds": [asdict(build) for build in every]}
     write_atomically(RESULTS / "build_time.json", json.dumps(data, indent=1) + "\n")
-    return 1 if failed else 0
+    return 1 if failed or any(x.is_over for x in costs) else 0
 
 
-def _time_large(limit: float, measured: bool) -> list[Build]:
-    """The builds of the large stencil and of the file of many nests."""
+def build_large(measured: bool, fresh: bool = False, stored: bool = False) -> Iterator[tuple[Build, Budget]]:
+    """The builds of the large stencil and, without the clock, of the file of many nests; with what they may take."""
     with tempfile.TemporaryDirectory(prefix="planish-large-") as name:
-        stencil, many = Path(name) / "stencil.c", Path(name) / "nests.c"
+        stencil, many = Path(name) / "stencil.c", Path(name) / f"nests-{MANY}.c"
         stencil.write_text(STENCIL)
-        many.write_text(many_nests(MANY[0]))
-        return time_builds((stencil, many), limit=10 * limit, measured=measured)
+        many.write_text(many_nests(MANY))
+        budgets = {stencil: MEASURED if measured else UNMEASURED} | ({} if measured else {many: MANY_NESTS})
+        for file, budget in budgets.items():
+            for build in builds_of((file,), measured, 1200.0, fresh, stored):
+                yield build, Budget(budget.worst, budget.worst, budget.each)
 
 
 if __name__ == "__main__":

@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import build_time
 import elementwise
 import fuzz
 import reported
 from claim import Claim, Note, at_least, at_most
+from contest import compiler_state
 from polybench import POLYBENCH
 
 from planish.core.diagnostic import PlanishError
@@ -47,6 +50,7 @@ def examine(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     yield from examine_loops(quick, stored)
     yield from examine_listings(quick, stored)
     yield from examine_programs(quick, stored)
+    yield from examine_budgets(quick, stored)
     yield from examine_reports(quick)
     yield from examine_times(quick)
 
@@ -71,12 +75,16 @@ def examine_loops(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     """Every elementary loop over every arithmetic type, with `--fp strict` and as the default is."""
     chosen = elementwise.choose(FEW_LOOPS if quick else None, SEED, "")
     wanted = {(x.key, fp) for x in chosen for fp in MODES}
-    mine = {at: found for at, (found, _) in elementwise.recall().items() if at in wanted}
+    known = {at: x for at, x in elementwise.recall().items() if at in wanted}
+    mine = {at: found for at, (found, of) in known.items() if of == compiler_state()}
+    old = [found for at, (found, _) in known.items() if at not in mine]
     left = {fp: [x for x in chosen if (x.key, fp) not in mine] for fp in (() if stored else MODES)}
     work = [part for fp, loops in left.items() for part in elementwise.split(loops, fp, 60)]
     for found in elementwise.run_all(work, sum(len(x.loops) for x in work)):
         mine[found.key, found.fp] = found
     findings = [*mine.values()]
+    yield Note(f"{len(findings)} loops of this planish, {sum(map(elementwise.is_fault, findings))} of them at fault")
+    yield Note(f"{len(old)} loops of another state alone, {sum(map(elementwise.is_fault, old))} of them at fault then")
     yield from map(Note, elementwise.summarise(findings))
     faults = Counter(x.outcome for x in findings if elementwise.is_fault(x))
     yield at_least("soundness.loops_run", len(findings), len(wanted))
@@ -87,14 +95,17 @@ def examine_loops(quick: bool, stored: bool) -> Iterator[Claim | Note]:
 def examine_listings(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     """Random C files as people write them, in four settings each."""
     count = FEW_LISTINGS if quick else LISTINGS
-    options = fuzz.parse(["--count", str(count), "--settings", "strict,default,clang,measured"])
+    asked = ["--count", str(count), "--settings", "strict,default,clang,measured"]
+    options = fuzz.parse(asked)
     if not stored:
-        fuzz.main(["--count", str(count), "--settings", "strict,default,clang,measured"])
-    records = fuzz.recall(options)
-    kinds = Counter(x["kind"] for r in records for x in r["faults"])
-    yield Note(f"{len(records)} random files, seeds {options.seed} to {options.seed + count - 1}: {dict(kinds)}")
+        fuzz.main(asked)
+    records, old = fuzz.recall(options)
+    kinds, then = (Counter(x["kind"] for r in found for x in r["faults"]) for found in (records, old))
+    seeds = f"seeds {options.seed} to {options.seed + count - 1}, --settings {options.settings}"
+    yield Note(f"{len(records)} random files by this planish, {seeds}: {dict(kinds)}")
+    yield Note(f"{len(old)} random files by another state alone: {dict(then)} then")
     yield at_least("soundness.files_run", len(records), count)
-    yield at_most("soundness.files_slow", kinds.pop("slow", 0), 0)
+    yield at_most("soundness.files_over_budget", sum(kinds.pop(x, 0) for x in ("slow", "late")), 0)
     for kind in fuzz.BENIGN:
         kinds.pop(kind, None)
     yield at_most("soundness.files_wrong_or_crashed", kinds.total(), 0)
@@ -112,49 +123,70 @@ def examine_programs(quick: bool, stored: bool) -> Iterator[Claim | Note]:
     yield at_most("soundness.programs_wrong", len(faults), 0)
 
 
+def examine_budgets(quick: bool, stored: bool) -> Iterator[Claim | Note]:
+    """What builds cost in the processor's time, without the clock and with it."""
+    files = _some(build_time.find_files(), quick)
+    plain, timed = (list(build_time.builds_of(files, x, stored=stored)) for x in (False, True))
+    large = list(build_time.build_large(False, stored=stored or quick))
+    yield Note(f"{len(plain)} of {len(files)} files are built without the clock, {len(timed)} with it")
+    yield at_least("soundness.files_built", min(len(plain), len(timed)), len(files))
+    yield at_most("soundness.builds_failed", sum(x.code != 0 for x in (*plain, *timed, *(x for x, _ in large))), 0)
+    if plain:
+        costs = build_time.weigh(plain, build_time.UNMEASURED)
+        yield at_most("soundness.build_seconds_median", costs.median, costs.budget.median)
+        yield at_most(f"soundness.build_seconds_worst.{costs.slowest}", costs.worst, costs.budget.worst)
+    if timed:
+        costs = build_time.weigh(timed, build_time.MEASURED)
+        yield at_most(f"soundness.timed_seconds_worst.{costs.slowest}", costs.worst, costs.budget.worst)
+    if not quick:
+        yield at_least("soundness.large_files_built", len(large), 2)
+    for build, budget in large:
+        yield at_most(f"soundness.build_seconds.{build.file}", build.cpu_seconds, budget.worst)
+
+
 def examine_reports(quick: bool) -> Iterator[Claim | Note]:
     """What builds without the clock say: a reason for each function that is left as it is, and no flag that changes
     what a program means."""
-    silent, harmful, told = 0, 0, 0
+    silent, harmful, told, failed = 0, 0, 0, 0
     for path in _some(reported.files(), quick):
         for fp in MODES:
             account = _build(path, fp)
-            if isinstance(account, str):
-                yield Note(account)
+            if isinstance(account, PlanishError):
+                yield Note(f"{path.name} --fp {fp}: {account.diagnostic.message}")
+                failed += account.diagnostic.code != reported.NO_LOOP
                 continue
             left = [x for x in account.functions if not x.replaced and not x.reasons]
             yield from (Note(f"{path.name} --fp {fp}: no reason is given for `{x.function}`") for x in left)
             silent, told = silent + len(left), told + len(account.functions)
             harmful += any(x.startswith(MEANING) for x in account.compile.split())
     yield Note(f"{told} functions of {len(_some(reported.files(), quick))} files")
+    yield at_most("soundness.files_not_built", failed, 0)
     yield at_most("soundness.reports_without_reason", silent, 0)
     yield at_most("soundness.commands_that_change_meaning", harmful, 0)
 
 
-def _build(path: Path, fp: Floats) -> FileAccount | str:
+def _build(path: Path, fp: Floats) -> FileAccount | PlanishError:
     options = Options(fp=fp, include_dirs=(path.parent,), measure=False)
     try:
         return account_for(build_file(Source(path.name, path.read_text()), options), options)
     except PlanishError as error:
-        return f"{path.name} --fp {fp}: {error.diagnostic.message}"
+        return error
 
 
 def examine_times(quick: bool) -> Iterator[Claim | Note]:
     """What builds with the clock report, measured anew; and the drop-ins beside the best compiler, at three sizes."""
     paths = [POLYBENCH.folder / "mvt.c"] if quick else reported.files()
-    modes = MODES[1:] if quick else MODES
-    rows = []
-    for row in reported.judge_all(paths, modes, 0.5 if quick else 2.0):
+    found = []
+    for row in reported.judge_all(paths, MODES[1:] if quick else MODES, 0.5 if quick else 2.0):
         yield Note(str(row))
-        rows += [row] if isinstance(row, reported.Row) else []
-    if not rows:
-        return
+        found.append(row)
+    rows = [x for x in found if isinstance(x, reported.Row)]
+    yield at_least("soundness.functions_timed", len(rows), 1)
+    yield at_most("soundness.not_built_or_not_timed", len(found) - len(rows), 0)
     yield at_most("soundness.drop_ins_wrong", sum(bool(x.faults) for x in rows), 0)
-    yield at_most("soundness.reported_off", max(x.deviation for x in rows), OFF)
-    yield at_least("soundness.over_best_compiler_least", min((x.least for x in rows if x.least), default=0.0), LEAST)
+    yield at_most("soundness.reported_off", max((x.deviation for x in rows), default=math.inf), OFF)
+    yield at_least("soundness.over_best_compiler_least", min((x.least for x in rows), default=0.0), LEAST)
 
 
 def _some(paths: Sequence[Path], quick: bool) -> Sequence[Path]:
     return paths[:: len(paths) // FEW_FILES] if quick else paths
-
-

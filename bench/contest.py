@@ -283,10 +283,15 @@ def _time(contestant: Contestant, timing: Timing) -> Time:
 
 @lru_cache(maxsize=1)
 def compiler_state() -> str:
-    """A digest of planish itself: what was measured with another one may be different today."""
+    """A digest of planish itself, without what set-up prepares of it: what was measured with another one may be
+    different today. Tests, documents and these scripts are no part of it: they change nothing that is built."""
     root = Path(planish.__file__).parent
-    files = sorted(path for path in root.rglob("*") if path.suffix in (".py", ".toml", ".h"))
-    return digest("".join(f"{path.relative_to(root)}\n{path.read_text()}" for path in files))
+    said = hashlib.sha256()
+    for path in sorted(x for x in root.rglob("*") if x.is_file()):
+        place = path.relative_to(root)
+        if not {"prepared", "__pycache__"} & {*place.parts}:
+            said.update(f"{place}\n".encode() + path.read_bytes())
+    return said.hexdigest()[:16]
 
 
 def digest(text: str) -> str:

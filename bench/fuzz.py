@@ -3,8 +3,9 @@
     python bench/fuzz.py --count 10000 --seed 0 --minutes 60
 
 Each program (see `tests/property/listings`) is built in every setting, the drop-ins are compiled in several ways, run,
-and compared with the plain file. What was judged is stored, so that a run can be interrupted and goes on. Faults are
-clustered by the innermost place of planish that raised, or by what is wrong; the first of each cluster is reduced.
+and compared with the plain file. What was judged is stored with the state of planish, so that a run can be interrupted
+and goes on; what another planish was judged for is done again. Faults are clustered by the innermost place of planish
+that raised, or by what is wrong; the first of each cluster is reduced.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from shutil import which
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from progress import spell_seconds  # noqa: E402 - the folder above has to be on the path first
+from contest import compiler_state  # noqa: E402 - the folders above have to be on the path first
+from progress import spell_seconds  # noqa: E402
 from tests.property.listings.judge import SETTINGS, Fault, judge, run_program  # noqa: E402
 from tests.property.listings.listing import write_listing  # noqa: E402
 from tests.property.listings.reduce import reduce_text  # noqa: E402
@@ -65,16 +67,15 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     options.store.mkdir(parents=True, exist_ok=True)
     journal = options.store / "judged.jsonl"
-    known = recall(options)
+    known, older = recall(options)
+    print(f"{len(known)} of {options.count} programs are judged, {len(older)} by another state of planish")
     done = {x["seed"] for x in known}
-    settings = {x: SETTINGS[x] for x in options.settings.split(",")}
     seeds = [x for x in range(options.seed, options.seed + options.count) if x not in done]
     began = time.monotonic()
     try:
         with journal.open("a") as file:
             for number, seed in enumerate(seeds, 1):
-                turn = list(settings)[seed % len(settings)]
-                record = judge_seed(seed, {turn: settings[turn]} if options.turns else settings, options)
+                record = judge_seed(seed, {x: SETTINGS[x] for x in settings_for(seed, options)}, options)
                 known.append(record)
                 print(json.dumps(record), file=file, flush=True)
                 elapsed = time.monotonic() - began
@@ -93,12 +94,25 @@ def main(arguments: Sequence[str]) -> int:
     return report(known, options)
 
 
-def recall(options: argparse.Namespace) -> list[dict]:
-    """What was judged of the programs that are asked for."""
+def settings_for(seed: int, options: argparse.Namespace) -> tuple[str, ...]:
+    """The settings in which a program is built."""
+    names = tuple(options.settings.split(","))
+    return (names[seed % len(names)],) if options.turns else names
+
+
+def recall(options: argparse.Namespace) -> tuple[list[dict], list[dict]]:
+    """What was judged of the programs that are asked for, in all settings that are: by this very planish; and by others
+    alone. The last record of a program counts."""
     journal = options.store / "judged.jsonl"
     wanted = range(options.seed, options.seed + options.count)
-    known = [json.loads(x) for x in journal.read_text().splitlines()] if journal.exists() else []
-    return [x for x in known if x["seed"] in wanted]
+    known: tuple[dict[int, dict], dict[int, dict]] = ({}, {})
+    for line in journal.read_text().splitlines() if journal.exists() else ():
+        record = json.loads(line)
+        seed = record["seed"]
+        if seed in wanted and {*settings_for(seed, options)} <= {*record["seconds"]}:
+            known[record.get("state") != compiler_state()][seed] = record
+    mine, others = known
+    return [*mine.values()], [x for seed, x in others.items() if seed not in mine]
 
 
 def judge_seed(seed: int, settings: dict, options: argparse.Namespace) -> dict:
@@ -106,6 +120,7 @@ def judge_seed(seed: int, settings: dict, options: argparse.Namespace) -> dict:
     verdict = judge(write_listing(seed), settings, options.limit, ways_for(seed, options.ways), f"p{seed}.c")
     return {
         "seed": seed,
+        "state": compiler_state(),
         "faults": [asdict(x) for x in verdict.faults],
         "seconds": {k: round(x.seconds, 2) for k, x in verdict.built.items()},
         "taken": {k: len(x.taken) for k, x in verdict.built.items()},

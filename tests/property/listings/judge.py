@@ -56,6 +56,8 @@ check; that takes less time and shows what the check would hide."""
 
 PATIENCE = 6.0
 """A build is ended after so many times its limit: that is of processor time, and others may use the machine, too."""
+TIMED = 2.0
+"""A build that times versions may take so many times as long, for each function of the file."""
 
 _WRONG = {0: "wrong", 1000: "compile"}
 _TOLERANCE = {"f": 2e-4, "d": 1e-9}
@@ -63,7 +65,10 @@ _TOLERANCE = {"f": 2e-4, "d": 1e-9}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What went wrong: `kind` (crash, slow, wrong, dies, compile, caught, silent), where, and with which setting."""
+    """What went wrong, where, and with which setting. `kind`: the build did not end (slow), took more of the
+    processor's time than it may (late), raised (crash), was killed (died), refused the file (refused), said nothing of
+    a loop that it left (silent), noticed a wrong version itself (caught); the drop-in does not compile (compile), ends
+    with an error (dies), prints something else (wrong); or the plain file itself does not run (invalid)."""
 
     kind: str
     where: str
@@ -74,13 +79,14 @@ class Fault:
 @dataclass(frozen=True, slots=True)
 class Built:
     """What a build came to: the drop-in (empty where there is none), the functions that got new nests, faults, and the
-    remarks for functions that did not."""
+    remarks for functions that did not; the processor's time of it and all that it ran; how many functions there are."""
 
     text: str = ""
     taken: tuple[str, ...] = ()
     left: tuple[tuple[str, str], ...] = ()
     faults: tuple[Fault, ...] = ()
     seconds: float = 0.0
+    functions: int = 1
 
 
 @dataclass(slots=True)
@@ -109,7 +115,9 @@ def judge(
             if not right:
                 code, right = run_program(text, ["gcc", "-O1", "-ffp-contract=off"], Path(folder))
                 if code:
-                    return verdict
+                    verdict.faults.append(Fault("invalid", "gcc -O1", setting, f"exit {code}: {right[-500:]}"))
+                    text = text.partition("#ifdef MAIN")[0]  # nothing to compare with; it is built all the same
+                    continue
             exact = options.fp == "strict"
             body = built.text.partition("*/")[2]
             for way, command in {"printed": printed_command(built.text), **ways}.items():
@@ -186,10 +194,11 @@ def _near(a: str, b: str) -> bool:
 
 
 def build_apart(source: Source, options: Options, setting: str, limit: float) -> Built:
-    """A build in a child process, which is ended where it takes longer than `limit` seconds."""
+    """A build in a child process: more than `limit` seconds of the processor's time are a fault, and more than
+    `PATIENCE` times as many on the wall end it."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    patience = PATIENCE * limit
+    patience = PATIENCE * limit * (TIMED if options.measure else 1)
     with tempfile.NamedTemporaryFile("w+", prefix="listing-trace-") as trace:
         began = time.monotonic()
         child = context.Process(target=_serve, args=(there, source, options, setting, patience, trace.name))
@@ -205,9 +214,11 @@ def build_apart(source: Source, options: Options, setting: str, limit: float) ->
         child.join()
         here.close()
         if told:
-            if options.measure or built.seconds <= limit:
+            most = limit * (TIMED * built.functions if options.measure else 1)
+            if built.seconds <= most:
                 return built
-            return replace(built, faults=(*built.faults, Fault("late", "", setting, f"{built.seconds:.1f} s")))
+            late = Fault("late", "", setting, f"{built.seconds:.1f} s of at most {most:g} s")
+            return replace(built, faults=(*built.faults, late))
         stack = Path(trace.name).read_text()
         seconds = time.monotonic() - began
     if stack or seconds > patience:
@@ -270,7 +281,7 @@ def _build(source: Source, options: Options, setting: str) -> Built:
         body = source.text[function.function.start : function.function.end]
         if not reasons and re.search(r"\b(for|while|do)\b", body):
             faults.append(Fault("silent", "", setting, name))
-    return Built(result.text, tuple(taken), tuple(left), tuple(faults), _spent())
+    return Built(result.text, tuple(taken), tuple(left), tuple(faults), _spent(), max(1, len(result.functions)))
 
 
 def _spent() -> float:
