@@ -112,6 +112,8 @@ def _said(node: isl.ScheduleNode, schedule: isl.Schedule) -> isl.Set | isl.Union
             return node.filter_get_filter()
         case Kind.extension:
             return node.extension_get_extension()
+        case Kind.expansion:
+            return node.expansion_get_expansion()
         case Kind.band:
             return node.band_get_partial_schedule_union_map()
         case _:

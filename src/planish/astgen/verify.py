@@ -179,7 +179,7 @@ def _apply(op: str, a: int, b: int) -> int:
         case "mod":
             return a % b
         case "quo":
-            return int(a / b) if abs(a) < 2**50 else -(-a // b) if a < 0 else a // b
+            return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
         case "rem":
             return a - b * _apply("quo", a, b)
         case "min":

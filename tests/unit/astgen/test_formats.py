@@ -194,3 +194,11 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(PlanishError) as caught:
         load_input(str(tmp_path / "none.in"))
     assert caught.value.diagnostic.code == "E0101" and ".st" in caught.value.diagnostic.help
+
+
+def test_a_parameter_may_be_named_by_an_expansion_alone() -> None:
+    text = 'domain: "[n] -> { S[i] : 0 <= i < n }"\nchild:\n  expansion: "[p] -> { S[i] -> T[i, j] : 0 <= j < p }"\n'
+    found = parse_input(text + '  contraction: "{ T[i, j] -> S[i] }"\n', "grown.st")
+    assert set(found.parameters) == {"n", "p"}
+    ran = trace_nest(generate_input(found), {"n": 2, "p": 3})
+    assert sorted(ran) == [("T", (i, j)) for i in range(2) for j in range(3)]

@@ -35,6 +35,13 @@ TEXTS = {
         int main(void) { return hidden(); }
         inline int twice(int x) { return 2 * x; }
     """,
+    "idle": """
+        enum { M = 4 };
+        typedef const int (*picks)(register int x, const char *const (*again)(void));
+        const char *const name(register int n, register float *x) { return x[n] > 0 ? "a" : "b"; }
+        volatile int count(picks pick, const int (*other)(register int)) { return pick(1, 0) + other(2); }
+        void scaled(int n, float a[n * M][M - 1], const float (*b)[sizeof(int) * M]) { a[n][0] = b[0][0]; }
+    """,
     "chains": """
         #include <stdio.h>
         #include <stdbool.h>
@@ -153,7 +160,7 @@ def test_a_header_compiles_alone_and_twice(name: str, way: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("order", [("h.h", "h.c"), ("h.c", "h.h"), ("h.h", "h.c", "h.h")], ids="-".join)
-@pytest.mark.parametrize("name", ["types", "rows", "chains", "shared"])
+@pytest.mark.parametrize("name", ["types", "rows", "idle", "chains", "shared"])
 def test_a_header_stands_beside_the_drop_in(name: str, order: tuple[str, ...], tmp_path: Path) -> None:
     make(name, tmp_path)
     text = "".join(f'#include "{x}"\n' for x in order)

@@ -10,11 +10,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 
 from pycparser import c_ast
 
 from planish.frontend.c.declarations import CArray, CScalar, CType, enumeration_key, enumeration_type, resolve
+
+Constants = Mapping[str, int] | Callable[[c_ast.ID], int | None]
+"""The values of enumerators by their names, or what tells that of a name where it stands."""
 
 _PLAIN_CHARACTER = re.compile(r"'([^\\'])'")
 
@@ -29,9 +32,10 @@ def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
 def define_enumerations(
     node: c_ast.Node, types: MutableMapping[str, CType], constants: MutableMapping[str, int],
     known: Mapping[str, int] | None = None,
-) -> None:  # fmt: skip
+) -> frozenset[str]:  # fmt: skip
     """Note the types of the enumerations that a declaration defines, wherever it does, and their enumerators as far as
-    their values are known; `known` are enumerators besides those in `constants`."""
+    their values are known; the names of the others. `known` are enumerators besides those in `constants`."""
+    unknown: set[str] = set()
     for part in walk_tree(node):
         if not isinstance(part, c_ast.Enum) or part.values is None:
             continue
@@ -40,13 +44,17 @@ def define_enumerations(
             if not isinstance(item, c_ast.Enumerator):
                 continue
             if item.value is not None:
-                value = _fold_enumerator(item.value, {**(known or {}), **constants})
+                visible = {**(known or {}), **constants}
+                value = _fold_enumerator(item.value, {x: y for x, y in visible.items() if x not in unknown})
             else:
                 value = 0 if not values else None if values[-1] is None else values[-1] + 1
             values.append(value)
             if value is not None:
                 constants[item.name] = value
+            else:
+                unknown.add(item.name)
         types[enumeration_key(part)] = enumeration_type(values)
+    return frozenset(unknown)
 
 
 def _fold_enumerator(node: c_ast.Node, constants: Mapping[str, int]) -> int | None:
@@ -68,9 +76,7 @@ def _is_unsigned(node: c_ast.Node) -> bool:
             return False
 
 
-def fold(
-    node: c_ast.Node, constants: Mapping[str, int], types: Mapping[str, CType] | None = None
-) -> int | None:
+def fold(node: c_ast.Node, constants: Constants, types: Mapping[str, CType] | None = None) -> int | None:
     """The value of an integer constant expression made of literals, enumerators, sizes of numbers and of arrays of them
     (`types` are names of such) and the usual operators.
 
@@ -84,7 +90,7 @@ def fold(
         case c_ast.Constant(type="char", value=text) if (found := _PLAIN_CHARACTER.fullmatch(text)) is not None:
             return ord(found[1]) if ord(found[1]) < 128 else None
         case c_ast.ID(name=name):
-            return constants.get(name)
+            return constants(node) if callable(constants) else constants.get(name)
         case c_ast.UnaryOp(op="-" | "~" | "+" as op, expr=x):
             value = fold(x, constants, types)
             return None if value is None else -value if op == "-" else ~value if op == "~" else value
@@ -97,7 +103,7 @@ def fold(
             return None
 
 
-def _size_of(ctype: CType, constants: Mapping[str, int], types: Mapping[str, CType]) -> int | None:
+def _size_of(ctype: CType, constants: Constants, types: Mapping[str, CType]) -> int | None:
     match ctype:
         case CScalar(type=type_):
             return type_.size

@@ -64,8 +64,17 @@ def _signed(op: str, a: Expr, by: int, cx: Translation) -> Expr:
         if op == "%":
             cx.ranges[out] = index(1 - by), index(by - 1)
         elif ends[0] is not None and ends[1] is not None:
-            cx.ranges[out] = index(int(ends[0] / by)), index(int(ends[1] / by))
+            cx.ranges[out] = index(_quotient(ends[0], by)), index(_quotient(ends[1], by))
     return out
+
+
+def _quotient(number: int, by: int) -> int:
+    """A number divided by a positive one, rounded to zero.
+
+    >>> _quotient(-(2**62) + 1, 1) + 2**62, _quotient(-7, 2)
+    (1, -3)
+    """
+    return number // by if number >= 0 else -(-number // by)
 
 
 def rounded_to_zero(op: str, a: Expr, by: int, may_choose: bool) -> Expr:

@@ -118,6 +118,8 @@ def _variable(node: c_ast.ID, cx: Translation) -> Expr:
         if not fits(number, I32):
             raise Refused("scop-type", f"{node.name} is an enumerator that an int does not hold", node)
         return Const(number, I32)
+    if id(node) in cx.bound.constants:
+        raise Refused("scop-type", f"{node.name} is an enumerator whose value is not known", node)
     symbol = cx.bound.symbol(node)
     if symbol is None:
         raise Refused("scop-unknown", f"{node.name} is not declared", node)

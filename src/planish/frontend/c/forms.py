@@ -162,9 +162,9 @@ class Forms:
                 continue
             path, fixed = f"{prefix}{member.name}", const or self._records.is_const(member)
             if member.bitsize is not None:
-                number = None if fixed or member.name is None else self._records.number(member, self._known)
+                number = self._records.number(member, self._known, self._constants)
                 # One that is `const` cannot be set: it has no address, and C takes no assignment.
-                if number is not None:
+                if number is not None and not fixed and member.name is not None:
                     yield Cell(path, number.type, bitfield=True)
             elif member.name is not None and (cell := self.cell(path, member)) is not None:
                 yield cell

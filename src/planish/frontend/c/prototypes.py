@@ -30,6 +30,7 @@ from planish.frontend.c.type_definitions import (
     check_parameters,
     find_definitions,
     is_defining,
+    leave_out_idle,
 )
 from planish.frontend.c.unit import Interface, Prototype, TypeText
 
@@ -114,19 +115,16 @@ class _Finder:
         own = {x.name for x in decl.type.args.params if isinstance(x, c_ast.Decl)}
         for part in (x for x in walk_tree(decl.type.args) if isinstance(x, c_ast.ArrayDecl) and x.dim is not None):
             self.settle(part, own)
-        if isinstance(decl.type.type, c_ast.TypeDecl):
-            decl.type.type.quals = []  # Compilers say that they mean nothing there.
+        leave_out_idle(decl)
         portable = self.ask(decl)
         text = str(CGenerator().visit(decl))
         return Prototype(decl.name, text, self.in_cplusplus(decl) if portable and not _C_ONLY.search(text) else None)
 
     def settle(self, array: c_ast.ArrayDecl, own: set[str]) -> None:
         """Give an extent by numbers and parameters alone."""
-        if any(isinstance(x, c_ast.ID) and x.name not in own for x in walk_tree(array.dim)):
-            value = fold(array.dim, self.constants)
-            if value is None:
-                raise UndeclarableError(f"the extent {CGenerator().visit(array.dim)} is none of its parameters")
-            array.dim = c_ast.Constant("int", str(value))
+        if any(isinstance(x, c_ast.ID) and x.name not in {*own, *self.constants} for x in walk_tree(array.dim)):
+            raise UndeclarableError(f"the extent {CGenerator().visit(array.dim)} is none of its parameters")
+        array.dim = _with_numbers(array.dim, {x: y for x, y in self.constants.items() if x not in own})
 
     def ask(self, node: c_ast.Node) -> bool:
         """Note the types that a declaration names; whether they are C++ as well. Raises UndeclarableError."""
@@ -265,6 +263,19 @@ class _Finder:
             inner = inner.type
         if None in extents:
             outer.type = inner
+
+
+def _with_numbers(node: c_ast.Node, constants: Mapping[str, int]) -> c_ast.Node:
+    """An expression with the values of enumerators in the place of their names."""
+    match node:
+        case c_ast.ID(name=name) if name in constants:
+            return c_ast.Constant("int", str(constants[name]))
+        case c_ast.UnaryOp(op=op, expr=inner):
+            return c_ast.UnaryOp(op, _with_numbers(inner, constants))
+        case c_ast.BinaryOp(op=op, left=left, right=right):
+            return c_ast.BinaryOp(op, _with_numbers(left, constants), _with_numbers(right, constants))
+        case _:
+            return node
 
 
 def _rename(node: c_ast.Decl, name: str) -> None:

@@ -109,15 +109,17 @@ class Records:
                 return found
         return None
 
-    def number(self, member: c_ast.Decl, types: Mapping[str, CType]) -> CScalar | None:
-        """The type of a member that is a number; `types` are the names in scope. None where it is none, or not
-        known."""
+    def number(
+        self, member: c_ast.Decl, types: Mapping[str, CType], constants: Mapping[str, int] | None = None
+    ) -> CScalar | None:
+        """The type of a member that is a number; `types` and enumerators are those in scope. None where it is none, or
+        not known."""
         if self.is_ambiguous(member):
             return None
         ctype = resolve(member, types)
         if not isinstance(ctype, CScalar) or member.bitsize is None:
             return ctype if isinstance(ctype, CScalar) else None
-        width = fold(member.bitsize, {})
+        width = fold(member.bitsize, constants or {}, types)
         if width is None or ctype.type.bits > _INT:
             return None
         return scalar_named("int") if width < _INT else ctype

@@ -29,7 +29,6 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from planish.frontend.c.constants import fold
 from planish.frontend.c.declarations import CArray, CPointer, CScalar
 from planish.frontend.c.liveness import Live
 from planish.frontend.c.scope import Bound, Symbol, is_plain, written
@@ -138,7 +137,7 @@ class _Reader:
                 nodes = [node] if node is not None else []
         for node in nodes:
             symbol, value = self.setting(node)
-            number = fold(value, self.bound.file.constants)
+            number = self.bound.value(value)
             _demand(number is not None)
             assert number is not None
             out[symbol] = number
@@ -392,7 +391,7 @@ class _Reader:
 
     def number(self, node: c_ast.Node) -> int | None:
         """The number that an expression always is."""
-        return fold(node, self.bound.file.constants)
+        return self.bound.value(node)
 
     def amount(self, node: c_ast.Node) -> Symbol | int | None:
         """The variable or number that an expression is."""

@@ -15,7 +15,7 @@ from typing import Literal
 
 from pycparser import c_ast
 
-from planish.frontend.c.constants import define_enumerations, walk_tree
+from planish.frontend.c.constants import define_enumerations, fold, walk_tree
 from planish.frontend.c.declarations import (
     CArray,
     CPointer,
@@ -84,14 +84,15 @@ class FileScope:
 
 @dataclass(slots=True)
 class Bound:
-    """The names of one function: symbols by the id of the ID and Decl nodes that mean them."""
+    """The names of one function: symbols, and values of enumerators, by the id of the ID and Decl nodes that mean them
+    (None: an enumerator of the function whose value is not known)."""
 
     function: c_ast.FuncDef
     file: FileScope
     symbols: list[Symbol] = field(default_factory=list)
     parameters: list[Symbol] = field(default_factory=list)
     by_node: dict[int, Symbol] = field(default_factory=dict)
-    constants: dict[int, int] = field(default_factory=dict)
+    constants: dict[int, int | None] = field(default_factory=dict)
     typedefs: dict[str, CType] = field(default_factory=dict)
     jumps: bool = False
     kept: list[c_ast.Node] = field(default_factory=list)
@@ -99,6 +100,17 @@ class Bound:
     def symbol(self, node: c_ast.Node) -> Symbol | None:
         """The symbol that an ID or Decl node means."""
         return self.by_node.get(id(node))
+
+    def enumerator(self, node: c_ast.ID) -> int | None:
+        """The value of the enumerator that an ID node means; None where it means none, or the value is not known."""
+        if id(node) in self.constants or id(node) in self.by_node:
+            return self.constants.get(id(node))
+        # Expressions at file scope are not bound; only enumerators can stand in them.
+        return self.file.constants.get(node.name)
+
+    def value(self, node: c_ast.Node) -> int | None:
+        """The value of an integer constant expression; None where it is none that is known."""
+        return fold(node, self.enumerator, self.typedefs)
 
 
 def bind_file(
@@ -144,10 +156,14 @@ def _symbol(
     return Symbol(node.name, key, ctype, storage, static, "register" in words, const, shown, node.init)
 
 
+_Scopes = list[dict[str, Symbol | int | None]]
+"""What names mean, the innermost block last; None: an enumerator whose value is not known."""
+
+
 def bind_function(function: c_ast.FuncDef, file: FileScope) -> Bound:
     """Bind every identifier of a function definition."""
     bound = Bound(function, file, typedefs=dict(file.typedefs))
-    scopes: list[dict[str, Symbol | int]] = [{}]
+    scopes: _Scopes = [{}]
     arguments = function.decl.type.args
     for node in arguments.params if arguments is not None else []:
         if isinstance(node, c_ast.Decl):
@@ -171,7 +187,7 @@ def _bind_members(bound: Bound) -> None:
         found: c_ast.Decl | None = declarations[whole]
         for name in path:
             found = None if found is None else bound.file.records.member(found, name)
-        ctype = None if found is None else bound.file.records.number(found, bound.typedefs)
+        ctype = None if found is None else bound.file.records.number(found, bound.typedefs, bound.file.constants)
         if found is not None and ctype is not None:
             name = ".".join((whole.key, *path))
             if name not in members:
@@ -207,9 +223,7 @@ def _fresh(stem: str, used: set[str]) -> str:
     return name
 
 
-def _declare(
-    node: c_ast.Decl, storage: Literal["parameter", "local"], bound: Bound, scopes: list[dict[str, Symbol | int]]
-) -> Symbol:
+def _declare(node: c_ast.Decl, storage: Literal["parameter", "local"], bound: Bound, scopes: _Scopes) -> Symbol:
     used = {s.key for s in bound.symbols}
     if storage == "local" or node.name in used:
         used |= {*bound.file.symbols}
@@ -221,15 +235,14 @@ def _declare(
     return symbol
 
 
-def _bind(node: c_ast.Node, bound: Bound, scopes: list[dict[str, Symbol | int]]) -> None:
+def _bind(node: c_ast.Node, bound: Bound, scopes: _Scopes) -> None:
     match node:
         case c_ast.ID(name=name):
-            found = next((scope[name] for scope in reversed(scopes) if name in scope), None)
-            if found is None:
-                found = bound.file.symbols.get(name, bound.file.constants.get(name))
+            inside = next((scope for scope in reversed(scopes) if name in scope), None)
+            found = bound.file.symbols.get(name, bound.file.constants.get(name)) if inside is None else inside[name]
             if isinstance(found, Symbol):
                 bound.by_node[id(node)] = found
-            elif found is not None:
+            elif found is not None or inside is not None:
                 bound.constants[id(node)] = found
         case c_ast.Compound() | c_ast.For() | c_ast.While() | c_ast.DoWhile() | c_ast.If() | c_ast.Switch():
             scopes.append({})
@@ -241,8 +254,11 @@ def _bind(node: c_ast.Node, bound: Bound, scopes: list[dict[str, Symbol | int]])
             bound.typedefs[node.name] = resolve(node.type, bound.typedefs)
         case c_ast.Enum():
             constants: dict[str, int] = {}
-            define_enumerations(node, bound.typedefs, constants, bound.file.constants)
+            visible = {**bound.file.constants, **{name: x for scope in scopes for name, x in scope.items()}}
+            known = {name: x for name, x in visible.items() if isinstance(x, int)}
+            unknown = define_enumerations(node, bound.typedefs, constants, known)
             scopes[-1].update(constants)
+            scopes[-1].update(dict.fromkeys(unknown))
         case c_ast.Struct() | c_ast.Union():
             # Members are no variables.
             for part in (x for x in walk_tree(node) if isinstance(x, c_ast.Enum)):

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from pycparser import c_ast
 
-from planish.frontend.c.constants import fold, walk_tree
+from planish.frontend.c.constants import walk_tree
 from planish.frontend.c.loops import Test
 from planish.frontend.c.scope import LEAST_BITS, Bound, Symbol, bits_of, is_plain
 from planish.ir.polynomial import coefficient_of, names, polynomial
@@ -124,13 +124,13 @@ def _read_step(node: c_ast.Node | None, bound: Bound) -> Step | None:
             if kind in ("*", "+") and not _means(a, target, bound):
                 a, b = b, a
             twice = kind == "+" and _means(b, target, bound)
-            number = 2 if twice else fold(b, bound.file.constants)
+            number = 2 if twice else bound.value(b)
             if not _means(a, target, bound) or number is None:
                 return None
             kind, amount = "*" if twice else kind, number
         case c_ast.Assignment(op=kind, lvalue=c_ast.ID() as target, rvalue=b) if kind != "=":
             twice = kind == "+=" and _means(b, target, bound)
-            number = 2 if twice else fold(b, bound.file.constants)
+            number = 2 if twice else bound.value(b)
             if number is None:
                 return None
             kind, amount = "*" if twice else kind[:-1], number
@@ -174,7 +174,7 @@ def find_ratios(
                 return None
         if symbol is None or symbol in live or symbol in out.scaled or symbol in out.turned or not is_plain(symbol):
             return None
-        if fold(value, bound.file.constants) is not None:
+        if bound.value(value) is not None:
             # The kernel may count on from there, but is not told of it.
             continue
         ratio = _ratio(value, source, out.scaled, bound)
@@ -207,7 +207,7 @@ def _turned_ratio(
             ratio = Fraction(1) if step.counts and bound.symbol(right) is step.counter else None
         case _:
             return None
-    number = fold(left, bound.file.constants)
+    number = bound.value(left)
     symbol = bound.symbol(left) if isinstance(left, c_ast.ID) else None
     if ratio is None:
         return None
@@ -223,8 +223,7 @@ def _ratio(node: c_ast.Node, step: Step, known: Mapping[Symbol, Fraction], bound
         return None if symbol is None else known.get(symbol)
     if not isinstance(node, c_ast.BinaryOp):
         return None
-    constants = bound.file.constants
-    left, right = fold(node.left, constants), fold(node.right, constants)
+    left, right = bound.value(node.left), bound.value(node.right)
     if step.counts and node.op == "<<" and left is not None and isinstance(node.right, c_ast.ID):
         return Fraction(left) if left > 0 and bound.symbol(node.right) is step.counter else None
     if node.op == "*" and left is not None:

@@ -90,14 +90,13 @@ def index_of(node: c_ast.Node, cx: Translation) -> Indexed:
 def _variable(node: c_ast.ID, cx: Translation) -> Indexed:
     if (argument := cx.inlined.get(id(node))) is not None:
         return _argument(argument, node)
-    number, symbol = cx.bound.constants.get(id(node)), cx.bound.symbol(node)
-    if number is None and symbol is None:
-        # Expressions at file scope are not bound; only enumeration constants can stand in them.
-        number = cx.bound.file.constants.get(node.name)
+    number, symbol = cx.bound.enumerator(node), cx.bound.symbol(node)
     if number is not None:
         if not fits(number, I32):
             raise NotIndex(f"{node.name}, an enumerator that an int does not hold", node, "scop-type")
         return Indexed(index(number), I32)
+    if id(node) in cx.bound.constants:
+        raise NotIndex(f"{node.name}, an enumerator whose value is not known", node, "scop-type")
     if symbol is None:
         raise NotIndex(f"{node.name}, which is not declared", node, "scop-unknown")
     return _held(symbol, node, cx)

@@ -222,6 +222,21 @@ def is_defining(node: c_ast.Node) -> bool:
             return False
 
 
+def leave_out_idle(node: c_ast.Node) -> None:
+    """Takes away what means nothing in declarations of functions, so that compilers warn of it or do not take it:
+    qualifiers of results, and `register`."""
+    for part in walk_tree(node):
+        match part:
+            case c_ast.FuncDecl(type=c_ast.TypeDecl() | c_ast.PtrDecl() as result):
+                result.quals = []
+            case c_ast.ParamList(params=params):
+                for x in params:
+                    if isinstance(x, c_ast.Decl):
+                        x.storage = []
+            case _:
+                pass
+
+
 def check_parameters(definition: Definition) -> None:
     """Raises UndeclarableError where a list of parameters defines types of its own."""
     for node in definition.types:
@@ -241,6 +256,7 @@ def _innermost(node: c_ast.Node) -> c_ast.Node:
 def _settled(node: c_ast.Node, constants: Mapping[str, int]) -> c_ast.Node:
     """A copy whose extents and values have numbers for the names of constants. Raises UndeclarableError."""
     made = copy.deepcopy(node)
+    leave_out_idle(made)
     for part in walk_tree(made):
         for name in ("dim", "bitsize", "value"):
             value = getattr(part, name, None)
