@@ -201,6 +201,13 @@ def test_what_macros_of_headers_hide_is_not_declared(tmp_path: Path) -> None:
     assert [x.name for x in interface.prototypes] == ["g"]
 
 
+def test_types_of_compilers_and_of_headers_that_are_not_there() -> None:
+    text = "void f(int n, __bf16 *a) { a[n] = a[0]; }\nint g(const strange_t *a) { return a != 0; }\n"
+    interface = read_c(Source("h.c", text)).interface
+    assert interface.types == () and [x.name for x in interface.prototypes] == ["f"]
+    assert interface.left_out == (("g", "strange_t is declared by a header that was not found"),)
+
+
 def test_static_inline_and_main_are_no_part_of_a_header(tmp_path: Path) -> None:
     header, _ = make("rows", tmp_path)
     assert not {"main", "hidden", "twice"} & set(header.replace("(", " ").split())

@@ -48,6 +48,7 @@ def test_numbers(parameter: str, value: str, memory: bool) -> None:
         ("int m", "bytes[i + 1]", "unsigned char *c = bytes; ", "bytes may be changed"),
         ("float *p", "p[i]", "char *c = see(&p); ", "p may be changed"),
         ("char *c", "mine[i]", "", ""),
+        ("char *c", "own_g[i]", "float *own_g = g; ", ""),
         ("float *c", "g[i]", "", ""),
         ("char *restrict c", "g[i]", "", ""),
         ("char *c, const float *p", "p[i]", "", ""),

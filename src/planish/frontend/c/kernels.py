@@ -74,7 +74,7 @@ def finish(
             arrays.append(Array(symbol.key, cx.element(symbol), (), not symbol.lasting or not pointers))
         else:
             arrays.append(Array(symbol.key, cx.element(symbol), shapes[symbol], _distinct(symbol, pointers, cx)))
-    _check_hidden_writes(cx, arrays, stored, nodes[0])
+    _check_hidden_writes(cx, arrays, stored, nodes)
     loose = [*cx.assumptions, *(u.value for u in updates), *(x for a in arrays for x in a.shape if x is not None)]
     sizes, scalars = _values(body, loose, cx)
     body = _scalars_in(body, {s.name: s.type for s in scalars})
@@ -174,17 +174,22 @@ def _distinct(symbol: Symbol, pointers: list[Symbol], cx: Translation) -> bool:
     return all(isinstance(p.ctype, CPointer) and p.ctype.restrict for p in pointers) and not wandering
 
 
-def _check_hidden_writes(cx: Translation, arrays: list[Array], stored: set[str], node: c_ast.Node) -> None:
+def _check_hidden_writes(cx: Translation, arrays: list[Array], stored: set[str], nodes: list[c_ast.Node]) -> None:
     """A value that others can reach, and a store through a pointer might change, is read from memory each time.
 
     Raises Again for such a variable; whether it overlaps the array is then a question for the run-time guard. Raises
-    Refused for a pointer: where it points is asked once.
+    Refused for a pointer that the nest names: where it points is asked once.
     """
     by_key = {s.key: s for s in cx.used}
     through = [by_key[x.name] for x in arrays if x.name in stored and not x.distinct]
+    parts = [x for node in nodes for x in walk_tree(node)]
+    named = {cx.bound.symbol(x) for x in parts}
+    called = {x.name.name for x in parts if isinstance(x, c_ast.FuncCall) and isinstance(x.name, c_ast.ID)}
+    inlined = any(x in cx.bound.file.functions for x in called)
     for symbol in cx.used:
         number = isinstance(symbol.ctype, CScalar) and not symbol.const and not cx.is_cell(symbol)
-        if not (number or is_pointer(symbol)) or not is_reached(symbol, cx.bound.file.exposed):
+        pointer = is_pointer(symbol) and (symbol in named or inlined)
+        if not (number or pointer) or not is_reached(symbol, cx.bound.file.exposed):
             continue
         for array in (x for x in through if is_pointer(x) and not is_alone(x)):
             element = scalar_of(array.ctype)
@@ -192,8 +197,8 @@ def _check_hidden_writes(cx: Translation, arrays: list[Array], stored: set[str],
                 continue
             if number:
                 raise Again(cell=symbol)
-            message = f"{symbol.name} may be changed by a store of characters through {array.name}"
-            raise Refused("scop-pointer", message, node)
+            how = f"{symbol.name} may be changed by a store of characters through {array.name}"
+            raise Refused("scop-pointer", f"{how}: copy it into a local pointer in front of the loop", nodes[0])
 
 
 def _values(body: Block, loose: Iterable[Expr], cx: Translation) -> tuple[list[Symbol], tuple[Scalar, ...]]:

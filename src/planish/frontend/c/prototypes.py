@@ -21,9 +21,9 @@ from pycparser.c_generator import CGenerator
 
 from planish.core.span import Source
 from planish.frontend.c.constants import fold, walk_tree
-from planish.frontend.c.declarations import NAMED_BY_HEADERS
+from planish.frontend.c.declarations import NAMED_BY_HEADERS, OWN_TYPES
 from planish.frontend.c.records import tag_of, walk_outside
-from planish.frontend.c.syntax import main_lines
+from planish.frontend.c.syntax import UNKNOWN, main_lines
 from planish.frontend.c.type_definitions import (
     Definition,
     UndeclarableError,
@@ -134,7 +134,7 @@ class _Finder:
         waiting, seen = [*_named(node)], set[str]()
         while waiting:
             name = waiting.pop()
-            if name in seen or name in NAMED_BY_HEADERS:
+            if name in seen or name in NAMED_BY_HEADERS or name in OWN_TYPES:
                 continue
             seen.add(name)
             definition = self.known.get(name)
@@ -158,6 +158,9 @@ class _Finder:
         """Raises UndeclarableError where a type that is defined nowhere is none of the whole file."""
         if not name.startswith(("struct ", "union ")):
             raise UndeclarableError(f"{name} is not declared")
+        if name.startswith(f"struct {UNKNOWN}"):
+            name = name.removeprefix(f"struct {UNKNOWN}")
+            raise UndeclarableError(f"{name} is declared by a header that was not found")
         if name not in self.named:
             raise UndeclarableError(f"{name} is declared within parameters only")
 

@@ -21,6 +21,8 @@ from planish.core.span import Source, Span
 from planish.frontend.c.declarations import OWN_TYPES
 from planish.frontend.c.lexer import Token, tokenize
 
+UNKNOWN = "planish_unknown_"
+"""What the parser takes for a type that no header declares is a structure of a name that begins so."""
 _PLACE = re.compile(r"^(.*?)(?::(\d+))?(?::(\d+))?: (.*)$", re.S)
 _MARKER = re.compile(r'^#\s*(?:line\s+)?(\d+)\s+"((?:[^"\\]|\\.)*)"')
 _SYNTAX = re.compile(r"^(.*?):(\d+):(\d+): error: (expected .*|.* before .*|.*undeclared.*type.*)$", re.M)
@@ -191,7 +193,7 @@ def _parse_guessing_types(text: str, source: Source, unknown: list[str]) -> c_as
 
 
 def _parse_once(text: str, source: Source, unknown: list[str]) -> c_ast.FileAST | _Failure:
-    prelude = "".join(f"typedef struct planish_unknown_{name} {name}; " for name in unknown)
+    prelude = "".join(f"typedef struct {UNKNOWN}{name} {name}; " for name in unknown)
     prelude += "".join(f"typedef struct {name} {name}; " for name in OWN_TYPES if name in text)
     try:
         tree = CParser().parse(f"{prelude}\n{text}", source.name)
