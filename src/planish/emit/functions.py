@@ -9,8 +9,13 @@ In a block of f32 for AVX-512, n is a float, the polynomial the one of its degre
 multiplied in one step, and what is no number stays as it is under a mask.
 `bench/lane_functions.py` compares all of f32 and 40 million of f64 with more exact ones.
 
->>> sorted(LANE_FUNCTIONS)
-['planish_exp', 'planish_expf', 'planish_expf_64']
+A square root that may have to tell `errno` of a number below zero is no operation to compilers. gcc has one for another
+name of the type, which nothing else calls, and takes the word of a declaration that it tells nothing; a pragma or
+attribute `no-math-errno` has no effect. The greater and the lesser of two floats are
+compared, with the results of GNU's library: gcc calls it where a float may be no number.
+
+>>> sorted(LANE_FUNCTIONS)[:6]
+['planish_exp', 'planish_expf', 'planish_expf_64', 'planish_fmax', 'planish_fmaxf', 'planish_fmin']
 """
 
 from __future__ import annotations
@@ -119,5 +124,49 @@ _EXPF_BLOCK = _write_block(
     ),
 )
 
-LANE_FUNCTIONS = {"planish_expf": _EXPF, "planish_expf_64": _EXPF_BLOCK, "planish_exp": _EXP}
+
+def _write_root(suffix: str, spelt: str, bits: int) -> str:
+    """The square root of one type."""
+    named = f"planish_sqrt{suffix}"
+    return f"""\
+/* The square root, which tells errno nothing. */
+#if defined(__clang__) && defined(__has_builtin)
+#if __has_builtin(__builtin_elementwise_sqrt)
+#define {named}(x) __builtin_elementwise_sqrt(({spelt})(x))
+#endif
+#elif defined(__GNUC__) && defined(__GLIBC__) && defined(__x86_64__) && !defined(__cplusplus)
+#if __GNUC__ >= 7
+__extension__ _Float{bits} __builtin_sqrtf{bits}(_Float{bits}) __attribute__((const));
+#define {named}(x) __builtin_sqrtf{bits}(x)
+#endif
+#endif
+#ifndef {named}
+#define {named}(x) sqrt{suffix}(x)
+#endif
+"""
+
+
+def _write_extremum(op: str, suffix: str, spelt: str) -> str:
+    """The lesser or greater of two values, of which either may be no number."""
+    sign = "<" if op == "min" else ">"
+    return f"""\
+static inline {spelt} planish_f{op}{suffix}({spelt} a, {spelt} b)
+{{
+  const {spelt} found = b {sign} a ? b : a;
+  return a != a ? b : found;
+}}
+"""
+
+
+LANE_FUNCTIONS = {
+    "planish_expf": _EXPF,
+    "planish_expf_64": _EXPF_BLOCK,
+    "planish_exp": _EXP,
+    "planish_sqrtf": _write_root("f", "float", 32),
+    "planish_sqrt": _write_root("", "double", 64),
+    **{
+        f"planish_f{op}{suffix}": _write_extremum(op, suffix, spelt)
+        for op in ("min", "max") for suffix, spelt in (("f", "float"), ("", "double"))
+    },
+}  # fmt: skip
 """The text of each function by its name."""

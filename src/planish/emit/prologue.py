@@ -316,7 +316,7 @@ def emit_prologue(
     used = [name for name in _helpers_of(text) if name not in called]
     sources = [HELPERS[name] for name in (*called, *used)]
     names = ["stddef.h", "stdint.h"]
-    if _MATH.search(text):
+    if any(map(_MATH.search, (text, *sources))):
         names.insert(0, "math.h")
     if "planish_allocate" in (*called, *used) or re.search(r"\b(?:ll)?abs\(", text):
         names.append("stdlib.h")
