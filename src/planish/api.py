@@ -302,11 +302,11 @@ def _compile(unit: _Unit, options: Options, cache: Cache) -> CompiledFunction:
     address = key("call", build_address(unit.file.source, options), unit.function.name)
     known = cache.get(address)
     entry = known if known is not None else _build(unit, options)
-    if known is None:
-        cache.put(address, entry)
     head, _, library = entry.partition(b"\n")
     data: dict[str, Any] = json.loads(head)
     account = parse_account(data["account"])
+    if known is None and account.lasting:
+        cache.put(address, entry)
     unbounded = tuple(a.name for a in unit.interface.arguments if not a.bounded)
     report = Report(account.functions[0], account.floats, account.compile, unbounded, known is not None)
     native = NativeFunction(library, unit.interface, options.threads)

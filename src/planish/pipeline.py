@@ -13,13 +13,14 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 import islpy as isl
 
 from planish.core.apart import Bounds, Lost, run_apart
 from planish.core.cache import Cache
 from planish.core.diagnostic import Remark
+from planish.core.reasons import LOSSES
 from planish.core.span import Source
 from planish.core.telling import Tell, keep_quiet
 from planish.emit.dropin import emit_banner
@@ -65,9 +66,9 @@ from planish.texts import make_versions as make_versions
 from planish.texts import sizes_of as sizes_of
 from planish.version import VERSION
 
-ANALYSIS = 60.0
-"""Seconds of the processor's time for all analysis of a function, with the kernels of the library that are made on the
-way: a net below the bounds on operations, which give the same everywhere."""
+BOUNDS = Bounds(cpu=60.0, wall=900.0)
+"""For all analysis of a function, with the kernels of the library that are made on the way: a net below the bounds on
+operations, which give the same everywhere. Only the clock on the wall counts what compilers and calls take."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,13 +254,13 @@ def build_functions(
     as it is, with a remark. Where there is no clock, all are checked together, and those that are no good alone."""
     job = make_job(functions, file, options, target, bench)
     if len(functions) < 2 or job.options.measure or job.options.race:
-        found = run_apart(lambda f, tell: build_function(f, job, tell), functions, Bounds(ANALYSIS), tell)
+        found = run_apart(lambda f, tell: build_function(f, job, tell), functions, BOUNDS, tell)
         return tuple(_kept(f, x) for f, x in zip(functions, found, strict=True))
-    pieces = run_apart(lambda f, tell: _draft_first(f, job, tell), functions, Bounds(ANALYSIS), tell)
+    pieces = run_apart(lambda f, tell: _draft_first(f, job, tell), functions, BOUNDS, tell)
     made = [_kept(f, x) for f, x in zip(functions, pieces, strict=True)]
     results = _check_together(made, job, tell)
     left = [x for x in made if isinstance(x, Draft) and x.function.name not in results]
-    rest = run_apart(lambda x, tell: _settle(x, job, tell), left, Bounds(ANALYSIS), tell)
+    rest = run_apart(lambda x, tell: _settle(x, job, tell), left, BOUNDS, tell)
     results |= {x.function.name: _kept(x.function, y) for x, y in zip(left, rest, strict=True)}
     return tuple(results[x.function.name] if isinstance(x, Draft) else x for x in made)
 
@@ -278,11 +279,23 @@ def _check_together(made: Sequence[Draft | FunctionResult], job: Job, tell: Tell
 def _kept(function: CFunction, found: _Made | Lost) -> _Made | FunctionResult:
     """What was found in another process, of the function as it is known here."""
     if isinstance(found, Lost):
-        reason = found.reason
-        what = f"takes more than {ANALYSIS:g} s" if reason == "time" else f"did not end well ({reason})"
-        remark = Remark("analysis-limit", "refused", f"its analysis {what}", function.span)
+        remark = Remark(LOSSES[found.cause], "refused", f"its analysis {_describe(found)}", function.span)
         return FunctionResult(function, (), None, (), (remark,))
     return replace(found, function=function)
+
+
+def _describe(lost: Lost) -> str:
+    match lost.cause:
+        case "processor":
+            return f"takes more than {BOUNDS.cpu:g} s of the processor's time"
+        case "wall":
+            return f"is not done after {BOUNDS.wall:g} s, most of which it waited"
+        case "killed":
+            return f"was killed ({lost.how})"
+        case "crash":
+            return f"crashed ({lost.how}), which is a bug in Planish"
+        case _:
+            assert_never(lost.cause)
 
 
 def build_function(function: CFunction, job: Job, tell: Tell = keep_quiet) -> FunctionResult:

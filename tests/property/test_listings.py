@@ -8,15 +8,21 @@ More of them by hand: `python bench/fuzz.py --count 10000`.
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.property.listings.judge import SETTINGS, build_apart, compare_output, judge, printed_command, run_program
 from tests.property.listings.listing import write_listing
 from tests.property.listings.reduce import reduce_text
 
+from planish import pipeline
+from planish.core.apart import Bounds
 from planish.core.span import Source
 
 SAMPLE = (3, 40, 102)
@@ -47,6 +53,21 @@ def test_what_failed_once_is_right(name: str, setting: str) -> None:
     verdict = judge(text, {setting: SETTINGS[setting]}, LIMIT, {})
     assert not verdict.faults
     assert verdict.built[setting].text
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    ("act", "kind"), [(lambda *given: os._exit(3), "crash"), (lambda *given: signal.pause(), "slow")]
+)
+def test_an_analysis_that_does_not_end_well_is_a_fault(
+    act: Callable[..., Any], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "_draft_first", act)
+    monkeypatch.setattr(pipeline, "BOUNDS", Bounds(cpu=9, wall=0.5))
+    text = "void f(int n, int *x) { for (int i = 0; i < n; i++) x[i] = 3 * x[i]; }\n"
+    text += text.replace("f(", "g(")
+    verdict = judge(text, {"default": SETTINGS["default"]}, LIMIT, {})
+    assert [x.kind for x in verdict.faults] == [kind, kind]
 
 
 @needs_gcc

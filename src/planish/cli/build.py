@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from planish.cli.exits import OK, USER_ERROR, guarded, tell
+from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes
 from planish.cli.files import check_outputs, write_files
 from planish.cli.options import (
     Compiler,
@@ -34,6 +34,7 @@ from planish.cli.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import Input, read_input
+from planish.core.reasons import LOSSES
 from planish.isa.instruction import Catalogue
 from planish.isa.reader import read_instructions
 from planish.pipeline import Options
@@ -183,6 +184,8 @@ def _build(
     for account, _ in done if report else ():
         text = report_operations(read_input(account.name).source, options, account)
         print(text, end="", file=sys.stderr if to_stderr else sys.stdout)
+    tell_crashes([f"`{x.function}` in {account.name}" for account, _ in done for x in account.functions
+                  if x.lost == LOSSES["crash"]])  # fmt: skip
     return USER_ERROR if failed else OK
 
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planish.cli.exits import OK, USAGE_ERROR, check_interrupted, guard
+from planish.cli.streams import open_streams
 from planish.cli.supervision import supervise
 from planish.version import VERSION
 
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code: 0 done, 1 wrong input, 2 wrong usage, 70 a bug, 130 interrupted.
 
     Without `arguments` the process is the command: it is supervised, so that signals end it at any time."""
+    open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     match given:
         case []:

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import ParamSpec
@@ -60,6 +60,15 @@ def keep_reports_in(folder: str) -> None:
     _Reports.folder = folder
 
 
+def has_scratch() -> bool:
+    """Whether there is a folder for temporary files."""
+    try:
+        tempfile.gettempdir()
+    except OSError:
+        return False
+    return True
+
+
 def check_interrupted(message: str = "") -> None:
     """Raises KeyboardInterrupt where the user asked for an end and it was lost on the way; takes what is being done."""
     if _Interruption.seen:
@@ -96,6 +105,13 @@ def tell(problem: Diagnostic | PlanishError) -> None:
     print(problem if isinstance(problem, PlanishError) else problem.render(), file=sys.stderr)
 
 
+def tell_crashes(places: Sequence[str]) -> None:
+    """Says of what nothing is known since Planish crashed there, if there is anything, and that this is a bug."""
+    if places:
+        print(f"internal error: the analysis crashed of {', '.join(places)}", file=sys.stderr)
+        print("This is a bug in Planish. Please report it with the file; the rest was built", file=sys.stderr)
+
+
 def tell_interrupted(number: int, state: str = KEPT) -> int:
     """Says that a signal ended the command, and what is left; the exit code."""
     print(f"\ninterrupted: {state}", file=sys.stderr)
@@ -105,6 +121,9 @@ def tell_interrupted(number: int, state: str = KEPT) -> int:
 def _tell_failure(error: Exception) -> int:
     if isinstance(error, PlanishError):
         tell(error)
+    elif isinstance(error, OSError) and not has_scratch():
+        advice = "name a folder that can be written in TMPDIR, and check the space and the limits"
+        tell(Diagnostic("E0905", "there is no folder for temporary files", help=advice))
     elif isinstance(error, OSError) and error.errno in _SYSTEM_ERRORS:
         where = f" ({error.filename})" if error.filename else ""
         advice = "check the space, the permissions and the limits"

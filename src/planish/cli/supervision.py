@@ -35,8 +35,8 @@ def supervise(action: Callable[[], int]) -> int:
     child = fork()
     if child == 0:
         supervisor.leave()
-        keep_reports_in(tempfile.gettempdir())
         if scratch is not None:
+            keep_reports_in(tempfile.gettempdir())
             tempfile.tempdir = scratch
         return action()
     supervisor.begin(child)

@@ -6,7 +6,7 @@ is there for the next one.
 >>> list(run_apart(lambda x, tell: x * x, [2, 3], Bounds(cpu=1)))
 [4, 9]
 >>> list(run_apart(lambda x, tell: sum(range(x)), [10**12, 4], Bounds(cpu=0.1)))
-[Lost(reason='time'), 6]
+[Lost(cause='processor', how=''), 6]
 """
 
 from __future__ import annotations
@@ -21,14 +21,18 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, Literal, TypeVar, assert_never
 
-from planish.core.forked import end, fork, wait
+from planish.core.forked import delayed_signals, end, flush_streams, fork, wait
 from planish.core.pickles import write_pickle
 from planish.core.telling import Tell, keep_quiet
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
+_ASKING = (signal.SIGTERM, signal.SIGINT)
+_SIGNALLED = 128
+"""The exit code of a process that a signal has asked to end is that signal's number and so much."""
 _DEPTH = 20_000
 """Results are deep: an expression of a thousand terms is a thousand objects inside of each other."""
 
@@ -43,9 +47,12 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A piece without a result: its time was over, or its process ended, by a signal or for want of memory."""
+    """A piece without a result: its time was over, that of the processor or that on the wall; or its process was killed
+    by another one, as the system does where memory is short; or it crashed, which is a bug. `how`: by which signal, or
+    with which exit code."""
 
-    reason: str
+    cause: Literal["processor", "wall", "killed", "crash"]
+    how: str = ""
 
 
 def run_apart(
@@ -65,34 +72,41 @@ def _serve_from(
 ) -> Iterator[_B | Lost]:
     """The results of the pieces up to the first that is lost."""
     reader, writer = os.pipe()
-    child = fork()
-    if child == 0:
-        os.close(reader)
-        _serve(work, pieces[first:], bounds, _Line(writer))
-    os.close(writer)
-    ended = False
+    child, ended = 0, False
     line = _Line(reader)
     try:
+        try:
+            with delayed_signals():
+                child = fork()
+                if child == 0:
+                    os.close(reader)
+                    _serve(work, pieces[first:], bounds, _Line(writer))
+        finally:
+            os.close(writer)
         for _ in pieces[first:]:
             try:
                 result = _await(line, bounds, tell)
             except TimeoutError:
-                result = Lost("time")
+                result = Lost("wall")
             except EOFError:
-                result, ended = Lost(_reason(wait(child))), True
+                result, ended = _lost(wait(child)), True
             yield result
             if isinstance(result, Lost):
                 break
     finally:
         os.close(reader)
-        if not ended:
+        if child and not ended:
             end(child)
 
 
-def _reason(code: int) -> str:
+def _lost(code: int) -> Lost:
+    """What the exit code of a child says that gave no result."""
     if code == -signal.SIGPROF:
-        return "time"
-    return f"it was ended by {signal.Signals(-code).name}" if -code in signal.valid_signals() else f"it ended ({code})"
+        return Lost("processor")
+    number = -code if code < 0 else code - _SIGNALLED
+    known = number > 0 and number in signal.valid_signals()
+    how = signal.Signals(number).name if known else f"exit code {code}"
+    return Lost("killed" if number in (signal.SIGKILL, *_ASKING) else "crash", how)
 
 
 def _await(line: _Line, bounds: Bounds, tell: Tell) -> Any:
@@ -119,16 +133,32 @@ def _serve(work: Callable[[_A, Tell], _B], pieces: Sequence[_A], bounds: Bounds,
     try:
         # Its default action ends the process, whatever that is doing.
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        _tidy_at_end()
         for piece in pieces:
             signal.setitimer(signal.ITIMER_PROF, bounds.cpu)
             message = _try(work, piece, line)
             signal.setitimer(signal.ITIMER_PROF, 0)
             line.write(message)
         code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else code
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush_streams()
         os._exit(code)
+
+
+def _tidy_at_end() -> None:
+    """Signals that ask for an end are heard as an exception, so that a compiler that is running is ended as well, and
+    folders are removed; one that comes while that is done is not heard."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        for x in _ASKING:
+            signal.signal(x, signal.SIG_IGN)
+        raise SystemExit(_SIGNALLED + number)
+
+    for number in _ASKING:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, leave)
 
 
 def _try(work: Callable[[_A, Tell], _B], piece: _A, line: _Line) -> bytes:

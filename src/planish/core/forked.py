@@ -13,10 +13,14 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 _PR_SET_PDEATHSIG = 1
+_HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 0.4
 """Seconds that a process has to tidy up once it was asked to end; one that is inside the polyhedral library does not
 hear that it is asked."""
@@ -26,8 +30,7 @@ def fork() -> int:
     """The number of a new process, which goes on from here as this one does; 0 in that process. It ends when this
     process does (at once on Linux), and takes signals as a process does that was just started."""
     parent = os.getpid()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    flush_streams()
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -35,6 +38,33 @@ def fork() -> int:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         die_with(parent)
     return child
+
+
+def flush_streams() -> None:
+    """Writes what was printed; a process that was started without these streams has none."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+
+
+@contextmanager
+def delayed_signals() -> Iterator[None]:
+    """Signals that are heard as exceptions wait for the end of the block: it starts a process, and would be left before
+    it knows which one to end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread hears any
+        return
+    heard: list[int] = []
+    before = {x: y for x in _HEARD if callable(y := signal.getsignal(x))}
+    for number in before:
+        signal.signal(number, lambda number, frame: heard.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if heard:
+            signal.raise_signal(heard[0])
 
 
 def die_with(parent: int) -> None:

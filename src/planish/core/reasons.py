@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +150,28 @@ REASONS = (
     # Schedules and their search.
     Reason(
         "analysis-limit",
-        "the analysis of a function, or one pass of it over a nest, does not end within its bounds",
+        "a pass over a function or a nest does not end within its operations",
         "split the function or the nest into several, and write subscripts as rows and columns: A[i*lda + j]",
+    ),
+    Reason(
+        "analysis-time",
+        "the analysis of a function takes more of the processor's time than it may",
+        "split the function into several, or build it with --no-measure, which makes fewer versions",
+    ),
+    Reason(
+        "analysis-wait",
+        "the analysis of a function, with what it waits for, takes more time on the clock than it may",
+        "build it with --no-measure or smaller --size, by a compiler that ends, on a machine with less to do",
+    ),
+    Reason(
+        "analysis-killed",
+        "the process that analyses a function was killed by another one, as the system does where memory is short",
+        "free memory, or build fewer functions at a time (--function)",
+    ),
+    Reason(
+        "analysis-crash",
+        "the process that analyses a function crashed: a bug in Planish",
+        "please report it with this file; the other functions are built all the same",
     ),
     Reason(
         "schedule-none",
@@ -324,6 +346,12 @@ DONE = {
 """What a remark says that was done, by its id."""
 
 _REASONS = {reason.id: reason for reason in REASONS}
+
+
+LOSSES: Mapping[Literal["processor", "wall", "killed", "crash"], str] = {
+    "processor": "analysis-time", "wall": "analysis-wait", "killed": "analysis-killed", "crash": "analysis-crash",
+}  # fmt: skip
+"""The ids of functions of which nothing is known since their analysis did not come to its end, by what ended it."""
 
 
 def help_for(id: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from planish.core.diagnostic import Diagnostic, Remark
+from planish.core.reasons import LOSSES
 from planish.frontend.c.unit import CFunction
 from planish.pipeline import FileResult, FunctionResult, Options
 from planish.run.clock import Timing
@@ -47,7 +48,8 @@ class FunctionAccount:
 
     `done` says what was done to it, one entry for each band of loops; `reasons` why something stays as written,
     `refusals` the same with the line, a caret and advice. `timed` names the arguments with which
-    `before` and `after` were measured ("" where they were not).
+    `before` and `after` were measured ("" where they were not). `lost` is the id of what ended its analysis before
+    that was done, if anything did.
     """
 
     function: str
@@ -61,6 +63,7 @@ class FunctionAccount:
     after: Clocked | None
     version: str = ""
     refusals: tuple[str, ...] = ()
+    lost: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -85,6 +88,11 @@ class FileAccount:
     warnings: tuple[str, ...]
     link: str = ""
     emulator: str = ""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether a build of the same text would come to the same: nothing ended it that may be gone the next time."""
+        return all(f.lost in ("", LOSSES["processor"]) for f in self.functions)
 
 
 def account_for(result: FileResult, options: Options) -> FileAccount:
@@ -121,7 +129,7 @@ def _function(result: FunctionResult, file: FileResult) -> FunctionAccount | Non
             done = describe_version(result, version)
     return FunctionAccount(
         function.name, function.span.line, bool(result.replacements), done, reasons, result.timed, check, before,
-        after, version, refusals,
+        after, version, refusals, next((r.id for r in result.remarks if r.id in LOSSES.values()), ""),
     )  # fmt: skip
 
 

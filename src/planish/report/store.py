@@ -26,7 +26,8 @@ def build_cached(
 ) -> tuple[FileAccount, bool]:
     """The account of building a file, and whether it was remembered; with `force` it is built anew.
 
-    Raises PlanishError for input that cannot be read or compiled; such builds are not remembered.
+    Raises PlanishError for input that cannot be read or compiled; such builds are not remembered, and no others that
+    may come to something else the next time.
     """
     tell("looking for an earlier build")
     address = build_address(source, options)
@@ -34,7 +35,8 @@ def build_cached(
     if known is not None:
         return parse_account(known.decode()), True
     account = account_for(build_file(source, options, tell), options)
-    cache.put(address, print_account(account).encode())
+    if account.lasting:
+        cache.put(address, print_account(account).encode())
     return account, False
 
 

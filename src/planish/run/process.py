@@ -21,6 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.forked import delayed_signals
+
 _OUTPUT = 65536  # characters kept of what a program printed
 
 
@@ -60,24 +63,27 @@ def run_process(
     """Runs `command` in a process group of its own, with no input, and waits for it.
 
     The whole group is killed when the time is over, and when this process is interrupted. Raises OSError where the
-    program cannot be started.
+    program cannot be started, and PlanishError E0905 where there is no place for what it prints.
     """
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with _scratch_file() as out, _scratch_file() as err:
         started = time.monotonic()
-        # Python waits through wait4 here, because only that tells the child's own peak of memory.
-        process = subprocess.Popen(
-            list(command),
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            cwd=directory,
-            env=None if environment is None else dict(environment),
-            process_group=0,
-        )
+        process: subprocess.Popen[bytes] | None = None
         try:
+            with delayed_signals():
+                process = subprocess.Popen(
+                    list(command),
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    cwd=directory,
+                    env=None if environment is None else dict(environment),
+                    process_group=0,
+                )
+            # Python waits through wait4 here, because only that tells the child's own peak of memory.
             ended = _wait(process, started + limits.seconds)
         except BaseException:
-            _kill(process)
+            if process is not None:
+                _kill(process)
             raise
         status: Literal["ended", "timeout"] = "ended"
         if ended is None:
@@ -86,6 +92,15 @@ def run_process(
         code, usage = ended
         seconds, cpu = time.monotonic() - started, usage.ru_utime + usage.ru_stime
         return Finished(status, code, _tail(out), _tail(err), seconds, _peak_bytes(usage), cpu)
+
+
+def _scratch_file() -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as error:
+        message = f"no temporary file can be made: {error.strerror or error}"
+        advice = "name a folder that can be written in TMPDIR, and check the space and the limits"
+        raise PlanishError(Diagnostic("E0905", message, help=advice)) from error
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, resource.struct_rusage] | None:

@@ -9,13 +9,12 @@ import json
 import os
 import select
 import signal
-import sys
 import time
 import traceback
 from dataclasses import dataclass
 from typing import NoReturn
 
-from planish.core.forked import fork, wait
+from planish.core.forked import flush_streams, fork, wait
 from planish.run.child import MEMORY_EXIT, Report
 from planish.run.differential import Comparison, compare_cases
 
@@ -74,7 +73,7 @@ def _check(request: Comparison, report: Report, writer: int) -> NoReturn:
     except BaseException:
         traceback.print_exc()
     finally:
-        sys.stderr.flush()
+        flush_streams()
         # The libraries under test are not trusted to run their destructors.
         os._exit(code)
 

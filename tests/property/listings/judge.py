@@ -25,6 +25,7 @@ from pathlib import Path
 from shutil import which
 
 from planish.core.diagnostic import PlanishError
+from planish.core.reasons import LOSSES
 from planish.core.span import Source
 from planish.pipeline import (
     FileResult,
@@ -58,6 +59,12 @@ PATIENCE = 6.0
 """A build is ended after so many times its limit: that is of processor time, and others may use the machine, too."""
 TIMED = 2.0
 """A build that times versions may take so many times as long, for each function of the file."""
+
+_FAULTY = {
+    "verify-result": "caught", "verify-compile": "caught", LOSSES["processor"]: "slow", LOSSES["wall"]: "slow",
+    LOSSES["killed"]: "crash", LOSSES["crash"]: "crash",
+}  # fmt: skip
+"""What a remark on a function says of planish, by the remark's id: the kind of the fault."""
 
 _WRONG = {0: "wrong", 1000: "compile"}
 _TOLERANCE = {"f": 2e-4, "d": 1e-9}
@@ -269,8 +276,8 @@ def _build(source: Source, options: Options, setting: str) -> Built:
     for function in result.functions:
         name = function.function.name
         for remark in function.remarks:
-            if remark.id in ("verify-result", "verify-compile"):
-                faults.append(Fault("caught", remark.id, setting, f"{name}: {remark.message}"))
+            if remark.id in _FAULTY:
+                faults.append(Fault(_FAULTY[remark.id], remark.id, setting, f"{name}: {remark.message}"))
         if function.replacements:
             taken.append(name)
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -74,6 +75,51 @@ def test_full_temporary_folder_is_told(tmp_path: Path) -> None:
     assert process.returncode == 1
     assert "error[E" in err and "Traceback" not in err and "internal error" not in err
     assert not (tmp_path / "planish-out").exists()
+
+
+def test_without_a_temporary_folder_a_build_says_so(tmp_path: Path) -> None:
+    (tmp_path / "quick.c").write_text(QUICK)
+    process = start(["build", "quick.c", "--no-measure"], tmp_path, file_limit=0)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert err.startswith("error[E0905]: no temporary file can be made") and "Traceback" not in err
+
+
+@pytest.mark.parametrize("closed", [(1,), (0, 1, 2)])
+def test_streams_may_be_closed(closed: tuple[int, ...], tmp_path: Path) -> None:
+    (tmp_path / "quick.c").write_text(QUICK)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "planish", "build", "quick.c", "--no-measure"], cwd=tmp_path, env=environment(tmp_path),
+        stderr=subprocess.PIPE, text=True, preexec_fn=lambda: [os.close(x) for x in closed],
+    )  # fmt: skip
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "planish_zero_1" in (tmp_path / "planish-out/quick.c").read_text()
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="the compiler that hangs is gcc otherwise")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_compiler_that_hangs_is_ended_as_well(number: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "quick.c").write_text(QUICK)
+    (tmp_path / "scratch").mkdir()
+    compiler, started = tmp_path / "gcc", tmp_path / "started"
+    hangs = f'case "$*" in *-shared*) echo $$ > {started}; exec sleep 600;; esac'
+    compiler.write_text(f'#!/bin/sh\n{hangs}\nexec {shutil.which("gcc")} "$@"\n')
+    compiler.chmod(0o755)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "planish", "build", "quick.c", "--no-measure", "--cc", str(compiler)], cwd=tmp_path,
+        env={**environment(tmp_path), "TMPDIR": str(tmp_path / "scratch")}, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (started.exists() and started.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, err
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+    assert list((tmp_path / "scratch").iterdir()) == []
 
 
 def test_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import tempfile
+import time
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,7 @@ from planish.core.apart import Bounds, Lost, run_apart
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
 from planish.core.telling import Tell
+from planish.run.process import Limits, run_process
 
 
 def _work(piece: str, tell: Tell) -> str | int:
@@ -43,12 +47,12 @@ def test_what_is_lost_leaves_the_rest() -> None:
     heard: list[str] = []
     pieces = ["a", "spin", "b", "crash", "exit", "c"]
     found = list(run_apart(_work, pieces, Bounds(cpu=0.2), heard.append))
-    assert found == ["a", Lost("time"), "b", Lost("it was ended by SIGKILL"), Lost("it ended (3)"), "c"]
+    assert found == ["a", Lost("processor"), "b", Lost("killed", "SIGKILL"), Lost("crash", "exit code 3"), "c"]
     assert heard == ["at a", "at b", "at c"]
 
 
 def test_silence_is_lost() -> None:
-    assert list(run_apart(_work, ["spin", "a"], Bounds(cpu=60, wall=0.2))) == [Lost("time"), "a"]
+    assert list(run_apart(_work, ["spin", "a"], Bounds(cpu=60, wall=0.2))) == [Lost("wall"), "a"]
 
 
 @pytest.mark.parametrize(("piece", "kind"), [("refuse", PlanishError), ("fail", ValueError), ("odd", RuntimeError)])
@@ -81,3 +85,46 @@ def test_nothing_is_left_when_results_are_no_longer_asked_for() -> None:
     assert isinstance(child, int)
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
+
+
+def wait_for(path: Path) -> int:
+    """The number of a process that writes it there."""
+    deadline = time.monotonic() + 60
+    while not (path.exists() and path.read_text().endswith("\n")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return int(path.read_text())
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("bound", ["wall", "closed", "signal"])
+def test_a_program_that_does_not_end_is_not_left_running(bound: str, tmp_path: Path) -> None:
+    started, scratch = tmp_path / "started", tmp_path / "scratch"
+    scratch.mkdir()
+
+    def work(piece: int, tell: Tell) -> int:
+        if piece == 0:
+            return os.getpid()
+        with tempfile.TemporaryDirectory(dir=scratch):
+            return run_process(["sh", "-c", f"echo $$ > {started}; exec sleep 600"], Limits(60)).code
+
+    results = run_apart(work, [0, 1], Bounds(cpu=60, wall=2.0 if bound == "wall" else 60.0))
+    child = next(results)
+    assert isinstance(child, int)
+    process = wait_for(started)
+    match bound:
+        case "wall":
+            assert list(results) == [Lost("wall")]
+        case "closed":
+            results.close()
+        case _:
+            os.kill(child, signal.SIGTERM)
+            assert list(results) == [Lost("killed", "SIGTERM")]
+    assert not is_running(process) and not is_running(child)
+    assert list(scratch.iterdir()) == []
