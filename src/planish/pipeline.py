@@ -59,6 +59,7 @@ from planish.schedule.automatic.plan import Candidate, plan, prepare
 from planish.schedule.follow import follow
 from planish.target.load import load_target
 from planish.target.machine import Target
+from planish.target.probe import usable_cores
 from planish.texts import BLAS, tell_over
 from planish.texts import RegionPlan as RegionPlan
 from planish.texts import make_replacement as make_replacement
@@ -256,7 +257,7 @@ def build_functions(
     if len(functions) < 2 or job.options.measure or job.options.race:
         found = run_apart(lambda f, tell: build_function(f, job, tell), functions, BOUNDS, tell)
         return tuple(_kept(f, x) for f, x in zip(functions, found, strict=True))
-    pieces = run_apart(lambda f, tell: _draft_first(f, job, tell), functions, BOUNDS, tell)
+    pieces = run_apart(lambda f, tell: _draft_first(f, job, tell), functions, BOUNDS, tell, usable_cores())
     made = [_kept(f, x) for f, x in zip(functions, pieces, strict=True)]
     results = _check_together(made, job, tell)
     left = [x for x in made if isinstance(x, Draft) and x.function.name not in results]

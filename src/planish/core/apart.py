@@ -1,11 +1,11 @@
-"""Pieces of work one after the other in a process forked from this one, each within bounds of its own.
+"""Pieces of work in processes forked from this one, each piece within bounds of its own.
 
 What goes on for too long, or crashes, is lost; the other pieces are not. What one piece finds out and keeps in memory
-is there for the next one.
+is there for the next one of the same process.
 
 >>> list(run_apart(lambda x, tell: x * x, [2, 3], Bounds(cpu=1)))
 [4, 9]
->>> list(run_apart(lambda x, tell: sum(range(x)), [10**12, 4], Bounds(cpu=0.1)))
+>>> list(run_apart(lambda x, tell: sum(range(x)), [10**12, 4], Bounds(cpu=0.1), lanes=2))
 [Lost(cause='processor', how=''), 6]
 """
 
@@ -15,14 +15,16 @@ import os
 import pickle
 import select
 import signal
+import socket
 import sys
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Literal, TypeVar, assert_never
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from planish.core.forked import delayed_signals, end, flush_streams, fork, wait
 from planish.core.pickles import write_pickle
@@ -30,6 +32,8 @@ from planish.core.telling import Tell, keep_quiet
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
+_Kind: TypeAlias = Literal["give", "tell", "result", "error"]
+_Message: TypeAlias = tuple[_Kind, Any]
 _ASKING = (signal.SIGTERM, signal.SIGINT)
 _SIGNALLED = 128
 """The exit code of a process that a signal has asked to end is that signal's number and so much."""
@@ -56,47 +60,96 @@ class Lost:
 
 
 def run_apart(
-    work: Callable[[_A, Tell], _B], pieces: Sequence[_A], bounds: Bounds, tell: Tell = keep_quiet
+    work: Callable[[_A, Tell], _B], pieces: Sequence[_A], bounds: Bounds, tell: Tell = keep_quiet, lanes: int = 1
 ) -> Iterator[_B | Lost]:
-    """The results of the pieces, in order. `work` is called with a piece and what hears its progress; its results and
-    exceptions have to be fit for pickle. An exception of a piece is raised here, with the place where it came from."""
-    begun = 0
-    while begun < len(pieces):
-        for result in _serve_from(begun, work, pieces, bounds, tell):
-            yield result
-            begun += 1
-
-
-def _serve_from(
-    first: int, work: Callable[[_A, Tell], _B], pieces: Sequence[_A], bounds: Bounds, tell: Tell
-) -> Iterator[_B | Lost]:
-    """The results of the pieces up to the first that is lost."""
-    reader, writer = os.pipe()
-    child, ended = 0, False
-    line = _Line(reader)
+    """The results of the pieces, in order, by so many processes side by side. `work` is called with a piece and what
+    hears its progress; its results and exceptions have to be fit for pickle. An exception of a piece is raised here,
+    when it is its turn, with the place where it came from."""
+    waiting = deque(range(len(pieces)))
+    found: dict[int, _Message] = {}
+    servers: list[_Server] = []
     try:
-        try:
-            with delayed_signals():
-                child = fork()
-                if child == 0:
-                    os.close(reader)
-                    _serve(work, pieces[first:], bounds, _Line(writer))
-        finally:
-            os.close(writer)
-        for _ in pieces[first:]:
-            try:
-                result = _await(line, bounds, tell)
-            except TimeoutError:
-                result = Lost("wall")
-            except EOFError:
-                result, ended = _lost(wait(child)), True
-            yield result
-            if isinstance(result, Lost):
-                break
+        for turn in range(len(pieces)):
+            while turn not in found:
+                while waiting and len(servers) < lanes:
+                    servers.append(_start(work, pieces, servers))
+                    _give(servers[-1], waiting, bounds)
+                for server in _heard(servers):
+                    _answer(server, servers, waiting, found, bounds, tell)
+            kind, value = found.pop(turn)
+            if kind == "error":
+                error, trace = value
+                error.add_note(trace)
+                raise error
+            yield value
     finally:
-        os.close(reader)
-        if child and not ended:
-            end(child)
+        for server in servers:
+            server.stop()
+
+
+def _heard(servers: Sequence[_Server]) -> list[_Server]:
+    """Those that have said something, have ended, or whose time is over."""
+    left = min(x.deadline for x in servers) - time.monotonic()
+    ready, _, _ = select.select([x.line.end for x in servers], [], [], max(0.0, left))
+    now = time.monotonic()
+    return [x for x in servers if x.line.end in ready or x.deadline <= now]
+
+
+def _answer(
+    server: _Server, servers: list[_Server], waiting: deque[int], found: dict[int, _Message], bounds: Bounds, tell: Tell
+) -> None:
+    """Takes what one server has to say, and gives it the next piece; one that lost its piece ends."""
+    try:
+        kind, value = _unpack(server.line.read(server.deadline))
+    except TimeoutError:
+        found[server.piece] = "result", Lost("wall")
+    except EOFError:
+        found[server.piece] = "result", _lost(wait(server.child))
+        server.child = 0
+    else:
+        if kind == "tell":
+            tell(value)
+            return
+        found[server.piece] = kind, value
+        if waiting:
+            _give(server, waiting, bounds)
+            return
+    servers.remove(server)
+    server.stop()
+
+
+def _give(server: _Server, waiting: deque[int], bounds: Bounds) -> None:
+    """The next piece begins."""
+    server.piece, server.deadline = waiting.popleft(), time.monotonic() + bounds.wall
+    server.line.write(_pack("give", (server.piece, bounds.cpu)))
+
+
+class _Server:
+    """A child that works on one piece at a time, up to a moment; 0 once it was waited for."""
+
+    __slots__ = ("child", "deadline", "line", "piece")
+
+    def __init__(self, child: int, line: _Line) -> None:
+        self.child, self.line, self.piece, self.deadline = child, line, -1, 0.0
+
+    def stop(self) -> None:
+        """Ends it, whatever it does."""
+        os.close(self.line.end)
+        if self.child:
+            end(self.child)
+
+
+def _start(work: Callable[[_A, Tell], _B], pieces: Sequence[_A], beside: Sequence[_Server]) -> _Server:
+    """A new server; it knows all pieces, and is told their numbers."""
+    with delayed_signals():
+        ours, theirs = (x.detach() for x in socket.socketpair())
+        child = fork()
+        if child == 0:
+            for inherited in (ours, *(x.line.end for x in beside)):
+                os.close(inherited)
+            _serve(work, pieces, _Line(theirs))
+        os.close(theirs)
+        return _Server(child, _Line(ours))
 
 
 def _lost(code: int) -> Lost:
@@ -109,36 +162,20 @@ def _lost(code: int) -> Lost:
     return Lost("killed" if number in (signal.SIGKILL, *_ASKING) else "crash", how)
 
 
-def _await(line: _Line, bounds: Bounds, tell: Tell) -> Any:
-    """The next result; raises what the child raised, EOFError where it ended and TimeoutError where it is silent."""
-    deadline = time.monotonic() + bounds.wall
-    while True:
-        kind, value = _unpack(line.read(deadline))
-        match kind:
-            case "tell":
-                tell(value)
-            case "result":
-                return value
-            case "error":
-                error, trace = value
-                error.add_note(trace)
-                raise error
-            case _:
-                assert_never(kind)
-
-
-def _serve(work: Callable[[_A, Tell], _B], pieces: Sequence[_A], bounds: Bounds, line: _Line) -> None:
+def _serve(work: Callable[[_A, Tell], _B], pieces: Sequence[_A], line: _Line) -> None:
     """The child's life. Nothing of the parent's is cleaned up or flushed at its end."""
     code = 1
     try:
         # Its default action ends the process, whatever that is doing.
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         _tidy_at_end()
-        for piece in pieces:
-            signal.setitimer(signal.ITIMER_PROF, bounds.cpu)
-            message = _try(work, piece, line)
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            line.write(message)
+        with suppress(EOFError):
+            while True:
+                _, (number, cpu) = _unpack(line.read(None))
+                signal.setitimer(signal.ITIMER_PROF, cpu)
+                message = _try(work, pieces[number], line)
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                line.write(message)
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else code
@@ -175,44 +212,45 @@ def _try(work: Callable[[_A, Tell], _B], piece: _A, line: _Line) -> bytes:
         return message
 
 
-def _pack(kind: Literal["tell", "result", "error"], value: object) -> bytes:
+def _pack(kind: _Kind, value: object) -> bytes:
     """A message: what it is, and a value."""
     with _deep():
         return write_pickle((kind, value))
 
 
-def _unpack(message: bytes) -> tuple[Literal["tell", "result", "error"], Any]:
+def _unpack(message: bytes) -> _Message:
     """What a message is, and its value."""
     with _deep():
-        found: tuple[Literal["tell", "result", "error"], Any] = pickle.loads(message)
+        found: _Message = pickle.loads(message)
     return found
 
 
 class _Line:
-    """A pipe on which messages travel, each behind its length."""
+    """An end of a line on which messages travel in both directions, each behind its length."""
 
-    __slots__ = ("_end",)
+    __slots__ = ("end",)
 
     def __init__(self, end: int) -> None:
-        self._end = end
+        self.end = end
 
     def write(self, message: bytes) -> None:
         """Sends one message."""
         left = memoryview(len(message).to_bytes(8, "little") + message)
         while left:
-            left = left[os.write(self._end, left) :]
+            left = left[os.write(self.end, left) :]
 
-    def read(self, deadline: float) -> bytes:
+    def read(self, deadline: float | None) -> bytes:
         """The next message; EOFError at the end, TimeoutError where it does not come before a moment (monotonic)."""
         return self._read(int.from_bytes(self._read(8, deadline), "little"), deadline)
 
-    def _read(self, count: int, deadline: float) -> bytes:
+    def _read(self, count: int, deadline: float | None) -> bytes:
         parts = []
         while count:
-            ready, _, _ = select.select([self._end], [], [], max(0.0, deadline - time.monotonic()))
+            left = max(0.0, deadline - time.monotonic()) if deadline is not None else None
+            ready, _, _ = select.select([self.end], [], [], left)
             if not ready:
                 raise TimeoutError
-            part = os.read(self._end, min(count, 1 << 20))
+            part = os.read(self.end, min(count, 1 << 20))
             if not part:
                 raise EOFError
             parts.append(part)

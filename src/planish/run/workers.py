@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import socket
@@ -18,6 +17,7 @@ from importlib import import_module
 from typing import TypeVar
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.target.probe import usable_cores
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
@@ -102,8 +102,7 @@ def tell_no_cluster(address: str, reason: str) -> Diagnostic:
 
 
 def _on_cores(function: Callable[[_A], _B], work: Sequence[_A], start: Callable[[], None]) -> Iterator[_B]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ProcessPoolExecutor(min(cores, len(work)), initializer=start) as pool:
+    with ProcessPoolExecutor(min(usable_cores(), len(work)), initializer=start) as pool:
         running = [pool.submit(function, x) for x in work]
         try:
             for done in as_completed(running):

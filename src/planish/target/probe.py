@@ -72,7 +72,7 @@ def probe_host(root: Path = Path("/"), machine: str | None = None) -> Target:
         vector_registers=vectors.registers if vectors else generic.vector_registers,
         fma=fma,
         caches=_caches(root) or generic.caches,
-        cores=_cores(),
+        cores=usable_cores(),
         masks=vectors.masks if vectors else False,
         fma_units=2 if fma else 1,
         fma_latency=generic.fma_latency,
@@ -136,7 +136,8 @@ def cpu_count(text: str) -> int:
     return max(1, count)
 
 
-def _cores() -> int:
+def usable_cores() -> int:
+    """The processor's cores on which this process may run."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1

@@ -26,6 +26,8 @@ def _work(piece: str, tell: Tell) -> str | int:
             os.kill(os.getpid(), signal.SIGKILL)
         case "exit":
             os._exit(3)
+        case "slow":
+            time.sleep(0.1)
         case "refuse":
             raise PlanishError(
                 Diagnostic("E0101", "nothing is there", Source("a.c", "x;").point(1)), Source("a.c", "x;")
@@ -49,6 +51,25 @@ def test_what_is_lost_leaves_the_rest() -> None:
     found = list(run_apart(_work, pieces, Bounds(cpu=0.2), heard.append))
     assert found == ["a", Lost("processor"), "b", Lost("killed", "SIGKILL"), Lost("crash", "exit code 3"), "c"]
     assert heard == ["at a", "at b", "at c"]
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 9])
+def test_side_by_side_the_order_stays(lanes: int) -> None:
+    pieces = ["a", "spin", "b", "crash", "exit", "c", *"defghi"]
+    found = list(run_apart(_work, pieces, Bounds(cpu=0.2), lanes=lanes))
+    assert found == ["a", Lost("processor"), "b", Lost("killed", "SIGKILL"), Lost("crash", "exit code 3"), *"cdefghi"]
+
+
+def test_pieces_run_at_the_same_time_in_processes_that_serve_many() -> None:
+    found = list(run_apart(lambda piece, tell: (time.sleep(0.05), os.getpid())[1], range(8), Bounds(cpu=9), lanes=3))
+    assert len(set(found)) == 3
+
+
+def test_what_is_raised_waits_for_its_turn() -> None:
+    results = run_apart(_work, ["slow", "fail", "a"], Bounds(cpu=9), lanes=2)
+    assert next(results) == "slow"
+    with pytest.raises(ValueError, match="no such thing"):
+        next(results)
 
 
 def test_silence_is_lost() -> None:
