@@ -13,10 +13,14 @@ import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from planish.core.python_text import parse_expression
+
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]+)$", re.M)
 _GIVEN = re.compile(r"\b(\w+)\s*=\s*([\w\s+*/()<-]+?)\s*(?=[,;}])")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 _SUFFIX = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b")
+_SUM = re.compile(r"[\w \t\n+*()<-]{1,200}", re.ASCII)
+"""What is evaluated at all: Python would have something to say about other text, or be at its end with a long one."""
 _CHANGED = re.compile(r"\b(\w+)\s*(?:\+\+|--|[-+*/|&^%]=|<<=|>>=)|(?:\+\+|--)\s*(\w+)")
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.LShift: operator.lshift}
 _MOST = 1 << 40
@@ -73,9 +77,12 @@ def _arguments(text: str, start: int) -> Iterator[str]:
 
 
 def _evaluate(text: str, constants: Mapping[str, int]) -> int | None:
-    """The value of sums and products of numbers and constants; None for anything else."""
+    """The value of sums and products of numbers and constants; None for anything else, and for what is too long."""
+    text = text.strip()
+    if not _SUM.fullmatch(text):
+        return None
     try:
-        return _value(ast.parse(_SUFFIX.sub(r"\1", text.strip()), mode="eval").body, constants)
+        return _value(parse_expression(_SUFFIX.sub(r"\1", text)), constants)
     except (SyntaxError, ValueError, KeyError, OverflowError):
         return None
 

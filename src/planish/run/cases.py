@@ -70,7 +70,6 @@ STREWN, STREWN_CASES = 100, 3
 SMALL_CONSTANT = 256
 """An array of which nothing is known has room for what is as long as this number."""
 _NUMBER = re.compile(r"\b\d+\b")
-LARGEST_LOOSE = 1 << 14
 POWERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 """Integers that two is raised to the power of."""
 ODD_LOOSE = 7

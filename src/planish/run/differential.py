@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -99,19 +99,18 @@ def compare_cases(request: Comparison, report: Report) -> dict[str, Any]:
     return {**tally, "status": "ok", "message": "", "where": None}
 
 
-def survey_cases(request: Comparison, report: Report) -> list[tuple[int, bool]]:
-    """Calls the reference with every case: the bits of the nests that ran, and whether there was an effect."""
+def survey_cases(request: Comparison, first: int, report: Report) -> Iterator[tuple[int, int, bool]]:
+    """Calls the reference with the cases from the `first` on: of each its number, the bits of the nests that ran, and
+    whether there was an effect. LibraryError where it cannot be called."""
     library = open_library(request.reference, request.signature, request.emulator)
-    out = []
-    for number, case in enumerate(request.cases):
+    for number, case in enumerate(request.cases[first:], first):
         drawn = draw(request.signature, case, "uniform")
         try:
             state = _run(library, "reference", request, number, drawn, report, None)
         except _Stop:
-            out.append((0, False))
-            continue
-        out.append((state.nests, state.effect))
-    return out
+            yield number, 0, False
+        else:
+            yield number, state.nests, state.effect
 
 
 def _load(path: str, request: Comparison, side: str) -> Library | EmulatedLibrary:

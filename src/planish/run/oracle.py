@@ -15,7 +15,7 @@ from typing import Any, Literal
 from planish.run.differential import Comparison
 from planish.run.linking import missing_name
 from planish.run.sandbox import ChildResult, Limits, run_child
-from planish.run.series import DONE, Series
+from planish.run.series import DONE, SEEN, Series
 from planish.run.signature import Case, Parameter, Signature
 from planish.run.tolerance import Tolerance
 
@@ -23,7 +23,6 @@ __all__ = ["Case", "Limits", "Parameter", "Signature", "Tolerance", "Verdict", "
 
 DEFAULT_LIMITS = Limits(seconds=60)
 
-_MOST_CRASHES = 12
 VerdictStatus = Literal["ok", "mismatch", "crashed", "timeout", "memory", "weak", "not comparable"]
 
 
@@ -132,18 +131,12 @@ def survey(
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[tuple[Case, int, bool], ...]:  # fmt: skip
     """The cases that a library (with `entry_text`) comes through, each with the bits of the nests that ran in it and
-    whether it had an effect. A case at which the library ends the process is left out."""
-    left = list(cases)
-    for _ in range(_MOST_CRASHES):
-        request = Comparison(str(reference), "", signature, tuple(left), None, patience, emulator)
-        child = run_child("planish.run.differential:survey_cases", request, limits, spoiled=True)
-        if child.status == "ok":
-            return tuple((case, nests, effect) for case, (nests, effect) in zip(left, child.value, strict=True))
-        digits = child.progress.partition("\t")[2]
-        if not digits or child.status == "memory":
-            break
-        del left[int(digits)]
-    return ()
+    whether it had an effect. A case at which the library ends the process is left out, and so are those to which it
+    does not come within the limits."""
+    request = Comparison(str(reference), "", signature, tuple(cases), None, patience, emulator)
+    child = run_child("planish.run.series:survey_each", request, limits, spoiled=True)
+    seen = [map(int, x.split("\t")[1:]) for x in child.lines if x.startswith(SEEN)]
+    return tuple((cases[number], nests, bool(effect)) for number, nests, effect in seen)
 
 
 def _verdict(value: dict[str, Any], signature: Signature, cases: tuple[Case, ...]) -> Verdict:

@@ -6,20 +6,27 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import signal
 import time
 import traceback
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn
 
 from planish.core.forked import flush_streams, fork, wait
 from planish.run.child import MEMORY_EXIT, Report
-from planish.run.differential import Comparison, compare_cases
+from planish.run.differential import Comparison, compare_cases, survey_cases
+from planish.run.library import LibraryError
 
-BEGUN, DONE = "comparison", "compared"
-"""What is reported before a comparison, and what the line begins with that has its answer."""
+BEGUN, DONE, SEEN = "comparison", "compared", "seen"
+"""What is reported before a comparison, and what the lines begin with that have its answer, or one of a survey."""
+_BUG_EXIT = 87
+"""The exit code that says: Python raised an exception."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +63,56 @@ def _check_apart(request: Comparison, report: Report, seconds: float) -> str:
         _end(-signal.SIGALRM)
     code = wait(child)
     if code or not answer:
-        _end(code)
+        _end(1 if code == _BUG_EXIT else code)
     return answer.decode()
 
 
 def _check(request: Comparison, report: Report, writer: int) -> NoReturn:
     """The life of the process for one comparison."""
-    code = 1
-    try:
+
+    def compare() -> None:
         answer = json.dumps(compare_cases(request, report)).encode()
         while answer:
             answer = answer[os.write(writer, answer) :]
+
+    _live(compare)
+
+
+def survey_each(request: Comparison, report: Report) -> None:
+    """Calls the reference with all cases, and reports of each that it comes through the number, the bits of the nests
+    that ran and whether there was an effect, in a line. After one that it does not come through, or that takes too
+    long, the next ones go on in another process."""
+    begun = 0
+    while begun < len(request.cases):
+        reader, writer = os.pipe()
+        child = fork()
+        if child == 0:
+            os.close(reader)
+            _live(partial(_survey, request, begun, report, writer))
+        os.close(writer)
+        seen = _read(reader, math.inf)
+        os.close(reader)
+        code = wait(child)
+        if code == _BUG_EXIT:
+            _end(1)
+        if code == 0:
+            return
+        begun += len(seen or b"") + 1
+
+
+def _survey(request: Comparison, first: int, report: Report, writer: int) -> None:
+    """Reports what `survey_each` does from one case on, and writes one byte for each."""
+    with suppress(LibraryError):
+        for number, nests, effect in survey_cases(request, first, report):
+            report(f"{SEEN}\t{number}\t{nests}\t{int(effect)}")
+            os.write(writer, b".")
+
+
+def _live(work: Callable[[], None]) -> NoReturn:
+    """The life of a process that does some work."""
+    code = _BUG_EXIT
+    try:
+        work()
         code = 0
     except MemoryError:
         code = MEMORY_EXIT
@@ -82,7 +128,8 @@ def _read(reader: int, deadline: float) -> bytes | None:
     """All that is written until the other end is closed; None where that is not before a moment (monotonic)."""
     parts: list[bytes] = []
     while True:
-        ready, _, _ = select.select([reader], [], [], max(0.0, deadline - time.monotonic()))
+        left = None if deadline == math.inf else max(0.0, deadline - time.monotonic())
+        ready, _, _ = select.select([reader], [], [], left)
         if not ready:
             return None
         part = os.read(reader, 1 << 16)

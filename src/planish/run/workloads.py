@@ -16,6 +16,7 @@ from planish.core.span import Source
 from planish.frontend.c.unit import CFunction
 from planish.run.callers import find_calls
 from planish.run.cases import (
+    LARGEST_GIVEN,
     LARGEST_GUESS,
     Known,
     bytes_of,
@@ -54,8 +55,8 @@ PROBE_INSTANCES = 50_000_000
 """The most of a call that only confirms that a version is not slower there."""
 LEAST_INSTANCES = 64
 """A call of which a version has less to do than this is no matter of speed."""
-LARGEST_GIVEN = 1 << 24
 LARGEST_LOOSE = 1 << 14
+"""The most for an integer of which nothing is known."""
 
 
 def clock_cases(

@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.python_text import parse_module
 from planish.core.span import Source, Span
 from planish.schedule.program import Program, Step, Target
 from planish.schedule.steps import STEPS, script_name
@@ -75,7 +76,7 @@ def _literal(value: object) -> str:
 def read_script(source: Source) -> list[Line]:
     """The steps of a script with their places; PlanishError E0620, E0621, E0622."""
     try:
-        tree = ast.parse(source.text)
+        tree = parse_module(source.text)
     except SyntaxError as error:
         place = source.point(error.lineno or 1, error.offset or 1)
         message = f"this is no script: {error.msg}"

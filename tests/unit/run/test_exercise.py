@@ -62,6 +62,19 @@ void rows(int n, int m, double a[500][300], double b[500][300])
 }
 """
 """What asks whether the arrays overlap counts on the declared rows, of which calls reach a part."""
+_ASSERTED = """
+#include <assert.h>
+#include <stdlib.h>
+int asserted(int mode, int k, int q, int n, float *restrict a, const float *restrict b)
+{
+    assert(k > 0);
+    if (q <= 0) exit(3);
+    if (mode != 77 || k != 12345) return -1;
+    for (int i = 0; i < n; i++) a[i] = b[i] * 2;
+    return 0;
+}
+"""
+"""Most calls that are proposed end the process."""
 _HIDDEN = """
 static unsigned mix(unsigned x) { x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; x *= 0x846ca68bu; return x ^ x >> 16; }
 void hidden(unsigned secret, int n, const float *a, float *b)
@@ -77,7 +90,7 @@ def _build(text: str) -> FileResult:
     return build_file(Source("a.c", text), Options(measure=False))
 
 
-@pytest.mark.parametrize("text", [_MODE, _KINDS, _OPTIONAL, _SQUARE, _CLIP, _ROWS])
+@pytest.mark.parametrize("text", [_MODE, _KINDS, _OPTIONAL, _SQUARE, _CLIP, _ROWS, _ASSERTED])
 def test_calls_are_found_that_enter_every_nest(text: str) -> None:
     result = _build(text).functions[-1]
     assert len(result.replacements) == len(result.function.regions)

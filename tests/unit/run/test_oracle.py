@@ -10,7 +10,7 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import ALL_TYPES, BF16, F16, F32, F64, I32, U8, Type
-from planish.run.oracle import Case, Limits, Parameter, Signature, Tolerance, Verdict, compare
+from planish.run.oracle import Case, Limits, Parameter, Signature, Tolerance, Verdict, compare, survey
 from planish.run.spelling import c_name
 
 Build = Callable[[str, Signature], Path]
@@ -201,3 +201,14 @@ def test_single_precision_has_its_own_bound() -> None:
     assert Tolerance().bound(F32, 100) == pytest.approx(32 * 2**-23 * 10)
     assert Tolerance(length=4, growth="linear").bound(F64, 100) == pytest.approx(32 * 2**-52 * 4)
     assert Tolerance().bound(I32, 100) == 0
+
+
+def test_a_survey_goes_on_behind_calls_that_fail_and_keeps_what_was_seen(build: Build) -> None:
+    body = "for (;;) if (n % 10 == 3) __builtin_trap(); else if (n < 50 || n == 77) break; x[0] = n;"
+    library = build(f"void scale(int n, double *x) {{ {body} }}", SCALE)
+    calls = [Case({"n": n}, {"x": 1}, seed=n) for n in range(80)]
+    seen = survey(library, SCALE, calls, 0.5, limits=Limits(seconds=5))
+    numbers = [case.values["n"] for case, _, _ in seen]
+    # Those from 50 on do not end: the time is over before all were tried.
+    assert numbers == [n for n in range(50) if n % 10 != 3]
+    assert all(effect for _, _, effect in seen)

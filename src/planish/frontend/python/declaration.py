@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planish.core.python_text import parse_expression
 from planish.frontend.python.annotations import ArrayType, ElementType, Size
 from planish.frontend.python.arithmetic import Value
 from planish.frontend.python.functions import numpy_type
@@ -152,7 +153,7 @@ def read_annotation(node: ast.expr, text: FunctionText) -> Size | ElementType | 
     match node:
         case ast.Constant(value=str(inner)):
             try:
-                parsed = ast.parse(inner, mode="eval").body
+                parsed = parse_expression(inner)
             except SyntaxError:
                 text.fail(node, "E0305", f"`{inner}` is no annotation of a kernel", _ADVICE)
             return read_annotation(_placed(parsed, node), text)
@@ -223,8 +224,8 @@ def _extent_text(node: ast.expr, text: FunctionText) -> str:
 
 def _shape(extent: str, node: ast.expr, names: Sequence[str], text: FunctionText) -> Expr:
     try:
-        tree = ast.parse(extent.strip(), mode="eval").body
-    except (SyntaxError, ValueError):
+        tree = parse_expression(extent.strip())
+    except SyntaxError:
         text.fail(node, "E0305", f"`{extent}` is no extent", _SHAPE)
     expr = _extent(tree, names, text)
     if expr is None:

@@ -21,6 +21,7 @@ import numpy as np
 
 import planish.frontend.python.annotations as spellings
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.python_text import parse_module
 from planish.core.span import Source, Span
 from planish.frontend.python.annotations import EXPORTED, Size
 from planish.frontend.python.prompt import find_typed
@@ -108,9 +109,10 @@ def is_python(text: str) -> bool:
     (True, False)
     """
     try:
-        return any(isinstance(x, ast.FunctionDef | ast.AsyncFunctionDef) for x in ast.parse(text).body)
-    except (SyntaxError, ValueError):
-        return False
+        return any(isinstance(x, ast.FunctionDef | ast.AsyncFunctionDef) for x in parse_module(text).body)
+    except SyntaxError:
+        # Where it is only too deep for the parser, that is to be told.
+        return re.search(r"^def \w+\(.*:$", text, re.M) is not None
 
 
 def find_in_text(text: str, name: str, function: str | None) -> FunctionText:
@@ -137,7 +139,7 @@ def find_in_text(text: str, name: str, function: str | None) -> FunctionText:
 
 def _parse(source: Source) -> ast.Module:
     try:
-        return ast.parse(source.text)
+        return parse_module(source.text)
     except SyntaxError as fault:
         line, column = fault.lineno or 1, fault.offset or 1
         width = 1
@@ -145,8 +147,6 @@ def _parse(source: Source) -> ast.Module:
             width = max(1, fault.end_offset - column)
         span = source.point(line, max(1, column), width)
         raise PlanishError(Diagnostic("E0302", f"this is not Python: {fault.msg}", span), source) from None
-    except ValueError as fault:
-        raise PlanishError(Diagnostic("E0302", f"this is not Python: {fault}", source.point(1)), source) from None
 
 
 def _checked(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef, outer: Mapping[str, object]) -> FunctionText:
