@@ -10,17 +10,24 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import planish.cli.build  # noqa: F401 - each command's own process has it already then
+from planish.cli.entry import main
+
 BUILD_LIMIT, COMPILE_LIMIT, RUN_LIMIT = 120, 120, 60  # seconds
+COLUMNS = {"COLUMNS": "140"}
 SANITIZED = ("gcc", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
@@ -56,19 +63,23 @@ def read_demands(text: str) -> Demands:
     )  # fmt: skip
 
 
-def judge(program: Path, expected: str, settings: Sequence[str], folder: Path) -> list[str]:
-    """What is wrong with the build of a program under the options `settings`, made in `folder`; empty: nothing."""
+def judge(
+    program: Path, expected: str, settings: Sequence[str], folder: Path, only: Collection[str] = ()
+) -> list[str]:
+    """What is wrong with the build of a program under the options `settings`, made in `folder`; empty: nothing.
+    `only`: of the ways to compile what comes out, these (default: all)."""
     text = program.read_text()
     demands = read_demands(text)
     shutil.copy(program, folder)
-    command = [sys.executable, "-m", "planish", "build", program.name, "-o", "out", *settings, *demands.options]
-    code, said = run(command, folder, BUILD_LIMIT)
+    code, said = run_planish(["build", program.name, "-o", "out", *settings, *demands.options], folder, BUILD_LIMIT)
     if code:
         return [f"the build ends with {code}: {said.strip()[-600:]}"]
     drop_in = f"out/{program.name}"
     faults = judge_speech(demands, said)
     rest = ["-w", "-DMAIN", "-I.", "-Iout", drop_in, "-o", "program", "-lm"]
     for way, compiler in ways_to_compile(demands, (folder / drop_in).read_text()).items():
+        if only and way not in only:
+            continue
         made, told = run([*compiler, *rest], folder, COMPILE_LIMIT)
         if made:
             faults.append(f"{way}: does not compile: {told.strip()[:300]}")
@@ -148,9 +159,37 @@ def _alike(got: str, want: str, tolerance: float) -> bool:
     return math.isclose(x, y, rel_tol=tolerance, abs_tol=tolerance * 1e-3) or (math.isnan(x) and math.isnan(y))
 
 
+def run_planish(arguments: Sequence[str], folder: Path, limit: float) -> tuple[int, str]:
+    """The exit code of a command in a process of its own (124 after `limit` seconds), and what was printed. The process
+    is a copy of this one, which has loaded the compiler: that takes longer than most builds."""
+    with tempfile.TemporaryFile() as printed:
+        child = multiprocessing.get_context("fork").Process(target=_serve, args=(arguments, folder, printed.fileno()))
+        child.start()
+        child.join(limit)
+        late = child.exitcode is None
+        if late and child.pid is not None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.join()
+        printed.seek(0)
+        said = printed.read().decode(errors="replace")
+    return (124, f"over {limit} s") if late else (child.exitcode or 0, said)
+
+
+def _serve(arguments: Sequence[str], folder: Path, printed: int) -> None:
+    os.setpgid(0, 0)
+    os.chdir(folder)
+    os.environ |= COLUMNS
+    for stream in (1, 2):
+        os.dup2(printed, stream)
+    with open(1, "w", errors="backslashreplace", buffering=1, closefd=False) as sys.stdout:
+        sys.stderr = sys.stdout
+        code = main(arguments)
+    os._exit(code)
+
+
 def run(command: Sequence[str], folder: Path, limit: float) -> tuple[int, str]:
     """The exit code (124 after `limit` seconds) and what was printed."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "COLUMNS": "140"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)} | COLUMNS
     try:
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=limit,

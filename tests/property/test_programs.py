@@ -13,12 +13,13 @@ from collections import Counter
 import pytest
 from tests.property.checks import EVERY, run_check
 from tests.property.programs import make_program
+from tests.property.sampling import one_in
 
 from planish.ir.nest import Assign, For, If, Reduce
 from planish.ir.traverse import walk
 
 PROGRAMS = 500
-"""Programs in the suite."""
+"""Programs; a third of them is in the suite, and `-m slow` runs the others."""
 
 STEP = 25
 
@@ -26,7 +27,7 @@ SLOW = frozenset({89, 161, 236, 337, 415})
 """Programs that are much work for isl; these are left to runs by hand."""
 
 
-@pytest.mark.parametrize("first", range(0, PROGRAMS, STEP))
+@pytest.mark.parametrize("first", one_in(3, range(0, PROGRAMS, STEP)))
 def test_no_result_changes(first: int) -> None:
     count: Counter[str] = Counter()
     for seed in range(first, first + STEP):
@@ -65,7 +66,7 @@ def _depth(loops: list[For]) -> int:
     return max((1 + _depth([s for s in walk(x.body) if isinstance(s, For)]) for x in loops), default=0)
 
 
-@pytest.mark.parametrize("seed", [198, 337, 389, 415])
+@pytest.mark.parametrize("seed", [198, 337, 389, pytest.param(415, marks=pytest.mark.slow)])
 def test_flow_where_the_library_is_wrong(seed: int) -> None:
     """isl's own flow analysis names the wrong write, fails, or takes very long for these."""
     fault = run_check("flow", make_program(seed), Counter())

@@ -55,29 +55,31 @@ if True:
 """
 
 
-def check(folder: Path, text: str, configuration: str) -> subprocess.CompletedProcess[str]:
+WRONG = 'def wrong(x: list["Nowhere"]) -> None: ...\n'
+
+
+def check(folder: Path, texts: dict[str, str], configuration: str) -> subprocess.CompletedProcess[str]:
     pytest.importorskip("mypy")
-    (folder / "user.py").write_text(text)
+    for name, text in texts.items():
+        (folder / name).write_text(text)
     (folder / "mypy.ini").write_text(configuration)
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "mypy.ini", "user.py"]
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "mypy.ini", *texts]
     settings = {**os.environ, "PYTHONPATH": os.pathsep.join(x for x in sys.path if x)}
     settings.pop("MYPYPATH", None)
     return subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_symbols_and_standard_annotations(tmp_path: Path) -> None:
-    done = check(tmp_path, PLAIN, "[mypy]\n")
+    done = check(tmp_path, {"user.py": PLAIN}, "[mypy]\n")
     assert done.returncode == 0, done.stdout + done.stderr
     kernel = read_python_source(PLAIN, "user.py", "scaled").kernel
     assert [len(x.shape) for x in kernel.arrays] == [1, 2, 2]
 
 
 def test_names_in_quotes_with_the_plugin(tmp_path: Path) -> None:
-    done = check(tmp_path, PLAIN + QUOTED, "[mypy]\nplugins = planish.mypy_plugin\n")
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_the_plugin_takes_nothing_else_away(tmp_path: Path) -> None:
-    text = QUOTED + 'def wrong(x: list["Nowhere"]) -> None: ...\n'
-    done = check(tmp_path, text, "[mypy]\nplugins = planish.mypy_plugin\n")
-    assert 'Name "Nowhere" is not defined' in done.stdout, done.stdout + done.stderr
+    """It takes nothing else away."""
+    texts = {"right.py": PLAIN + QUOTED, "wrong.py": QUOTED + WRONG}
+    done = check(tmp_path, texts, "[mypy]\nplugins = planish.mypy_plugin\n")
+    errors = [x for x in done.stdout.splitlines() if ": error: " in x]
+    assert errors and all(x.startswith("wrong.py:") and "Nowhere" in x for x in errors), done.stdout + done.stderr
+    assert 'Name "Nowhere" is not defined' in errors[0]
