@@ -17,7 +17,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
+from typing import Any
 
 _PR_SET_PDEATHSIG = 1
 _HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -31,6 +33,8 @@ def fork() -> int:
     process does (at once on Linux), and takes signals as a process does that was just started."""
     parent = os.getpid()
     flush_streams()
+    if sys.platform == "linux":
+        _system()
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -70,9 +74,15 @@ def delayed_signals() -> Iterator[None]:
 def die_with(parent: int) -> None:
     """Asks the system to end this process when its parent ends (Linux), even if that was killed outright."""
     if sys.platform == "linux":
-        import_module("ctypes").CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _system().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
+
+
+@cache
+def _system() -> Any:
+    """The C library; Python takes longer to load what finds it than to fork."""
+    return import_module("ctypes").CDLL(None)
 
 
 def wait(child: int) -> int:

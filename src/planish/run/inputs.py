@@ -13,6 +13,7 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.random  # else it is loaded when it is first used, in each fork again
 import numpy.typing as npt
 
 from planish.ir.arithmetic import limits

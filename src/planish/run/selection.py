@@ -29,7 +29,7 @@ LOSS = 0.97
 PROBE_SECONDS = 0.25
 """For the race in one call besides the first."""
 RERUNS = 2
-"""A race that is lost is run again, so many times: the machine may have been busy. What counts is all samples."""
+"""A race that seems lost is run again, so many times: the machine may have been busy. What counts is all samples."""
 PATIENCE = 4.0
 """Seconds for a call of the original, besides some for its elements: it may loop for ever with sizes that it does not
 expect."""
@@ -71,9 +71,20 @@ class Race:
     after: Timing
 
     @property
-    def ratio(self) -> float:
-        """How many times faster the version is."""
+    def middle(self) -> float:
+        """How many times faster the version is by the medians."""
         return self.before.median / self.after.median
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster the version is. Where it seems to be slower, what the fast samples say counts if that
+        is better: a machine that is busy with something else only ever adds to a time."""
+        return self.middle if not self.seems_lost else max(self.middle, self.before.low / self.after.low)
+
+    @property
+    def seems_lost(self) -> bool:
+        """Whether the version may be slower, so that another race is worth its time."""
+        return self.middle < LOSS
 
     @property
     def is_lost(self) -> bool:
@@ -294,14 +305,14 @@ def _time_others(
     version: Version, rival: tuple[str, Path], signature: Signature, cases: Sequence[Case], bench: Workbench
 ) -> list[Race]:
     """The races of the original and a version, in a short time each, in those calls that the original comes through;
-    one that is lost is run again. ClockError where it is the version that does not come through one."""
+    one that seems lost is run again. ClockError where it is the version that does not come through one."""
     races = []
     both = [rival, (version.label, _compile_shipped(version, signature, bench))]
     for case in cases:
         try:
             race = Race(case, *measure(both, signature, case, PROBE_SECONDS, 3, bench.threads))
             for _ in range(RERUNS):
-                if race.is_lost:
+                if race.seems_lost:
                     race = race.joined(Race(case, *measure(both, signature, case, PROBE_SECONDS, 3, bench.threads)))
         except ClockError as error:
             if error.label == version.label:

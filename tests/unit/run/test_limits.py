@@ -62,15 +62,16 @@ def test_the_condition_is_asked_before_the_call() -> None:
     assert all(any("incx <= 1" in x for x in made.shipped[0].guards) for made in versions)
 
 
-def test_a_race_is_lost_by_the_middle_of_all_samples() -> None:
+def test_a_race_is_lost_by_all_samples() -> None:
     def race(*after: float) -> Race:
         return Race(case(n=1), timing_of("x", [1.0, 1.0, 1.0]), timing_of("y", after))
 
-    assert race(1.2, 1.1, 0.9).is_lost
+    assert race(1.2, 1.1, 1.1).is_lost
     assert race(1.05, 1.04).is_lost  # 0.96 of the original's speed: what a claim would not accept
     assert not race(1.02, 1.03).is_lost
-    assert race(1.1, 1.1, 0.9).joined(race(1.1, 1.2, 0.9)).is_lost
+    assert race(1.1, 1.1, 1.05).joined(race(1.1, 1.2, 1.3)).is_lost
     assert not race(1.1, 1.1, 0.9).joined(race(0.9, 0.9, 1.0)).is_lost  # the machine was busy once
+    assert race(1.2, 1.2, 1.0).seems_lost and not race(1.2, 1.2, 1.0).is_lost  # and here, too
 
 
 def test_of_equally_fast_versions_the_simplest_is_chosen() -> None:
