@@ -15,7 +15,7 @@ from record import RESULTS
 
 HERE = Path(__file__).resolve().parent
 FOLDER = RESULTS / "gemm"
-FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-std=gnu11", "-shared", "-fPIC")
+FLAGS = ("-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC")
 NAMES = {"f32": "sgemm", "f64": "dgemm", "bf16": "bgemm", "u8s8": "u8gemm", "i16": "i16gemm"}
 """What follows `planish_` in the header of each element type."""
 

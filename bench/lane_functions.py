@@ -17,7 +17,7 @@ from pathlib import Path
 
 from planish.emit.functions import LANE_FUNCTIONS
 
-FLAGS = ("-O3", "-march=native", "-fopenmp-simd")
+FLAGS = ("-O3", "-march=native")
 MODES = ("-ffp-contract=fast", "-ffp-contract=off")
 
 HARNESS = """\
@@ -39,7 +39,6 @@ static float x32[BLOCK], y32[BLOCK];
 static double x64[BLOCK], y64[BLOCK];
 static void many_f32(void)
 {
-  #pragma omp simd
   for (int i = 0; i < BLOCK; i++) y32[i] = planish_expf(x32[i]);
 }
 #ifdef __AVX512DQ__
@@ -52,7 +51,6 @@ static void many_by_blocks(void)
 #endif
 static void many_f64(void)
 {
-  #pragma omp simd
   for (int i = 0; i < BLOCK; i++) y64[i] = planish_exp(x64[i]);
 }
 /* The worst of one bit pattern in so many. */

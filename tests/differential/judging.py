@@ -63,9 +63,7 @@ def read_demands(text: str) -> Demands:
     )  # fmt: skip
 
 
-def judge(
-    program: Path, expected: str, settings: Sequence[str], folder: Path, only: Collection[str] = ()
-) -> list[str]:
+def judge(program: Path, expected: str, settings: Sequence[str], folder: Path, only: Collection[str] = ()) -> list[str]:
     """What is wrong with the build of a program under the options `settings`, made in `folder`; empty: nothing.
     `only`: of the ways to compile what comes out, these (default: all)."""
     text = program.read_text()
@@ -76,6 +74,13 @@ def judge(
         return [f"the build ends with {code}: {said.strip()[-600:]}"]
     drop_in = f"out/{program.name}"
     faults = judge_speech(demands, said)
+    faults += judge_runs(demands, drop_in, expected, folder, only)
+    return faults + (judge_header(program.stem, folder) if demands.header else [])
+
+
+def judge_runs(demands: Demands, drop_in: str, expected: str, folder: Path, only: Collection[str] = ()) -> list[str]:
+    """What is wrong with what a drop-in, which lies in `folder`, prints; by `only` these ways to compile it."""
+    faults = []
     rest = ["-w", "-DMAIN", "-I.", "-Iout", drop_in, "-o", "program", "-lm"]
     for way, compiler in ways_to_compile(demands, (folder / drop_in).read_text()).items():
         if only and way not in only:
@@ -88,7 +93,7 @@ def judge(
         if ended or not agree(printed, expected, demands.tolerance):
             difference = f"prints {printed.strip()[:300]!r} for {expected.strip()[:300]!r}"
             faults.append(f"{way}: ends with {ended} and {difference}")
-    return faults + (judge_header(program.stem, folder) if demands.header else [])
+    return faults
 
 
 def judge_speech(demands: Demands, said: str) -> list[str]:

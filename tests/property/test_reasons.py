@@ -1,7 +1,7 @@
 """No function stays as it was written without a reason, and no reason lacks a place and advice: over the examples, the
 cases, and programs of both generators.
 
-Reading is quick, so that every file is read; some are built, too.
+Reading is quick, so that every file is read; some are built, too, and their drop-ins are run.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.differential.judging import judge_runs, read_demands
 from tests.property.listings.listing import write_listing
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Source
 from planish.frontend.c.lexer import tokenize
 from planish.frontend.c.unit import CFunction
-from planish.pipeline import Options, build_file, read_file
+from planish.pipeline import FileResult, Options, build_file, read_file
 from planish.report.account import remarks_of
 from planish.report.explanation import explain_file
 
@@ -61,13 +62,14 @@ def check_read(source: Source) -> None:
             assert remarks_of(function, (), file.remarks), f"{source.name}: {function.name}"
 
 
-def check_built(source: Source) -> None:
+def check_built(source: Source) -> FileResult:
     result = build_file(source, Options(measure=False))
     for function in result.functions:
         refused = remarks_of(function.function, function.remarks, result.remarks)
         assert not [*unexplained(refused, source)], function.function.name
         if not function.replacements and has_loop(function.function, source):
             assert refused, f"{function.function.name} stays as it was written without a reason"
+    return result
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda x: f"{x.parent.name}-{x.stem}")
@@ -82,12 +84,15 @@ def test_what_is_read_of_random_programs(seed: int) -> None:
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
 @pytest.mark.parametrize("path", BUILT, ids=lambda x: x.stem)
-def test_what_is_built(path: Path) -> None:
-    check_built(source_of(path))
+def test_what_is_built(path: Path, tmp_path: Path) -> None:
+    result, expected = check_built(source_of(path)), path.with_suffix(".expected").read_text()
+    (tmp_path / path.name).write_text(result.text)
+    faults = judge_runs(read_demands(result.source.text), path.name, expected, tmp_path, ("as told", "sanitized"))
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
-@pytest.mark.parametrize("seed", [pytest.param(x, marks=pytest.mark.slow if x % 4 else ()) for x in SEEDS])
+@pytest.mark.parametrize("seed", [pytest.param(x, marks=pytest.mark.slow if x % 4 or x == 1000 else ()) for x in SEEDS])
 def test_what_is_built_of_random_programs(seed: int) -> None:
     check_built(Source("random.c", write_listing(seed)))
 

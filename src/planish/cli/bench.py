@@ -67,8 +67,8 @@ def bench(
     """Compare the drop-in with the original under every compiler found here.
 
     Originals are compiled with -O3 for the target, with and without -ffast-math, and by Polly where clang has it; the
-    drop-in by each of these compilers as its banner says. Every contestant is verified first. All are timed pinned and
-    in turns.
+    drop-in by each of these compilers with the flags of its banner, and with --fp strict without contraction, as it is
+    verified. Every contestant is verified first. All are timed pinned and in turns.
     """
     options = Options(
         target=target, function=function, threads=threads, fp=read_floats(fp), sizes=parse_sizes(size),

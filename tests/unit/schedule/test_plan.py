@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from functools import partial
+from math import prod
 
 import islpy as isl
 import pytest
@@ -11,7 +14,7 @@ from bands import PRODUCT, SUM, find_band
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.expr import Load, Var
-from planish.ir.nest import Alloc, Assign, For, Kernel
+from planish.ir.nest import Alloc, Assign, For, Kernel, Let, Reduce
 from planish.ir.parser import parse_kernel
 from planish.ir.printer import print_kernel
 from planish.ir.traverse import walk
@@ -215,13 +218,26 @@ def test_no_array_is_larger_than_those_that_are_given(threads: int) -> None:
 
 
 def test_what_is_said_of_lanes_is_in_the_nest() -> None:
+    tiled = 0
     for text in (NEAREST, SHARED, PRODUCT, SUM, ROWS):
         for version in plan(prepare(parse_kernel(text)), WIDE, reassociate=True):
             loops = [x for x in walk(version.kernel.body) if isinstance(x, For)]
             for message in (x.message for x in version.remarks if x.id == "schedule-band"):
                 assert "lanes" not in message or any(x.facts.simd for x in loops)
                 assert "reduction" not in message or any(x.facts.reductions for x in loops)
-                assert "registers" not in message or any(x.step > 1 for x in loops)
+                factors = [int(x) for x in re.findall(r"(\d+) of loop", message)]
+                assert ("registers" in message) == bool(factors)
+                assert prod(factors) <= side_by_side(version.kernel)
+                assert all(any(x.step > 1 and x.step % f == 0 for x in loops) for f in factors)
+                tiled += bool(factors)
+    assert tiled
+
+
+def side_by_side(kernel: Kernel) -> int:
+    """How many copies of one statement, at most, stand in the body of one loop."""
+    bodies = [x.body.body for x in walk(kernel.body) if isinstance(x, For)]
+    counts = (Counter(x.span for x in body if isinstance(x, Assign | Reduce | Let)) for body in bodies)
+    return max((n for count in counts for n in count.values()), default=1)
 
 
 def test_a_plan_that_the_nest_does_not_have_is_not_told() -> None:

@@ -17,7 +17,6 @@ from pycparser import c_ast
 
 from planish.frontend.c.constants import define_enumerations, fold, walk_tree
 from planish.frontend.c.declarations import (
-    CArray,
     CPointer,
     CScalar,
     CType,
@@ -54,11 +53,6 @@ class Symbol:
     reassigned: bool = False
     whole: Symbol | None = None
     bitfield: bool = False
-
-    @property
-    def is_object(self) -> bool:
-        """Whether the name is an array of its own (not a pointer to one)."""
-        return isinstance(self.ctype, CArray)
 
     @property
     def lasting(self) -> bool:
