@@ -233,3 +233,53 @@ def test_products_are_rounded_before_they_are_added_and_subtracted(type: str) ->
     for function in result.functions:
         assert function.selection is not None and function.selection.version is not None, function.remarks
         assert not [x for x in function.remarks if x.id == "verify-result"], function.remarks
+
+
+COMPACTED = """
+void halve(int w, long *a) { for (int i = 0; i < w; i++) a[i] = a[2 * i]; }
+void thin(int w, float *restrict a, float *restrict b)
+{
+    for (int i = 0; i < w; i++) {
+        a[i] = a[3 * i] + b[i];
+        b[i] = 1;
+    }
+}
+double walk(int n, double *a)
+{
+    double *p = a, s = 0;
+    const double *q = a;
+    for (int i = 0; i < n; i++)
+        *p++ = *q, q += 4;
+    return s + a[n - 1];
+}
+void rows(int n, int m, short *a)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+            a[i * m + j] = a[2 * (i * m + j)];
+}
+"""
+MOVED = """
+int main(void)
+{
+    static long a[400]; static float b[400], c[400]; static double d[400]; static short e[400];
+    for (int i = 0; i < 400; i++)
+        a[i] = i, b[i] = i, c[i] = -i, d[i] = i, e[i] = i;
+    halve(90, a), thin(90, b, c), rows(9, 10, e);
+    printf("%g\\n", walk(90, d));
+    for (int i = 0; i < 400; i++)
+        printf("%ld %g %g %g %d\\n", a[i], b[i], c[i], d[i], e[i]);
+}
+"""
+
+
+@pytest.mark.parametrize("floats", ["reassociate", "strict"])
+def test_no_call_of_a_generated_function_is_taken_for_one_without_effect(floats: Floats, tmp_path: Path) -> None:
+    # gcc 12 drops calls of functions in which an element moves to a smaller multiple of its index.
+    text = HEAD + COMPACTED + MOVED
+    made = build_file(Source("p.c", text), Options(fp=floats, measure=False)).text
+    assert all(f"planish_{x}_1(" in made for x in ("halve", "thin", "walk", "rows"))
+    right = run(text, ["gcc", "-O0", "-ffp-contract=off"], tmp_path)
+    for compiler in COMPILERS:
+        for flags in ("-O1", *WAYS[:2]):
+            assert run(made, [compiler, *flags.split()], tmp_path) == right, (compiler, flags)

@@ -27,6 +27,10 @@ _GCC = ("O3", "no-loop-unroll-and-jam")
 """What gcc does with generated functions: it makes lanes of loops at any level. With loop-unroll-and-jam, gcc 12 takes
 loads before the stores that they wait for, where a loop in lanes whose elements lie apart stands in one whose
 iterations depend on each other."""
+_GCC_11 = ("no-ipa-modref", "no-ipa-pure-const")
+"""What it may not conclude of them for their callers. gcc 12 spells `a[2 * i]` in a loop as an offset from address 0
+(its pass ivopts), takes that for an access that ends the program, and drops calls of the function as of one that does
+nothing. gcc 10 knows no `modref`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,9 @@ class Settings:
             '#pragma GCC diagnostic ignored "-Wunknown-pragmas"',
             "#pragma GCC push_options",
             f"#pragma GCC optimize({', '.join(map(_quote, options))})",
+            "#if __GNUC__ > 10",
+            f"#pragma GCC optimize({', '.join(map(_quote, _GCC_11))})",
+            "#endif",
             *self._told('#pragma GCC target("%s")'),
             "#endif",
         ]  # fmt: skip

@@ -28,7 +28,7 @@ from planish.run.passing import signature_of
 from planish.run.process import Limits
 from planish.run.signature import Case, Signature
 from planish.run.tolerance import Tolerance, with_slack
-from planish.run.toolchain import FEATURES, Compiler, compile_library, supports
+from planish.run.toolchain import FEATURES, REFERENCE_FLAGS, Compiler, compile_library, supports
 from planish.run.workloads import clock_cases
 from planish.schedule.automatic.plan import prepare
 from planish.target.load import load_target
@@ -163,7 +163,7 @@ def _arrange(
     cases, clocks = check_cases(function, known, options.sizes), clock_cases(function, known, options.sizes, source)
     if not clocks:
         return None
-    flags = ("-O1", "-ffp-contract=off", "-fwrapv", *(f"-D{d}" for d in options.defines))
+    flags = (*REFERENCE_FLAGS, *(f"-D{d}" for d in options.defines))
     reference = _compile(source.text, signature, compiler, flags, folder, include_dirs)
     slack: dict[str, float] = {}
     for x in plans:

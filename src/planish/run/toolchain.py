@@ -36,6 +36,9 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
 
 BASE_FLAGS = ("-std=gnu11", "-fPIC")
 """What every file of a library is compiled with; the caller's flags come after them."""
+REFERENCE_FLAGS = ("-O1", "-ffp-contract=off", "-fwrapv", "-fno-ivopts")
+"""Flags with which the original says what is right. gcc 12's pass ivopts spells `a[2 * i]` as an offset from address 0,
+which other passes take for an access that ends the program."""
 LINK_FLAGS = ("-shared",) + (("-Wl,-Bsymbolic", "-Wl,-z,defs") if sys.platform == "linux" else ())
 """What every library is linked with.
 

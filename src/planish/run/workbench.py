@@ -22,7 +22,7 @@ from planish.run.oracle import DEFAULT_LIMITS
 from planish.run.process import Limits
 from planish.run.signature import Signature
 from planish.run.tolerance import Tolerance
-from planish.run.toolchain import Compiler, compile_library
+from planish.run.toolchain import REFERENCE_FLAGS, Compiler, compile_library
 from planish.run.widening import widened_library
 
 EMULATED_LIMITS = Limits(seconds=400)
@@ -83,8 +83,7 @@ class Workbench:
     @property
     def plain_flags(self) -> tuple[str, ...]:
         """Flags with which the original says what is right."""
-        machine = self.flags if self.runner.command else ()
-        return ("-O1", "-ffp-contract=off", "-fwrapv", *machine)
+        return (*REFERENCE_FLAGS, *(self.flags if self.runner.command else ()))
 
     @property
     def command_flags(self) -> tuple[str, ...]:

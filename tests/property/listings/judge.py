@@ -39,6 +39,7 @@ from planish.pipeline import (
     read_file,
 )
 from planish.run.passing import signature_of
+from planish.run.toolchain import REFERENCE_FLAGS
 from planish.target.load import load_target
 
 PLAIN = ("-fwrapv", "-fno-strict-aliasing")
@@ -120,7 +121,7 @@ def judge(
             if not built.taken or "main(" not in text:
                 continue
             if not right:
-                code, right = run_program(text, ["gcc", "-O1", "-ffp-contract=off"], Path(folder))
+                code, right = run_program(text, ["gcc", *REFERENCE_FLAGS], Path(folder))
                 if code:
                     verdict.faults.append(Fault("invalid", "gcc -O1", setting, f"exit {code}: {right[-500:]}"))
                     text = text.partition("#ifdef MAIN")[0]  # nothing to compare with; it is built all the same
@@ -150,7 +151,7 @@ def printed_command(text: str) -> list[str]:
 def _moved(text: str, folder: Path) -> tuple[str, ...]:
     """What the program prints for data that are moved a little."""
     return tuple(
-        run_program(text, ["gcc", "-O1", "-ffp-contract=off", f"-DWOBBLE={x}"], folder)[1] for x in ("1e-12", "1e-7")
+        run_program(text, ["gcc", *REFERENCE_FLAGS, f"-DWOBBLE={x}"], folder)[1] for x in ("1e-12", "1e-7")
     )
 
 
