@@ -291,6 +291,8 @@ def _describe(lost: Lost) -> str:
             return f"takes more than {BOUNDS.cpu:g} s of the processor's time"
         case "wall":
             return f"is not done after {BOUNDS.wall:g} s, most of which it waited"
+        case "depth":
+            return "meets what is nested too deep"
         case "killed":
             return f"was killed ({lost.how})"
         case "crash":

@@ -16,17 +16,17 @@ import pickle
 import select
 import signal
 import socket
-import sys
 import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from planish.core.forked import delayed_signals, end, flush_streams, fork, wait
+from planish.core.nesting import deep
 from planish.core.pickles import write_pickle
 from planish.core.telling import Tell, keep_quiet
 
@@ -38,7 +38,7 @@ _ASKING = (signal.SIGTERM, signal.SIGINT)
 _SIGNALLED = 128
 """The exit code of a process that a signal has asked to end is that signal's number and so much."""
 _DEPTH = 20_000
-"""Results are deep: an expression of a thousand terms is a thousand objects inside of each other."""
+"""Calls within each other that results may need to be packed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A piece without a result: its time was over, that of the processor or that on the wall; or its process was killed
-    by another one, as the system does where memory is short; or it crashed, which is a bug. `how`: by which signal, or
-    with which exit code."""
+    """A piece without a result: its time was over, that of the processor or that on the wall; or what it is about is
+    nested too deep; or its process was killed by another one, as the system does where memory is short; or it crashed,
+    which is a bug. `how`: by which signal, or with which exit code."""
 
-    cause: Literal["processor", "wall", "killed", "crash"]
+    cause: Literal["processor", "wall", "depth", "killed", "crash"]
     how: str = ""
 
 
@@ -201,7 +201,11 @@ def _tidy_at_end() -> None:
 def _try(work: Callable[[_A, Tell], _B], piece: _A, line: _Line) -> bytes:
     """The message that has the result, or what was raised instead."""
     try:
-        return _pack("result", work(piece, lambda text: line.write(_pack("tell", text))))
+        with deep():
+            result = work(piece, lambda text: line.write(_pack("tell", text)))
+        return _pack("result", result)
+    except RecursionError:
+        return _pack("result", Lost("depth"))
     except Exception as error:
         trace = traceback.format_exc()
         try:
@@ -214,13 +218,13 @@ def _try(work: Callable[[_A, Tell], _B], piece: _A, line: _Line) -> bytes:
 
 def _pack(kind: _Kind, value: object) -> bytes:
     """A message: what it is, and a value."""
-    with _deep():
+    with deep(_DEPTH):
         return write_pickle((kind, value))
 
 
 def _unpack(message: bytes) -> _Message:
     """What a message is, and its value."""
-    with _deep():
+    with deep(_DEPTH):
         found: _Message = pickle.loads(message)
     return found
 
@@ -256,14 +260,3 @@ class _Line:
             parts.append(part)
             count -= len(part)
         return b"".join(parts)
-
-
-@contextmanager
-def _deep() -> Iterator[None]:
-    """Inside, calls may be nested as deep as results are."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _DEPTH))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)

@@ -154,6 +154,11 @@ REASONS = (
         "split the function or the nest into several, and write subscripts as rows and columns: A[i*lda + j]",
     ),
     Reason(
+        "analysis-depth",
+        "a function is nested too deep to be analysed",
+        "split long expressions, and chains of else-if, into several statements or functions",
+    ),
+    Reason(
         "analysis-time",
         "the analysis of a function takes more of the processor's time than it may",
         "split the function into several, or build it with --no-measure, which makes fewer versions",
@@ -348,8 +353,9 @@ DONE = {
 _REASONS = {reason.id: reason for reason in REASONS}
 
 
-LOSSES: Mapping[Literal["processor", "wall", "killed", "crash"], str] = {
-    "processor": "analysis-time", "wall": "analysis-wait", "killed": "analysis-killed", "crash": "analysis-crash",
+LOSSES: Mapping[Literal["processor", "wall", "depth", "killed", "crash"], str] = {
+    "processor": "analysis-time", "wall": "analysis-wait", "depth": "analysis-depth", "killed": "analysis-killed",
+    "crash": "analysis-crash",
 }  # fmt: skip
 """The ids of functions of which nothing is known since their analysis did not come to its end, by what ended it."""
 

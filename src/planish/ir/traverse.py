@@ -208,6 +208,28 @@ def arrays_in(stmt: Stmt) -> Iterator[str]:
         yield from (load.array for e in expressions(x) for load in loads(e))
 
 
+def depth_of(block: Block) -> int:
+    """How many statements and expressions are inside of each other."""
+    met: dict[int, int] = {}
+    left: list[tuple[Stmt | Expr, int]] = [(block, 1)]
+    while left:
+        node, depth = left.pop()
+        if depth > met.get(id(node), 0):
+            met[id(node)] = depth
+            left += ((x, depth + 1) for x in _inside(node))
+    return max(met.values())
+
+
+def _inside(node: Stmt | Expr) -> tuple[Stmt | Expr, ...]:
+    match node:
+        case Block(body=body):
+            return body
+        case For() | If() | Assign() | Reduce() | Alloc() | Let():
+            return (*blocks_of(node), *expressions(node))
+        case _:
+            return children(node)
+
+
 def flatten(body: Iterable[Stmt]) -> list[Stmt]:
     """Statements with those of blocks in the place of the blocks."""
     return [x for stmt in body for x in (flatten(stmt.body) if isinstance(stmt, Block) else [stmt])]

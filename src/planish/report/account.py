@@ -92,7 +92,7 @@ class FileAccount:
     @property
     def lasting(self) -> bool:
         """Whether a build of the same text would come to the same: nothing ended it that may be gone the next time."""
-        return all(f.lost in ("", LOSSES["processor"]) for f in self.functions)
+        return all(f.lost in ("", LOSSES["processor"], LOSSES["depth"]) for f in self.functions)
 
 
 def account_for(result: FileResult, options: Options) -> FileAccount:

@@ -70,6 +70,7 @@ def test_a_crash_is_told_as_a_bug(
     ("lost", "id", "message"),
     [
         (Lost("processor"), "analysis-time", "its analysis takes more than 60 s of the processor's time"),
+        (Lost("depth"), "analysis-depth", "its analysis meets what is nested too deep"),
         (Lost("wall"), "analysis-wait", "its analysis is not done after 900 s, most of which it waited"),
         (Lost("killed", "SIGKILL"), "analysis-killed", "its analysis was killed (SIGKILL)"),
         (Lost("crash", "SIGBUS"), "analysis-crash", "its analysis crashed (SIGBUS), which is a bug in Planish"),

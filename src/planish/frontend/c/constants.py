@@ -24,9 +24,11 @@ _PLAIN_CHARACTER = re.compile(r"'([^\\'])'")
 
 def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
     """A node and all below it, parents first."""
-    yield node
-    for _, child in node.children():
-        yield from walk_tree(child)
+    left = [node]
+    while left:
+        part = left.pop()
+        yield part
+        left += (child for _, child in reversed(part.children()))
 
 
 def define_enumerations(

@@ -16,6 +16,7 @@ from pathlib import Path
 from pycparser import c_ast
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
+from planish.core.nesting import MOST_NESTED, deep
 from planish.core.span import Source, Span
 from planish.frontend.c.aliasing import find_exposed
 from planish.frontend.c.conditions import calls_in, conditions_of
@@ -36,6 +37,7 @@ from planish.frontend.c.unit import CFile, CFunction, CParameter, Region
 from planish.frontend.c.unseen import unseen_in
 from planish.frontend.c.variables import Variables
 from planish.ir.expr import Expr
+from planish.ir.traverse import depth_of
 from planish.ir.types import U8
 
 _UNSIGNED = re.compile(r"__CHAR_UNSIGNED__(=|$)")
@@ -49,6 +51,11 @@ def read_c(
 
     Raises PlanishError: E0201 syntax error, E0202 preprocessor error, E0203 no function in the file.
     """
+    with deep():
+        return _read(source, defines, include_dirs, fp)
+
+
+def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], fp: str) -> CFile:
     ready = preprocess(source, defines, include_dirs)
     places = (Path(source.name).resolve().parent, *include_dirs)
     flags = [*(f"-I{x}" for x in places), *(f"-D{x}" for x in defines)]
@@ -99,7 +106,7 @@ class _Reading:
 
 def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
     source, tokens, places, remarks = reading.source, reading.tokens, reading.places, reading.remarks
-    fp, forms = reading.fp, reading.forms
+    forms = reading.forms
     bound = bind_function(node, reading.scope)
     found: dict[int, Item] = {}
     coord = node.decl.coord
@@ -110,14 +117,9 @@ def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
         match_items(node.body, body, tokens, found)
     except Unreadable as reason:
         remarks.append(Remark("scop-macro", "refused", f"{node.decl.name} stays as written: {reason}", name_span))
-    state = Search(bound, source, tokens, places, found, live_after(bound), fp, computed_from_parameters(bound))
-    search(node.body, state)
-    remarks.extend(state.remarks)
-    unseen = reading.variables.unseen(node.decl.name)
-    ordered = [replace(x, unseen=unseen_in(x, bound, unseen)) for x in sorted(state.found, key=lambda r: r.start)]
-    regions = tuple(_numbered(region, n, len(ordered)) for n, region in enumerate(ordered, 1))
+    regions = _find_regions(node, bound, found, reading, name_span)
     result = resolve(node.decl.type.type, bound.typedefs)
-    parameters = tuple(_parameter(x, bound, fp, forms) for x in _declared_parameters(node))
+    parameters = tuple(_parameter(x, bound, reading.fp, forms) for x in _declared_parameters(node))
     span = _function_span(source, tokens, name_span, body)
     return CFunction(
         node.decl.name,
@@ -132,6 +134,33 @@ def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
         forms.of_result(node.decl.type.type),
         uncallable=_uncallable(node),
     )
+
+
+def _find_regions(
+    node: c_ast.FuncDef, bound: Bound, items: dict[int, Item], reading: _Reading, span: Span
+) -> tuple[Region, ...]:
+    """The regions of a function in their order; none where they, or what finds them, are nested too deep."""
+    remarks = reading.remarks
+    try:
+        state = Search(
+            bound, reading.source, reading.tokens, reading.places, items, live_after(bound), reading.fp,
+            computed_from_parameters(bound),
+        )  # fmt: skip
+        search(node.body, state)
+    except RecursionError:
+        message = f"{node.decl.name} is nested too deep to be analysed; it stays as written"
+        remarks.append(Remark("analysis-depth", "refused", message, span))
+        return ()
+    remarks.extend(state.remarks)
+    unseen = reading.variables.unseen(node.decl.name)
+    ordered: list[Region] = []
+    for region in sorted(state.found, key=lambda r: r.start):
+        if (depth := depth_of(region.kernel.body)) > MOST_NESTED:
+            message = f"what this computes is {depth} levels deep, of which {MOST_NESTED} are analysed"
+            remarks.append(Remark("analysis-depth", "refused", message, region.span))
+        else:
+            ordered.append(replace(region, unseen=unseen_in(region, bound, unseen)))
+    return tuple(_numbered(region, n, len(ordered)) for n, region in enumerate(ordered, 1))
 
 
 def _function_span(source: Source, tokens: Tokens, name: Span, body: Item | None) -> Span:

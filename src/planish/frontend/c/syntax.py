@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
+from planish.core.nesting import MOST_NESTED, deep
 from planish.core.span import Source, Span
 from planish.frontend.c.declarations import OWN_TYPES
 from planish.frontend.c.lexer import Token, tokenize
@@ -29,6 +30,8 @@ _SYNTAX = re.compile(r"^(.*?):(\d+):(\d+): error: (expected .*|.* before .*|.*un
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _MOST_TYPES = 200
 _MOST_DROPPED = 32
+_MOST_CALLS = 20_000
+"""Calls of the parser within each other."""
 _Part = tuple[int, int, int]
 """Start, end and physical line of a part of the text."""
 
@@ -74,7 +77,7 @@ def parse_c(text: str, source: Source, flags: Sequence[str] = ()) -> Tree:
     unknown: list[str] = []
     outcome = _parse_guessing_types(text, source, unknown)
     if isinstance(outcome, c_ast.FileAST):
-        return Tree(outcome, tuple(unknown))
+        return Tree(outcome, tuple(unknown), tuple(_leave_out_deep(outcome)))
     wrong = _ask_compiler(text, unknown)
     taken = _is_taken(source, flags)
     if wrong is not None and not taken:
@@ -90,11 +93,36 @@ def parse_c(text: str, source: Source, flags: Sequence[str] = ()) -> Tree:
         failed = []
     rest, dropped = _parse_without_declarations(_blank(text, failed), source, unknown)
     if isinstance(rest, _Failure) or not any(isinstance(x, c_ast.FuncDef) for x in rest.ext):
+        if outcome.physical == 0 and bodies:
+            file, line = _line_map(text)[bodies[0][2] - 1]
+            outcome = replace(outcome, span=Span(file, line, 1, line, 2))
         raise PlanishError(_tell_unread(outcome, taken), source)
     lines = _line_map(text)
     remarks = [_tell_left_out("function", x, lines) for x in failed]
     remarks += [_tell_left_out("declaration", x, lines) for x in dropped]
-    return Tree(rest, tuple(unknown), tuple(remarks))
+    return Tree(rest, tuple(unknown), (*remarks, *_leave_out_deep(rest)))
+
+
+def _leave_out_deep(tree: c_ast.FileAST) -> Iterator[Remark]:
+    """Takes away the bodies of functions that are nested too deep to be analysed, and tells of each."""
+    for node in tree.ext:
+        if isinstance(node, c_ast.FuncDef) and (depth := _depth_of(node.body)) > MOST_NESTED:
+            node.body = c_ast.Compound([], node.body.coord)
+            at = node.decl.coord
+            name = node.decl.name
+            message = f"{name} is {depth} levels deep, of which {MOST_NESTED} are analysed; it stays as written"
+            span = Span(str(at.file), at.line, at.column or 1, at.line, (at.column or 1) + len(name))
+            yield Remark("analysis-depth", "refused", message, span)
+
+
+def _depth_of(node: c_ast.Node) -> int:
+    """How many statements and expressions are inside of each other."""
+    deepest, left = 0, [(node, 1)]
+    while left:
+        part, depth = left.pop()
+        deepest = max(deepest, depth)
+        left += ((child, depth + 1) for _, child in part.children())
+    return deepest
 
 
 def _tell_unread(failure: _Failure, taken: bool) -> Diagnostic:
@@ -196,7 +224,8 @@ def _parse_once(text: str, source: Source, unknown: list[str]) -> c_ast.FileAST 
     prelude = "".join(f"typedef struct {UNKNOWN}{name} {name}; " for name in unknown)
     prelude += "".join(f"typedef struct {name} {name}; " for name in OWN_TYPES if name in text)
     try:
-        tree = CParser().parse(f"{prelude}\n{text}", source.name)
+        with deep(_MOST_CALLS):
+            tree = CParser().parse(f"{prelude}\n{text}", source.name)
         for node in tree.ext:
             # The parser takes a body behind anything.
             if isinstance(node, c_ast.FuncDef) and not isinstance(node.decl.type, c_ast.FuncDecl):
@@ -204,7 +233,9 @@ def _parse_once(text: str, source: Source, unknown: list[str]) -> c_ast.FileAST 
         return tree
     except ParseError as error:
         return _locate(str(error), text, source)
-    except (RecursionError, AssertionError, AttributeError, IndexError, ValueError) as error:
+    except RecursionError:
+        return _Failure(source.point(1), 0, "what is nested deeper than the C parser goes")
+    except (AssertionError, AttributeError, IndexError, ValueError) as error:
         # Defects of the parser on unusual input must not look like ours.
         return _Failure(source.point(1), 0, f"the C parser gave up ({type(error).__name__})")
 
