@@ -117,6 +117,20 @@ def test_lines_that_are_said_to_come_from_elsewhere_are_read() -> None:
     assert region.span is not None and region.span.line == 4
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        '#line 1 \\\n  "other.c"\n/*\n#line 4 "x.c" */\n',
+        '# 1 "other.c"\n\n# 30 "other.c" 2 3\n\n',
+        "#line 9 /* a\nb */\n\n\n",
+    ],
+)
+def test_places_that_a_text_claims_do_not_count(before: str) -> None:
+    text = f"{before}void f(int n, int *a) {{\nfor (int i = 0; i < n; i++) a[i] = 2; }}\n"
+    (region,) = read(text).functions[0].regions
+    assert region.span is not None and region.span.line == 6
+
+
 def test_headers_beside_the_file_and_given_directories(tmp_path: Path) -> None:
     (tmp_path / "sizes.h").write_text("#define N 7\n")
     (tmp_path / "deep").mkdir()

@@ -22,6 +22,7 @@ from pcpp import Action, OutputDirective, Preprocessor
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.span import Source, Span
+from planish.frontend.c.lexer import tokenize
 
 STUBS = Path(__file__).parent / "stubs"
 """Standard headers reduced to what the parser must know: types and constants."""
@@ -39,7 +40,7 @@ _MISSING = re.compile(
 )
 _ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.M)
 _UNREADABLE = re.compile(r"(?:cannot open file )?'?([^':]+?)'?: (Permission denied|Too many levels.*)$")
-_LINE = re.compile(r"^[ \t]*#[ \t]*line\b[^\n]*", re.M)
+_LINE = re.compile(r"[ \t]*#[ \t]*(?:line\b|[0-9])")
 """What says that lines come from elsewhere: places are those of the file that is read."""
 _MOST_MISSING = 64
 
@@ -67,7 +68,7 @@ def preprocess(source: Source, defines: Sequence[str] = (), include_dirs: Sequen
 
 def _with_compiler(compiler: str, source: Source, defines: Sequence[str], places: Sequence[Path]) -> Preprocessed:
     name = source.name.replace("\\", "\\\\").replace('"', '\\"')
-    text = f'# 1 "{name}"\n{_LINE.sub("", source.text)}'
+    text = f'# 1 "{name}"\n{_without_places(source.text)}'
     remarks: list[Remark] = []
     with tempfile.TemporaryDirectory(prefix="planish-") as empty:
         command = [compiler, "-E", "-x", "c", "-nostdinc", "-Wno-all"]
@@ -91,6 +92,20 @@ def _with_compiler(compiler: str, source: Source, defines: Sequence[str], places
             place.write_text("")
             remarks.append(_not_found(header, Span(file, int(line), int(column), int(line), int(column) + len(header))))
     raise PlanishError(Diagnostic("E0202", "too many headers were not found", source.point(1)), source)
+
+
+def _without_places(text: str) -> str:
+    """The text without the directives that say where lines come from; its lines stay as they are.
+
+    >>> _without_places('#line 3 \\\\\\n "x.c"\\nint a; /*\\n#line 4 */\\n# 5 "y.c"\\n')
+    '\\n\\nint a; /*\\n#line 4 */\\n\\n'
+    """
+    out, done = [], 0
+    for directive in tokenize(text).directives:
+        if _LINE.match(directive.text):
+            out += [text[done : directive.start], "\n" * directive.text.count("\n")]
+            done = directive.start + len(directive.text)
+    return "".join((*out, text[done:]))
 
 
 def _not_found(header: str, span: Span) -> Remark:
@@ -133,7 +148,7 @@ def _without_compiler(source: Source, defines: Sequence[str], places: Sequence[P
         engine.add_path(str(place))
     for define in (*DIALECT, "__GNUC__=4", "__x86_64__=1", "__LP64__=1", *defines):
         engine.define(define.replace("=", " ", 1) if "=" in define else f"{define} 1")
-    engine.parse(_LINE.sub("", source.text), source.name)
+    engine.parse(_without_places(source.text), source.name)
     out = io.StringIO()
     engine.write(out)
     if failures:
