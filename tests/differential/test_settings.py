@@ -15,6 +15,8 @@ from planish.emit.settings import Settings
 from planish.ir.types import Floats
 from planish.pipeline import Options, build_file
 
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="what gcc makes of the original is right")
+
 HEAD = "#include <math.h>\n#include <stdio.h>\n"
 NESTS = """
 float energy(int n, const float *x)

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from tests.property.checks import run_check
 from tests.property.programs import Program
+from tests.property.sampling import one_in
 from tests.property.sums import make_sums
 
 from planish.ir.nest import For, Reduce
@@ -28,7 +29,7 @@ LANES = {
 HEAD = "kernel k(n; A: i32[50, 50], B: i32[50], C: i32[50], S: i32[50])"
 
 
-@pytest.mark.parametrize("first", range(0, NESTS, STEP))
+@pytest.mark.parametrize("first", one_in(3, range(0, NESTS, STEP)))
 def test_sums_in_any_order_are_the_same(first: int) -> None:
     count: Counter[str] = Counter()
     for seed in range(first, first + STEP):

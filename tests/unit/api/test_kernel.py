@@ -162,3 +162,16 @@ def test_helpers_of_the_original_and_the_version_live_side_by_side() -> None:
 def test_typing_of_results() -> None:
     compiled: Any = gemm.compiled
     assert gemm.source == compiled.source and gemm.stages == compiled.stages
+
+
+def test_what_is_not_measured_races_the_original(tmp_path: Path) -> None:
+    raced = planish.kernel(cache=planish.Cache(tmp_path))(gemm.python)
+    A, B = random(5, 7), random(7, 6)
+    got, want = random(5, 6), random(5, 6)
+    raced(2.0, A, B, got)
+    gemm.python(2.0, A, B, want)
+    np.testing.assert_allclose(got, want, rtol=1e-5)
+    slower = [x for x in raced.report.account.reasons if "slower than the original" in x]
+    assert bool(slower) is not raced.report.transformed
+    assert not raced.report.transformed or "raced with the original: n=" in str(raced.report)
+    assert "raced" not in str(gemm.report)

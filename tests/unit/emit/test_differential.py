@@ -43,8 +43,8 @@ def copied(values: dict[str, Any]) -> dict[str, Any]:
     return {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in values.items()}
 
 
-@given(st.lists(programs(), min_size=1, max_size=4), st.integers(1, 5), st.integers(0, 1000))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(programs(), min_size=4, max_size=8), st.integers(1, 5), st.integers(0, 1000))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_programs(kernels: list[Kernel], n: int, seed: int) -> None:
     for kernel in kernels:
         check_kernel(kernel, "test")
