@@ -2,7 +2,9 @@
 
 >>> from pycparser.c_parser import CParser
 >>> types, constants = {}, {}
->>> define_enumerations(CParser().parse("enum shade { NONE, DARK = 'a', BLACK };").ext[0], types, constants)
+>>> tree = CParser().parse("enum shade { NONE, DARK = 'a', BLACK }; enum { WIDE = sizeof(void *) };")
+>>> [sorted(define_enumerations(x, types, constants)) for x in tree.ext]
+[[], ['WIDE']]
 >>> constants["BLACK"], types["enum shade"].spelling
 (98, 'unsigned int')
 """
@@ -55,7 +57,8 @@ def define_enumerations(
                 constants[item.name] = value
             else:
                 unknown.add(item.name)
-        types[enumeration_key(part)] = enumeration_type(values)
+        own = part.underlying_type
+        types[enumeration_key(part)] = enumeration_type(values) if own is None else resolve(own, types)
     return frozenset(unknown)
 
 

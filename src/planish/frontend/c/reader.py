@@ -19,6 +19,7 @@ from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.nesting import MOST_NESTED, deep
 from planish.core.span import Source, Span
 from planish.frontend.c.aliasing import find_exposed
+from planish.frontend.c.attributes import mark_attributes
 from planish.frontend.c.conditions import calls_in, conditions_of
 from planish.frontend.c.declarations import CArray, CPointer, CScalar, declared, leaf_of, resolve
 from planish.frontend.c.definitions import computed_from_parameters
@@ -60,6 +61,7 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
     places = (Path(source.name).resolve().parent, *include_dirs)
     flags = [*(f"-I{x}" for x in places), *(f"-D{x}" for x in defines)]
     tree = parse_c(ready.text, source, flags)
+    mark_attributes(tree.ast, source)
     tokens = tokenize(source.text)
     lines = main_lines(ready.text, source.name)
     active = frozenset(number for number, text in lines if text.strip())
