@@ -33,6 +33,8 @@ def ids() -> Iterator[tuple[str, str, str]]:
         match name:
             case "Remark" if isinstance(texts[0], str):
                 yield texts[0], str(texts[1]), where
+            case "Remark" if ast.unparse(call.args[0]).startswith("LOSSES["):
+                yield from ((x, str(texts[1]), where) for x in LOSSES.values())
             case "Refused" if not in_python and isinstance(texts[0], str):
                 yield texts[0], "refused", where
             case "NotIndex" if len(texts) > 2 and isinstance(texts[2], str):
