@@ -20,14 +20,16 @@ from planish.frontend.c.lexer import tokenize
 
 _UNKNOWN = "attributed"
 _CHANGING = re.compile(
-    r"__attribute(?:__)?\W.*\b_*(?:packed|vector_size|ext_vector_type|mode|scalar_storage_order)_*\b"
+    r"__attribute(?:__)?\W.*\b_*(?:packed|vector_size|ext_vector_type|mode)_*\b"
 )
+_PACKED = re.compile(r"__attribute(?:__)?\W.*\b_*packed_*\b")
+"""Those that leave numbers what they are, and make enumerations short."""
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)", re.S)
 
 
 def mark_attributes(tree: c_ast.FileAST, source: Source) -> None:
     """Makes types unknown that a file declares with such attributes, also by macros of its own."""
-    lines = _lines(source.text)
+    lines, packed = _lines(source.text, _CHANGING), _lines(source.text, _PACKED)
     if not lines:
         return
     for node in walk_tree(tree):
@@ -36,7 +38,7 @@ def mark_attributes(tree: c_ast.FileAST, source: Source) -> None:
         match node:
             case c_ast.Enum(values=values) if values is not None and _touches(node, lines):
                 node.underlying_type = c_ast.IdentifierType([_UNKNOWN])
-            case c_ast.Typedef() | c_ast.Decl() if not isinstance(node.type, c_ast.FuncDecl) and _touches(node, lines):
+            case c_ast.Typedef() | c_ast.Decl() if node.coord.line not in packed and _touches(node, lines):
                 inner = node.type
                 while isinstance(inner, c_ast.PtrDecl | c_ast.ArrayDecl):
                     inner = inner.type
@@ -53,11 +55,11 @@ def _touches(node: c_ast.Node, lines: set[int]) -> bool:
     return any(min(own) <= x <= last for x in lines)
 
 
-def _lines(text: str) -> set[int]:
+def _lines(text: str, wanted: re.Pattern[str]) -> set[int]:
     """The lines on which such attributes stand."""
     tokens = tokenize(text)
     defined = (_DEFINE.match(x.text) for x in tokens.directives)
-    macros = {x[1] for x in defined if x is not None and _CHANGING.search(x[2])}
+    macros = {x[1] for x in defined if x is not None and wanted.search(x[2])}
     found = {x.line for x in tokens.tokens if x.text in macros}
     for number, token in enumerate(tokens.tokens):
         if token.text in ("__attribute__", "__attribute"):
@@ -67,6 +69,6 @@ def _lines(text: str) -> set[int]:
                 end += 1
                 if depth == 0:
                     break
-            if _CHANGING.search(" ".join(x.text for x in tokens.tokens[number:end])):
+            if wanted.search(" ".join(x.text for x in tokens.tokens[number:end])):
                 found.add(token.line)
     return found
