@@ -169,19 +169,25 @@ def _serve(work: Callable[[_A, Tell], _B], pieces: Sequence[_A], line: _Line) ->
         # Its default action ends the process, whatever that is doing.
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         _tidy_at_end()
-        with suppress(EOFError):
-            while True:
-                _, (number, cpu) = _unpack(line.read(None))
-                signal.setitimer(signal.ITIMER_PROF, cpu)
-                message = _try(work, pieces[number], line)
-                signal.setitimer(signal.ITIMER_PROF, 0)
-                line.write(message)
+        _work_on(work, pieces, line)
         code = 0
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else code
-    finally:
         flush_streams()
+    except SystemExit as asked:
+        code = asked.code if isinstance(asked.code, int) else code
+    finally:
+        # A signal may come anywhere above, once.
         os._exit(code)
+
+
+def _work_on(work: Callable[[_A, Tell], _B], pieces: Sequence[_A], line: _Line) -> None:
+    """Works on the pieces whose numbers come, until none can come any more."""
+    with suppress(EOFError):
+        while True:
+            _, (number, cpu) = _unpack(line.read(None))
+            signal.setitimer(signal.ITIMER_PROF, cpu)
+            message = _try(work, pieces[number], line)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            line.write(message)
 
 
 def _tidy_at_end() -> None:

@@ -149,3 +149,23 @@ def test_a_program_that_does_not_end_is_not_left_running(bound: str, tmp_path: P
             assert list(results) == [Lost("killed", "SIGTERM")]
     assert not is_running(process) and not is_running(child)
     assert list(scratch.iterdir()) == []
+
+
+class _Slow:
+    def flush(self) -> None:
+        time.sleep(0.05)
+
+
+def test_a_process_that_is_asked_to_end_while_it_ends_goes_no_other_way(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    here, lost = os.getpid(), tmp_path / "lost"
+    monkeypatch.setattr("sys.stdout", _Slow())
+    try:
+        assert list(run_apart(lambda piece, tell: piece, [1, 2], Bounds(cpu=10))) == [1, 2]
+    finally:
+        if os.getpid() != here:
+            lost.touch()
+            os._exit(0)
+    time.sleep(0.2)
+    assert not lost.exists()
