@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
 import islpy as isl
@@ -34,6 +35,7 @@ PARAM = isl.dim_type.param
 SET = isl.dim_type.set
 
 
+@lru_cache(maxsize=64)
 def valid_sizes(scop: Scop) -> isl.Set:
     """The sizes that the kernel assumes and with which no access leaves its array, as far as extents are known."""
     space = scop.context.get_space()
@@ -57,6 +59,7 @@ def with_values(scop: Scop, values: Mapping[str, Expr]) -> Scop:
     return replace(scop, context=context)
 
 
+@lru_cache(maxsize=64)
 def busy_sizes(scop: Scop) -> isl.Set:
     """The valid sizes with which every statement runs; all valid ones where there are none such."""
     valid = valid_sizes(scop)
