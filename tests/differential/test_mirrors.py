@@ -99,7 +99,8 @@ def test_matrices_are_transposed_where_they_are(type: str, tmp_path: Path) -> No
             a, whole = fill(type, n, lda)
             wanted = a.copy()
             wanted[:, :n] = a[:, :n].T
-            call(made, name, (n, lda, a))
+            # Lines of memory are no rows of no length: no array may be declared so.
+            call(made, name, (n, lda, a), fallbacks=int(lda == 0 and name in ("above", "backwards")))
             assert (a == wanted).all(), (name, n, lda)
             assert (whole[:MARGIN] == 7).all() and (whole[len(whole) - MARGIN :] == 7).all()
 
