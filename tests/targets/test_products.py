@@ -127,8 +127,10 @@ def write_check(product: str, request: Request, element: str, sizes: str) -> str
     ("target", "element", "tile", "sizes", "request_"),
     [
         ("x86-avx512", "f32", (2, 16), SMALL + LARGE, Request(OPS, column=True, batch=True, threads=True)),
-        ("x86-avx2", "f64", (2, 8), SMALL + LARGE, Request(("nt", "tn", "tt"))),
-        ("aarch64-neon", "f32", (3, 8), SMALL, Request(OPS, column=True, batch=True)),
+        pytest.param("x86-avx2", "f64", (2, 8), SMALL + LARGE, Request(("nt", "tn", "tt")), marks=pytest.mark.slow),
+        pytest.param(
+            "aarch64-neon", "f32", (3, 8), SMALL, Request(OPS, column=True, batch=True), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_all_functions_of_a_header(
