@@ -14,7 +14,7 @@ from pathlib import Path
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Span
-from planish.run.clock import ClockError, Timing, measure, measure_first
+from planish.run.clock import ClockError, Timing, measure, measure_afresh, measure_first
 from planish.run.exercise import LEAST_CALLS, missed
 from planish.run.oracle import Verdict, compare
 from planish.run.signature import Case, Signature
@@ -366,7 +366,7 @@ def _confirm(
     assert chosen.version is not None
     try:
         contestants = [original, (chosen.version.label, _compile_shipped(chosen.version, signature, bench))]
-        before, after = measure(contestants, signature, clock, bench.budget / 2, 3, bench.threads)
+        before, after = measure_afresh(contestants, signature, clock, bench.budget / 2, 3, bench.threads)
     except ClockError as error:
         remark = Remark("clock", "refused", error.diagnostic.message, span)
         return Selection(None, None, None, None, (*chosen.remarks, remark), clock=clock)

@@ -9,7 +9,7 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import F64, I32
-from planish.run.clock import measure
+from planish.run.clock import CHILDREN, measure, measure_afresh
 from planish.run.sandbox import Limits
 from planish.run.signature import Case, Parameter, Signature
 
@@ -53,6 +53,16 @@ def test_every_call_sees_the_same_data(build: Build, microseconds: int, cores: i
     (timing,) = measure(libraries, SCALE, Case({"n": 4}, {"x": 4}), budget_seconds=0.1, cores=cores)
     assert timing.rounds >= 5
     assert timing.low >= 1e-6 * microseconds / 2
+
+
+def test_several_children_have_their_samples_together(build: Build, tmp_path: Path) -> None:
+    noted = FAST.replace("{", f'{{ static int noted; if (!noted++) {{ FILE *f = fopen("{tmp_path}/noted", "a"); '
+                              'fprintf(f, "%p\\n", (void *)&noted); fclose(f); }', 1)  # fmt: skip
+    libraries = [("fast", build("#include <stdio.h>\n" + noted, SCALE)), ("slow", build(SLOW, SCALE))]
+    fast, slow = measure_afresh(libraries, SCALE, Case({"n": 2000}, {"x": 2000}), 1.5, 6)
+    assert (fast.label, slow.label) == ("fast", "slow") and fast.median < slow.median
+    assert fast.rounds == slow.rounds >= 6 and list(fast.samples) == sorted(fast.samples)
+    assert 1 < len((tmp_path / "noted").read_text().split()) <= CHILDREN
 
 
 def test_an_endless_contestant_is_a_diagnostic(build: Build) -> None:
