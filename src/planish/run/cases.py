@@ -136,7 +136,7 @@ def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
         case = make_case(function, known, sizes, seed=i)
         if not out or bytes_of(function, case) <= CHECK_BYTES:
             out.append(replace(case, placement="end" if i % 2 == 0 else "start"))
-    few = {x: role for x, role in roles_of(known).items() if role in ("stride", "channels", "offset")}
+    few = {x: role for x, role in roles_of(known).items() if role in ("stride", "channels", "sections", "offset")}
     for i, value in enumerate(FEW_SIZES if few else ()):
         # Strides, channels and offsets as they are in real calls.
         wanted = {x: y for x, y in wanted_sizes(size_names(known), value).items() if x not in few}

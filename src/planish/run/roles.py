@@ -6,6 +6,9 @@
 >>> text += " for i in 0 .. n { for j in 0 .. n { y[i + at] += A[i, j] * x[j, 0] } } }"
 >>> find_roles(extract_scop(parse_kernel(text)).kernel, {})
 {'n': 'extent', 'lda': 'distance', 'inc': 'stride', 'at': 'offset'}
+>>> text = "kernel k(n, stages; x: f64[n]) { for s in 0 .. stages { for i in 0 .. n { x[i] *= x[i] } } }"
+>>> find_roles(extract_scop(parse_kernel(text)).kernel, {})
+{'n': 'extent', 'stages': 'sections'}
 """
 
 from __future__ import annotations
@@ -19,19 +22,24 @@ from planish.ir.nest import Assign, For, If, Kernel, Reduce
 from planish.ir.polynomial import place, polynomial, sub
 from planish.ir.traverse import expressions, loads, variables, walk
 
-Role = Literal["extent", "window", "distance", "stride", "channels", "offset"]
+Role = Literal["extent", "window", "distance", "stride", "channels", "sections", "offset"]
 """- extent: a loop goes so far;
 - window: a loop takes the fewer steps the larger it is;
 - distance: rows lie so far apart, along which a loop goes, as of a leading dimension: at least their length;
 - stride: elements lie so far apart, of which a loop takes one each;
 - channels: the same, or the extent of a loop, where the name says that there are few;
+- sections: the extent of a loop over the parts of a filter or the terms of a polynomial, as the name says;
 - offset: where in an array the data begins."""
 
 FEW = re.compile(r"(?i)channel|comps?\b|components?\b|\bch\b|\bnch\b|bpp|samples_per_pixel")
 """Names of sizes that are small in every call."""
 
+SECTIONS = re.compile(r"(?i)stages?$|sections?$|biquads?$|poles$|(^|_)order$|degree$")
+"""Names of how many sections a filter has, or of the degree of a polynomial."""
+
 USUAL: Mapping[Role, tuple[int, ...]] = {
-    "distance": (1,), "stride": (1, 2, 4, 1), "channels": (3, 1, 4, 2), "offset": (0, 0, 1, 0),
+    "distance": (1,), "stride": (1, 2, 4, 1), "channels": (3, 1, 4, 2), "sections": (8, 2, 16, 4),
+    "offset": (0, 0, 1, 0),
 }  # fmt: skip
 """What sizes of some roles are in calls; the first is the usual one. A distance is as small as it may be."""
 
@@ -61,7 +69,7 @@ def _role(name: str, windows: set[str], extents: set[str], apart: Mapping[str, b
     if name in windows:
         return "window"
     if name in extents:
-        return "channels" if FEW.search(name) else "extent"
+        return "channels" if FEW.search(name) else "sections" if SECTIONS.search(name) else "extent"
     if name in apart:
         return "distance" if apart[name] else "channels" if FEW.search(name) else "stride"
     return "offset" if name in used else "extent"

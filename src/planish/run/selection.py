@@ -286,6 +286,10 @@ def _probe(
     outcome, _ = _verify(limited, reference, signature, cases, bench)
     if isinstance(outcome, Remark):
         return outcome
+    kept = min((x.case for x in races if not x.is_lost), key=lambda x: sum(x.elements.values()), default=None)
+    entered = _enter(limited, outcome, reference, signature, kept, bench)
+    if isinstance(entered, Remark):
+        return entered
     try:
         again = _time_others(limited, rival, signature, [x.case for x in races], bench)
     except ClockError as error:
@@ -296,9 +300,27 @@ def _probe(
     if first and again[0].after.median >= MARGIN * again[0].before.median:
         return refused
     found = replace(
-        chosen, version=limited, verdict=outcome[0], library=outcome[1], others=tuple(again[first:]), limited=True
+        chosen, version=limited, verdict=entered, library=outcome[1], others=tuple(again[first:]), limited=True
     )  # fmt: skip
     return replace(found, before=again[0].before, after=again[0].after) if first else found
+
+
+def _enter(
+    limited: Version, found: tuple[Verdict, Path], reference: Reference, signature: Signature, case: Case | None,
+    bench: Workbench,
+) -> Verdict | Remark:  # fmt: skip
+    """What is said of a version that some sizes do not enter, after a call that does; a remark where all of its nests
+    have not been seen to run."""
+    verdict, library = found
+    if case is not None:
+        more = _compare(limited, reference, library, signature, (case,), bench)
+        if more.status not in ("ok", "weak", "not comparable"):
+            return Remark("verify-result", "refused", f"{limited.label}: {more.status}: {more.message}")
+        verdict = verdict.joined(more) if more.status == "ok" else verdict
+    if idle := missed(verdict.ran, len(limited.nests), 1):
+        message = f"{limited.label}: not exercised: the new code ran and changed something in none of its calls"
+        return Remark("verify-exercised", "refused", message, limited.nests[idle[0]].span)
+    return verdict
 
 
 def _time_others(

@@ -168,7 +168,7 @@ def _wanted(known: tuple[Known, ...], roles: Mapping[str, Role], value: int, var
     """Sizes to ask for, those first of which others depend: extents of a value, and what is usual for the others."""
     out = {x: value for x, role in roles.items() if role == "extent"}
     out |= {x: window_of(value) if value >= WINDOWED else value for x, role in roles.items() if role == "window"}
-    for role in ("offset", "channels", "stride", "distance"):
+    for role in ("offset", "channels", "sections", "stride", "distance"):
         usual = USUAL[role]
         out |= {x: usual[variant % len(usual)] for x, own in roles.items() if own == role}
     return out

@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from planish.core.diagnostic import Remark
+from planish.core.span import Source
 from planish.ir.types import F64, I32, Floats
+from planish.run import selection
+from planish.run.oracle import Verdict, VerdictStatus
 from planish.run.selection import Probes, Selection, choose_fastest, select
 from planish.run.signature import Case, Parameter, Signature
 from planish.run.toolchain import choose_compiler
-from planish.run.workbench import Reference, Version, Workbench
+from planish.run.workbench import Nest, Reference, Version, Workbench
 from planish.target.load import load_target
 
 SIGNATURE = Signature("scale", (Parameter("n", I32, "value"), Parameter("x", F64, "array")), None)
@@ -184,3 +189,21 @@ def test_no_flag_changes_what_a_program_means(tmp_path: Path, floats: Floats, ta
 )
 def test_the_fastest_must_win_by_a_margin(times: dict[str, float], before: float, label: str | None) -> None:
     assert choose_fastest(times, before) == label
+
+
+@pytest.mark.parametrize(("ran", "status", "says"), [
+    (5, "ok", ""), (0, "ok", "verify-exercised"), (5, "weak", "verify-exercised"), (1, "mismatch", "verify-result"),
+])  # fmt: skip
+def test_a_version_for_some_sizes_is_seen_to_run_in_a_call_of_these(
+    ran: int, status: VerdictStatus, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    usual = Verdict("ok", 9, 0.0, 0.0, None, "", ran=(0,))
+    inside = Verdict(status, 1, 0.0, 0.0, None, "differs", ran=(ran,))
+    monkeypatch.setattr(selection, "_compare", lambda *given: inside)
+    version = replace(RIGHT, nests=(Nest(0, Source("f.c", "x;").point(0)),))
+    found: Any = (version, (usual, tmp_path), None, None, Case({"n": 5}, {"x": 5}), None)
+    entered = selection._enter(*found)
+    if says:
+        assert isinstance(entered, Remark) and entered.id == says
+    else:
+        assert isinstance(entered, Verdict) and (entered.cases_run, entered.ran) == (10, (5,))
