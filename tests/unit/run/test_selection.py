@@ -119,6 +119,17 @@ def test_a_version_is_slower_nowhere(tmp_path: Path, limited: Version | None, ke
         assert chosen.version is limited and [x.case for x in chosen.others] == [SMALL]
 
 
+@pytest.mark.parametrize("gains", [True, False])
+def test_a_version_that_is_as_fast_is_taken_where_it_is_faster_in_another_call(tmp_path: Path, gains: bool) -> None:
+    many = "for (int i = 0; i < n; i++) x[i] = x[i] * 3 + 1;"
+    waits = f"void scale(int n, double *x) {{ for (volatile int k = n > 99 ? 99999 : 9999; k > 0; k--) ; {many} }}\n"
+    version = Version("other", waits.replace("9999;", "999;") if gains else waits.replace("int i", "long i"))
+    chosen = pick(tmp_path, [version], CLOCK, text=waits, probes=Probes((SMALL,)))
+    assert (chosen.version is version) is gains
+    if not gains:
+        assert [x.id for x in chosen.remarks] == ["clock"]
+
+
 CRASHES = Version("crashes", TEXT.replace("{ for", "{ if (n == 5000) x[1 << 28] = 1; for"))
 LARGER = Case({"n": 5000}, {"x": 5000})
 
