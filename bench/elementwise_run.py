@@ -271,7 +271,7 @@ def run_loops(loops: Sequence[Loop], fp: Floats, folder: Path, which: Which = "f
     for number in range(max(map(len, results.values()))):
         # The drop-in is judged as a whole: what was left unchanged must stay right, too.
         chosen = {k: x[number] for k, x in results.items() if number < len(x)}
-        made = assemble_file(file, options, tuple(chosen.values()), target, bench)
+        made = assemble_file(file, options, tuple(chosen.values()), bench)
         new = {k for k, x in chosen.items() if x.replacements}
         for k, (outcome, reason) in _judge(loops, fp, folder, made.text, right, new).items():
             if found[k].outcome in ("taken", "unchanged"):

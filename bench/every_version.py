@@ -46,7 +46,7 @@ from planish.run.process import Limits
 from planish.run.selection import PATIENCE
 from planish.run.signature import Case, Signature
 from planish.run.tolerance import Tolerance
-from planish.run.toolchain import Compiler, compile_library, host_features
+from planish.run.toolchain import REFERENCE_FLAGS, Compiler, compile_library, host_features
 from planish.run.workbench import Workbench
 from planish.target.load import load_target
 
@@ -252,7 +252,7 @@ def _compiled(
     compiler: Compiler, text: str, defines: tuple[str, ...], folder: Path, include_dirs: tuple[Path, ...]
 ) -> Path:
     """The original as the oracle has it."""
-    return compile_library(compiler, text, ("-w", "-O1", "-ffp-contract=off", *defines), folder, LIMITS, include_dirs)
+    return compile_library(compiler, text, ("-w", *REFERENCE_FLAGS, *defines), folder, LIMITS, include_dirs)
 
 
 @dataclass(frozen=True, slots=True)

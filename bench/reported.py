@@ -21,7 +21,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import shlex
 import sys
 import tempfile
@@ -52,6 +51,7 @@ from planish.run.tolerance import Tolerance
 from planish.run.toolchain import Compiler, choose_compiler, compile_library, find_compilers
 from planish.run.workbench import Reference
 from planish.target.load import load_target
+from planish.target.probe import usable_cores
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "differential" / "cases"
@@ -243,7 +243,7 @@ def build_contestants(course: Course, fp: Floats) -> dict[str, Path]:
         flags = ("-O3", *native.flags_for(compiler.kind))
         for more in ((), ("-ffast-math",)) if fp == "reassociate" else ((),):
             wanted[" ".join((compiler.name, *more))] = (course.original, compiler, (*flags, *more))
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(usable_cores()) as pool:
         return dict(zip(wanted, pool.map(lambda x: course.build(*x), wanted.values()), strict=True))
 
 

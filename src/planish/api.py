@@ -322,7 +322,7 @@ def _build(unit: _Unit, options: Options) -> bytes:
             _build_original(unit, bench, ("-O0", *bench.flags, *(f"-D{x}" for x in bench.defines)))
         with pointing_at_headers(unit.file.remarks, unit.file.given):
             (result,) = build_functions((unit.function,), unit.file, options, target, bench)
-        whole = assemble_file(unit.file, options, (result,), target, bench)
+        whole = assemble_file(unit.file, options, (result,), bench)
         library = result.selection.library if result.selection is not None else None
         if library is None:
             library = _build_original(unit, bench, bench.check_flags)

@@ -145,7 +145,7 @@ def build_file(source: Source, options: Options, tell: Tell = keep_quiet) -> Fil
         bench = make_workbench(options, target, Path(folder), source)
         with pointing_at_headers(file.remarks, source):
             results = build_functions(functions, file, options, target, bench, tell)
-    return assemble_file(file, options, results, target, bench)
+    return assemble_file(file, options, results, bench)
 
 
 def make_workbench(options: Options, target: Target, folder: Path, source: Source) -> Workbench:
@@ -439,7 +439,7 @@ def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> Kn
 
 
 def assemble_file(
-    file: CFile, options: Options, results: tuple[FunctionResult, ...], target: Target, bench: Workbench
+    file: CFile, options: Options, results: tuple[FunctionResult, ...], bench: Workbench
 ) -> FileResult:
     """The final text and header of a file."""
     replacements = [r for result in results for r in result.replacements]

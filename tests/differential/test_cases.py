@@ -36,6 +36,12 @@ def test_case(name: str, setting: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_case_in_every_way(name: str, tmp_path: Path) -> None:
+    check(name, SETTINGS["strict"], tmp_path)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [x for x in NAMES if "// measured" in (FOLDER / f"{x}.c").read_text()])
 def test_case_with_the_clock(name: str, tmp_path: Path) -> None:
     check(name, (), tmp_path)

@@ -24,15 +24,14 @@ from typing import ParamSpec
 import typer
 
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.files import tell_no_scratch
+from planish.core.forked import ASKING
 from planish.version import VERSION
 
 KEPT = "what was finished is kept, nothing is half-written"
 """What an interrupted command says, unless the exception says more."""
 
 OK, USER_ERROR, USAGE_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 1, 2, 70, 130
-
-ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals that ask a command for its end."""
 
 _SYSTEM_ERRORS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE,
@@ -122,8 +121,7 @@ def _tell_failure(error: Exception) -> int:
     if isinstance(error, PlanishError):
         tell(error)
     elif isinstance(error, OSError) and not has_scratch():
-        advice = "name a folder that can be written in TMPDIR, and check the space and the limits"
-        tell(Diagnostic("E0905", "there is no folder for temporary files", help=advice))
+        tell(tell_no_scratch(error))
     elif isinstance(error, OSError) and error.errno in _SYSTEM_ERRORS:
         where = f" ({error.filename})" if error.filename else ""
         advice = "check the space, the permissions and the limits"

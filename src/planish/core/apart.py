@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from planish.core.forked import delayed_signals, end, flush_streams, fork, wait
+from planish.core.forked import ASKING, delayed_signals, end, flush_streams, fork, wait
 from planish.core.nesting import deep
 from planish.core.pickles import write_pickle
 from planish.core.telling import Tell, keep_quiet
@@ -34,7 +34,6 @@ _A = TypeVar("_A")
 _B = TypeVar("_B")
 _Kind: TypeAlias = Literal["give", "tell", "result", "error"]
 _Message: TypeAlias = tuple[_Kind, Any]
-_ASKING = (signal.SIGTERM, signal.SIGINT)
 _SIGNALLED = 128
 """The exit code of a process that a signal has asked to end is that signal's number and so much."""
 _DEPTH = 20_000
@@ -159,7 +158,7 @@ def _lost(code: int) -> Lost:
     number = -code if code < 0 else code - _SIGNALLED
     known = number > 0 and number in signal.valid_signals()
     how = signal.Signals(number).name if known else f"exit code {code}"
-    return Lost("killed" if number in (signal.SIGKILL, *_ASKING) else "crash", how)
+    return Lost("killed" if number in (signal.SIGKILL, *ASKING) else "crash", how)
 
 
 def _serve(work: Callable[[_A, Tell], _B], pieces: Sequence[_A], line: _Line) -> None:
@@ -195,11 +194,11 @@ def _tidy_at_end() -> None:
     folders are removed; one that comes while that is done is not heard."""
 
     def leave(number: int, frame: FrameType | None) -> None:
-        for x in _ASKING:
+        for x in ASKING:
             signal.signal(x, signal.SIG_IGN)
         raise SystemExit(_SIGNALLED + number)
 
-    for number in _ASKING:
+    for number in ASKING:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, leave)
 

@@ -63,3 +63,10 @@ def read_input(name: str, wanted: str = "a file of C source") -> Input:
 def refusal(code: str, message: str, advice: str) -> PlanishError:
     """What is wrong with a file, and what to do."""
     return PlanishError(Diagnostic(code, message, help=advice))
+
+
+def tell_no_scratch(error: OSError) -> Diagnostic:
+    """E0905: there is no place for a temporary file."""
+    message = f"no temporary file can be made: {error.strerror or error}"
+    advice = "name a folder that can be written in TMPDIR, and check the space and the limits"
+    return Diagnostic("E0905", message, help=advice)

@@ -22,7 +22,8 @@ from importlib import import_module
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
-_HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that ask a process for its end."""
 GRACE = 0.4
 """Seconds that a process has to tidy up once it was asked to end; one that is inside the polyhedral library does not
 hear that it is asked."""
@@ -59,7 +60,7 @@ def delayed_signals() -> Iterator[None]:
         yield  # only the main thread hears any
         return
     heard: list[int] = []
-    before = {x: y for x in _HEARD if callable(y := signal.getsignal(x))}
+    before = {x: y for x in ASKING if callable(y := signal.getsignal(x))}
     for number in before:
         signal.signal(number, lambda number, frame: heard.append(number))
     try:

@@ -95,4 +95,3 @@ def _iterations_inside(block: Block) -> float:
             times = float("inf") if length is None else max(1, length)
         out = max(out, *(times * _iterations_inside(x) for x in blocks_of(stmt)), 1.0)
     return out
-

@@ -128,7 +128,7 @@ def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
     most = CHECK_INSTANCES if size_names(known) else FIXED_INSTANCES
     loose_only = not size_names(known) and _has_unknown_size(known)
     for i, value in enumerate(() if loose_only else CHECK_SIZES):
-        sizes = sizes_near(function, known, wanted_sizes(size_names(known), value), {})
+        sizes = sizes_near(known, wanted_sizes(size_names(known), value), {})
         if sizes is None or instances_of(known, sizes) > most:
             continue
         sizes |= dict.fromkeys(loose_names(function, known), value if i == ODD_LOOSE else power_of_two(value))
@@ -141,20 +141,20 @@ def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
         # Strides, channels and offsets as they are in real calls.
         wanted = {x: y for x, y in wanted_sizes(size_names(known), value).items() if x not in few}
         wanted |= {x: i if role == "offset" else 1 + i for x, role in few.items()}
-        sizes = sizes_near(function, known, wanted, {})
+        sizes = sizes_near(known, wanted, {})
         if sizes is not None and instances_of(known, sizes) <= CHECK_INSTANCES:
             sizes |= dict.fromkeys(loose_names(function, known), power_of_two(value))
             sizes |= dict.fromkeys(powers_of(function, sizes), POWERS[i])
             out.append(make_case(function, known, sizes, seed=FEW_SEED + i))
     if _has_unknown_size(known):
         for i, value in enumerate(LOOSE_SIZES):
-            sizes = sizes_near(function, known, wanted_sizes(size_names(known), min(value, 34)), {})
+            sizes = sizes_near(known, wanted_sizes(size_names(known), min(value, 34)), {})
             if sizes is not None and instances_of(known, sizes) <= CHECK_INSTANCES:
                 loose = {p.name: value for p in leaves_of(function) if _is_loose_integer(p, sizes)}
                 loose |= dict.fromkeys(powers_of(function, loose), value.bit_length() - 1)
                 out.append(make_case(function, known, sizes, seed=len(CHECK_SIZES) + 1 + i, loose=loose))
     if given:
-        sizes = sizes_near(function, known, wanted_sizes(size_names(known), 20), given)
+        sizes = sizes_near(known, wanted_sizes(size_names(known), 20), given)
         if sizes is not None and instances_of(known, sizes) <= FIXED_INSTANCES:
             out.append(make_case(function, known, sizes, seed=len(CHECK_SIZES)))
     alike = {repr(sorted(c.values.items())): c for c in out}
@@ -180,14 +180,13 @@ def roles_of(known: tuple[Known, ...]) -> dict[str, Role]:
 
 
 def usable_sizes(
-    function: CFunction, known: tuple[Known, ...], value: int, apart: bool = True,
-    given: Mapping[str, int] | None = None,
-) -> dict[str, int] | None:  # fmt: skip
+    known: tuple[Known, ...], value: int, apart: bool = True, given: Mapping[str, int] | None = None
+) -> dict[str, int] | None:
     """Sizes near `value`, all alike or a little apart, that regions allow and in which they are soon done; `given` ones
     are kept."""
     names = size_names(known)
     wanted = wanted_sizes(names, value) if apart else dict.fromkeys(names, value)
-    sizes = sizes_near(function, known, wanted, given or {})
+    sizes = sizes_near(known, wanted, given or {})
     return sizes if sizes is not None and instances_of(known, sizes) <= CHECK_INSTANCES else None
 
 
@@ -232,7 +231,7 @@ def size_names(known: tuple[Known, ...]) -> tuple[str, ...]:
 
 
 def sizes_near(
-    function: CFunction, known: tuple[Known, ...], wanted: Mapping[str, int], given: Mapping[str, int]
+    known: tuple[Known, ...], wanted: Mapping[str, int], given: Mapping[str, int]
 ) -> dict[str, int] | None:
     """Sizes near `wanted` that every region allows; `given` ones are kept as they are."""
     chosen = {**wanted, **{k: v for k, v in given.items() if k in wanted}}

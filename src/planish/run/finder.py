@@ -118,7 +118,7 @@ def propose(function: CFunction, known: tuple[Known, ...]) -> Iterator[Case]:
 def _bases(function: CFunction, known: tuple[Known, ...]) -> Iterator[Case]:
     """Calls with sizes that are all alike, and with some that are not."""
     for value in _BASES:
-        sizes = usable_sizes(function, known, value, apart=value != _BASES[1])
+        sizes = usable_sizes(known, value, apart=value != _BASES[1])
         if sizes is not None:
             loose = {x: value for x in pools_of(function) if x not in sizes}
             yield make_case(function, known, sizes, seed=1, loose=loose if value == _BASES[1] else None)
@@ -158,7 +158,7 @@ def _with_values(
     if changed != kept:
         key = frozenset(changed.items())
         if key not in made:
-            wanted = usable_sizes(function, known, 0, given=changed)
+            wanted = usable_sizes(known, 0, given=changed)
             loose = {x: int(v) for x, v in base.values.items() if x not in sizes and v == int(v)}
             made[key] = None if wanted is None else make_case(function, known, wanted, seed=1, loose=loose)
         found = made[key]

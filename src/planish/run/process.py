@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
-from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.core.diagnostic import PlanishError
+from planish.core.files import tell_no_scratch
 from planish.core.forked import delayed_signals
 
 _OUTPUT = 65536  # characters kept of what a program printed
@@ -98,9 +99,7 @@ def _scratch_file() -> IO[bytes]:
     try:
         return tempfile.TemporaryFile()
     except OSError as error:
-        message = f"no temporary file can be made: {error.strerror or error}"
-        advice = "name a folder that can be written in TMPDIR, and check the space and the limits"
-        raise PlanishError(Diagnostic("E0905", message, help=advice)) from error
+        raise PlanishError(tell_no_scratch(error)) from error
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, resource.struct_rusage] | None:

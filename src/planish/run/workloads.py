@@ -87,7 +87,7 @@ def probe_cases(
     out = [x for x in _called(function, known, given, roles, text) if _work(known, x) <= PROBE_INSTANCES][:MOST_CALLED]
     rooms = [x.share for x in caches if x.level < SHARED_LEVEL]
     for variant, room in enumerate((*rooms, CLOCK_BYTES // 4)):
-        fitting = (_case(function, known, _wanted(known, roles, x, variant), given, x) for x in CLOCK_SIZES)
+        fitting = (_case(function, known, _wanted(roles, x, variant), given, x) for x in CLOCK_SIZES)
         for case in (x for x in fitting if x is not None):
             if LEAST_INSTANCES <= _work(known, case) <= PROBE_INSTANCES and 2 * bytes_of(function, case) <= room:
                 out.append(case)
@@ -103,11 +103,11 @@ def require_sizes(
     own = {x: y for x, y in given.items() if x in size_names(known)}
     if not own:
         return
-    found = sizes_near(function, known, wanted_sizes(size_names(known), 20), given)
+    found = sizes_near(known, wanted_sizes(size_names(known), 20), given)
     if found is not None and all(found[x] == y for x, y in own.items()) and instances_of(known, found):
         return
     asked = ", ".join(f"{x}={y}" for x, y in own.items())
-    possible = sizes_near(function, known, wanted_sizes(size_names(known), 20) | own, {})
+    possible = sizes_near(known, wanted_sizes(size_names(known), 20) | own, {})
     near = "" if possible is None else f", such as {', '.join(f'{x}={possible[x]}' for x in own)}"
     message = f"`{function.name}` cannot run with {asked}: its loops would leave its arrays, or do nothing"
     advice = f"give sizes that its declarations allow{near}, or choose another function with --function"
@@ -139,7 +139,7 @@ def _called(
     extents = {x for x, role in roles.items() if role == "extent"}
     calls = ({x: y for x, y in call.items() if x in roles} for call in _calls(function, text))
     whole = [call for call in calls if extents and extents <= call.keys()]
-    made = (_case(function, known, _wanted(known, roles, 1, 0) | x, {**x, **given}, WINDOWED) for x in whole)
+    made = (_case(function, known, _wanted(roles, 1, 0) | x, {**x, **given}, WINDOWED) for x in whole)
     possible = [x for x in made if x is not None and _is_possible(function, known, x)]
     return sorted(possible, key=lambda x: -_work(known, x))
 
@@ -151,7 +151,7 @@ def _clock_attempts(
     yield from (x for x in _called(function, known, given, roles, text) if _work(known, x) >= MUCH)
     calls = _calls(function, text)
     told = {x: y for call in calls for x, y in call.items() if x in roles and roles[x] not in ("extent", "window")}
-    wanted = [(x, _wanted(known, roles, x, 0) | told) for x in CLOCK_SIZES]
+    wanted = [(x, _wanted(roles, x, 0) | told) for x in CLOCK_SIZES]
     bounded = {n: CLOCK_SIZES[0] for n in names if is_bounded(n, known)}
     if bounded:
         wanted = [(x, y | bounded) for x, y in wanted if x >= WINDOWED] + wanted
@@ -159,12 +159,12 @@ def _clock_attempts(
         case = _case(function, known, sizes, given, value)
         if case is not None and _is_possible(function, known, case):
             yield case
-    smallest = sizes_near(function, known, wanted_sizes(names, 1), given)
+    smallest = sizes_near(known, wanted_sizes(names, 1), given)
     if smallest is not None:
         yield make_case(function, known, smallest, seed=1, most_guess=LARGEST_GIVEN)
 
 
-def _wanted(known: tuple[Known, ...], roles: Mapping[str, Role], value: int, variant: int) -> dict[str, int]:
+def _wanted(roles: Mapping[str, Role], value: int, variant: int) -> dict[str, int]:
     """Sizes to ask for, those first of which others depend: extents of a value, and what is usual for the others."""
     out = {x: value for x, role in roles.items() if role == "extent"}
     out |= {x: window_of(value) if value >= WINDOWED else value for x, role in roles.items() if role == "window"}
@@ -179,7 +179,7 @@ def _case(
 ) -> Case | None:
     """The call with such sizes; where nothing is known of any, fewer elements are tried where they may not be
     enough."""
-    sizes = sizes_near(function, known, wanted, given)
+    sizes = sizes_near(known, wanted, given)
     if sizes is None:
         return None
     loose = dict.fromkeys(loose_names(function, known), power_of_two(min(LARGEST_LOOSE, value)))

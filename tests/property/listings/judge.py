@@ -258,7 +258,7 @@ def _take_any(source: Source, options: Options) -> FileResult:
         results.append(FunctionResult(function, plans, None, chosen, (*remarks, *refused)))
     with tempfile.TemporaryDirectory() as folder:
         bench = make_workbench(options, target, Path(folder), source)
-        return assemble_file(file, options, tuple(results), target, bench)
+        return assemble_file(file, options, tuple(results), bench)
 
 
 def _build(source: Source, options: Options, setting: str) -> Built:

@@ -48,7 +48,7 @@ def _plain(name: str, k: int) -> str:
     return f"void {name}(int n, double *x, double *y)\n{{\n    {body}\n}}\n"
 
 
-GOOD = [f"f{k}" for k in range(2)]
+GOOD = [f"f{k}" for k in range(7)]
 FAULTY = ["crashes", "wrong", "broken"]
 TEXT = "".join(_plain(name, k + 2) for k, name in enumerate(GOOD + FAULTY)) + HIDDEN + CALLER
 SPOILED = {"crashes": "__builtin_trap();", "wrong": "if (n > 3) y[1] = 7;", "broken": "no such statement;"}

@@ -41,4 +41,3 @@ def is_alone(symbol: Symbol) -> bool:
     """Whether what a pointer leads to is changed through it alone."""
     restrict = isinstance(symbol.ctype, CPointer) and symbol.ctype.restrict
     return restrict and symbol.storage == "parameter" and not symbol.reassigned
-
