@@ -32,10 +32,10 @@ from astgen_cases import SHRUNK, WANTED, choose_sizes, find_inputs, name_inputs,
 from record import RESULTS, geometric_mean
 
 import planish
-from planish.astgen.effort import EffortLimitError, compile_nest, count_copies, count_lines
+from planish.astgen.checking.verify import compare_traces
+from planish.astgen.code_size.effort import EffortLimitError, compile_nest, count_copies, count_lines
+from planish.astgen.code_size.isl_codegen import rival_nest, run_isl
 from planish.astgen.formats import Input, generate_input, list_input, load_input, parse_input
-from planish.astgen.rival import rival_nest, run_isl
-from planish.astgen.verify import compare_traces
 from planish.core.diagnostic import PlanishError
 from planish.ir.nest import Block
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import islpy as isl
 
-from planish.astgen.effort import EffortLimitError, Run, compile_nest
+from planish.astgen.code_size.effort import EffortLimitError, Run, compile_nest
 from planish.astgen.formats import PARAM, Input
 from planish.ir.nest import Block
-from planish.poly.affine import CONTEXT, isl_name
+from planish.poly.isl.affine import CONTEXT, isl_name
 
 ROOT = Path(__file__).resolve().parent.parent
 SET = isl.dim_type.set

@@ -39,7 +39,7 @@ from suite import read_source
 
 from planish.core.diagnostic import PlanishError
 from planish.pipeline import Options, read_file
-from planish.run.process import Finished, Limits, run_process
+from planish.run.processes.process import Finished, Limits, run_process
 
 SUITES = (POLYBENCH, DSP)
 ROOT = Path(__file__).parent.parent

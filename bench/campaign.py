@@ -21,7 +21,7 @@ from record import RESULTS, Heat, Result, Team, geometric_mean, load, own_ratios
 from suite import DATASETS, Suite, read_source
 
 from planish.core.diagnostic import PlanishError
-from planish.run.toolchain import Compiler, choose_compiler, find_compilers
+from planish.run.toolchains.toolchain import Compiler, choose_compiler, find_compilers
 
 Redo = Literal["missing", "stale", "all", "nothing"]
 """Which files are measured: those without a result (or with an error that planish may have mended since), also those

@@ -21,17 +21,17 @@ import numpy as np
 from claim import Claim, Note, at_least, at_most, below
 from hostile_specifications import hostile_files, learn_from
 
+from planish.isa.classes.operation_classes import Class, Member, find_classes
+from planish.isa.classes.proof import are_same
 from planish.isa.collection import Collection, collection_names, load_collection
 from planish.isa.costs.tables import PROCESSORS, load_costs
 from planish.isa.entry import Entry
 from planish.isa.exports.irdl import write_irdl
 from planish.isa.exports.operations import find_operations
 from planish.isa.exports.tablegen import write_tablegen
-from planish.isa.lanes.evaluate import Given, Memory, evaluate
+from planish.isa.semantics.evaluate import Given, Memory, evaluate
 from planish.isa.shipped import extension, extensions
-from planish.isa.similarity.classes import Class, Member, find_classes
-from planish.isa.similarity.proof import are_same
-from planish.isa.specification import newest
+from planish.isa.vendors.specification import newest
 from planish.report.instructions import count_entries
 from planish.run.instructions.hexagon import hexagon_machines
 from planish.run.instructions.judge import differing

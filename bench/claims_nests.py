@@ -15,14 +15,14 @@ import codesize
 from claim import Claim, Note, at_least, at_most
 from record import RESULTS
 
+from planish.astgen.checking.judge import verify_input
 from planish.astgen.formats import generate_input, load_input
-from planish.astgen.judge import verify_input
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.expr import Binary, Expr
 from planish.ir.nest import For, If, Let
 from planish.ir.traverse import walk, walk_expr
-from planish.schedule.automatic.plan import plan, prepare
+from planish.schedule.auto.plan import plan, prepare
 from planish.target.load import load_target
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -25,7 +25,7 @@ from raising_race import CHAINS, count_products, least_products
 from record import Result, geometric_mean, ratios
 from suite import Suite
 
-from planish.run.toolchain import find_compilers
+from planish.run.toolchains.toolchain import find_compilers
 
 ROOT = Path(__file__).resolve().parent.parent
 DROP_INS = ROOT / "examples" / "programs"

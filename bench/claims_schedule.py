@@ -21,8 +21,8 @@ from record import geometric_mean
 from small_ours import FINDER, build_small
 
 from planish.ir.types import BY_NAME
-from planish.library.gemm.microkernel import Tile
-from planish.library.vectors import find_vectors
+from planish.library.kernels.gemm.microkernel import Tile
+from planish.library.kernels.vectors import find_vectors
 
 SQUARES = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 RESNET: Sequence[Shape] = (

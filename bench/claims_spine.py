@@ -23,11 +23,11 @@ from record import RESULTS, Result, geometric_mean, own_ratios, ratios
 from suite import Suite, read_source
 
 from planish.core.diagnostic import PlanishError
-from planish.frontend.c.unit import CFunction
+from planish.frontend.c.translation_unit import CFunction
 from planish.pipeline import Options, read_file
-from planish.poly.affine import NotAffineError
-from planish.run.toolchain import find_compilers
-from planish.schedule.automatic.plan import prepare
+from planish.poly.isl.affine import NotAffineError
+from planish.run.toolchains.toolchain import find_compilers
+from planish.schedule.auto.plan import prepare
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 NOISE = 0.97

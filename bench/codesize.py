@@ -22,16 +22,16 @@ from pathlib import Path
 import islpy as isl
 from astgen_cases import find_inputs
 
+from planish.astgen.code_size.isl_codegen import run_isl
 from planish.astgen.formats import Input, generate_input, load_input, parse_input
-from planish.astgen.rival import run_isl
-from planish.emit.c import emit_function
-from planish.emit.prologue import emit_prologue
+from planish.emit.c.kernel_text import emit_function
+from planish.emit.c.prologue import emit_prologue
 from planish.ir.expr import Binary, Compare, Const, Expr, index
-from planish.ir.interval import Interval
+from planish.ir.index.interval import Interval
+from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Array, Kernel, Reduce, Stmt
-from planish.ir.simplify import simplify, simplify_block
 from planish.ir.types import U32
-from planish.run.toolchain import Compiler, find_compilers
+from planish.run.toolchains.toolchain import Compiler, find_compilers
 
 Figures = Mapping[str, tuple[int, int]]
 """Bytes and executed instructions by kind of compiler (of the paper: clang 3.6, gcc 4.9)."""

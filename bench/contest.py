@@ -25,14 +25,14 @@ import planish
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import PlanishError
 from planish.pipeline import FileResult, FunctionResult, Options, build_file, make_workbench
-from planish.run.clock import ClockError, Timing, measure
-from planish.run.entry import entry_text
-from planish.run.oracle import compare
-from planish.run.passing import signature_of
-from planish.run.process import Limits
-from planish.run.signature import Case, Signature
-from planish.run.tolerance import Tolerance
-from planish.run.toolchain import FEATURES, Compiler, choose_compiler, compile_library, supports
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.passing import signature_of
+from planish.run.calls.signature import Case, Signature
+from planish.run.oracle.comparison import compare
+from planish.run.oracle.tolerance import Tolerance
+from planish.run.processes.process import Limits
+from planish.run.timing.clock import ClockError, Timing, measure
+from planish.run.toolchains.toolchain import FEATURES, Compiler, choose_compiler, compile_library, supports
 from planish.target.load import load_target
 
 Tell = Callable[[str], None]

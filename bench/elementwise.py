@@ -39,7 +39,7 @@ from progress import Progress
 from record import RESULTS
 
 from planish.ir.types import Floats
-from planish.run.workers import CORES, leave_interrupts
+from planish.run.processes.workers import CORES, leave_interrupts
 
 STORE = RESULTS / "elementwise.jsonl"
 MODES: tuple[Floats, ...] = ("strict", "reassociate")

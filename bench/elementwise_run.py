@@ -30,7 +30,7 @@ from elementwise_loops import CType, Loop, Role, data_of
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.frontend.c.unit import CFile, CFunction
+from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.ir.types import Floats
 from planish.pipeline import (
     FunctionResult,
@@ -45,7 +45,7 @@ from planish.pipeline import (
     with_kernels,
 )
 from planish.report.account import remarks_of
-from planish.run.passing import signature_of
+from planish.run.calls.passing import signature_of
 from planish.run.selection import Selection
 from planish.target.load import load_target
 from planish.target.machine import Target

@@ -23,8 +23,8 @@ from record import RESULTS
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.emit.replacement import Replacement
-from planish.frontend.c.unit import CFile, CFunction
+from planish.emit.dropin.replacement import Replacement
+from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.ir.types import Floats
 from planish.pipeline import (
     Options,
@@ -36,17 +36,17 @@ from planish.pipeline import (
     read_file,
     with_kernels,
 )
-from planish.run.cases import check_cases
-from planish.run.cross import compiler_for, is_foreign, takes
-from planish.run.emulator import find_emulator
-from planish.run.entry import entry_text
-from planish.run.oracle import Verdict, compare
-from planish.run.passing import signature_of
-from planish.run.process import Limits
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.passing import signature_of
+from planish.run.calls.signature import Case, Signature
+from planish.run.oracle.comparison import Verdict, compare
+from planish.run.oracle.tolerance import Tolerance
+from planish.run.processes.process import Limits
 from planish.run.selection import PATIENCE
-from planish.run.signature import Case, Signature
-from planish.run.tolerance import Tolerance
-from planish.run.toolchain import REFERENCE_FLAGS, Compiler, compile_library, host_features
+from planish.run.sizes.call_sizes import check_cases
+from planish.run.toolchains.cross import compiler_for, is_foreign, takes
+from planish.run.toolchains.emulator import find_emulator
+from planish.run.toolchains.toolchain import REFERENCE_FLAGS, Compiler, compile_library, host_features
 from planish.run.workbench import Workbench
 from planish.target.load import load_target
 

@@ -39,7 +39,7 @@ from progress import Progress
 from record import RESULTS, write_atomically
 
 from planish.ir.types import Floats
-from planish.run.workers import CORES, leave_interrupts
+from planish.run.processes.workers import CORES, leave_interrupts
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from planish.emit.functions import LANE_FUNCTIONS
+from planish.emit.idioms.math_functions import LANE_FUNCTIONS
 
 FLAGS = ("-O3", "-march=native")
 MODES = ("-ffp-contract=fast", "-ffp-contract=off")

@@ -19,8 +19,8 @@ from exo_anchor import NOT_INSTALLED, find_exo, make_neon
 from microkernels import make_text
 
 from planish.ir.types import F32
-from planish.library.gemm.microkernel import Tile
-from planish.library.vectors import find_vectors
+from planish.library.kernels.gemm.microkernel import Tile
+from planish.library.kernels.vectors import find_vectors
 
 CPUS = ("neoverse-n1", "cortex-a76")
 COMPILER = ("aarch64-linux-gnu-gcc", "-O3", "-march=armv8.2-a", "-x", "c", "-S", "-", "-o", "-")

@@ -20,12 +20,12 @@ from statistics import median
 
 from solo_figure import draw_figure
 
-from planish.emit.c import emit_function
-from planish.emit.calls import headers_of
-from planish.emit.prologue import emit_prologue
+from planish.emit.c.instruction_calls import headers_of
+from planish.emit.c.kernel_text import emit_function
+from planish.emit.c.prologue import emit_prologue
 from planish.ir.types import BY_NAME
-from planish.library.gemm.microkernel import Panel, Tile, make_micro
-from planish.library.vectors import Vectors, find_vectors
+from planish.library.kernels.gemm.microkernel import Panel, Tile, make_micro
+from planish.library.kernels.vectors import Vectors, find_vectors
 
 DRIVER = Path(__file__).with_name("solo.c")
 C_TYPES = {"f32": "float", "f64": "double"}

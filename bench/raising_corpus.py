@@ -28,9 +28,9 @@ from record import RESULTS, write_atomically
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.frontend.c.unit import Region
+from planish.frontend.c.translation_unit import Region
 from planish.ir.nest import Kernel
-from planish.poly.affine import NotAffineError
+from planish.poly.isl.affine import NotAffineError
 from planish.raising import nests
 from planish.raising.expansion import expand
 from planish.raising.operation import Operation

@@ -22,8 +22,8 @@ from suite import read_source
 
 from planish.core.cache import Cache
 from planish.pipeline import Options, read_file
-from planish.poly.affine import NotAffineError
-from planish.raising.known import load_operations
+from planish.poly.isl.affine import NotAffineError
+from planish.raising.match.operation_index import load_operations
 from planish.raising.nests import raise_kernel
 from planish.raising.tdl.constants import specialise_all
 

@@ -33,11 +33,11 @@ from suite import Suite
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.pipeline import FileResult, Options, build_file
-from planish.run.cases import make_case
-from planish.run.entry import entry_text
-from planish.run.passing import signature_of
-from planish.run.process import Limits
-from planish.run.toolchain import choose_compiler, compile_library, find_compilers
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.passing import signature_of
+from planish.run.processes.process import Limits
+from planish.run.sizes.call_sizes import make_case
+from planish.run.toolchains.toolchain import choose_compiler, compile_library, find_compilers
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "tests" / "raising" / "programs"

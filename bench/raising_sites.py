@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
 
-from planish.frontend.c.unit import Region
+from planish.frontend.c.translation_unit import Region
 from planish.ir.expr import Const, Expr, Unary
 from planish.ir.nest import Assign, Reduce
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import loads, walk
 from planish.raising.raised import Apply, Loops, Raised, Repeat, Step, View, walk_steps
 

@@ -40,15 +40,15 @@ from planish.core.diagnostic import PlanishError
 from planish.ir.types import Floats
 from planish.pipeline import FileResult, FunctionResult, Options, build_file, known_arguments, make_workbench
 from planish.report.account import account_for
-from planish.run.cases import check_cases
-from planish.run.clock import ClockError, measure_afresh
-from planish.run.entry import entry_text
-from planish.run.oracle import Verdict, compare
-from planish.run.passing import signature_of
-from planish.run.process import Limits
-from planish.run.signature import Case, Signature
-from planish.run.tolerance import Tolerance
-from planish.run.toolchain import Compiler, choose_compiler, compile_library, find_compilers
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.passing import signature_of
+from planish.run.calls.signature import Case, Signature
+from planish.run.oracle.comparison import Verdict, compare
+from planish.run.oracle.tolerance import Tolerance
+from planish.run.processes.process import Limits
+from planish.run.sizes.call_sizes import check_cases
+from planish.run.timing.clock import ClockError, measure_afresh
+from planish.run.toolchains.toolchain import Compiler, choose_compiler, compile_library, find_compilers
 from planish.run.workbench import Reference
 from planish.target.load import load_target
 from planish.target.probe import usable_cores

@@ -14,12 +14,12 @@ from pathlib import Path
 from contest import compiler_state
 from gemm_ours import FLAGS, FOLDER, run_tool
 
-from planish.emit.kernel_file import emit_file
+from planish.emit.dropin.kernel_file import emit_file
 from planish.ir.types import BY_NAME
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
-from planish.library.gemm.small import Size, make_small
-from planish.library.vectors import find_vectors
+from planish.library.kernels.gemm.small import Size, make_small
+from planish.library.kernels.vectors import find_vectors
 
 Shape = tuple[int, int, int]
 

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from planish.core.span import Source
 from planish.pipeline import Options, build_file
-from planish.run.cases import make_case
-from planish.run.clock import measure
-from planish.run.entry import entry_text
-from planish.run.passing import signature_of
-from planish.run.toolchain import compile_library, find_compilers
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.passing import signature_of
+from planish.run.sizes.call_sizes import make_case
+from planish.run.timing.clock import measure
+from planish.run.toolchains.toolchain import compile_library, find_compilers
 
 PROGRAM = Path(__file__).resolve().parent / "stages" / "walsh.c"
 TYPES, NUMBERS = ("float", "double", "int", "short"), (64, 1024, 65536, 1 << 20)

@@ -23,12 +23,12 @@ from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 
 from planish.core.span import Source
 from planish.pipeline import Options, build_file
-from planish.run.cases import make_case
-from planish.run.clock import measure
-from planish.run.entry import entry_text
-from planish.run.passing import signature_of
-from planish.run.process import Limits
-from planish.run.toolchain import compile_library
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.passing import signature_of
+from planish.run.processes.process import Limits
+from planish.run.sizes.call_sizes import make_case
+from planish.run.timing.clock import measure
+from planish.run.toolchains.toolchain import compile_library
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS, RIVALS = HERE / "streams", HERE / "streams_rivals.c"

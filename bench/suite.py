@@ -16,9 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from planish.core.span import Source
-from planish.frontend.c.unit import CFunction
-from planish.run.cases import make_case
-from planish.run.signature import Case
+from planish.frontend.c.translation_unit import CFunction
+from planish.run.calls.signature import Case
+from planish.run.sizes.call_sizes import make_case
 
 DATASETS = ("MINI", "SMALL", "MEDIUM", "LARGE")
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"

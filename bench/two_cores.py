@@ -29,12 +29,12 @@ from suite import evaluate_length
 
 from planish.core.span import Source
 from planish.pipeline import Options, build_file
-from planish.run.cases import make_case
-from planish.run.clock import measure
-from planish.run.entry import entry_text
-from planish.run.passing import signature_of
-from planish.run.process import Limits
-from planish.run.toolchain import compile_library
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.passing import signature_of
+from planish.run.processes.process import Limits
+from planish.run.sizes.call_sizes import make_case
+from planish.run.timing.clock import measure
+from planish.run.toolchains.toolchain import compile_library
 
 DATASET = "LARGE"
 KERNELS = ("gemm", "symm", "syrk", "syr2k", "trmm", "cholesky", "lu", "nussinov", "floyd-warshall")

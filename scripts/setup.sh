@@ -62,11 +62,11 @@ done
 
 prepare() { # what the first builds would have to make otherwise
     local made
-    made=$(.venv/bin/python -c 'from planish.raising.known import prepare_all; print(prepare_all())')
+    made=$(.venv/bin/python -c 'from planish.raising.match.operation_index import prepare_all; print(prepare_all())')
     [ "$made" = False ] || say "prepared the operations that loops are compared with"
     made=$(.venv/bin/python -c 'from planish.isa.shipped import prepare_texts; print(prepare_texts())')
     [ "$made" = False ] || say "prepared the C of the instructions that kernels are made of"
-    made=$(.venv/bin/python -c 'from planish.library.gemm.preparation import prepare_machine; print(prepare_machine())')
+    made=$(.venv/bin/python -c 'from planish.library.kernels.gemm.preparation import prepare_machine; print(prepare_machine())')
     [ "$made" = False ] || say "prepared the micro-kernels of products on this machine"
 }
 

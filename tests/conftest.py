@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from planish.run.entry import entry_text
-from planish.run.signature import Signature
-from planish.run.toolchain import choose_compiler, compile_library
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.signature import Signature
+from planish.run.toolchains.toolchain import choose_compiler, compile_library
 
 Build = Callable[[str, Signature], Path]
 

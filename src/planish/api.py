@@ -28,8 +28,8 @@ from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.core.span import Source
-from planish.emit.standalone import emit_standalone
-from planish.frontend.c.unit import CFile, CFunction
+from planish.emit.dropin.standalone import emit_standalone
+from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.frontend.python.reader import PythonKernel, read_python, read_python_source
 from planish.frontend.python.text import is_python
 from planish.ir.types import Floats
@@ -42,17 +42,17 @@ from planish.pipeline import (
     make_workbench,
     read_file,
 )
-from planish.poly.affine import NotAffineError
+from planish.poly.isl.affine import NotAffineError
 from planish.report.account import FileAccount, FunctionAccount, account_for, parse_account, print_account
 from planish.report.store import build_address
-from planish.run.arguments import Argument, Interface, interface_of_c, interface_of_kernel
-from planish.run.callable import NativeFunction
-from planish.run.cross import is_foreign
-from planish.run.entry import entry_text
-from planish.run.headers import pointing_at_headers
-from planish.run.toolchain import compile_library
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.arguments import Argument, Interface, interface_of_c, interface_of_kernel
+from planish.run.calls.callable import NativeFunction
+from planish.run.toolchains.cross import is_foreign
+from planish.run.toolchains.missing_headers import pointing_at_headers
+from planish.run.toolchains.toolchain import compile_library
 from planish.run.workbench import Workbench
-from planish.schedule.automatic.plan import prepare
+from planish.schedule.auto.plan import prepare
 from planish.schedule.program import Program
 from planish.schedule.script import print_script
 from planish.stages import STAGES, stage_text

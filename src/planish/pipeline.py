@@ -17,46 +17,46 @@ from typing import TypeVar, assert_never
 
 import islpy as isl
 
-from planish.core.apart import Bounds, Lost, run_apart
 from planish.core.cache import Cache
 from planish.core.diagnostic import Remark
+from planish.core.fork_pool import Bounds, Lost, run_apart
+from planish.core.progress import Tell, keep_quiet
 from planish.core.reasons import LOSSES
 from planish.core.span import Source
-from planish.core.telling import Tell, keep_quiet
-from planish.emit.dropin import emit_banner
-from planish.emit.header import emit_header, share_types
-from planish.emit.replacement import Replacement, compose
-from planish.frontend.c.unit import CFile, CFunction, Region
+from planish.emit.dropin.header import emit_header, share_types
+from planish.emit.dropin.patched_file import emit_banner
+from planish.emit.dropin.replacement import Replacement, compose
+from planish.frontend.c.translation_unit import CFile, CFunction, Region
 from planish.ir.checker import check_kernel
+from planish.library.dense.panel_factorisation import is_searching, stepwise_versions
 from planish.library.further import further_versions, library_versions
+from planish.library.kernels.kernel_cache import Maker
 from planish.library.likely import likely_version
-from planish.library.maker import Maker
-from planish.library.portions.starts import start_where_worth
-from planish.library.stages.pieces import StageVersion
-from planish.library.stages.versions import stage_versions
-from planish.library.stepwise import is_searching, stepwise_versions
-from planish.library.transforms import transform_versions
+from planish.library.parallel.thread_threshold import start_where_worth
+from planish.library.signal.fft_stages.radix_stages import stage_versions
+from planish.library.signal.fft_stages.stage_kernels import StageVersion
+from planish.library.signal.stockham_fft import transform_versions
 from planish.options import Options as Options
-from planish.poly.affine import NotAffineError
-from planish.poly.budget import PASS, OverBudgetError, within
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.isl.op_budget import PASS, OverBudgetError, within
 from planish.reading import read_file as read_file
-from planish.run.batch import Entrant, check_together
-from planish.run.blas import find_blas
-from planish.run.cases import Known, check_cases, find_known
-from planish.run.cross import compiler_for, runner_for
-from planish.run.finder import Finder
-from planish.run.headers import pointing_at_headers
-from planish.run.limits import limit_candidate, limit_stages
-from planish.run.meaning import confirm_meaning
-from planish.run.passing import signature_of, why_not
+from planish.run.calls.passing import signature_of, why_not
+from planish.run.calls.signature import Case, Signature
+from planish.run.oracle.batch import Entrant, check_together
+from planish.run.oracle.interpreter_check import confirm_meaning
 from planish.run.selection import Probes, Selection, select
-from planish.run.signature import Case, Signature
-from planish.run.toolchain import missing_type
+from planish.run.size_condition import limit_candidate, limit_stages
+from planish.run.sizes.branch_inputs import Finder
+from planish.run.sizes.call_sizes import Known, check_cases, find_known
+from planish.run.sizes.workloads import clock_cases, probe_cases, require_sizes
+from planish.run.toolchains.blas import find_blas
+from planish.run.toolchains.cross import compiler_for, runner_for
+from planish.run.toolchains.missing_headers import pointing_at_headers
+from planish.run.toolchains.toolchain import missing_type
 from planish.run.workbench import Reference, Version, Workbench
-from planish.run.workloads import clock_cases, probe_cases, require_sizes
-from planish.schedule.automatic.described import tell_nothing_found
-from planish.schedule.automatic.plan import Candidate, plan, prepare
-from planish.schedule.follow import follow
+from planish.schedule.auto.plan import Candidate, plan, prepare
+from planish.schedule.auto.tiling.description import tell_nothing_found
+from planish.schedule.run_script import follow
 from planish.target.load import load_target
 from planish.target.machine import Target
 from planish.target.probe import usable_cores

@@ -12,10 +12,10 @@ from itertools import combinations
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
-from planish.emit.standalone import emit_standalone
-from planish.frontend.c.lexer import tokenize
+from planish.emit.dropin.standalone import emit_standalone
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.unit import CFile, CFunction
+from planish.frontend.c.text.lexer import tokenize
+from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.frontend.mlir.reader import is_mlir, read_mlir
 from planish.options import Options
 from planish.target.load import load_target

@@ -27,13 +27,13 @@ import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
-from planish.emit.replacement import Replacement, compose
-from planish.frontend.c.unit import CFile
+from planish.emit.dropin.replacement import Replacement, compose
+from planish.frontend.c.translation_unit import CFile
 from planish.ir.nest import Kernel
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_kernel
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_kernel
 from planish.pipeline import Options, RegionPlan, make_versions, plan_region, read_file
-from planish.poly.schedule_text import parse_schedule, print_schedule
+from planish.poly.isl.schedule_text import parse_schedule, print_schedule
 from planish.target.load import load_target
 
 Stage = Literal["read", "prepare", "schedule", "nest", "c"]

@@ -13,21 +13,21 @@ import islpy as isl
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Source, Span
-from planish.emit.dropin import defined_macros
-from planish.emit.ladders import replace_by_ladder
-from planish.emit.raised.vendor import replace_by_calls
-from planish.emit.replacement import NoExtentError, Replacement, compose, replace_region
-from planish.frontend.c.unit import CFile, Region
+from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
+from planish.emit.dropin.patched_file import defined_macros
+from planish.emit.dropin.replacement import NoExtentError, Replacement, compose, replace_region
+from planish.emit.formats.blas.vendor import replace_by_calls
+from planish.frontend.c.translation_unit import CFile, Region
 from planish.isa.shipped import shipped
-from planish.library.stages.pieces import StageVersion
+from planish.library.signal.fft_stages.stage_kernels import StageVersion
 from planish.options import Options
-from planish.poly.affine import NotAffineError
-from planish.poly.budget import PASS, SHORT, OverBudgetError, within
-from planish.run.blas import Blas
-from planish.run.exercise import count_calls, with_counters
-from planish.run.tolerance import with_slack
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.isl.op_budget import PASS, SHORT, OverBudgetError, within
+from planish.run.oracle.nest_coverage import count_calls, with_counters
+from planish.run.oracle.tolerance import with_slack
+from planish.run.toolchains.blas import Blas
 from planish.run.workbench import Nest, Version
-from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Candidate, Prepared
 from planish.target.load import load_target
 
 BLAS = "blas"

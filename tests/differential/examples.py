@@ -11,12 +11,12 @@ import numpy as np
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.expr import Binary, Expr, Var, index
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Block, For, Kernel, Stmt
+from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.traverse import map_block, map_exprs, substitute
 from planish.ir.types import INDEX
-from planish.poly.extents import evaluate_extent, pick_sizes, valid_sizes
-from planish.poly.scop import extract_scop
+from planish.poly.scop.extents import evaluate_extent, pick_sizes, valid_sizes
+from planish.poly.scop.extraction import extract_scop
 
 FOLDER = Path(__file__).parents[2] / "examples"
 POLYBENCH = tuple(sorted(p.stem for p in (FOLDER / "polybench").glob("*.c")))

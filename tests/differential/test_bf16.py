@@ -10,8 +10,8 @@ from test_raised_versions import MARGIN, NATIVE, DropIn, Matrix, call, make
 
 from planish.core.span import Source
 from planish.ir.types import BF16
-from planish.run.inputs import from_memory, to_memory
-from planish.run.toolchain import find_compilers, knows
+from planish.run.sizes.random_arguments import from_memory, to_memory
+from planish.run.toolchains.toolchain import find_compilers, knows
 
 COMPILER = next((x for x in find_compilers() if knows(x, BF16)), None)
 FLAGS = Path("/proc/cpuinfo")

@@ -17,8 +17,8 @@ from planish.cli import main
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.pipeline import FileResult, Options, build_file
-from planish.run.blas import Blas, find_blas
-from planish.run.toolchain import choose_compiler
+from planish.run.toolchains.blas import Blas, find_blas
+from planish.run.toolchains.toolchain import choose_compiler
 
 HERE = Path(__file__).parents[1] / "raising"
 FILES = {

@@ -10,8 +10,8 @@ from test_lookahead import TYPES
 from test_raised_versions import NATIVE, DropIn, compile_both, enclosed
 from test_raised_versions import pytestmark as pytestmark
 
-from planish.library.cascades.versions import cascade_versions
-from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.library.signal.biquad.lane_pipeline import cascade_versions
+from planish.schedule.auto.plan import Candidate, Prepared
 
 HEAD = "void {}(int n, int m, TYPE *x, TYPE *restrict y, const TYPE *restrict c, TYPE *restrict z)\n"
 BODIES = {

@@ -13,7 +13,7 @@ from running import signed_arguments
 
 from planish.core.span import Source
 from planish.ir.nest import Kernel
-from planish.schedule.automatic.plan import prepare as prepare_kernel
+from planish.schedule.auto.plan import prepare as prepare_kernel
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here")
 

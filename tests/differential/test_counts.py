@@ -11,9 +11,9 @@ from test_raised_versions import MARGIN, NATIVE, DropIn, compile_text, counted
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
-from planish.library.counts import counting_versions
+from planish.library.loops.histogram import counting_versions
 from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.schedule.automatic.plan import prepare
+from planish.schedule.auto.plan import prepare
 
 TEXT = """\
 typedef unsigned char byte;

@@ -9,7 +9,7 @@ import pytest
 from test_raised_versions import NATIVE, DropIn, compile_both, enclosed
 from test_raised_versions import pytestmark as pytestmark
 
-from planish.library.dots.versions import dot_versions
+from planish.library.dense.gemv.unroll_and_jam import dot_versions
 
 ROWS = """\
 void apply(int m, int n, int lda, const TYPE *a, const TYPE *x, TYPE *y)

@@ -13,7 +13,7 @@ from examples import DSP, FOLDER
 
 from planish.core.span import Source
 from planish.pipeline import FileResult, Options, build_file
-from planish.run.toolchain import choose_compiler
+from planish.run.toolchains.toolchain import choose_compiler
 from planish.target.load import load_target
 
 POLYBENCH = ("gemm", "lu", "jacobi-2d", "floyd-warshall", "nussinov", "durbin", "symm")

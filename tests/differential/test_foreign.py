@@ -12,9 +12,9 @@ from planish import compile as compile_function
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.pipeline import FileResult, Options, build_file
-from planish.run.cross import compiler_for, runner_for, takes
 from planish.run.selection import Selection
-from planish.run.toolchain import find_compilers
+from planish.run.toolchains.cross import compiler_for, runner_for, takes
+from planish.run.toolchains.toolchain import find_compilers
 from planish.target.load import load_target
 from planish.target.machine import Target
 

@@ -11,9 +11,9 @@ from test_raised_versions import MARGIN, NATIVE, DropIn, compile_text, counted
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
-from planish.library.inside.versions import inside_versions
+from planish.library.loops.inner_nests.nest_schedules import inside_versions
 from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.schedule.automatic.plan import prepare
+from planish.schedule.auto.plan import prepare
 
 BLOCKS = """\
 void forward(int n, int m, int width, const TYPE *in, TYPE *out, const TYPE *c)

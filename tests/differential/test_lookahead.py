@@ -10,7 +10,7 @@ from test_raised_versions import NATIVE, DropIn, compile_both, enclosed
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
-from planish.library.lookahead.versions import lookahead_versions
+from planish.library.signal.lms.look_ahead import lookahead_versions
 from planish.pipeline import Options, build_file
 
 FILTERS = """\

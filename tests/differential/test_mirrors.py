@@ -12,9 +12,9 @@ from test_raised_versions import MARGIN, NATIVE, DropIn, Matrix, call, compile_t
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
-from planish.library.mirrors.versions import mirror_versions
+from planish.library.dense.transpose_inplace.blocked_transpose import mirror_versions
 from planish.pipeline import Options, build_file, compose, make_replacement, read_file
-from planish.schedule.automatic.plan import prepare
+from planish.schedule.auto.plan import prepare
 
 SQUARES = """\
 void above(int n, int lda, TYPE *a)

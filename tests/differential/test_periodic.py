@@ -11,10 +11,10 @@ from test_raised_versions import NATIVE
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
-from planish.emit.replacement import Replacement
+from planish.emit.dropin.replacement import Replacement
 from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.run.toolchain import choose_compiler
-from planish.schedule.automatic.plan import plan, prepare
+from planish.run.toolchains.toolchain import choose_compiler
+from planish.schedule.auto.plan import plan, prepare
 
 TEXT = """\
 #include <stddef.h>

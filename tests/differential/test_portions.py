@@ -14,19 +14,19 @@ from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.cache import Cache
 from planish.core.span import Source
-from planish.emit.ladders import replace_by_ladder
-from planish.library.maker import Maker
-from planish.library.mirrors.versions import mirror_versions
-from planish.library.portions.marks import marked_versions
-from planish.library.portions.starts import WORTH, start_where_worth
-from planish.library.portions.versions import portion_versions
-from planish.library.stages.versions import stage_versions
-from planish.library.streaming.versions import stream_versions
+from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
+from planish.library.dense.transpose_inplace.blocked_transpose import mirror_versions
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.loops.nontemporal.streaming_stores import stream_versions
+from planish.library.parallel.chunks import portion_versions
+from planish.library.parallel.parallel_marks import marked_versions
+from planish.library.parallel.thread_threshold import WORTH, start_where_worth
+from planish.library.signal.fft_stages.radix_stages import stage_versions
 from planish.library.versions import raise_version
 from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.run.process import Limits
-from planish.run.toolchain import choose_compiler, compile_library
-from planish.schedule.automatic.plan import Candidate, Prepared, plan, prepare
+from planish.run.processes.process import Limits
+from planish.run.toolchains.toolchain import choose_compiler, compile_library
+from planish.schedule.auto.plan import Candidate, Prepared, plan, prepare
 
 TEXT = """\
 #include <math.h>

@@ -17,13 +17,13 @@ from examples import FOLDER
 
 from planish.core.cache import Cache
 from planish.core.span import Source
-from planish.emit.replacement import Replacement
+from planish.emit.dropin.replacement import Replacement
 from planish.ir.types import Floats
-from planish.library.maker import Maker
+from planish.library.kernels.kernel_cache import Maker
 from planish.library.versions import raise_version
 from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.run.toolchain import Compiler, choose_compiler
-from planish.schedule.automatic.plan import Candidate, Prepared, prepare
+from planish.run.toolchains.toolchain import Compiler, choose_compiler
+from planish.schedule.auto.plan import Candidate, Prepared, prepare
 from planish.target.load import load_target
 
 Matrix = np.ndarray[Any, Any]

@@ -11,9 +11,9 @@ from test_raised_versions import MARGIN, DropIn, compile_text, counted
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
-from planish.emit.ladders import replace_by_ladder
-from planish.ir.interpreter import run_kernel
-from planish.library.stages.reversals import reversal_versions
+from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
+from planish.ir.semantics.interpreter import run_kernel
+from planish.library.signal.bit_reversal import reversal_versions
 from planish.pipeline import Options, compose, read_file
 
 TEXT = """\

@@ -11,9 +11,9 @@ from test_raised_versions import MARGIN, NATIVE, DropIn, compile_text, counted
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
-from planish.library.scans.versions import scan_versions
+from planish.library.loops.scan.vector_scan import scan_versions
 from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.schedule.automatic.plan import prepare
+from planish.schedule.auto.plan import prepare
 
 TEXT = """\
 static inline int MAX(int a, int b) { return a > b ? a : b; }

@@ -8,7 +8,7 @@ import pytest
 from examples import POLYBENCH, find_difference, kernel_of, make_values, run_arrays, sizes_near, turn_back
 
 from planish.ir.checker import check_kernel
-from planish.schedule.automatic.plan import plan, prepare
+from planish.schedule.auto.plan import plan, prepare
 from planish.target.load import load_target
 
 COMBINATIONS = tuple(product(("x86-avx512", "generic"), (False, True), (1, 2)))

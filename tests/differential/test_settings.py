@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from planish.core.span import Source
-from planish.emit.prologue import emit_prologue
-from planish.emit.settings import Settings
+from planish.emit.c.compiler_attributes import Settings
+from planish.emit.c.prologue import emit_prologue
 from planish.ir.types import Floats
 from planish.pipeline import Options, build_file
 

@@ -12,12 +12,12 @@ from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.cache import Cache
 from planish.core.span import Source
-from planish.library.maker import Maker
+from planish.library.conv.winograd.tiled_conv import tile_version
+from planish.library.kernels.kernel_cache import Maker
 from planish.library.versions import raise_version
-from planish.library.winograd.versions import tile_version
 from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.run.toolchain import choose_compiler
-from planish.schedule.automatic.plan import prepare
+from planish.run.toolchains.toolchain import choose_compiler
+from planish.schedule.auto.plan import prepare
 
 TEXT = """\
 void both(int n, int k, double C[n][n], double A[n][k], double B[n][k])

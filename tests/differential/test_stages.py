@@ -12,10 +12,10 @@ from test_raised_versions import MARGIN, NATIVE, DropIn, compile_text
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
-from planish.emit.ladders import replace_by_ladder
-from planish.emit.replacement import Replacement
-from planish.emit.settings import Settings
-from planish.library.stages.versions import stage_versions
+from planish.emit.c.compiler_attributes import Settings
+from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
+from planish.emit.dropin.replacement import Replacement
+from planish.library.signal.fft_stages.radix_stages import stage_versions
 from planish.pipeline import Options, build_file, compose, read_file
 
 TEXT = """\

@@ -15,12 +15,12 @@ import pytest
 
 from planish.core.cache import Cache
 from planish.core.span import Source
-from planish.emit.replacement import Replacement
-from planish.library.maker import Maker
-from planish.library.stepwise import is_searching, stepwise_versions
+from planish.emit.dropin.replacement import Replacement
+from planish.library.dense.panel_factorisation import is_searching, stepwise_versions
+from planish.library.kernels.kernel_cache import Maker
 from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.run.toolchain import choose_compiler
-from planish.schedule.automatic.plan import prepare
+from planish.run.toolchains.toolchain import choose_compiler
+from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target
 
 Matrix = np.ndarray[Any, Any]

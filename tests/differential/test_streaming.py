@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 from compiled import compile_text
 
-from planish.emit.c import emit_function
-from planish.emit.calls import headers_of
-from planish.emit.prologue import emit_prologue
+from planish.emit.c.instruction_calls import headers_of
+from planish.emit.c.kernel_text import emit_function
+from planish.emit.c.prologue import emit_prologue
 from planish.ir.nest import Block, If, Kernel
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.ir.types import F32, F64, Type
 from planish.isa.shipped import shipped
-from planish.library.scans.versions import scan_versions
-from planish.library.streaming.versions import stream_versions
-from planish.schedule.automatic.plan import plan, prepare
+from planish.library.loops.nontemporal.streaming_stores import stream_versions
+from planish.library.loops.scan.vector_scan import scan_versions
+from planish.schedule.auto.plan import plan, prepare
 from planish.target.load import load_target
 
 PAGE = mmap.PAGESIZE

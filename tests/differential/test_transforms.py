@@ -11,8 +11,8 @@ from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
 from planish.pipeline import Options, build_file
-from planish.run.process import Limits
-from planish.run.toolchain import choose_compiler, compile_library
+from planish.run.processes.process import Limits
+from planish.run.toolchains.toolchain import choose_compiler, compile_library
 
 TEXT = """\
 #include <math.h>

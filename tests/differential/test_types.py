@@ -14,7 +14,7 @@ import pytest
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.pipeline import Options, compose, make_versions, plan_region
-from planish.run.toolchain import find_compilers
+from planish.run.toolchains.toolchain import find_compilers
 from planish.target.load import load_target
 
 DECLARED = """\

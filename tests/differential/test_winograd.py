@@ -11,11 +11,11 @@ from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.cache import Cache
 from planish.core.span import Source
-from planish.library.maker import Maker
-from planish.library.winograd.matrices import F23
-from planish.library.winograd.versions import tile_version
+from planish.library.conv.winograd.matrices import F23
+from planish.library.conv.winograd.tiled_conv import tile_version
+from planish.library.kernels.kernel_cache import Maker
 from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.schedule.automatic.plan import prepare
+from planish.schedule.auto.plan import prepare
 
 TEXT = """\
 void conv(int h, int w, int c, int k, float out[restrict h][w][k], float in[restrict h + 2][w + 2][c],

@@ -13,10 +13,10 @@ from test_raised_versions import NATIVE, compile_text, counted
 
 from planish.core.cache import Cache
 from planish.core.span import Source
-from planish.library.maker import Maker
-from planish.library.woven.versions import woven_version
+from planish.library.conv.conv_packed.packed_conv import woven_version
+from planish.library.kernels.kernel_cache import Maker
 from planish.pipeline import Options, compose, make_replacement, read_file
-from planish.schedule.automatic.plan import prepare
+from planish.schedule.auto.plan import prepare
 
 TEXT = """\
 #include <stdint.h>

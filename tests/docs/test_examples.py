@@ -22,15 +22,15 @@ from planish.cli.entry import main
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.ir.checker import check_kernel
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_kernel
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_kernel
 from planish.pipeline import Options, read_file
 from planish.raising.nests import raise_kernel
 from planish.raising.tdl.examples import check_tactic
 from planish.raising.tdl.reader import load_tactics, read_tactics
-from planish.run.blas import BlasName, find_blas
-from planish.run.cross import compiler_for, runner_for
-from planish.run.toolchain import choose_compiler
+from planish.run.toolchains.blas import BlasName, find_blas
+from planish.run.toolchains.cross import compiler_for, runner_for
+from planish.run.toolchains.toolchain import choose_compiler
 from planish.target.load import load_target
 
 ROOT = Path(__file__).resolve().parents[2]

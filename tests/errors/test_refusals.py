@@ -20,7 +20,7 @@ import pytest
 from planish.cli import main
 from planish.core.diagnostic import PlanishError
 from planish.ir.checker import check_kernel
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.stages import parse_stage
 
 HERE = Path(__file__).parent

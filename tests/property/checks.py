@@ -21,27 +21,27 @@ from tests.property.enumerated import find_conflicts, find_early, find_flow, fin
 from tests.property.programs import Program, make_values
 from tests.property.rearranged import rearrange
 
-from planish.astgen.verify import Instance, evaluate, list_instances
+from planish.astgen.checking.verify import Instance, evaluate, list_instances
 from planish.ir.checker import check_kernel
 from planish.ir.expr import Binary, Expr, Load, Var, index, type_of
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, LoopFacts, Reduce, Stmt
-from planish.ir.printer import print_kernel
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.printer import print_kernel
 from planish.ir.traverse import map_block, map_exprs, substitute
 from planish.ir.types import INDEX
-from planish.poly.affine import isl_name
-from planish.poly.budget import budget
-from planish.poly.dependence import Dependences, find_dependences, is_live_in, movable_updates
-from planish.poly.legality import find_violation, schedule_map
-from planish.poly.listing import list_maps
-from planish.poly.scop import Scop, extract_scop
-from planish.poly.trees import find_node
+from planish.poly.isl.affine import isl_name
+from planish.poly.isl.op_budget import budget
+from planish.poly.isl.schedule_tree import find_node
+from planish.poly.isl.to_list import list_maps
+from planish.poly.scop.dependence import Dependences, find_dependences, is_live_in, movable_updates
+from planish.poly.scop.extraction import Scop, extract_scop
+from planish.poly.scop.legality import find_violation, schedule_map
+from planish.schedule.auto.lower import lower
+from planish.schedule.auto.plan import plan, prepare
+from planish.schedule.auto.tiling.band import read_band
+from planish.schedule.auto.tiling.strip_mining import StripOrder, leaf_bands, shape_band
+from planish.schedule.auto.tiling.tile_sizes import choose
 from planish.schedule.automatic import strategies
-from planish.schedule.automatic.band import read_band
-from planish.schedule.automatic.choice import choose
-from planish.schedule.automatic.lower import lower
-from planish.schedule.automatic.plan import plan, prepare
-from planish.schedule.automatic.shape import StripOrder, leaf_bands, shape_band
 from planish.schedule.automatic.strategies import STRATEGIES, compute_schedule
 from planish.target.machine import Cache, Target
 

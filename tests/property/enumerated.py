@@ -2,7 +2,7 @@
 
 Statements are numbered in textual order, as the polyhedral view numbers them.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> kernel = parse_kernel("kernel scan(n; A: i32[n]) { for i in 1 .. n { A[i] = A[i - 1] } }")
 >>> [e.instance for e in list_events(kernel, {"n": 3})]
 [('S0', (1,)), ('S0', (2,))]
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from planish.astgen.verify import Instance, evaluate
+from planish.astgen.checking.verify import Instance, evaluate
 from planish.ir.nest import Assign, Block, For, If, Kernel, Reduce, Stmt
 from planish.ir.traverse import loads, walk
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from planish.astgen.effort import EffortLimitError, compile_nest
+from planish.astgen.checking.symbolic import Verdict, verify_map
+from planish.astgen.checking.times import list_times, map_times
+from planish.astgen.checking.verify import compare_traces, record
+from planish.astgen.code_size.effort import EffortLimitError, compile_nest
 from planish.astgen.generate import generate_map
-from planish.astgen.symbolic import Verdict, verify_map
-from planish.astgen.times import list_times, map_times
-from planish.astgen.verify import compare_traces, record
 from planish.ir.nest import Block
-from planish.poly.budget import budget, is_used_up
-from planish.poly.listing import list_sets
+from planish.poly.isl.op_budget import budget, is_used_up
+from planish.poly.isl.to_list import list_sets
 
 LETTERS = "ijk"
 SET, PARAM = isl.dim_type.set, isl.dim_type.param

@@ -3,7 +3,7 @@
 Most are illegal, as they should be: whoever uses them asks first.
 
 >>> import random
->>> from planish.poly.scop import extract_scop
+>>> from planish.poly.scop.extraction import extract_scop
 >>> from tests.property.programs import make_program
 >>> scop = extract_scop(make_program(5).kernel)
 >>> rearrange(scop, scop.schedule, random.Random(0)).get_domain().is_equal(scop.domain)
@@ -16,9 +16,9 @@ import random
 
 import islpy as isl
 
-from planish.poly.affine import isl_name
-from planish.poly.listing import list_sets
-from planish.poly.scop import Scop, Statement
+from planish.poly.isl.affine import isl_name
+from planish.poly.isl.to_list import list_sets
+from planish.poly.scop.extraction import Scop, Statement
 
 TYPES = isl.schedule_node_type
 

@@ -22,7 +22,7 @@ from tests.property.listings.listing import write_listing
 from tests.property.listings.reduce import reduce_text
 
 from planish import pipeline
-from planish.core.apart import Bounds
+from planish.core.fork_pool import Bounds
 from planish.core.span import Source
 
 SAMPLE = (3, 40, 102)

@@ -14,14 +14,14 @@ import pytest
 from tests.property.sampling import one_in
 from tests.property.trees import make_tree
 
+from planish.astgen.checking.symbolic import verify_tree
+from planish.astgen.checking.times import list_times, tree_times
+from planish.astgen.checking.verify import compare_traces, list_instances, record, trace_nest
 from planish.astgen.generate import generate
-from planish.astgen.symbolic import verify_tree
-from planish.astgen.times import list_times, tree_times
-from planish.astgen.verify import compare_traces, list_instances, record, trace_nest
 from planish.ir.expr import Binary, index
 from planish.ir.nest import Assign, Block, For, If, Stmt
 from planish.ir.traverse import map_block, walk
-from planish.poly.budget import budget, is_used_up
+from planish.poly.isl.op_budget import budget, is_used_up
 
 WORK_LIMIT = 5_000_000
 TREES = 80

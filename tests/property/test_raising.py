@@ -14,11 +14,11 @@ from tests.unit.raising.interpreted import assert_same, make_values
 from planish.core.diagnostic import PlanishError
 from planish.ir.checker import check_kernel
 from planish.ir.nest import Kernel
-from planish.ir.parser import parse_kernel
-from planish.poly.affine import NotAffineError
+from planish.ir.text.parser import parse_kernel
+from planish.poly.isl.affine import NotAffineError
 from planish.raising.expansion import expand
+from planish.raising.match.semantic_match import recognise
 from planish.raising.raised import Apply, Raised
-from planish.raising.recognise import recognise
 
 PRODUCTS = [x for x in OPERATIONS if x.name in ("gemm", "gemm_scaled")]
 SIZES = ((0, 2, 1), (3, 2, 0), (1, 1, 1), (2, 5, 3), (4, 3, 5))

@@ -16,8 +16,8 @@ from tests.property.listings.listing import write_listing
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Source
-from planish.frontend.c.lexer import tokenize
-from planish.frontend.c.unit import CFunction
+from planish.frontend.c.text.lexer import tokenize
+from planish.frontend.c.translation_unit import CFunction
 from planish.pipeline import FileResult, Options, build_file, read_file
 from planish.report.account import remarks_of
 from planish.report.explanation import explain_file

@@ -11,7 +11,7 @@ from tests.property.sampling import one_in
 from tests.property.sums import make_sums
 
 from planish.ir.nest import For, Reduce
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
 
 NESTS, STEP = 120, 20

@@ -13,11 +13,11 @@ import pytest
 from tests.property.sampling import one_in
 from tests.property.trees import make_tree
 
+from planish.astgen.checking.verify import check_nest, compare_traces, list_instances, record, trace_nest
 from planish.astgen.generate import generate
-from planish.astgen.verify import check_nest, compare_traces, list_instances, record, trace_nest
 from planish.ir.nest import Block, For, Stmt
 from planish.ir.traverse import map_block, walk
-from planish.poly.budget import budget
+from planish.poly.isl.op_budget import budget
 
 TREES = 240
 STEP = 20

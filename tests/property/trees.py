@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from planish.poly.listing import list_sets
+from planish.poly.isl.to_list import list_sets
 
 LETTERS = "ijk"
 

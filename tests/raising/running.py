@@ -18,7 +18,7 @@ from replay import arguments_for, build, call
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.unit import CFile, CFunction
+from planish.frontend.c.translation_unit import CFile, CFunction
 
 Array = np.ndarray[Any, Any]
 

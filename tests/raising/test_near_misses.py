@@ -14,7 +14,7 @@ from corpus import Entry
 from near_misses import NearMiss, near_misses
 from running import Outcome, differs, read_entry_file, run, signed_arguments
 
-from planish.frontend.c.unit import CFunction
+from planish.frontend.c.translation_unit import CFunction
 
 MISSES = near_misses()
 CASES = [pytest.param(x, id=x.name, marks=[pytest.mark.slow] * (n % 3 > 0)) for n, x in enumerate(MISSES)]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from planish.emit.c import emit_function
-from planish.emit.calls import headers_of
-from planish.emit.expression import c_type
-from planish.emit.prologue import emit_prologue
+from planish.emit.c.expression import c_type
+from planish.emit.c.instruction_calls import headers_of
+from planish.emit.c.kernel_text import emit_function
+from planish.emit.c.prologue import emit_prologue
 from planish.ir.nest import Kernel
 from planish.isa.instruction import Catalogue
 

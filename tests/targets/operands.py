@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from wrapping import extent, visible
 
-from planish.ir.arithmetic import limits
-from planish.ir.evaluate import evaluate
+from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Kernel
+from planish.ir.semantics.arithmetic import limits
 from planish.ir.types import BF16, F32, Type
 from planish.isa.instruction import Instruction
 

@@ -12,12 +12,12 @@ from operands import Values
 from wrapping import visible
 
 from planish.ir.expr import Binary, Call, Expr, Load, type_of
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Assign, Kernel, Reduce, Stmt
+from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.traverse import expressions, map_block, walk, walk_expr
 from planish.ir.types import F64
 from planish.isa.instruction import Instruction
-from planish.run.inputs import epsilon
+from planish.run.sizes.random_arguments import epsilon
 
 LOOSE = {
     "avx512_dpbf16_word": "two products are added to a lane in an order and with roundings that processors differ in, "

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from planish.core.diagnostic import PlanishError
-from planish.isa.x86.features import missing
+from planish.isa.vendors.x86.features import missing
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.machines import arm_machines, x86_flags, x86_machines
-from planish.run.process import Limits, run_process
-from planish.schedule.asked import Answer, find_for_statement
+from planish.run.processes.process import Limits, run_process
+from planish.schedule.query_instruction import Answer, find_for_statement
 
 KNOWN = [
     ("uint8_t d, a, b; d = (a + b + 1) >> 1;", {"xmm": "_mm_avg_epu8", "neon": "vrhaddq_u8", "hvx": "V6_vavgubrnd"}),

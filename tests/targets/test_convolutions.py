@@ -9,13 +9,13 @@ import pytest
 from tests.targets.test_microkernels import need, run
 
 from planish.core.cache import Cache
-from planish.emit.kernel_file import emit_file
+from planish.emit.dropin.kernel_file import emit_file
 from planish.ir.types import F32
 from planish.isa.shipped import shipped
-from planish.library.convolution import choose_shape, make_convolution
-from planish.library.gemm.window import Window
-from planish.library.maker import Maker
-from planish.library.vectors import PRODUCTS, find_vectors
+from planish.library.kernels.convolution import choose_shape, make_convolution
+from planish.library.kernels.gemm.window import Window
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.vectors import PRODUCTS, find_vectors
 from planish.target.load import load_target
 
 TARGETS = {"avx2": "x86-avx2", "neon": "aarch64-neon"}

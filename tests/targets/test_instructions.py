@@ -18,7 +18,7 @@ from planish.ir.nest import PLAIN_MEMORIES, Array, Kernel
 from planish.ir.types import Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import extension, extensions
-from planish.run.inputs import from_memory, memory_dtype, to_memory
+from planish.run.sizes.random_arguments import from_memory, memory_dtype, to_memory
 
 UNTESTED: dict[str, str] = {
     name: "its operands have rows at any distance: test_transposes.py"

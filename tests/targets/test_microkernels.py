@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from planish.emit.blis import emit_blis
-from planish.emit.c import emit_function
-from planish.emit.calls import headers_of
-from planish.emit.prologue import emit_prologue
+from planish.emit.c.instruction_calls import headers_of
+from planish.emit.c.kernel_text import emit_function
+from planish.emit.c.prologue import emit_prologue
+from planish.emit.dropin.blis import emit_blis
 from planish.ir.types import BY_NAME
-from planish.library.gemm.microkernel import Panel, Tile, make_micro
-from planish.library.vectors import Vectors, find_vectors
+from planish.library.kernels.gemm.microkernel import Panel, Tile, make_micro
+from planish.library.kernels.vectors import Vectors, find_vectors
 
 CASES = [
     ("avx512", "f32", 14, 2), ("avx512", "f64", 3, 3), ("avx2", "f32", 6, 2), ("avx2", "f64", 3, 2),

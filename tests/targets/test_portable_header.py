@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from planish.isa.classes.shipped import shipped_classes
 from planish.isa.exports.header import write_header
 from planish.isa.exports.operations import Operation, find_operations
-from planish.isa.similarity.shipped import shipped_classes
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.hexagon import hexagon_machines
 from planish.run.instructions.machines import arm_machines, x86_machines
 from planish.run.instructions.portable import check_operations, offered, plainly
-from planish.run.toolchain import find_compilers
+from planish.run.toolchains.toolchain import find_compilers
 
 _STEP = 60
 _MACHINES = {

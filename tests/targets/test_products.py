@@ -13,9 +13,9 @@ import pytest
 from test_gemm import TARGETS
 
 from planish.cli import main
-from planish.library.gemm.blocked import HEIGHT
-from planish.library.gemm.functions import Request
-from planish.library.gemm.operands import OPS
+from planish.library.kernels.gemm.blocked import HEIGHT
+from planish.library.kernels.gemm.functions import Request
+from planish.library.kernels.gemm.operands import OPS
 
 CHECK = """
 #include "gemm.h"

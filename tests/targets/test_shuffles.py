@@ -10,12 +10,12 @@ import numpy.typing as npt
 import pytest
 from execution import AT_END, Machine, Request, build, call_all, machine
 
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.ir.types import BY_NAME
 from planish.isa.instruction import Instruction, make_instruction
+from planish.isa.select.instruction_text import Finder, spell
+from planish.isa.select.selector import Manner
 from planish.isa.shipped import extension
-from planish.isa.spelling.speech import Manner
-from planish.isa.spelling.spelling import Finder, spell
 from planish.schedule.program import Program
 from planish.schedule.steps.instructions import Replace
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from test_microkernels import C_TYPES, need
 
-from planish.emit.kernel_file import emit_file
+from planish.emit.dropin.kernel_file import emit_file
 from planish.ir.types import BY_NAME
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
-from planish.library.gemm.small import Size, choose_pieces, make_small
-from planish.library.vectors import find_vectors
+from planish.library.kernels.gemm.small import Size, choose_pieces, make_small
+from planish.library.kernels.vectors import find_vectors
 
 SIZES = [
     (1, 1, 1), (1, 1, 32), (1, 33, 8), (2, 3, 5), (3, 2, 16), (4, 4, 32), (5, 6, 48), (7, 7, 16), (9, 23, 16),

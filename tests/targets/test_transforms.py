@@ -9,10 +9,10 @@ import pytest
 from tests.targets.test_microkernels import need, run
 
 from planish.core.span import Source
-from planish.emit.kernel_file import emit_file
+from planish.emit.dropin.kernel_file import emit_file
 from planish.frontend.c.reader import read_c
-from planish.library.transforms import transform_versions
-from planish.schedule.automatic.plan import prepare
+from planish.library.signal.stockham_fft import transform_versions
+from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target
 
 TARGETS = {"avx2": "x86-avx2", "neon": "aarch64-neon"}

@@ -13,8 +13,8 @@ from dataclasses import replace
 from planish.ir.checker import check_kernel
 from planish.ir.expr import Binary, Const, Expr, Load, Var, index
 from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, Block, For, Kernel, LoopFacts, Reduce, Stmt
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_kernel, print_stmt
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_kernel, print_stmt
 from planish.ir.traverse import map_block, map_expr, map_exprs
 from planish.ir.types import I16, INDEX, Type
 from planish.isa.instruction import Catalogue, Instruction, MemoryKind, make_instruction

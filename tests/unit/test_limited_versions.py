@@ -12,8 +12,8 @@ from planish import pipeline
 from planish.core.diagnostic import Remark
 from planish.core.span import Source
 from planish.pipeline import FunctionResult, Options, build_function, make_job, make_workbench, read_file
+from planish.run.calls.signature import Case
 from planish.run.selection import Probes, Selection
-from planish.run.signature import Case
 from planish.run.workbench import Version
 from planish.target.load import load_target
 

@@ -20,7 +20,7 @@ from planish.pipeline import (
     plan_region,
     read_file,
 )
-from planish.run.toolchain import find_compilers, knows
+from planish.run.toolchains.toolchain import find_compilers, knows
 from planish.target.load import load_target
 
 SCALE = "/* doubles */\nvoid scale(int n, double *x) {\n  for (int i = 0; i < n; i++)\n    x[i] *= 2; // here\n}\n"

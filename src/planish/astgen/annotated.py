@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from planish.astgen.divisions import convex_without_divisions, with_known_divisions
+from planish.astgen.dimensions.divisions import convex_without_divisions, with_known_divisions
 from planish.ir.expr import Expr
 from planish.ir.nest import Assign, Block, For, If, Reduce, Stmt
 from planish.ir.traverse import walk
-from planish.poly.coalesce import coalesce
-from planish.poly.expression import conjunction, set_condition
+from planish.poly.isl.coalesce import coalesce
+from planish.poly.isl.expression import conjunction, set_condition
 
 SET = isl.dim_type.set
 MOST_SWITCHED = 3

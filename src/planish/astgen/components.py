@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import islpy as isl
 
 from planish.core.graph import order_components
-from planish.poly.coalesce import coalesce
+from planish.poly.isl.coalesce import coalesce
 
 SET = isl.dim_type.set
 

@@ -18,20 +18,20 @@ from typing import Any, Literal
 
 import islpy as isl
 
+from planish.astgen.checking.times import list_times, map_times
+from planish.astgen.checking.verify import Instance, list_instances, record
 from planish.astgen.generate import UnboundedError, find_context, generate, generate_map
 from planish.astgen.options import PLAIN, Settings
 from planish.astgen.place import NO_HOOKS, Hooks
 from planish.astgen.state import Instantiate
-from planish.astgen.times import list_times, map_times
-from planish.astgen.verify import Instance, list_instances, record
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.core.span import Source
 from planish.ir.nest import Block
-from planish.poly.affine import CONTEXT, source_name
-from planish.poly.listing import list_sets
-from planish.poly.schedule_text import parse_schedule
-from planish.poly.trees import Kind, kind_of
+from planish.poly.isl.affine import CONTEXT, source_name
+from planish.poly.isl.schedule_text import parse_schedule
+from planish.poly.isl.schedule_tree import Kind, kind_of
+from planish.poly.isl.to_list import list_sets
 
 PARAM = isl.dim_type.param
 _NAME = re.compile(r"([A-Za-z_][\w']*)\s*\[")

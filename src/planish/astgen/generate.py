@@ -21,21 +21,21 @@ from collections.abc import Callable, Sequence
 import islpy as isl
 
 from planish.astgen.annotated import Graft, count_tests, materialise
-from planish.astgen.bounds import UnboundedError
+from planish.astgen.dimensions.bounds import UnboundedError
+from planish.astgen.dimensions.project import Actor, pad_range
 from planish.astgen.levels import Band, Options, level
 from planish.astgen.naming import loop_hint
 from planish.astgen.options import PLAIN, Settings, band_options, isolated_part, map_options
 from planish.astgen.order import comes_after
 from planish.astgen.place import NO_HOOKS, Hooks, Place
-from planish.astgen.project import Actor, pad_range
 from planish.astgen.state import Instantiate, State, start
+from planish.ir.index.simplify import simplify_block
 from planish.ir.nest import Block, LoopFacts
-from planish.ir.simplify import simplify_block
 from planish.ir.traverse import has_work
-from planish.poly.coalesce import coalesce, coalesce_function
-from planish.poly.expression import aff_expr, select_expr, set_condition
-from planish.poly.listing import list_maps, list_pieces, unite_maps
-from planish.poly.trees import SEQUENCES, Kind, kind_of, relation_below
+from planish.poly.isl.coalesce import coalesce, coalesce_function
+from planish.poly.isl.expression import aff_expr, select_expr, set_condition
+from planish.poly.isl.schedule_tree import SEQUENCES, Kind, kind_of, relation_below
+from planish.poly.isl.to_list import list_maps, list_pieces, unite_maps
 
 SET = isl.dim_type.set
 IN, OUT = isl.dim_type.in_, isl.dim_type.out

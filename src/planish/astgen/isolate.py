@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import islpy as isl
 
-from planish.astgen.ranges import one_side
-from planish.astgen.strides import Lattice, find_stride
-from planish.poly.coalesce import coalesce
+from planish.astgen.dimensions.ranges import one_side
+from planish.astgen.dimensions.strides import Lattice, find_stride
+from planish.poly.isl.coalesce import coalesce
 
 SET = isl.dim_type.set
 

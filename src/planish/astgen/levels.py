@@ -15,26 +15,26 @@ from typing import Literal
 import islpy as isl
 
 from planish.astgen.annotated import Graft, find_busy, find_common, find_switch, materialise, simplify_guard
-from planish.astgen.bounds import find_range
+from planish.astgen.code_size.cuts import Plan
 from planish.astgen.components import sort_components, sort_pieces
-from planish.astgen.divisions import with_known_divisions
+from planish.astgen.dimensions.bounds import find_range
+from planish.astgen.dimensions.divisions import with_known_divisions
+from planish.astgen.dimensions.project import Actor, cut_dims, determines, loosen
+from planish.astgen.dimensions.ranges import Range
+from planish.astgen.dimensions.strides import find_shifts, shift, tighten
 from planish.astgen.isolate import split
 from planish.astgen.place import NO_HOOKS, Hooks, Place
-from planish.astgen.plan import Plan
-from planish.astgen.project import Actor, cut_dims, determines, loosen
-from planish.astgen.ranges import Range
 from planish.astgen.separate import cut_strides, disjoint, list_bounds, separate
 from planish.astgen.state import Dimension, State
-from planish.astgen.strides import find_shifts, shift, tighten
 from planish.astgen.unroll import slices
 from planish.core.diagnostic import Remark
 from planish.ir.expr import Const, Expr, Var, index
 from planish.ir.nest import Block, For, Let, LoopFacts, Stmt
 from planish.ir.traverse import control_names, count_work, substitute_block
 from planish.ir.types import INDEX
-from planish.poly.coalesce import coalesce
-from planish.poly.expression import add, normalise
-from planish.poly.listing import unite_maps
+from planish.poly.isl.coalesce import coalesce
+from planish.poly.isl.expression import add, normalise
+from planish.poly.isl.to_list import unite_maps
 
 SET = isl.dim_type.set
 SEPARATION_BUDGET = 24

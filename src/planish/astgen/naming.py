@@ -11,7 +11,7 @@ import re
 
 import islpy as isl
 
-from planish.poly.affine import source_name
+from planish.poly.isl.affine import source_name
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 

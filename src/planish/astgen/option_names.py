@@ -23,9 +23,9 @@ import islpy as isl
 from planish.astgen.formats import Input
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source, Span
-from planish.poly.affine import CONTEXT
-from planish.poly.listing import list_maps, list_sets
-from planish.poly.trees import Kind, kind_of
+from planish.poly.isl.affine import CONTEXT
+from planish.poly.isl.schedule_tree import Kind, kind_of
+from planish.poly.isl.to_list import list_maps, list_sets
 
 SET, OUT = isl.dim_type.set, isl.dim_type.out
 OF_MAPS = ("atomic", "separate", "unroll", "separation_class")

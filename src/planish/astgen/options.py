@@ -14,10 +14,10 @@ from typing import cast
 
 import islpy as isl
 
+from planish.astgen.code_size.cuts import Plan
 from planish.astgen.levels import LoopKind, Options
-from planish.astgen.plan import Plan
 from planish.core.diagnostic import Remark
-from planish.poly.trees import has_band, loop_type_of
+from planish.poly.isl.schedule_tree import has_band, loop_type_of
 
 SET = isl.dim_type.set
 KINDS: tuple[LoopKind, ...] = ("unroll", "atomic", "separate")

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import islpy as isl
 
-from planish.poly.listing import list_sets
-from planish.poly.trees import Kind, kind_of
+from planish.poly.isl.schedule_tree import Kind, kind_of
+from planish.poly.isl.to_list import list_sets
 
 
 def comes_after(node: isl.ScheduleNode, first: str, second: str) -> bool:

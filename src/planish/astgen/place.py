@@ -2,7 +2,7 @@
 
 >>> from planish.astgen.formats import parse_input
 >>> from planish.astgen.generate import generate_map
->>> from planish.astgen.verify import record
+>>> from planish.astgen.checking.verify import record
 >>> found = parse_input("{ S[i, j] -> [i, j] : 0 <= i < 9 and j = 2i } { : } { }", "pairs.in")
 >>> seen = []
 >>> hooks = Hooks(enter=lambda place: seen.append(place.dimensions[-1].kind))
@@ -20,10 +20,10 @@ import islpy as isl
 
 from planish.astgen.state import Dimension, State
 from planish.ir.expr import Expr
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import Block, For, Stmt
-from planish.ir.simplify import simplify
-from planish.poly.expression import piecewise_expr, set_condition
-from planish.poly.listing import list_maps
+from planish.poly.isl.expression import piecewise_expr, set_condition
+from planish.poly.isl.to_list import list_maps
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 import islpy as isl
 
 from planish.astgen.components import sort_pieces
-from planish.astgen.divisions import without_divisions
-from planish.astgen.strides import find_stride
-from planish.poly.budget import budget as limit
-from planish.poly.budget import is_used_up
-from planish.poly.coalesce import coalesce
+from planish.astgen.dimensions.divisions import without_divisions
+from planish.astgen.dimensions.strides import find_stride
+from planish.poly.isl.coalesce import coalesce
+from planish.poly.isl.op_budget import budget as limit
+from planish.poly.isl.op_budget import is_used_up
 
 MOST_STRIDED = 3
 """A loop is cut into no more parts than this to let some of them have a stride."""

@@ -17,7 +17,7 @@ import islpy as isl
 
 from planish.ir.expr import Expr
 from planish.ir.nest import LoopFacts, Stmt
-from planish.poly.coalesce import coalesce
+from planish.poly.isl.coalesce import coalesce
 
 SET = isl.dim_type.set
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import islpy as isl
 
-from planish.astgen.divisions import convex_without_divisions
-from planish.astgen.strides import Lattice, find_stride
+from planish.astgen.dimensions.divisions import convex_without_divisions
+from planish.astgen.dimensions.strides import Lattice, find_stride
 
 SET = isl.dim_type.set
 MOST_COPIES = 4096

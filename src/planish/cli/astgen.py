@@ -14,12 +14,12 @@ from typing import Annotated
 
 import typer
 
+from planish.astgen.checking.judge import choose_sizes, name_unbounded, rival_text, verify_input
+from planish.astgen.code_size.isl_codegen import rival_nest
+from planish.astgen.code_size.sized import Size, Sized, improve
 from planish.astgen.formats import Input, generate_input, load_input
-from planish.astgen.judge import choose_sizes, name_unbounded, rival_text, verify_input
 from planish.astgen.option_names import check_options, find_idle_options, set_options
 from planish.astgen.options import Settings
-from planish.astgen.rival import rival_nest
-from planish.astgen.sized import Size, Sized, improve
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
 from planish.cli.progress import show_progress
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark

@@ -31,12 +31,12 @@ from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
 from planish.pipeline import Options
-from planish.report.contest import Contest, run_contests
-from planish.report.standings import contest_table, print_contests, summary_table
+from planish.report.comparison import contest_table, print_contests, summary_table
+from planish.report.compiler_comparison import Contest, run_contests
 from planish.report.store import build_cached
 from planish.report.tables import make_console
-from planish.run.cross import is_foreign
-from planish.run.toolchain import Compiler, choose_compiler, find_compilers
+from planish.run.toolchains.cross import is_foreign
+from planish.run.toolchains.toolchain import Compiler, choose_compiler, find_compilers
 from planish.target.load import load_target
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)

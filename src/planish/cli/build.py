@@ -36,14 +36,14 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import Input, read_input
 from planish.core.reasons import LOSSES
 from planish.isa.instruction import Catalogue
-from planish.isa.reader import read_instructions
+from planish.isa.instruction_file import read_instructions
 from planish.pipeline import Options
 from planish.report.account import FileAccount
 from planish.report.operations import report_operations
 from planish.report.store import build_cached
 from planish.report.tables import build_table, describe_floats, describe_refusals, describe_times, make_console
-from planish.run.blas import check_name, find_blas
-from planish.run.cross import compiler_for
+from planish.run.toolchains.blas import check_name, find_blas
+from planish.run.toolchains.cross import compiler_for
 from planish.stages import STAGES, Stage, print_stages
 from planish.target.load import load_target
 

@@ -25,7 +25,7 @@ import typer
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import tell_no_scratch
-from planish.core.forked import ASKING
+from planish.core.forked_process import ASKING
 from planish.version import VERSION
 
 KEPT = "what was finished is kept, nothing is half-written"

@@ -26,6 +26,8 @@ from planish.cli.files import check_outputs, write_files
 from planish.cli.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.isa.classes.operation_classes import Class, find_classes, of_known_lengths
+from planish.isa.classes.shipped import shipped_classes
 from planish.isa.collection import Collection, collection_names, file_name, load_collection
 from planish.isa.costs.hexagon import HEXAGON_PLACES, read_hexagon_costs
 from planish.isa.costs.tables import PROCESSORS, costs_file, load_costs
@@ -36,9 +38,7 @@ from planish.isa.exports.operations import Operation, choose_operations, find_op
 from planish.isa.exports.smt import write_smt
 from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.finding import find_entries
-from planish.isa.similarity.classes import Class, find_classes, of_known_lengths
-from planish.isa.similarity.shipped import shipped_classes
-from planish.isa.specification import newest
+from planish.isa.vendors.specification import newest
 from planish.report.catalogue import classes_table, explain_class, export_json, export_markdown
 from planish.report.instructions import (
     answers_table,
@@ -52,8 +52,8 @@ from planish.run.instructions.costs import read_costs
 from planish.run.instructions.learn import learn
 from planish.run.instructions.shapes import find_shapes
 from planish.run.instructions.vendors import VENDORS, Vendor
-from planish.run.workers import Workers, find_workers
-from planish.schedule.asked import STATEMENT_ISAS, find_for_statement, is_statement
+from planish.run.processes.workers import Workers, find_workers
+from planish.schedule.query_instruction import STATEMENT_ISAS, find_for_statement, is_statement
 from planish.target.load import load_target
 
 EXPORTS = "planish-isa"

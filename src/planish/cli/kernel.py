@@ -22,15 +22,15 @@ from planish.cli.progress import show_progress
 from planish.cli.small import emit_small, parse_size
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.emit.blis import emit_blis
-from planish.emit.kernel_file import emit_file
+from planish.emit.dropin.blis import emit_blis
+from planish.emit.dropin.kernel_file import emit_file
 from planish.isa.shipped import shipped
-from planish.library.gemm.blocked import Blocking, choose_blocking
-from planish.library.gemm.functions import Request, check_request, count_kernels, make_functions
-from planish.library.gemm.microkernel import Layout, Tile, choose_tile, make_micro
-from planish.library.gemm.operands import OPS, Op
-from planish.library.maker import Maker
-from planish.library.vectors import PRODUCTS, Vectors, choose_vectors
+from planish.library.kernels.gemm.blocked import Blocking, choose_blocking
+from planish.library.kernels.gemm.functions import Request, check_request, count_kernels, make_functions
+from planish.library.kernels.gemm.microkernel import Layout, Tile, choose_tile, make_micro
+from planish.library.kernels.gemm.operands import OPS, Op
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.vectors import PRODUCTS, Vectors, choose_vectors
 from planish.schedule.script import print_script
 from planish.target.load import load_target
 from planish.target.machine import Target as Machine

@@ -21,15 +21,15 @@ from planish.cli.options import Defines, Floats, Fp, Function, Includes, read_fl
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.files import read_input
-from planish.emit.raised.cblas_text import emit_cblas
-from planish.emit.raised.einsum_text import emit_einsum
-from planish.emit.raised.json_text import emit_json
-from planish.emit.raised.mlir_text import emit_mlir
-from planish.emit.raised.numpy_text import emit_numpy
-from planish.frontend.c.unit import CFile, CFunction
+from planish.emit.formats.blas.cblas_text import emit_cblas
+from planish.emit.formats.json_text import emit_json
+from planish.emit.formats.mlir.mlir_text import emit_mlir
+from planish.emit.formats.numpy.einsum_text import emit_einsum
+from planish.emit.formats.numpy.numpy_text import emit_numpy
+from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.pipeline import Options, read_file
-from planish.poly.affine import NotAffineError
-from planish.raising.known import load_operations
+from planish.poly.isl.affine import NotAffineError
+from planish.raising.match.operation_index import load_operations
 from planish.raising.nests import raise_kernel
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Loops, Raised, walk_steps

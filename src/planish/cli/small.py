@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.emit.kernel_file import emit_file
+from planish.emit.dropin.kernel_file import emit_file
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
-from planish.library.gemm.small import Size, make_small
-from planish.library.vectors import Vectors
+from planish.library.kernels.gemm.small import Size, make_small
+from planish.library.kernels.vectors import Vectors
 
 LARGEST = 256
 """The rows and columns that a product of one size has at most: larger ones are for blocks that fit caches."""

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from planish.cli.exits import INTERNAL_ERROR, keep_reports_in, tell_interrupted
-from planish.core.forked import ASKING, fork, wait
+from planish.core.forked_process import ASKING, fork, wait
 
 GRACE = 0.8
 """Seconds that a command has to tidy up and to say what it has; then it is killed."""

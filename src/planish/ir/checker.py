@@ -1,6 +1,6 @@
 """What is well-formed: names bound once, types that agree, ranks that match; a fault names the stage and the node.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> check_kernel(parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = 0.0 } }"), "frontend")
 >>> check_kernel(parse_kernel("kernel zero(n; A: f64[n]) { A[0] = 0.0:f32 }"), "frontend")  # doctest: +ELLIPSIS
 Traceback (most recent call last):
@@ -17,7 +17,6 @@ from typing import Literal, NoReturn, assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Span
-from planish.ir.arithmetic import limits
 from planish.ir.expr import (
     PURE_FUNCTIONS,
     Binary,
@@ -33,7 +32,8 @@ from planish.ir.expr import (
     Var,
 )
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Memory, Reduce, Stmt
-from planish.ir.printer import print_expr, print_stmt
+from planish.ir.semantics.arithmetic import limits
+from planish.ir.text.printer import print_expr, print_stmt
 from planish.ir.traverse import walk_expr
 from planish.ir.types import ALL_TYPES, BOOL, INDEX, Type
 

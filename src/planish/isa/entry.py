@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-from planish.isa.lanes.definition import Definition
-from planish.isa.lanes.scalable import at_length, is_scalable
-from planish.isa.lanes.text import parse_definition
+from planish.isa.semantics.definition import Definition
+from planish.isa.semantics.scalable import at_length, is_scalable
+from planish.isa.semantics.text import parse_definition
 
 Status = Literal["verified", "unproven", "excluded", "refused"]
 """`verified`: run on this or another machine, and equal to its definition on all inputs that were tried. `unproven`:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from planish.isa.classes.signature import Outline, outlines, read_query
 from planish.isa.entry import Entry
-from planish.isa.outline import Outline, outlines, read_query
 
 
 def find_entries(query: str, entries: Iterable[Entry]) -> Iterator[Entry]:

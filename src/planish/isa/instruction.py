@@ -1,6 +1,6 @@
 """An instruction: the nest that it does (its definition), and the text of C that does it.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> definition = parse_kernel("kernel neg(d: f32[4] @xmm, s: f32[4] @xmm) { for l in 0 .. 4 { d[l] = -s[l] } }")
 >>> Instruction("neg", definition, "{d} = -{s};").lanes
 4

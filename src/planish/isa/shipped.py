@@ -14,11 +14,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from planish.core.cache import Cache, key
+from planish.core.fingerprint import stamp_contents
 from planish.core.pickles import read_pickle, write_pickle
 from planish.core.span import Source
-from planish.core.stamp import stamp_contents
 from planish.isa.instruction import Catalogue
-from planish.isa.reader import read_instructions
+from planish.isa.instruction_file import read_instructions
 
 _PACKAGES = ("core", "ir", "isa")
 """What determines the C of an instruction."""

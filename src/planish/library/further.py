@@ -1,8 +1,8 @@
 """Further versions of a kernel, for more than the calls have that check all versions: long lines, many squares, large
 arrays. So all of them are made where versions are timed.
 
->>> from planish.ir.parser import parse_kernel
->>> from planish.schedule.automatic.plan import plan, prepare
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.schedule.auto.plan import plan, prepare
 >>> from planish.target.load import load_target
 >>> text = "kernel k(n; A: f64[n] distinct, B: f64[n] distinct) { for i in 0 .. n { B[i] = A[i] + 1.0 } }"
 >>> prepared, target = prepare(parse_kernel(text)), load_target("x86-avx512")
@@ -19,28 +19,28 @@ from dataclasses import replace
 from planish.core.diagnostic import Remark
 from planish.ir.nest import Kernel
 from planish.ir.types import Floats
-from planish.library.cascades.versions import cascade_versions
-from planish.library.dots.versions import dot_versions
-from planish.library.filters import filter_versions
-from planish.library.inside.versions import inside_versions
-from planish.library.lookahead.versions import lookahead_versions
-from planish.library.maker import Maker
-from planish.library.mirrors.versions import mirror_versions
-from planish.library.portions.grids import grid_versions
-from planish.library.portions.marks import has_threads, marked_versions
-from planish.library.portions.starts import start_where_worth
-from planish.library.portions.versions import portion_versions
-from planish.library.scans.versions import scan_versions
-from planish.library.segments.versions import segment_versions
-from planish.library.stepwise import stepwise_versions
-from planish.library.streaming.versions import stream_versions, streamed_versions
+from planish.library.conv.conv_packed.packed_conv import woven_version
+from planish.library.conv.winograd.tiled_conv import tile_version
+from planish.library.dense.gemv.unroll_and_jam import dot_versions
+from planish.library.dense.panel_factorisation import stepwise_versions
+from planish.library.dense.transpose_inplace.blocked_transpose import mirror_versions
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.loops.inner_nests.nest_schedules import inside_versions
+from planish.library.loops.nontemporal.streaming_stores import stream_versions, streamed_versions
+from planish.library.loops.scan.vector_scan import scan_versions
+from planish.library.loops.stencil_1d.dimension_lifting import segment_versions
+from planish.library.parallel.chunks import portion_versions
+from planish.library.parallel.parallel_marks import has_threads, marked_versions
+from planish.library.parallel.thread_threshold import start_where_worth
+from planish.library.parallel.wavefront_threads import grid_versions
+from planish.library.signal.biquad.lane_pipeline import cascade_versions
+from planish.library.signal.fir import filter_versions
+from planish.library.signal.lms.look_ahead import lookahead_versions
 from planish.library.versions import raise_version
-from planish.library.winograd.versions import tile_version
-from planish.library.woven.versions import woven_version
-from planish.schedule.automatic.cells import cell_versions
-from planish.schedule.automatic.given import given_versions
-from planish.schedule.automatic.plan import Candidate, Prepared, plan
-from planish.schedule.automatic.settled import settled_versions
+from planish.schedule.auto.plan import Candidate, Prepared, plan
+from planish.schedule.auto.rewrites.register_promotion import cell_versions
+from planish.schedule.auto.rewrites.scalar_promotion import settled_versions
+from planish.schedule.auto.rewrites.size_specialisation import given_versions
 from planish.target.machine import Target
 
 

@@ -3,8 +3,8 @@
 Of PolyBench's large kernels and the DSP examples, all that have such a version were the fastest with it where all
 versions were timed, so that it is tried first.
 
->>> from planish.ir.parser import parse_kernel
->>> from planish.schedule.automatic.plan import prepare
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.schedule.auto.plan import prepare
 >>> from planish.target.load import load_target
 >>> loops = "for i in 0 .. n { for j in 0 .. n { B[j, i] = A[i, j] } }"
 >>> kernel = parse_kernel(f"kernel turn(n; A: f64[n, n], B: f64[n, n] distinct) {{ {loops} }}")
@@ -18,20 +18,20 @@ from collections.abc import Collection, Iterator, Mapping
 
 from planish.core.diagnostic import Remark
 from planish.ir.expr import index
+from planish.ir.index.polynomial import constant, place
 from planish.ir.nest import Kernel
-from planish.ir.polynomial import constant, place
 from planish.ir.types import Floats
-from planish.library.cascades.versions import cascade_versions
-from planish.library.filters import filter_versions
-from planish.library.lookahead.versions import lookahead_versions
-from planish.library.maker import Maker
-from planish.library.mirrors.versions import mirror_versions
-from planish.library.portions.effort import estimate
-from planish.library.portions.marks import has_threads
-from planish.library.segments.versions import segment_versions
-from planish.library.stepwise import stepwise_versions
+from planish.library.dense.panel_factorisation import stepwise_versions
+from planish.library.dense.transpose_inplace.blocked_transpose import mirror_versions
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.loops.stencil_1d.dimension_lifting import segment_versions
+from planish.library.parallel.parallel_marks import has_threads
+from planish.library.parallel.work_estimate import estimate
+from planish.library.signal.biquad.lane_pipeline import cascade_versions
+from planish.library.signal.fir import filter_versions
+from planish.library.signal.lms.look_ahead import lookahead_versions
 from planish.library.versions import raise_version
-from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Candidate, Prepared
 from planish.target.machine import Target
 
 LITTLE = 1 << 15

@@ -1,7 +1,7 @@
 """A raised kernel as a kernel again: products of matrices are calls of the library's, all else is scheduled as nests.
 
 >>> from planish.ir.expr import index
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> from planish.raising.raised import Loops
 >>> from planish.target.load import load_target
 >>> kernel = parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = 0.0 } }")
@@ -25,35 +25,35 @@ from planish.core.diagnostic import PlanishError, Remark
 from planish.core.names import free_name
 from planish.ir.expr import Compare, Const, Expr, Load, index
 from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Stmt
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import arrays_in, variables, walk
 from planish.ir.types import BOOL, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
-from planish.library.factors import cut_factor, is_factor, is_one_block
-from planish.library.flattening import with_one_name
-from planish.library.maker import Maker
-from planish.library.naming import renamed, with_name
-from planish.library.narrow import as_it_is, with_copies, with_types
-from planish.library.paths import WIDTH, cut_paths, is_paths
-from planish.library.products import Matrices, NoMatricesError, find_matrices, turn
-from planish.library.shares import are_apart, is_at_most, on_threads, with_own, without_own
-from planish.library.transposition import Transposition, share_transposition
-from planish.library.triangles import Split, Triangle, choose_width, find_triangle, split
-from planish.library.vectors import choose_vectors
+from planish.library.conv.low_precision import as_it_is, with_copies, with_types
+from planish.library.dense.blocked_factorisation import cut_factor, is_factor, is_one_block
+from planish.library.dense.floyd_warshall import WIDTH, cut_paths, is_paths
+from planish.library.dense.triangular import Split, Triangle, choose_width, find_triangle, split
+from planish.library.kernels.batched_gemm import Matrices, NoMatricesError, find_matrices, turn
+from planish.library.kernels.flatten import with_one_name
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.renaming import renamed, with_name
+from planish.library.kernels.tensor_transpose import Transposition, share_transposition
+from planish.library.kernels.vectors import choose_vectors
+from planish.library.parallel.work_sharing import are_apart, is_at_most, on_threads, with_own, without_own
 from planish.library.work import Work, begun, describe, find_work, loops_for, make_kernel, numbers_of
-from planish.poly.affine import NotAffineError
-from planish.poly.extents import most_instances
-from planish.poly.matching import MismatchError
-from planish.raising.algebra.writing import write_product
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.match.matcher import MismatchError
+from planish.poly.scop.extents import most_instances
+from planish.raising.algebra.product_writer import write_product
 from planish.raising.expansion import inline, wrap, write_steps
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, bound_names, case_locals, walk_steps
 from planish.schedule.accesses import redirect
-from planish.schedule.automatic.plan import plan, prepare
-from planish.schedule.given import match_instruction
+from planish.schedule.auto.plan import plan, prepare
+from planish.schedule.context import follows, throughout
+from planish.schedule.match_instruction import match_instruction
 from planish.schedule.nodes import label_kernel, nodes
 from planish.schedule.program import holds
-from planish.schedule.reach import follows, throughout
 from planish.target.machine import Target
 
 _MOST_DIMENSIONS = 2

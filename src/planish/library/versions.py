@@ -1,7 +1,7 @@
 """A further version of a nest: raised to operations, improved as algebra, and lowered to kernels of the library.
 
->>> from planish.ir.parser import parse_kernel
->>> from planish.schedule.automatic.plan import prepare
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.schedule.auto.plan import prepare
 >>> from planish.target.load import load_target
 >>> kernel = parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = 0.0 } }")
 >>> raise_version(kernel, prepare(kernel), (), load_target("generic"), "reassociate", Maker())
@@ -18,24 +18,24 @@ import islpy as isl
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.expr import Expr, Load
+from planish.ir.index.polynomial import coefficient_of
 from planish.ir.nest import Array, Assign, Kernel, Reduce
-from planish.ir.polynomial import coefficient_of
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.ir.types import F32, F64, Floats, Type
+from planish.library.conv.low_precision import widen, with_copies
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.vectors import choose_vectors
 from planish.library.lowering import NotLoweredError, lower_raised
-from planish.library.maker import Maker
-from planish.library.narrow import widen, with_copies
-from planish.library.vectors import choose_vectors
-from planish.poly.affine import NotAffineError
-from planish.poly.scop import Statement
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.scop.extraction import Statement
 from planish.raising.algebra.rewrite import Rule, improve
-from planish.raising.borders import with_borders
-from planish.raising.known import load_operations
+from planish.raising.match.operation_index import load_operations
+from planish.raising.match.zero_padding import with_borders
 from planish.raising.nests import raise_kernel
 from planish.raising.raised import Apply, Raised, walk_steps
 from planish.raising.tdl.constants import specialise_all
-from planish.schedule.automatic.plan import Candidate, Prepared
-from planish.schedule.automatic.room import find_excess
+from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.rewrites.expansion_limit import find_excess
 from planish.target.machine import Target
 
 NAME = "raised"

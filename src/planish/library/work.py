@@ -1,7 +1,7 @@
 """What a kernel of the library does of an operation: its loops, the kernel, and what comes before it.
 
 >>> from planish.ir.expr import index
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.types import F32
 >>> from planish.raising.operation import Operation
 >>> from planish.raising.raised import whole
@@ -22,15 +22,15 @@ from typing import assert_never
 from planish.ir.nest import Array, For, Stmt
 from planish.ir.types import F32, F64, Type
 from planish.isa.instruction import Instruction
-from planish.library.convolution import choose_shape, make_convolution
-from planish.library.gemm.compact import choose_few_blocks, make_compact
-from planish.library.gemm.grouped import make_compact_groups
-from planish.library.maker import Maker
-from planish.library.products import Matrices, NoMatricesError, begin, find_matrices, loops_of
-from planish.library.squares import make_transposition
-from planish.library.transposition import Transposition, find_transposition
-from planish.library.vectors import Product, Vectors
-from planish.library.windows import Windows, find_windows
+from planish.library.kernels.batched_gemm import Matrices, NoMatricesError, begin, find_matrices, loops_of
+from planish.library.kernels.conv_windows import Windows, find_windows
+from planish.library.kernels.convolution import choose_shape, make_convolution
+from planish.library.kernels.gemm.compact import choose_few_blocks, make_compact
+from planish.library.kernels.gemm.grouped import make_compact_groups
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.tensor_transpose import Transposition, find_transposition
+from planish.library.kernels.transpose import make_transposition
+from planish.library.kernels.vectors import Product, Vectors
 from planish.raising.raised import Apply
 from planish.target.machine import Target
 

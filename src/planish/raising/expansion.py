@@ -1,7 +1,7 @@
 """A raised kernel as loops again: every operation is replaced by its definition, over the operands that it has.
 
->>> from planish.ir.parser import parse_kernel
->>> from planish.ir.printer import print_kernel
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_kernel
 >>> from planish.raising.operation import Operation
 >>> from planish.ir.types import F32
 >>> scal = Operation("scal", parse_kernel("kernel scal(n; a: f64; x: f64[n]) { for i in 0 .. n { x[i] *= a } }"))
@@ -26,8 +26,8 @@ from typing import assert_never
 
 from planish.core.names import free_name, take_name
 from planish.ir.expr import Cast, Compare, Const, Expr, Load, Var, index, type_of
+from planish.ir.index.polynomial import add, extremum, floordiv, mod, mul, normal, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
-from planish.ir.polynomial import add, extremum, floordiv, mod, mul, normal, sub
 from planish.ir.traverse import children, map_block, map_expr, map_exprs, with_children
 from planish.ir.types import F64, INDEX, Type
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Reshape, Step, View, arrays_of, bound_names

@@ -1,6 +1,6 @@
 """A kernel becomes operations: first what is written as a definition is, then what means one; the rest stays loops.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> scan = parse_kernel("kernel scan(n; x: f64[n]) { for i in 1 .. n { x[i] += x[i - 1] } }")
 >>> text = "kernel k(m; s: f64[], A: f32[m]) { for j in 0 .. m - 1 { A[j + 1] = A[j] + A[j + 1] } s[] = 2.0 }"
 >>> raised = raise_kernel(parse_kernel(text), [Operation("scan", scan)])
@@ -15,13 +15,13 @@ from dataclasses import replace
 
 from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import arrays_in, flatten, walk
-from planish.poly.settle import settle
-from planish.raising.comparison import compare
-from planish.raising.contraction import CONVOLUTION
-from planish.raising.known import nest_for, prepare
+from planish.poly.canonical.scalar_promotion import settle
+from planish.raising.match.contraction import CONVOLUTION
+from planish.raising.match.operation_index import nest_for, prepare
+from planish.raising.match.semantic_match import count_left, recognise_prepared, used_arrays
+from planish.raising.match.syntactic_match import compare
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Raised, Step
-from planish.raising.recognise import count_left, recognise_prepared, used_arrays
 
 
 def raise_kernel(kernel: Kernel, operations: Sequence[Operation], *, reassociate: bool = True) -> Raised:

@@ -1,6 +1,6 @@
 """An operation: a name for a loop nest, which is its definition.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> text = "kernel dot(n; x: f64[n], y: f64[n], s: f64[]) { for i in 0 .. n { s[] += x[i] * y[i] } }"
 >>> dot = Operation("dot", parse_kernel(text))
 >>> dot.output, dot.inputs

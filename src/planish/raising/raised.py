@@ -15,7 +15,7 @@ from typing import assert_never
 from planish.core.span import Span
 from planish.ir.expr import Binary, Expr, index
 from planish.ir.nest import Array, Block, Kernel
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import bindings
 from planish.raising.operation import Operation
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from planish.core.diagnostic import Diagnostic, Remark
 from planish.core.reasons import LOSSES
-from planish.frontend.c.unit import CFunction
+from planish.frontend.c.translation_unit import CFunction
 from planish.pipeline import FileResult, FunctionResult, Options
-from planish.run.clock import Timing
-from planish.run.oracle import Verdict
-from planish.run.passing import leaves_of
+from planish.run.calls.passing import leaves_of
+from planish.run.oracle.comparison import Verdict
+from planish.run.timing.clock import Timing
 from planish.run.workbench import Version
 
 

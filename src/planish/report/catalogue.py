@@ -1,7 +1,7 @@
 """Classes of instructions as a table, one of them in full, and everything as JSON or Markdown.
 
 >>> from planish.isa.entry import Entry, Signature
->>> from planish.isa.similarity.classes import find_classes
+>>> from planish.isa.classes.operation_classes import find_classes
 >>> text = "(a: 16, b: 16) -> dst: 16 { for i < 2 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
 >>> add = Entry("add8", "toy", Signature("int", (("int", "a"), ("int", "b"))), text, status="verified")
 >>> print(explain_class(find_classes([add])[0]))
@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Table
 
+from planish.isa.classes.operation_classes import Class
+from planish.isa.classes.signature import outlines
 from planish.isa.collection import Collection
 from planish.isa.entry import Entry
-from planish.isa.outline import outlines
-from planish.isa.similarity.classes import Class
 
 
 def classes_table(classes: Sequence[Class]) -> Table:

@@ -10,16 +10,16 @@ from dataclasses import replace
 
 from planish.core.diagnostic import Remark, render_at
 from planish.core.span import Source, Span
-from planish.frontend.c.unit import CFunction, Region
+from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.nest import Array, For
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import walk
 from planish.pipeline import Options, RegionPlan, plan_region, read_file
-from planish.poly.carried import Link, list_links
-from planish.poly.scop import Scop, Statement
+from planish.poly.scop.dependence_levels import Link, list_links
+from planish.poly.scop.extraction import Scop, Statement
 from planish.report.account import FileAccount
 from planish.report.operations import describe_choice, describe_operations
-from planish.schedule.automatic.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Candidate, Prepared
 from planish.target.load import load_target
 from planish.target.machine import Target
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich.table import Table
 
-from planish.astgen.effort import EffortLimitError, compile_nest, count_copies, count_lines
+from planish.astgen.checking.judge import MOST_STEPS, choose_sizes, describe_sizes, find_ranges
+from planish.astgen.code_size.effort import EffortLimitError, compile_nest, count_copies, count_lines
 from planish.astgen.formats import Input
-from planish.astgen.judge import MOST_STEPS, choose_sizes, describe_sizes, find_ranges
-from planish.emit.readable import emit_readable
+from planish.emit.formats.readable import emit_readable
 from planish.ir.nest import Block
 
 Sizes = Mapping[str, int]

@@ -24,14 +24,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from rich.markup import escape
 from rich.table import Table
 
+from planish.isa.classes.signature import outlines
 from planish.isa.collection import Collection
 from planish.isa.costs.tables import CYCLES, PROCESSORS, Cost
 from planish.isa.entry import Entry
-from planish.isa.lanes.definition import Loop, Statement
-from planish.isa.lanes.scalable import USUAL
-from planish.isa.lanes.text import print_heading, print_put
-from planish.isa.outline import outlines
-from planish.schedule.asked import Answer
+from planish.isa.semantics.definition import Loop, Statement
+from planish.isa.semantics.scalable import USUAL
+from planish.isa.semantics.text import print_heading, print_put
+from planish.schedule.query_instruction import Answer
 
 _KINDS = ("integer", "float", "masked", "memory")
 _STATUSES = ("unproven", "excluded", "refused")

@@ -1,6 +1,6 @@
 """What the statements of a nest are as operations: the form, what is asked when it runs, what runs it, and why.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> from planish.target.load import load_target
 >>> nest = parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = A[i] * A[i] * A[i] } }")
 >>> print("; ".join(x.message for x in describe_operations(nest, (), load_target("generic"), "reassociate")))
@@ -14,25 +14,25 @@ from collections.abc import Collection, Iterator
 from planish.core.cache import Cache
 from planish.core.diagnostic import Remark
 from planish.core.span import Source
-from planish.frontend.c.unit import CFunction
+from planish.frontend.c.translation_unit import CFunction
 from planish.ir.nest import Array, Kernel
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import variables
 from planish.ir.types import Floats
-from planish.library.factors import is_factor
-from planish.library.narrow import widen, with_copies, with_types
-from planish.library.paths import is_paths
-from planish.library.products import NoMatricesError
-from planish.library.transforms import transform_versions
-from planish.library.triangles import find_triangle
+from planish.library.conv.low_precision import widen, with_copies, with_types
+from planish.library.dense.blocked_factorisation import is_factor
+from planish.library.dense.floyd_warshall import is_paths
+from planish.library.dense.triangular import find_triangle
+from planish.library.kernels.batched_gemm import NoMatricesError
+from planish.library.signal.stockham_fft import transform_versions
 from planish.library.versions import improve_nest
 from planish.library.work import describe, find_work
 from planish.pipeline import Options, read_file
-from planish.poly.affine import NotAffineError
+from planish.poly.isl.affine import NotAffineError
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, case_locals
 from planish.report.account import FileAccount, FunctionAccount
 from planish.report.tables import format_ratio, format_seconds
-from planish.schedule.automatic.plan import prepare
+from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target
 from planish.target.machine import Target
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from planish.core.cache import Cache, key
+from planish.core.fingerprint import stamp_program
+from planish.core.progress import Tell, keep_quiet
 from planish.core.span import Source
-from planish.core.stamp import stamp_program
-from planish.core.telling import Tell, keep_quiet
-from planish.frontend.c.preprocess import preprocess
+from planish.frontend.c.text.preprocess import preprocess
 from planish.frontend.mlir.reader import is_mlir, parser_version
 from planish.pipeline import Options, build_file
 from planish.report.account import FileAccount, account_for, parse_account, print_account
-from planish.run.blas import find_blas
-from planish.run.cross import compiler_for, is_foreign
-from planish.run.emulator import find_emulator
+from planish.run.toolchains.blas import find_blas
+from planish.run.toolchains.cross import compiler_for, is_foreign
+from planish.run.toolchains.emulator import find_emulator
 from planish.target.load import load_target
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Span
-from planish.run.clock import ClockError, Timing, measure, measure_afresh, measure_first
-from planish.run.exercise import LEAST_CALLS, missed
-from planish.run.oracle import Verdict, compare
-from planish.run.signature import Case, Signature
+from planish.run.calls.signature import Case, Signature
+from planish.run.oracle.comparison import Verdict, compare
+from planish.run.oracle.nest_coverage import LEAST_CALLS, missed
+from planish.run.timing.clock import ClockError, Timing, measure, measure_afresh, measure_first
 from planish.run.workbench import Reference, Version, Workbench
 
 MARGIN = 0.98

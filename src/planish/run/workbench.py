@@ -13,17 +13,17 @@ from typing import Literal
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Span
-from planish.emit.replacement import Replacement
+from planish.emit.dropin.replacement import Replacement
 from planish.ir.types import Floats
-from planish.run.blas import Blas
-from planish.run.cross import Runner
-from planish.run.entry import entries_text
-from planish.run.oracle import DEFAULT_LIMITS
-from planish.run.process import Limits
-from planish.run.signature import Signature
-from planish.run.tolerance import Tolerance
-from planish.run.toolchain import REFERENCE_FLAGS, Compiler, compile_library
-from planish.run.widening import widened_library
+from planish.run.calls.abi_wrapper import entries_text
+from planish.run.calls.signature import Signature
+from planish.run.oracle.comparison import DEFAULT_LIMITS
+from planish.run.oracle.long_double import widened_library
+from planish.run.oracle.tolerance import Tolerance
+from planish.run.processes.process import Limits
+from planish.run.toolchains.blas import Blas
+from planish.run.toolchains.cross import Runner
+from planish.run.toolchains.toolchain import REFERENCE_FLAGS, Compiler, compile_library
 
 EMULATED_LIMITS = Limits(seconds=400)
 """For all calls of a check in an emulator."""
@@ -42,8 +42,8 @@ class Nest:
 class Version:
     """A text of the whole file in which one function is transformed; `link` are the flags of libraries it calls,
     `slack` is that of `Tolerance`. `counted` is the text in which each of the `nests` that are replaced sets a bit
-    (`planish.run.exercise`), which is what is built; `patches` are the replacements in it, `shipped` those in
-    `text`."""
+    (`planish.run.oracle.nest_coverage`), which is what is built; `patches` are the replacements in it,
+    `shipped` those in `text`."""
 
     label: str
     text: str

@@ -1,7 +1,7 @@
 """The uses of one array in a nest: found, and redirected to other cells.
 
->>> from planish.ir.parser import parse_kernel
->>> from planish.ir.printer import print_stmt
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_stmt
 >>> body = parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = A[i] + 1.0:f32 } }").body
 >>> print(print_stmt(redirect(body, "A", lambda at: ("T", at))))
 {

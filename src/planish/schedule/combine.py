@@ -1,6 +1,6 @@
 """Schedules made of steps: ordinary functions from programs to programs, as users write their own.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.script import print_script
 >>> text = "kernel copy(n; A: f32[n, n], B: f32[n, n]) { for i in 0 .. n { for j in 0 .. n { A[i, j] = B[j, i] } } }"
 >>> print(print_script(tile(Program.of(parse_kernel(text)), ("i", "j"), (8, 32)).steps), end="")
@@ -16,9 +16,9 @@ from functools import partial
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.expr import Compare, index
+from planish.ir.index.polynomial import sub
 from planish.ir.nest import For
-from planish.ir.polynomial import sub
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.buffers import LiftAlloc, StageMem

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.schedule.program import Program, Step
 
 HEAD = "kernel f(n, m; A: f32[n], B: f32[n], M: f32[n, m], N: f32[m, n])"

@@ -1,6 +1,6 @@
 """Names that a step may give: not yet used anywhere in the kernel.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> check_fresh(parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }"), "j", "k")
 """
 

@@ -1,6 +1,6 @@
 """Statements of a nest found and replaced by label, the number that stays with each while steps rewrite the nest.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> kernel = label_kernel(parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }"))
 >>> [stmt.label for stmt in walk(kernel.body) if not isinstance(stmt, Block)]
 [1, 2]

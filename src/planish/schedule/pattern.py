@@ -1,6 +1,6 @@
 """Places in a nest by what stands there: `i`, `for k in _: _`, `C[_] += _`, `if _: _`, `C: _`, `i / C[_] = _ #2`.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.nodes import label_kernel
 >>> text = "kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 A[i] += 1.0:f32 } }"
 >>> body = label_kernel(parse_kernel(text)).body
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Alloc, Assign, Block, For, If, Let, Reduce
-from planish.ir.spelling import UPDATES
+from planish.ir.text.operator_names import UPDATES
 from planish.ir.traverse import blocks_of
 from planish.schedule.nodes import Node, nodes
 

@@ -1,6 +1,6 @@
 """A kernel on its way: what it is now, the steps that made it so, and cursors that point into it.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.steps.loops import Split
 >>> program = Program.of(parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }"))
 >>> store = program.find("A[_] = _")
@@ -29,18 +29,18 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.checker import check_kernel
 from planish.ir.expr import Const, Expr
 from planish.ir.nest import Alloc, Array, Block, For, If, Kernel, Stmt
-from planish.ir.printer import print_kernel, print_stmt
+from planish.ir.text.printer import print_kernel, print_stmt
 from planish.ir.traverse import blocks_of
 from planish.ir.types import BOOL, Floats
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
 from planish.schedule.accesses import arrays_of
-from planish.schedule.given import conditions_of
+from planish.schedule.context import always
+from planish.schedule.legality import Rewrite, check_order, check_parallel
+from planish.schedule.match_instruction import conditions_of
 from planish.schedule.names import name_buffers
 from planish.schedule.nodes import Node, exchange, label_kernel, path_to, paths, siblings_of
-from planish.schedule.order import Rewrite, check_order, check_parallel
 from planish.schedule.pattern import HELP, find_all, pattern_of
-from planish.schedule.reach import always
 
 TRUE = Const(True, BOOL)
 MARK = "      # <-"

@@ -1,8 +1,8 @@
 """The blocks of a matrix product by measurement: some around those of the model are timed on this machine.
 
 >>> from planish.ir.types import F32
->>> from planish.library.gemm.blocked import choose_blocking
->>> from planish.library.vectors import find_vectors
+>>> from planish.library.kernels.gemm.blocked import choose_blocking
+>>> from planish.library.kernels.vectors import find_vectors
 >>> v = find_vectors("avx512", F32)
 >>> start = choose_blocking(v, 14, 2, level1=48 << 10, level2=1 << 20)
 >>> [(x.depth, x.columns, x.height) for x in list_depths(v, start)]
@@ -22,20 +22,20 @@ from statistics import geometric_mean
 
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
-from planish.emit.kernel_file import emit_file
+from planish.emit.dropin.kernel_file import emit_file
 from planish.ir.types import INDEX
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
-from planish.library.calls import make_callable
-from planish.library.gemm.blocked import Blocking, define_product, make_packed
-from planish.library.gemm.edges import count_family
-from planish.library.gemm.whole import make_tiles
-from planish.library.maker import Maker
-from planish.library.vectors import Vectors
-from planish.run.clock import measure
-from planish.run.entry import entry_text
-from planish.run.signature import Case, Parameter, Signature
-from planish.run.toolchain import Compiler, choose_compiler, compile_library
+from planish.library.kernels.as_instruction import make_callable
+from planish.library.kernels.gemm.blocked import Blocking, define_product, make_packed
+from planish.library.kernels.gemm.edges import count_family
+from planish.library.kernels.gemm.whole import make_tiles
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.vectors import Vectors
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.timing.clock import measure
+from planish.run.toolchains.toolchain import Compiler, choose_compiler, compile_library
 from planish.target.description import NATIVE
 from planish.target.machine import Target
 

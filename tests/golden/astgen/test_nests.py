@@ -13,10 +13,10 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
+from planish.astgen.checking.verify import compare_traces, list_instances, record, trace_nest
 from planish.astgen.generate import generate
-from planish.astgen.verify import compare_traces, list_instances, record, trace_nest
 from planish.ir.nest import LoopFacts
-from planish.ir.printer import print_stmt
+from planish.ir.text.printer import print_stmt
 
 RULE = "---\n"
 CASES = sorted(Path(__file__).parent.glob("*.txt"))

@@ -9,9 +9,9 @@ import pytest
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.nest import Kernel
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_kernel
-from planish.schedule.automatic.plan import plan, prepare
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_kernel
+from planish.schedule.auto.plan import plan, prepare
 from planish.target.load import load_target
 
 HERE = Path(__file__).parent

@@ -14,10 +14,10 @@ import pytest
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.unit import CFile
+from planish.frontend.c.translation_unit import CFile
 from planish.ir.nest import Kernel
 from planish.pipeline import Options, RegionPlan, plan_region, read_file
-from planish.poly.schedule_text import same_schedule
+from planish.poly.isl.schedule_text import same_schedule
 from planish.stages import STAGES, Stage, parse_stage, print_stages, stage_text
 from planish.target.load import load_target
 

@@ -38,8 +38,8 @@ from planish.pipeline import (
     plan_region,
     read_file,
 )
-from planish.run.passing import signature_of
-from planish.run.toolchain import REFERENCE_FLAGS
+from planish.run.calls.passing import signature_of
+from planish.run.toolchains.toolchain import REFERENCE_FLAGS
 from planish.target.load import load_target
 
 PLAIN = ("-fwrapv", "-fno-strict-aliasing")

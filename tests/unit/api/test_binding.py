@@ -6,8 +6,8 @@ import pytest
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.run.arguments import Interface, interface_of_c
-from planish.run.binding import bind, row_lengths, solve
+from planish.run.calls.arguments import Interface, interface_of_c
+from planish.run.calls.binding import bind, row_lengths, solve
 
 AXPY = "void axpy(int n, float a, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] += a * x[i]; }"
 MATVEC = """void matvec(int m, int n, const double *A, int lda, const double *x, double *y)

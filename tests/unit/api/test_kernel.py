@@ -10,12 +10,12 @@ import pytest
 
 import planish
 from planish import f32, f64, i32, size, u8
-from planish.emit.standalone import emit_standalone
-from planish.ir.parser import parse_kernel
-from planish.run.entry import entry_text
-from planish.run.meaning import confirm_meaning
-from planish.run.signature import Case, Parameter, Signature
-from planish.run.toolchain import choose_compiler, compile_library
+from planish.emit.dropin.standalone import emit_standalone
+from planish.ir.text.parser import parse_kernel
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.oracle.interpreter_check import confirm_meaning
+from planish.run.toolchains.toolchain import choose_compiler, compile_library
 
 n, m, k = planish.sizes("n m k")
 

@@ -11,10 +11,10 @@ import pytest
 import planish
 from planish.ir.types import F32
 from planish.isa.instruction import Catalogue, Instruction
-from planish.library.calls import make_callable
-from planish.library.gemm.blocked import Blocking, choose_blocking, define_product, make_packed
-from planish.library.gemm.edges import make_family
-from planish.library.vectors import find_vectors
+from planish.library.kernels.as_instruction import make_callable
+from planish.library.kernels.gemm.blocked import Blocking, choose_blocking, define_product, make_packed
+from planish.library.kernels.gemm.edges import make_family
+from planish.library.kernels.vectors import find_vectors
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.kernels import Assume

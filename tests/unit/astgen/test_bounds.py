@@ -5,10 +5,10 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from planish.astgen.bounds import UnboundedError, find_range
-from planish.astgen.strides import Lattice, find_stride
+from planish.astgen.checking.verify import evaluate
+from planish.astgen.dimensions.bounds import UnboundedError, find_range
+from planish.astgen.dimensions.strides import Lattice, find_stride
 from planish.astgen.unroll import slices
-from planish.astgen.verify import evaluate
 from planish.ir.expr import Expr, index
 
 UNIVERSE = isl.Set("[n, m] -> { [i] }")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from planish.astgen.effort import Effort, EffortLimitError, compile_nest, count_lines, flatten, measure
-from planish.astgen.verify import record, trace_nest
+from planish.astgen.checking.verify import record, trace_nest
+from planish.astgen.code_size.effort import Effort, EffortLimitError, compile_nest, count_lines, flatten, measure
 from planish.ir.expr import Binary, Compare, Const, Expr, Select, Unary, Var, index
 from planish.ir.nest import Block, For, If, Let, Stmt
-from planish.ir.parser import parse_expr
+from planish.ir.text.parser import parse_expr
 from planish.ir.types import BOOL
 
 AT, N = index("i"), index("n")

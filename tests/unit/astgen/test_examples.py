@@ -11,14 +11,14 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
-from planish.astgen.effort import compile_nest
+from planish.astgen.checking.judge import MOST_STEPS, choose_sizes, times_of, verify_input
+from planish.astgen.checking.times import list_times
+from planish.astgen.checking.verify import compare_traces
+from planish.astgen.code_size.effort import compile_nest
+from planish.astgen.code_size.isl_codegen import rival_nest
 from planish.astgen.formats import generate_input, load_input
-from planish.astgen.judge import MOST_STEPS, choose_sizes, times_of, verify_input
 from planish.astgen.option_names import check_options, find_idle_options
-from planish.astgen.rival import rival_nest
-from planish.astgen.times import list_times
-from planish.astgen.verify import compare_traces
-from planish.poly.trees import Kind, kind_of
+from planish.poly.isl.schedule_tree import Kind, kind_of
 
 FOLDER = Path(__file__).parents[3] / "examples" / "astgen"
 EXAMPLES = sorted(x for x in FOLDER.iterdir() if x.suffix in (".st", ".in"))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from planish.astgen.checking.verify import compare_traces, trace_nest
 from planish.astgen.formats import find_context, generate_input, list_input, load_input, parse_input
-from planish.astgen.verify import compare_traces, trace_nest
-from planish.core.apart import Bounds, run_apart
 from planish.core.diagnostic import PlanishError
-from planish.core.telling import Tell
+from planish.core.fork_pool import Bounds, run_apart
+from planish.core.progress import Tell
 from planish.ir.nest import Assign, For
 
 MAP = "# a comment { with braces }\n[n] -> { S[i] -> [i, 0] : 0 <= i < n;\n  T[i] -> [i, 1] : 0 <= i < 2 }\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from planish.astgen.checking.judge import choose_sizes, find_ranges, name_unbounded, rival_text, verify_input
 from planish.astgen.formats import Input, generate_input, parse_input
-from planish.astgen.judge import choose_sizes, find_ranges, name_unbounded, rival_text, verify_input
 from planish.astgen.option_names import check_options, set_options
 from planish.core.diagnostic import PlanishError
 from planish.ir.nest import Block

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import islpy as isl
 import pytest
 
+from planish.astgen.checking.verify import record, trace_nest
 from planish.astgen.generate import generate, generate_at, generate_map
 from planish.astgen.place import Hooks, Place
-from planish.astgen.verify import record, trace_nest
 from planish.ir.expr import Expr, index
 from planish.ir.nest import Assign, Block, For, Let, Stmt
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import walk
 
 TILES = """

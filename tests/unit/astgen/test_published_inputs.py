@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from planish.astgen.effort import EffortLimitError, compile_nest
+from planish.astgen.checking.judge import choose_sizes, times_of
+from planish.astgen.checking.symbolic import verify_tree
+from planish.astgen.checking.times import list_times
+from planish.astgen.checking.verify import compare_traces
+from planish.astgen.code_size.effort import EffortLimitError, compile_nest
 from planish.astgen.formats import generate_input, load_input
-from planish.astgen.judge import choose_sizes, times_of
-from planish.astgen.symbolic import verify_tree
-from planish.astgen.times import list_times
-from planish.astgen.verify import compare_traces
 from planish.core.diagnostic import PlanishError
 
 ROOT = Path(__file__).parents[3]

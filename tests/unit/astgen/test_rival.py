@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from planish.astgen.effort import compile_nest
+from planish.astgen.checking.verify import compare_traces
+from planish.astgen.code_size.effort import compile_nest
+from planish.astgen.code_size.isl_codegen import rival_nest
 from planish.astgen.formats import list_input, parse_input
-from planish.astgen.rival import rival_nest
-from planish.astgen.verify import compare_traces
 from planish.core.diagnostic import PlanishError
 from planish.ir.nest import Block, For, If
 from planish.ir.traverse import walk
-from planish.poly.affine import CONTEXT
+from planish.poly.isl.affine import CONTEXT
 
 TRIANGLE = "[n, m] -> { S[i, j] -> [i, j] : 0 <= i < n and i <= j < m and j < n + 2 } { : } { }"
 GUARDED = "[n] -> { S[i] -> [i] : 0 <= i < n; T[i] -> [i] : 0 <= i < n and i mod 3 = 1 } { : } { }"

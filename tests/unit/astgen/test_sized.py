@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from planish.astgen import sized
-from planish.astgen.effort import Run, compile_nest, count_copies, count_loops
+from planish.astgen.checking.verify import compare_traces, trace_nest
+from planish.astgen.code_size import sized
+from planish.astgen.code_size.effort import Run, compile_nest, count_copies, count_loops
+from planish.astgen.code_size.sized import Size, Sizes, generate_sized, improve
 from planish.astgen.formats import list_input, parse_input
-from planish.astgen.sized import Size, Sizes, generate_sized, improve
-from planish.astgen.verify import compare_traces, trace_nest
 from planish.core.diagnostic import PlanishError
 from planish.ir.nest import Block, For, If
 from planish.ir.traverse import walk

@@ -9,13 +9,13 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
+from planish.astgen.checking.positions import list_positions, read_items
+from planish.astgen.checking.symbolic import verify_map, verify_tree
+from planish.astgen.checking.times import list_times, map_times
+from planish.astgen.checking.verify import record
 from planish.astgen.generate import generate
-from planish.astgen.positions import list_positions, read_items
-from planish.astgen.symbolic import verify_map, verify_tree
-from planish.astgen.times import list_times, map_times
-from planish.astgen.verify import record
 from planish.ir.nest import Block
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 
 ARRAYS = "S: bool[9], T: bool[9], A: bool[9, 9], E: bool[]"
 WORK_LIMIT = 5_000_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
+from planish.astgen.checking.verify import check_nest, compare_traces, evaluate, list_instances, record, trace_nest
 from planish.astgen.generate import generate
-from planish.astgen.verify import check_nest, compare_traces, evaluate, list_instances, record, trace_nest
 from planish.ir.expr import Binary, Load, index
 from planish.ir.nest import Assign, Block, If, LoopFacts
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
 from planish.ir.types import I32
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from planish.astgen.effort import compile_nest, count_copies, count_lines, count_loops
+from planish.astgen.checking.judge import name_unbounded, rival_text
+from planish.astgen.checking.verify import compare_traces
+from planish.astgen.code_size.effort import compile_nest, count_copies, count_lines, count_loops
+from planish.astgen.code_size.isl_codegen import rival_nest
+from planish.astgen.code_size.sized import Size, generate_sized
 from planish.astgen.formats import Input, generate_input, list_input, parse_input
-from planish.astgen.judge import name_unbounded, rival_text
 from planish.astgen.option_names import check_options
-from planish.astgen.rival import rival_nest
-from planish.astgen.sized import Size, generate_sized
-from planish.astgen.verify import compare_traces
 from planish.core.diagnostic import PlanishError
-from planish.emit.readable import emit_readable
+from planish.emit.formats.readable import emit_readable
 from planish.ir.nest import Block, For, If
 from planish.ir.traverse import walk
 

@@ -14,8 +14,8 @@ from astgen_cases import choose_sizes, find_inputs, name_inputs, nearest_sizes, 
 from claim import Claim
 from claims_astgen import judge
 
+from planish.astgen.code_size.isl_codegen import rival_nest
 from planish.astgen.formats import generate_input, parse_input
-from planish.astgen.rival import rival_nest
 from planish.ir.nest import Block
 
 SUM = "[n, m] -> { S[i] -> [i] : 0 <= i < n + m } [n, m] -> { : 3 <= n <= 1000 and m >= 2n } { }"

@@ -12,7 +12,7 @@ from contest import Rules, Tell, compiler_state, digest
 from record import Heat, LeftOut, Result, Time, save
 from suite import Suite
 
-from planish.run.toolchain import choose_compiler
+from planish.run.toolchains.toolchain import choose_compiler
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from record import Team
 from suite import Suite
 
 from planish.ir.types import F64, I32
-from planish.run.entry import entry_text
-from planish.run.signature import Case, Parameter, Signature
-from planish.run.toolchain import choose_compiler, compile_library
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.toolchains.toolchain import choose_compiler, compile_library
 
 SCALE = "void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] = 2.0 * x[i] + 1.0; }\n"
 SIGNATURE = Signature("scale", (Parameter("n", I32, "value"), Parameter("x", F64, "array")), None)

@@ -10,8 +10,8 @@ import pytest
 from solo_figure import draw_figure
 
 from planish.ir.types import F32
-from planish.library.gemm.microkernel import Tile
-from planish.library.vectors import find_vectors
+from planish.library.kernels.gemm.microkernel import Tile
+from planish.library.kernels.vectors import find_vectors
 
 SVG = "{http://www.w3.org/2000/svg}"
 

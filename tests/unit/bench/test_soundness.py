@@ -22,7 +22,7 @@ from tests.property.listings import judge as judging
 from planish.core.diagnostic import Diagnostic
 from planish.core.span import Source
 from planish.pipeline import Options
-from planish.run.clock import ClockError, Timing
+from planish.run.timing.clock import ClockError, Timing
 
 FOUR = ("strict", "default", "clang", "measured")
 

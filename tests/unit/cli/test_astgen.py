@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from planish.astgen.code_size.sized import Size, improve
 from planish.astgen.formats import Input, load_input
-from planish.astgen.sized import Size, improve
 from planish.cli import astgen, main
 from planish.ir.nest import Block, For
 

@@ -12,7 +12,7 @@ import pytest
 from planish.cli import build as building
 from planish.cli import main
 from planish.cli.entry import COMMANDS
-from planish.run.toolchain import choose_compiler
+from planish.run.toolchains.toolchain import choose_compiler
 
 SCALE = """\
 /* Scales. */

@@ -14,12 +14,12 @@ from planish.cli.progress import Bar
 from planish.core.cache import Cache
 from planish.ir.types import F32
 from planish.isa.instruction import Instruction
-from planish.library.gemm.blocked import Blocking
-from planish.library.gemm.edges import make_family
-from planish.library.gemm.functions import Request, count_kernels, make_functions
-from planish.library.gemm.microkernel import Tile
-from planish.library.maker import Maker
-from planish.library.vectors import PRODUCTS, find_vectors
+from planish.library.kernels.gemm.blocked import Blocking
+from planish.library.kernels.gemm.edges import make_family
+from planish.library.kernels.gemm.functions import Request, count_kernels, make_functions
+from planish.library.kernels.gemm.microkernel import Tile
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.vectors import PRODUCTS, find_vectors
 
 SMALL = ["kernel", "gemm", "--header", "--target", "aarch64-neon", "--mr", "2", "--nr", "4"]
 BLOCKING = Blocking(2, 1, depth=64, columns=64, height=64)

@@ -13,7 +13,7 @@ import pytest
 
 from planish import pipeline
 from planish.cli import main
-from planish.core.apart import Bounds, Lost
+from planish.core.fork_pool import Bounds, Lost
 from planish.core.reasons import LOSSES, help_for
 from planish.core.span import Source
 from planish.options import Options

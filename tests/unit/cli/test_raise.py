@@ -24,11 +24,11 @@ from test_raised_mlir import call as call_mlir
 from planish.cli import main
 from planish.cli.raise_ import FORMS, raise_kernels
 from planish.core.files import read_input
-from planish.emit.raised.cblas_text import emit_cblas
-from planish.emit.raised.json_text import emit_json, parse_json
-from planish.emit.raised.mlir_text import emit_mlir
-from planish.emit.raised.numpy_text import emit_numpy
-from planish.ir.interpreter import run_kernel
+from planish.emit.formats.blas.cblas_text import emit_cblas
+from planish.emit.formats.json_text import emit_json, parse_json
+from planish.emit.formats.mlir.mlir_text import emit_mlir
+from planish.emit.formats.numpy.numpy_text import emit_numpy
+from planish.ir.semantics.interpreter import run_kernel
 from planish.pipeline import Options, read_file
 from planish.raising.raised import Raised
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.pickles import read_pickle, write_pickle
 from planish.core.span import Span
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 
 PLACES = ("planish.",)
 KERNEL = parse_kernel("kernel k(n; A: f64[n] distinct) { for i in 0 .. n { A[i] = A[i] * 2.0 } }")

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from planish.emit.c import emit_function
-from planish.emit.prologue import emit_prologue
+from planish.emit.c.kernel_text import emit_function
+from planish.emit.c.prologue import emit_prologue
 from planish.ir.nest import Kernel
 from planish.ir.types import Type
 

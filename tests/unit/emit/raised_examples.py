@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from planish.core.span import Span
-from planish.ir.evaluate import evaluate
 from planish.ir.expr import Compare, Const, Expr, index
-from planish.ir.interpreter import run_kernel
+from planish.ir.index.evaluate import evaluate
+from planish.ir.index.polynomial import mul
 from planish.ir.nest import Array, Block, For, Kernel
-from planish.ir.parser import parse_expr, parse_kernel
-from planish.ir.polynomial import mul
-from planish.ir.spelling import Scope
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.operator_names import Scope
+from planish.ir.text.parser import parse_expr, parse_kernel
 from planish.ir.types import BOOL, F64, Type
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Case, Choice, Loops, Raised, Repeat, Reshape, View, whole

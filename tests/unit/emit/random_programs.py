@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from planish.ir.arithmetic import limits
 from planish.ir.expr import (
     Binary,
     BinaryOp,
@@ -23,6 +22,7 @@ from planish.ir.expr import (
     index,
 )
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, ReduceOp, Scalar, Stmt
+from planish.ir.semantics.arithmetic import limits
 from planish.ir.types import ALL_TYPES, BF16, BOOL, F16, INDEX, Type
 
 TYPES = tuple(t for t in ALL_TYPES if t != BF16)

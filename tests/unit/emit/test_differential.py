@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from random_programs import EXTENTS, programs
 
 from planish.ir.checker import check_kernel
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Kernel
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_kernel
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_kernel
 from planish.ir.types import Type
 
 

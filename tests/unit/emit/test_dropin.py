@@ -11,7 +11,7 @@ from compiled import compile_text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planish.emit.dropin import (
+from planish.emit.dropin.patched_file import (
     Patch,
     alias_guard,
     assemble,
@@ -21,7 +21,7 @@ from planish.emit.dropin import (
     guarded_call,
     prologue_offset,
 )
-from planish.ir.parser import parse_expr
+from planish.ir.text.parser import parse_expr
 
 SOURCE = """\
 #define _GNU_SOURCE

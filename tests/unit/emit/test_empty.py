@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from planish.core.span import Source
-from planish.emit.c import emit_function
-from planish.emit.prologue import emit_prologue
-from planish.emit.replacement import replace_region
+from planish.emit.c.kernel_text import emit_function
+from planish.emit.c.prologue import emit_prologue
+from planish.emit.dropin.replacement import replace_region
 from planish.frontend.c.reader import read_c
-from planish.ir.parser import parse_kernel
-from planish.poly.delinearise import delinearise
-from planish.poly.scop import extract_scop
+from planish.ir.text.parser import parse_kernel
+from planish.poly.canonical.delinearise import delinearise
+from planish.poly.scop.extraction import extract_scop
 
 TEXT = """
 kernel k(n, m; A: f64[n, m] distinct, B: f64[n] distinct) {

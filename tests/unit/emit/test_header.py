@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from planish.core.span import Source
-from planish.emit.header import emit_header, share_types
-from planish.emit.standalone import emit_standalone
+from planish.emit.dropin.header import emit_header, share_types
+from planish.emit.dropin.standalone import emit_standalone
 from planish.frontend.c.reader import read_c
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 
 WAYS = {
     "gcc-c11": ("gcc", "-std=c11"), "gcc-c17": ("gcc", "-std=c17"), "g++-11": ("g++", "-std=c++11"),

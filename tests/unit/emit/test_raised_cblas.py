@@ -14,13 +14,13 @@ import pytest
 from compiled import FLAGS, c_type
 from raised_examples import DEFINITIONS, EXAMPLES, Example, check_close, copied, meant, numbers
 
-from planish.emit.raised.cblas_text import emit_cblas
-from planish.emit.raised.routines import Call, choose_calls
-from planish.emit.raised.triangular import Routine, list_routines
+from planish.emit.formats.blas.cblas_text import emit_cblas
+from planish.emit.formats.blas.routines import Call, choose_calls
+from planish.emit.formats.blas.triangular import Routine, list_routines
 from planish.ir.expr import Var
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Alloc, Array, Kernel
-from planish.ir.parser import parse_expr
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_expr
 from planish.ir.types import F64, INDEX
 from planish.raising.expansion import expand
 from planish.raising.operation import Operation

@@ -9,8 +9,8 @@ import pytest
 from raised_examples import EXAMPLES, Example
 
 from planish.core.diagnostic import PlanishError
-from planish.emit.raised.json_text import emit_json, parse_json
-from planish.ir.parser import parse_expr, parse_kernel
+from planish.emit.formats.json_text import emit_json, parse_json
+from planish.ir.text.parser import parse_expr, parse_kernel
 from planish.raising.raised import Apply, Raised
 
 

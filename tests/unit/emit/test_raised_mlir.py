@@ -14,9 +14,9 @@ import pytest
 from compiled import c_type
 from raised_examples import EXAMPLES, Example, check_close, copied, meant, numbers
 
-from planish.emit.raised.mlir_text import emit_mlir
+from planish.emit.formats.mlir.mlir_text import emit_mlir
 from planish.ir.nest import Kernel
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.raising.raised import Loops, Raised
 
 PASSES = (

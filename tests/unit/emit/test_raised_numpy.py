@@ -9,11 +9,11 @@ import pytest
 from raised_examples import EXAMPLES, Example, check_close, copied, meant, numbers, operation
 
 from planish.core.diagnostic import PlanishError
-from planish.emit.raised.einsum_text import emit_einsum
-from planish.emit.raised.numpy_text import emit_numpy
+from planish.emit.formats.numpy.einsum_text import emit_einsum
+from planish.emit.formats.numpy.numpy_text import emit_numpy
 from planish.ir.expr import index
-from planish.ir.interpreter import run_kernel
-from planish.ir.parser import parse_kernel
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.raising.expansion import expand
 from planish.raising.raised import Apply, Raised, whole
 

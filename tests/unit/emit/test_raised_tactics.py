@@ -16,12 +16,12 @@ from test_raised_mlir import build as build_mlir
 from test_raised_mlir import call as call_mlir
 from test_raised_mlir import tools as tools
 
-from planish.emit.raised.cblas_text import emit_cblas
-from planish.emit.raised.json_text import emit_json, parse_json
-from planish.emit.raised.mlir_text import emit_mlir
-from planish.emit.raised.numpy_text import emit_numpy
-from planish.ir.evaluate import evaluate
+from planish.emit.formats.blas.cblas_text import emit_cblas
+from planish.emit.formats.json_text import emit_json, parse_json
+from planish.emit.formats.mlir.mlir_text import emit_mlir
+from planish.emit.formats.numpy.numpy_text import emit_numpy
 from planish.ir.expr import Var
+from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Kernel
 from planish.ir.types import INDEX
 from planish.raising.operation import Operation

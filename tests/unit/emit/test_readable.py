@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from planish.astgen.checking.judge import choose_sizes, find_ranges
+from planish.astgen.checking.verify import Instance, trace_nest
+from planish.astgen.code_size.isl_codegen import rival_nest
 from planish.astgen.formats import generate_input, load_input
-from planish.astgen.judge import choose_sizes, find_ranges
-from planish.astgen.rival import rival_nest
-from planish.astgen.verify import Instance, trace_nest
 from planish.core.diagnostic import PlanishError
-from planish.emit.readable import MACROS, emit_readable
+from planish.emit.formats.readable import MACROS, emit_readable
 from planish.ir.nest import Assign, Block
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
 
 MODULO = MACROS["modulo"]

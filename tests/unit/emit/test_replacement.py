@@ -10,16 +10,16 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.emit.changes import store_changes
-from planish.emit.dropin import assemble
-from planish.emit.prologue import emit_prologue
-from planish.emit.replacement import Replacement, outer_counters, overlapping, replace_region
+from planish.emit.c.prologue import emit_prologue
+from planish.emit.dropin.patched_file import assemble
+from planish.emit.dropin.replacement import Replacement, outer_counters, overlapping, replace_region
+from planish.emit.idioms.conditional_stores import store_changes
 from planish.frontend.c.reader import read_c
 from planish.ir.expr import index
 from planish.ir.nest import Array, Block, For, LoopFacts
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.ir.types import F64
-from planish.schedule.automatic.plan import plan, prepare
+from planish.schedule.auto.plan import plan, prepare
 from planish.target.load import load_target
 
 COPY = "void copy(int n, const double *x, double *y) { for (int i = 0; i < n; i++) y[i] = x[i]; }"

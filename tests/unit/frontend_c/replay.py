@@ -13,13 +13,13 @@ import numpy as np
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.unit import CFile, CFunction, CParameter
+from planish.frontend.c.translation_unit import CFile, CFunction, CParameter
 from planish.ir.checker import check_kernel
 from planish.ir.expr import Binary, Compare, Const, Expr, Unary, Var
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Kernel
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_kernel
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_kernel
 from planish.ir.types import Type
 
 _C_NAMES = {

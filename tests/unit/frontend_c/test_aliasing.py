@@ -6,7 +6,7 @@ import pytest
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.unit import CFile
+from planish.frontend.c.translation_unit import CFile
 
 OTHERS = "int *seen(void) { return &shown; } int masked(int x) { return x && own; } char *see(float **);"
 GLOBALS = "int s; float r; long w; static int own, shown; static float *mine; float *g; unsigned char *bytes; " + OTHERS

@@ -6,7 +6,7 @@ import pytest
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.unit import CFile
+from planish.frontend.c.translation_unit import CFile
 from planish.ir.types import I32, I64, U8, U32, Type
 
 HEAD = "#include <stddef.h>\n#include <stdint.h>\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from planish.core.apart import Bounds, Lost, run_apart
 from planish.core.diagnostic import PlanishError
+from planish.core.fork_pool import Bounds, Lost, run_apart
+from planish.core.progress import Tell
 from planish.core.span import Source
-from planish.core.telling import Tell
 from planish.frontend.c.reader import read_c
 
 PLAIN = "void g(int n, float *a) { for (int i = 0; i < n; i++) a[i] *= 2; }\n"

@@ -6,8 +6,8 @@ import pytest
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.unit import CFile, Record
-from planish.ir.printer import print_kernel
+from planish.frontend.c.translation_unit import CFile, Record
+from planish.ir.text.printer import print_kernel
 
 FILE = "enum { A = 1, B = 2, C = A + B, D = -1 };\n"
 

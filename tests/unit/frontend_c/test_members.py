@@ -6,7 +6,7 @@ import pytest
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.unit import CFile
+from planish.frontend.c.translation_unit import CFile
 
 TYPES = """
 typedef struct { float x, y; int v[4]; int n; } point;

@@ -9,13 +9,13 @@ import pytest
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.unit import CFile
+from planish.frontend.c.translation_unit import CFile
 from planish.ir.expr import Cast
+from planish.ir.index.polynomial import show
 from planish.ir.nest import For, If, Reduce
-from planish.ir.polynomial import show
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import expressions, walk, walk_expr
-from planish.run.toolchain import find_compilers
+from planish.run.toolchains.toolchain import find_compilers
 
 
 def read(text: str, fp: str = "reassociate") -> CFile:

@@ -6,7 +6,7 @@ import pytest
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.unit import CFunction, Record
+from planish.frontend.c.translation_unit import CFunction, Record
 
 
 def read(text: str, name: str = "f") -> CFunction:

@@ -19,10 +19,10 @@ from planish.core.span import Source
 from planish.frontend.mlir.reader import read_mlir
 from planish.frontend.mlir.syntax import parse_module
 from planish.frontend.mlir.types import layout_of, scalar_type
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Array, Kernel
+from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.types import Floats, Type
-from planish.poly.extents import evaluate_extent
+from planish.poly.scop.extents import evaluate_extent
 
 FILES = sorted((Path(__file__).parent / "kernels").glob("*.mlir"))
 STRIDED = 400

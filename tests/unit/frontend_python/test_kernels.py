@@ -13,9 +13,9 @@ import pytest
 from planish.frontend.python.annotations import f32, f64, i8, i32, i64, size, sizes, u8
 from planish.frontend.python.reader import read_python
 from planish.frontend.python.signature import bind_call
-from planish.ir.interpreter import run_kernel
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_kernel
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_kernel
 
 n, m, k, h, w = sizes("n m k h w")
 TAPS = 3

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planish.frontend.python.reader import read_python_source
-from planish.ir.interpreter import run_kernel
+from planish.ir.semantics.interpreter import run_kernel
 
 SIZE = 5
 HEAD = """def f(n: size, A: f64["n"], B: f64["n"], C: i32["n"]):

@@ -16,8 +16,8 @@ from planish.core.diagnostic import PlanishError
 from planish.frontend.python.annotations import boolean, f16, f32, f64, i16, i64, size, sizes, u64
 from planish.frontend.python.reader import read_python, read_python_source
 from planish.frontend.python.signature import bind_call
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Alloc, For, Reduce
+from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.traverse import walk
 
 n, m = sizes("n m")

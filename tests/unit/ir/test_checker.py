@@ -6,7 +6,7 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.checker import check_kernel
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 
 HEAD = "kernel k(n, m; a: f64, p: bool; A: f64[n], B: i32[?, 4], s: f64[]) "
 GOOD = [

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from planish.ir.expr import Binary, Const, Expr, Load, Var
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, Stmt
-from planish.ir.parser import parse_kernel
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.ir.types import BY_NAME, F64, INDEX
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from planish.ir.invariants import move_bounds
 from planish.ir.nest import Block, For, Let
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_expr
+from planish.ir.passes.invariants import move_bounds
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import walk
 
 HEAD = "kernel nest(n, m; A: f32[n, m])\n{\n"

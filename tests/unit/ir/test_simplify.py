@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planish.astgen.verify import trace_nest
+from planish.astgen.checking.verify import trace_nest
 from planish.ir.expr import Binary, Compare, Const, Expr, Select, Unary, index
-from planish.ir.interpreter import run_kernel
+from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Array, Assign, Block, For, If, Kernel
-from planish.ir.parser import parse_expr, parse_kernel
-from planish.ir.printer import print_expr, print_kernel
-from planish.ir.simplify import simplify, simplify_block
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_expr, parse_kernel
+from planish.ir.text.printer import print_expr, print_kernel
 from planish.ir.types import BOOL, INDEX
 
 

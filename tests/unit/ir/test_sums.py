@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planish.ir.congruence import residue, residue_of
-from planish.ir.evaluate import evaluate
 from planish.ir.expr import Binary, Expr, Unary, index
-from planish.ir.parser import parse_expr
-from planish.ir.printer import print_expr
-from planish.ir.sums import Sum, quotient_sum, remainder_sum, size, sum_of
+from planish.ir.index.congruence import residue, residue_of
+from planish.ir.index.evaluate import evaluate
+from planish.ir.index.sums import Sum, quotient_sum, remainder_sum, size, sum_of
+from planish.ir.text.parser import parse_expr
+from planish.ir.text.printer import print_expr
 
 NAMES = ("i", "j", "n")
 leaves = st.one_of(st.sampled_from(NAMES).map(index), st.integers(-40, 40).map(index))

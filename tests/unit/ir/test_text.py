@@ -9,9 +9,9 @@ from random_kernels import exprs, kernels
 from planish.core.diagnostic import PlanishError
 from planish.ir.expr import Binary, Const, Expr, Unary, Var
 from planish.ir.nest import Kernel
-from planish.ir.parser import parse_expr, parse_kernel
-from planish.ir.printer import print_expr, print_kernel, print_stmt
-from planish.ir.spelling import Scope
+from planish.ir.text.operator_names import Scope
+from planish.ir.text.parser import parse_expr, parse_kernel
+from planish.ir.text.printer import print_expr, print_kernel, print_stmt
 from planish.ir.types import BOOL, F64, INDEX
 
 GEMM = """\

@@ -6,13 +6,13 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.isa.arm.entries import entry_of
-from planish.isa.arm.grammar import parse_operation
-from planish.isa.arm.moves import renamed_moves
-from planish.isa.arm.page import Intrinsic, read_page
-from planish.isa.arm.translate import translate
 from planish.isa.collection import load_collection
-from planish.isa.lanes.text import print_definition
+from planish.isa.semantics.text import print_definition
+from planish.isa.vendors.arm.bf16_moves import renamed_moves
+from planish.isa.vendors.arm.entries import entry_of
+from planish.isa.vendors.arm.grammar import parse_operation
+from planish.isa.vendors.arm.page import Intrinsic, read_page
+from planish.isa.vendors.arm.translate import translate
 
 ADD = """bits(datasize) operand1 = V[n];
 bits(datasize) operand2 = V[m];

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from planish.core.diagnostic import PlanishError
+from planish.isa.classes.operation_classes import find_classes
+from planish.isa.classes.signature import outlines
+from planish.isa.classes.term import shaped
 from planish.isa.collection import Collection, collection_names, load_collection
 from planish.isa.finding import find_entries
-from planish.isa.lanes.evaluate import evaluate
-from planish.isa.outline import outlines
-from planish.isa.similarity.classes import find_classes
-from planish.isa.similarity.term import shaped
+from planish.isa.semantics.evaluate import evaluate
 from planish.run.instructions.judge import differing
 
 STEP = 23

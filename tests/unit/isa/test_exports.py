@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from planish.isa.classes.operation_classes import Class
+from planish.isa.classes.parameters import label_numbers
+from planish.isa.classes.shipped import shipped_classes
 from planish.isa.exports.header import find_bodies
 from planish.isa.exports.irdl import write_call, write_irdl
 from planish.isa.exports.operations import Operation, choose_operations, find_operations
 from planish.isa.exports.statements import conditions_of, write_statements
 from planish.isa.exports.tablegen import write_tablegen
-from planish.isa.lanes.text import parse_definition
-from planish.isa.similarity.classes import Class
-from planish.isa.similarity.labels import label_numbers
-from planish.isa.similarity.shipped import shipped_classes
+from planish.isa.semantics.text import parse_definition
 
 _INCLUDES = Path("/usr/lib/llvm-19/include")
 

@@ -6,8 +6,8 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.isa.hvx.entries import entry_of
-from planish.isa.hvx.listing import Instruction, read_listing
+from planish.isa.vendors.hvx.entries import entry_of
+from planish.isa.vendors.hvx.listing import Instruction, read_listing
 
 
 @pytest.mark.parametrize(

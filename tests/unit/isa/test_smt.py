@@ -10,7 +10,7 @@ import pytest
 from planish.isa.collection import collection_names, load_collection
 from planish.isa.entry import Entry
 from planish.isa.exports.smt import write_smt
-from planish.isa.lanes.evaluate import evaluate
+from planish.isa.semantics.evaluate import evaluate
 from planish.run.instructions.vectors import make_inputs
 
 SAMPLE = 24

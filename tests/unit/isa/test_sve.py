@@ -12,12 +12,12 @@ from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.isa.collection import load_collection
-from planish.isa.lanes.evaluate import evaluate
-from planish.isa.lanes.scalable import at_length
-from planish.isa.lanes.text import parse_definition
-from planish.isa.reader import read_instructions
-from planish.isa.specification import Specification
-from planish.isa.sve.entries import sve_entries
+from planish.isa.instruction_file import read_instructions
+from planish.isa.semantics.evaluate import evaluate
+from planish.isa.semantics.scalable import at_length
+from planish.isa.semantics.text import parse_definition
+from planish.isa.vendors.specification import Specification
+from planish.isa.vendors.sve.entries import sve_entries
 from planish.run.instructions.learn import learn
 from planish.run.instructions.machines import sve_machines
 

@@ -8,12 +8,12 @@ import pytest
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.isa.collection import load_collection
-from planish.isa.lanes.evaluate import evaluate
-from planish.isa.lanes.text import print_definition
-from planish.isa.registers import Unreadable
-from planish.isa.x86.data import Intrinsic, Parameter, read_listing
-from planish.isa.x86.grammar import parse_operation
-from planish.isa.x86.translate import translate
+from planish.isa.semantics.evaluate import evaluate
+from planish.isa.semantics.text import print_definition
+from planish.isa.vendors.symbolic_state import Unreadable
+from planish.isa.vendors.x86.data import Intrinsic, Parameter, read_listing
+from planish.isa.vendors.x86.grammar import parse_operation
+from planish.isa.vendors.x86.translate import translate
 
 
 def _entry(operation: str, kind: str = "UI8", width: int = 128, instruction: str = "") -> Intrinsic:

@@ -9,11 +9,11 @@ import pytest
 
 from planish.core.span import Source
 from planish.ir.types import Floats
+from planish.library.kernels.kernel_cache import Maker
 from planish.library.likely import likely_version
-from planish.library.maker import Maker
-from planish.library.portions.marks import has_threads
+from planish.library.parallel.parallel_marks import has_threads
 from planish.pipeline import Options, read_file
-from planish.schedule.automatic.plan import Candidate, prepare
+from planish.schedule.auto.plan import Candidate, prepare
 from planish.target.load import load_target
 
 HEAD = "void f(int n, int m, float a, float *restrict x, float *restrict y, float *restrict z)"

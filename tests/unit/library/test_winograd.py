@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from planish.ir.expr import index
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Alloc, For, Kernel
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_expr
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import flatten, walk
 from planish.ir.types import Floats
+from planish.library.conv.winograd.matrices import F23, Minimal
+from planish.library.conv.winograd.steps import REMARK, use_tiles
 from planish.library.versions import improve_nest
-from planish.library.winograd.matrices import F23, Minimal
-from planish.library.winograd.steps import REMARK, use_tiles
 from planish.raising.expansion import expand
 from planish.raising.raised import Apply, walk_steps
 from planish.target.load import load_target

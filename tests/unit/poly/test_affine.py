@@ -7,10 +7,10 @@ import random
 import islpy as isl
 import pytest
 
-from planish.astgen.verify import evaluate
+from planish.astgen.checking.verify import evaluate
 from planish.ir.expr import Binary, BinaryOp, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index
 from planish.ir.types import BOOL, F64, I32, INDEX
-from planish.poly.affine import (
+from planish.poly.isl.affine import (
     CONTEXT,
     NotAffineError,
     affine_function,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from planish.poly.coalesce import coalesce, coalesce_function
+from planish.poly.isl.coalesce import coalesce, coalesce_function
 
 
 @pytest.mark.parametrize(

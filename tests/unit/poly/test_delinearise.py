@@ -7,11 +7,11 @@ from math import prod
 import numpy as np
 import pytest
 
-from planish.ir.interpreter import run_kernel
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_expr, print_kernel
-from planish.poly.affine import NotAffineError
-from planish.poly.delinearise import delinearise, subscripts
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_expr, print_kernel
+from planish.poly.canonical.delinearise import delinearise, subscripts
+from planish.poly.isl.affine import NotAffineError
 
 TWO = "kernel k(m, n, lda; A: f64[?]) { for i in 0 .. m { for j in 0 .. n { A[i * lda + j] = 1.0 } } }"
 RING = """kernel ring(m, n; A: f64[?]) {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from planish.ir.parser import parse_kernel
-from planish.poly import dependence
-from planish.poly.dependence import Dependences, find_dependences, find_flow, is_live_in
-from planish.poly.legality import carried_at, find_violation, is_parallel
-from planish.poly.scop import extract_scop
+from planish.ir.text.parser import parse_kernel
+from planish.poly.scop import dependence
+from planish.poly.scop.dependence import Dependences, find_dependences, find_flow, is_live_in
+from planish.poly.scop.extraction import extract_scop
+from planish.poly.scop.legality import carried_at, find_violation, is_parallel
 
 
 def read(text: str) -> Dependences:

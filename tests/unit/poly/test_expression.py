@@ -5,11 +5,11 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from planish.astgen.verify import evaluate
+from planish.astgen.checking.verify import evaluate
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, Var, index
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.ir.types import BOOL, F64, INDEX
-from planish.poly.expression import (
+from planish.poly.isl.expression import (
     aff_expr,
     conjunction,
     disjunction,

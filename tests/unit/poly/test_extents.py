@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from planish.ir.evaluate import evaluate
 from planish.ir.expr import Binary, index
-from planish.ir.parser import parse_kernel
-from planish.poly.extents import (
+from planish.ir.index.evaluate import evaluate
+from planish.ir.text.parser import parse_kernel
+from planish.poly.scop.extents import (
     busy_sizes,
     byte_extent,
     count_elements,
@@ -19,7 +19,7 @@ from planish.poly.extents import (
     reach_elements,
     valid_sizes,
 )
-from planish.poly.scop import Scop, extract_scop
+from planish.poly.scop.extraction import Scop, extract_scop
 
 BOUNDED = "kernel k(n; A: f64[40, 40]) { for i in 0 .. n { for j in 0 .. n { A[i, j] = 0.0 } } }"
 SHIFTED = "kernel k(n, s; A: f64[?]) { for i in 0 .. n { A[i + s] = 0.0 } }"

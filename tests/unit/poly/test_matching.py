@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planish.astgen.verify import evaluate
+from planish.astgen.checking.verify import evaluate
 from planish.ir.expr import Binary, Expr, index, type_of
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Array, Assign, Block, Kernel, Reduce
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_expr
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import walk
-from planish.poly.matching import Match, MismatchError, match_nest
+from planish.poly.match.matcher import Match, MismatchError, match_nest
 from planish.schedule.accesses import Indices, redirect
 
 BITS = {"v4": 128, "v8": 256}

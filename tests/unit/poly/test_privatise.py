@@ -6,15 +6,15 @@ import islpy as isl
 import numpy as np
 import pytest
 
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Alloc, Array, Kernel
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_expr
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import walk
-from planish.poly.dependence import find_dependences
-from planish.poly.legality import schedule_map
-from planish.poly.privatise import contract, privatise
-from planish.poly.scop import Scop, extract_scop
+from planish.poly.canonical.privatise import contract, privatise
+from planish.poly.scop.dependence import find_dependences
+from planish.poly.scop.extraction import Scop, extract_scop
+from planish.poly.scop.legality import schedule_map
 
 PRODUCT = """kernel k(n, m; A: f64[n, m], B: f64[n]) {
   alloc t: f64[]

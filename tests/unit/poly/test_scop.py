@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from planish.astgen.verify import list_instances
-from planish.ir.parser import parse_kernel
-from planish.poly.affine import NotAffineError
-from planish.poly.scop import Scop, extract_scop
+from planish.astgen.checking.verify import list_instances
+from planish.ir.text.parser import parse_kernel
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.scop.extraction import Scop, extract_scop
 
 
 def read(text: str, head: str = "n, m; A: f64[n], B: f64[n]") -> Scop:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Alloc, Let
-from planish.ir.parser import parse_kernel
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
-from planish.poly.temporaries import bind_temporaries
-from planish.schedule.automatic.plan import plan, prepare
+from planish.poly.canonical.temporaries import bind_temporaries
+from planish.schedule.auto.plan import plan, prepare
 from planish.target.load import load_target
 
 

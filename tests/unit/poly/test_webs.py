@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from planish.ir.nest import Alloc, Kernel
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_kernel
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_kernel
 from planish.ir.traverse import walk
-from planish.poly.dependence import find_dependences
-from planish.poly.scop import extract_scop
-from planish.poly.webs import split_webs
+from planish.poly.canonical.webs import split_webs
+from planish.poly.scop.dependence import find_dependences
+from planish.poly.scop.extraction import extract_scop
 
 HEAD = "kernel k(n; A: f64[n], B: f64[n], C: f64[n], D: f64[n])"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.raising.operation import Operation
 
 _TEXTS = """

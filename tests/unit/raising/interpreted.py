@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from planish.ir.evaluate import evaluate
-from planish.ir.interpreter import run_kernel
+from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Kernel
+from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.types import Type
 
 Values = dict[str, int | float | np.ndarray[Any, Any]]

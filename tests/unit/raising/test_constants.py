@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planish.ir.parser import parse_kernel
-from planish.raising.known import load_operations
+from planish.ir.text.parser import parse_kernel
+from planish.raising.match.operation_index import load_operations
 from planish.raising.nests import raise_kernel
 from planish.raising.raised import Apply
 from planish.raising.tdl.constants import constants_in, specialise, specialise_all

@@ -13,9 +13,9 @@ import pytest
 from planish.core.diagnostic import PlanishError
 from planish.ir.checker import check_kernel
 from planish.ir.nest import Kernel
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_kernel
-from planish.poly.affine import NotAffineError
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_kernel
+from planish.poly.isl.affine import NotAffineError
 from planish.raising.expansion import expand
 from planish.raising.nests import raise_kernel
 from planish.raising.operation import Operation

@@ -10,7 +10,7 @@ from tests.unit.raising.interpreted import assert_same, make_values
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.checker import check_kernel
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.raising import nests
 from planish.raising.expansion import expand
 from planish.raising.operation import Operation

@@ -10,7 +10,7 @@ import pytest
 
 from planish.core.span import Source
 from planish.ir.checker import check_kernel
-from planish.ir.printer import print_kernel, print_stmt
+from planish.ir.text.printer import print_kernel, print_stmt
 from planish.raising.expansion import expand
 from planish.raising.nests import raise_kernel
 from planish.raising.raised import Apply

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from planish.core.span import Source
-from planish.emit.replacement import Replacement
-from planish.frontend.c.unit import Region
+from planish.emit.dropin.replacement import Replacement
+from planish.frontend.c.translation_unit import Region
 from planish.ir.types import F64, I32
 from planish.pipeline import FileResult, FunctionResult, Options, build_file
-from planish.run.differential import Comparison
-from planish.run.entry import entries_text, entry_text
-from planish.run.oracle import Limits, compare_each, make_comparison
-from planish.run.signature import Case, Parameter, Signature
-from planish.run.toolchain import choose_compiler, compile_library
+from planish.run.calls.abi_wrapper import entries_text, entry_text
+from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.oracle.comparison import Limits, compare_each, make_comparison
+from planish.run.oracle.differential import Comparison
+from planish.run.toolchains.toolchain import choose_compiler, compile_library
 from planish.texts import make_replacement
 
 HIDDEN = """\

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from planish.core.diagnostic import PlanishError
-from planish.emit.raised.interface import Interface
-from planish.run import blas
-from planish.run.blas import Blas, find_blas
-from planish.run.process import Limits, run_process
-from planish.run.toolchain import Compiler, choose_compiler
+from planish.emit.formats.blas.interface import Interface
+from planish.run.processes.process import Limits, run_process
+from planish.run.toolchains import blas
+from planish.run.toolchains.blas import Blas, find_blas
+from planish.run.toolchains.toolchain import Compiler, choose_compiler
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
 

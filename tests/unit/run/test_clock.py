@@ -9,9 +9,9 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import F64, I32
-from planish.run.clock import CHILDREN, measure, measure_afresh
-from planish.run.sandbox import Limits
-from planish.run.signature import Case, Parameter, Signature
+from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.processes.sandbox import Limits
+from planish.run.timing.clock import CHILDREN, measure, measure_afresh
 
 Build = Callable[[str, Signature], Path]
 

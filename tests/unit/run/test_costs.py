@@ -13,8 +13,8 @@ from planish.isa.collection import load_collection
 from planish.isa.costs.tables import PROCESSORS, Costs, load_costs
 from planish.run.instructions import costs as reading
 from planish.run.instructions.costs import read_costs
-from planish.run.process import Limits, run_process
-from planish.run.toolchain import find_compilers
+from planish.run.processes.process import Limits, run_process
+from planish.run.toolchains.toolchain import find_compilers
 
 
 @pytest.mark.parametrize(("isa", "least"), [("x86", 4500), ("arm", 3000), ("hvx", 391)])

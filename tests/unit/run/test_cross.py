@@ -12,8 +12,8 @@ import pytest
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.pipeline import Options, build_file
-from planish.run.cross import Runner, compiler_for, is_foreign, runner_for, takes
-from planish.run.toolchain import choose_compiler, find_compilers
+from planish.run.toolchains.cross import Runner, compiler_for, is_foreign, runner_for, takes
+from planish.run.toolchains.toolchain import choose_compiler, find_compilers
 from planish.target.load import load_target
 from planish.target.machine import Cache, Target
 
@@ -66,8 +66,8 @@ def test_clang_is_one_where_it_can_link() -> None:
 
 
 def test_none_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planish.run.cross.shutil.which", lambda _: None)
-    monkeypatch.setattr("planish.run.cross.find_compilers", lambda: ())
+    monkeypatch.setattr("planish.run.toolchains.cross.shutil.which", lambda _: None)
+    monkeypatch.setattr("planish.run.toolchains.cross.find_compilers", lambda: ())
     with pytest.raises(PlanishError) as caught:
         compiler_for(FOREIGN, None)
     assert caught.value.diagnostic.code == "E0801"
@@ -83,8 +83,8 @@ def test_one_for_something_else() -> None:
 
 
 def test_without_an_emulator_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("planish.run.cross.is_foreign", lambda _: True)
-    monkeypatch.setattr("planish.run.cross.find_emulator", lambda _: "there is no emulator")
+    monkeypatch.setattr("planish.run.toolchains.cross.is_foreign", lambda _: True)
+    monkeypatch.setattr("planish.run.toolchains.cross.find_emulator", lambda _: "there is no emulator")
     native = load_target("native")
     assert "there is no emulator" in runner_for(native, choose_compiler(None), tmp_path).missing
     built = build_file(Source("scale.c", TEXT), Options(compiler=choose_compiler(None).name))
@@ -96,7 +96,7 @@ def test_without_an_emulator_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch
 
 
 def test_no_program_for_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("planish.run.cross.is_foreign", lambda _: True)
-    monkeypatch.setattr("planish.run.cross.find_emulator", lambda _: ("/usr/bin/qemu-some",))
+    monkeypatch.setattr("planish.run.toolchains.cross.is_foreign", lambda _: True)
+    monkeypatch.setattr("planish.run.toolchains.cross.find_emulator", lambda _: ("/usr/bin/qemu-some",))
     target = replace(load_target("native"), flags=dict.fromkeys(("gcc", "clang"), ("-march=nonsense",)))
     assert "no program for qemu-some can be made" in runner_for(target, choose_compiler(None), tmp_path).missing

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from planish.ir.types import F64, I32
-from planish.run.emulator import build_caller, find_emulator
-from planish.run.entry import entry_text
-from planish.run.oracle import Case, Limits, Parameter, Signature, Verdict, compare
-from planish.run.toolchain import choose_compiler, compile_library
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.oracle.comparison import Case, Limits, Parameter, Signature, Verdict, compare
+from planish.run.toolchains.emulator import build_caller, find_emulator
+from planish.run.toolchains.toolchain import choose_compiler, compile_library
 
 NAME = "aarch64-linux-gnu-gcc"
 SIGNATURE = Signature(

@@ -8,7 +8,7 @@ from planish.isa.entry import Entry, Signature
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.program import HOSTED, Dialect
 from planish.run.instructions.verify import Verdict, verify
-from planish.run.toolchain import find_compilers
+from planish.run.toolchains.toolchain import find_compilers
 
 _PREAMBLE = """
 static unsigned add(unsigned a, unsigned b) { return a + b; }

@@ -9,8 +9,8 @@ import pytest
 from planish.cli import main
 from planish.core.cache import Cache
 from planish.isa.collection import Collection
-from planish.isa.x86.features import missing
-from planish.isa.x86.specification import open_listing
+from planish.isa.vendors.x86.features import missing
+from planish.isa.vendors.x86.specification import open_listing
 from planish.run.instructions.learn import learn
 from planish.run.instructions.machines import x86_flags, x86_machines
 

@@ -10,8 +10,8 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import ALL_TYPES, BF16, F16, F32, F64, I32, U8, Type
-from planish.run.oracle import Case, Limits, Parameter, Signature, Tolerance, Verdict, compare, survey
-from planish.run.spelling import c_name
+from planish.run.oracle.comparison import Case, Limits, Parameter, Signature, Tolerance, Verdict, compare, survey
+from planish.run.toolchains.c_type_names import c_name
 
 Build = Callable[[str, Signature], Path]
 

@@ -8,11 +8,11 @@ import pytest
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.run.cases import make_case
-from planish.run.entry import entries_text, entry_text
-from planish.run.oracle import Verdict, compare
-from planish.run.passing import leaves_of, signature_of
-from planish.run.toolchain import choose_compiler, compile_library
+from planish.run.calls.abi_wrapper import entries_text, entry_text
+from planish.run.calls.passing import leaves_of, signature_of
+from planish.run.oracle.comparison import Verdict, compare
+from planish.run.sizes.call_sizes import make_case
+from planish.run.toolchains.toolchain import choose_compiler, compile_library
 
 _POINTER = "struct s { char tag; double x[2]; struct { int k; } in; }; void f(struct s *s) { s->x[1] += s->in.k; }"
 _VALUE = "struct s { char t; double v; const float *at; }; struct s f(struct s s, float *p) { s.v += 1; return s; }"

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from planish.run.process import Limits, run_process
+from planish.run.processes.process import Limits, run_process
 
 
 @pytest.fixture(params=["told", "looking"])

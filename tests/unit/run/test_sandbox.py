@@ -11,23 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from planish.run.process import Limits, run_process
-from planish.run.sandbox import run_child
+from planish.run.processes.process import Limits, run_process
+from planish.run.processes.sandbox import run_child
 
 
 def test_a_value_comes_back() -> None:
-    result = run_child("planish.run.child:echo", {"n": [1, 2.5, None]}, Limits(30))
+    result = run_child("planish.run.processes.child:echo", {"n": [1, 2.5, None]}, Limits(30))
     assert (result.status, result.value, result.progress) == ("ok", {"n": [1, 2.5, None]}, "echo")
 
 
 def test_a_python_error_is_a_bug_of_ours() -> None:
     with pytest.raises(RuntimeError, match="no_such_function"):
-        run_child("planish.run.child:no_such_function", None, Limits(30))
+        run_child("planish.run.processes.child:no_such_function", None, Limits(30))
 
 
 def test_a_child_does_not_run_the_package_init() -> None:
-    command = "import sys; import planish.run.child as c; print(1)"
-    text = Path(sys.modules["planish.run.child"].__file__ or "").read_text()
+    command = "import sys; import planish.run.processes.child as c; print(1)"
+    text = Path(sys.modules["planish.run.processes.child"].__file__ or "").read_text()
     assert "enter_package(" in text.split('__name__ == "__main__"')[1]
     assert run_process([sys.executable, "-c", command], Limits(30)).stdout == "1\n"
 
@@ -50,7 +50,7 @@ def test_an_interrupted_parent_leaves_nothing_behind(tmp_path: Path) -> None:
     # A shell that runs this suite in the background lets its children ignore the signal.
     program = (
         "import signal\n"
-        "from planish.run.process import Limits, run_process\n"
+        "from planish.run.processes.process import Limits, run_process\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"run_process(['sh', '-c', 'echo $$ > {mark}; exec sleep 60'], Limits(60))\n"
     )

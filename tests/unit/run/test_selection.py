@@ -13,11 +13,11 @@ from planish.core.diagnostic import Remark
 from planish.core.span import Source
 from planish.ir.types import F64, I32, Floats
 from planish.run import selection
-from planish.run.clock import Timing, timing_of
-from planish.run.oracle import Verdict, VerdictStatus
+from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.oracle.comparison import Verdict, VerdictStatus
 from planish.run.selection import Probes, Selection, choose_fastest, select
-from planish.run.signature import Case, Parameter, Signature
-from planish.run.toolchain import choose_compiler
+from planish.run.timing.clock import Timing, timing_of
+from planish.run.toolchains.toolchain import choose_compiler
 from planish.run.workbench import Nest, Reference, Version, Workbench
 from planish.target.load import load_target
 

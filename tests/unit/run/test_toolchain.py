@@ -8,8 +8,8 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import BF16, F32
-from planish.run.process import Limits
-from planish.run.toolchain import choose_compiler, compile_library, find_compilers, knows, supports
+from planish.run.processes.process import Limits
+from planish.run.toolchains.toolchain import choose_compiler, compile_library, find_compilers, knows, supports
 
 
 def _script(folder: Path, name: str, text: str) -> Path:

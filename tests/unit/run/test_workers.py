@@ -11,11 +11,11 @@ import pytest
 from planish.cli import main
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
+from planish.isa.classes.operation_classes import shape_all
 from planish.isa.collection import load_collection
-from planish.isa.similarity.classes import shape_all
-from planish.run import workers as module
 from planish.run.instructions.shapes import find_shapes
-from planish.run.workers import Workers, find_workers, leave_interrupts
+from planish.run.processes import workers as module
+from planish.run.processes.workers import Workers, find_workers, leave_interrupts
 
 
 def _process_of(x: int) -> tuple[int, int]:
@@ -61,7 +61,7 @@ def test_classes_are_found_on_a_cluster(cluster_address: str, capsys: pytest.Cap
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "nowhere"])
 def test_where_no_cluster_is_that_is_told(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = pytest.importorskip("planish.run.cluster", reason="Dask is not installed")
+    cluster = pytest.importorskip("planish.run.processes.cluster", reason="Dask is not installed")
     monkeypatch.setattr(cluster, "_PATIENCE", 1)
     with pytest.raises(PlanishError, match="E0662"):
         list(Workers(address).run(abs, [1], leave_interrupts))
@@ -92,7 +92,7 @@ def test_a_cluster_that_is_there_is_found(cluster_address: str) -> None:
 
 def test_without_dask_it_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(name: str) -> None:
-        raise ImportError(name=name.replace("planish.run.cluster", "distributed"))
+        raise ImportError(name=name.replace("planish.run.processes.cluster", "distributed"))
 
     monkeypatch.setattr(module, "import_module", refuse)
     with pytest.raises(PlanishError) as told:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import islpy as isl
 
 from planish.ir.nest import Array
-from planish.ir.parser import parse_kernel
-from planish.poly.dependence import Dependences, find_dependences, movable_updates
-from planish.poly.scop import Scop, extract_scop
-from planish.poly.trees import find_node
-from planish.schedule.automatic.band import Band, read_band
-from planish.schedule.automatic.restructure import merge_bands
-from planish.schedule.automatic.shape import leaf_bands
+from planish.ir.text.parser import parse_kernel
+from planish.poly.isl.schedule_tree import find_node
+from planish.poly.scop.dependence import Dependences, find_dependences, movable_updates
+from planish.poly.scop.extraction import Scop, extract_scop
+from planish.schedule.auto.rewrites.loop_fission import merge_bands
+from planish.schedule.auto.tiling.band import Band, read_band
+from planish.schedule.auto.tiling.strip_mining import leaf_bands
 
 PRODUCT = """kernel k(n, m, l; C: f64[n, m], A: f64[n, l], B: f64[l, m]) {
   for i in 0 .. n { for j in 0 .. m { for k in 0 .. l { C[i, j] += A[i, k] * B[k, j] } } }

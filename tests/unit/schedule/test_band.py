@@ -6,7 +6,7 @@ import islpy as isl
 import pytest
 from bands import PRODUCT, STENCIL, SUM, TRANSPOSE, find_band
 
-from planish.schedule.automatic.strides import step_of, steps_of, stride_kind
+from planish.schedule.auto.tiling.strides import step_of, steps_of, stride_kind
 
 
 @pytest.mark.parametrize(

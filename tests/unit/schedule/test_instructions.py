@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planish.astgen.verify import evaluate
+from planish.astgen.checking.verify import evaluate
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.emit.c import emit_function
-from planish.ir.interpreter import run_kernel
-from planish.ir.parser import parse_kernel
+from planish.emit.c.kernel_text import emit_function
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.ir.types import F32, Floats
 from planish.isa.instruction import Catalogue, Instruction, MemoryKind, make_instruction
-from planish.library.calls import make_callable
+from planish.library.kernels.as_instruction import make_callable
 from planish.schedule.program import Program, Step
 from planish.schedule.script import print_script, run_script
 from planish.schedule.steps.buffers import LiftAlloc, StageMem

@@ -15,19 +15,17 @@ from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.expr import Load, Var
 from planish.ir.nest import Alloc, Assign, For, Kernel, Let, Reduce
-from planish.ir.parser import parse_kernel
-from planish.ir.printer import print_kernel
+from planish.ir.text.parser import parse_kernel
+from planish.ir.text.printer import print_kernel
 from planish.ir.traverse import walk
 from planish.ir.types import F32, INDEX
 from planish.options import Options
 from planish.pipeline import plan_region
-from planish.poly.affine import NotAffineError
-from planish.poly.legality import find_violation, schedule_map
-from planish.schedule.automatic import plan as plan_module
-from planish.schedule.automatic.choice import choose
-from planish.schedule.automatic.described import describe_band
-from planish.schedule.automatic.lower import lower, place
-from planish.schedule.automatic.plan import (
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.scop.legality import find_violation, schedule_map
+from planish.schedule.auto import plan as plan_module
+from planish.schedule.auto.lower import lower, place
+from planish.schedule.auto.plan import (
     Candidate,
     Draft,
     Prepared,
@@ -36,7 +34,9 @@ from planish.schedule.automatic.plan import (
     prepare,
     shape_schedule,
 )
-from planish.schedule.automatic.shape import find_strips, leaf_bands, shape_band
+from planish.schedule.auto.tiling.description import describe_band
+from planish.schedule.auto.tiling.strip_mining import find_strips, leaf_bands, shape_band
+from planish.schedule.auto.tiling.tile_sizes import choose
 from planish.schedule.automatic.strategies import STRATEGIES, compute_schedule
 from planish.target.load import load_target
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from planish.ir.checker import check_kernel
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import For, Kernel
-from planish.ir.parser import parse_kernel
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
-from planish.schedule.automatic.recurrence import find_recurrence, use_blocks
+from planish.schedule.auto.recurrence import find_recurrence, use_blocks
 
 FIRST = "for j in 1 .. n { x[j] = (x[j - 1] + y[j] + x[j]) / 9.0 }"
 SECOND = "for j in 2 .. n { x[j] = a * x[j - 1] + y[j] - b * x[j - 2] }"

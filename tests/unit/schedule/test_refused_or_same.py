@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planish.astgen.verify import evaluate
+from planish.astgen.checking.verify import evaluate
 from planish.core.diagnostic import PlanishError
-from planish.emit.c import emit_function
-from planish.ir.interpreter import run_kernel
+from planish.emit.c.kernel_text import emit_function
 from planish.ir.nest import For, Kernel
-from planish.ir.parser import parse_kernel
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.isa.instruction import Catalogue, Instruction, make_instruction
-from planish.library.calls import make_callable
-from planish.poly.matching import match_nest
+from planish.library.kernels.as_instruction import make_callable
+from planish.poly.match.matcher import match_nest
 from planish.schedule.accesses import arrays_of
+from planish.schedule.context import always
 from planish.schedule.nodes import nodes
 from planish.schedule.program import Program, Step
-from planish.schedule.reach import always
 from planish.schedule.steps.buffers import LiftAlloc, StageMem
 from planish.schedule.steps.control import Sink, Specialise
 from planish.schedule.steps.instructions import Inline, Replace

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planish.astgen.verify import evaluate
+from planish.astgen.checking.verify import evaluate
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.ir.interpreter import run_kernel
 from planish.ir.nest import Assign, Reduce
-from planish.ir.parser import parse_kernel
-from planish.schedule import order
+from planish.ir.semantics.interpreter import run_kernel
+from planish.ir.text.parser import parse_kernel
+from planish.schedule import legality
 from planish.schedule.combine import attempt, autofission, tile, unroll_and_jam, vectorise_reduction
 from planish.schedule.program import Program, Step
 from planish.schedule.script import print_script, run_script
@@ -193,7 +193,7 @@ def test_buffers() -> None:
 
 
 def test_what_takes_too_long_to_decide_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order, "OPERATIONS", 200)
+    monkeypatch.setattr(legality, "OPERATIONS", 200)
     refuse("lu", "E0612", "was not found out in time", Reverse("k"))
     monkeypatch.undo()
     refuse("lu", "E0610", "would no longer run before", Reverse("k"))

@@ -12,10 +12,10 @@ import pytest
 from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import F32, F64
-from planish.library.gemm.blocked import Blocking, choose_blocking
-from planish.library.maker import Maker
-from planish.library.vectors import PRODUCTS, choose_vectors, find_vectors
-from planish.run.toolchain import choose_compiler
+from planish.library.kernels.gemm.blocked import Blocking, choose_blocking
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.vectors import PRODUCTS, choose_vectors, find_vectors
+from planish.run.toolchains.toolchain import choose_compiler
 from planish.target.load import load_target
 from planish.tune.blocking import (
     Track,

@@ -16,27 +16,27 @@ from pathlib import Path
 from pycparser import c_ast
 
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
-from planish.core.nesting import MOST_NESTED, deep
+from planish.core.recursion_limit import MOST_NESTED, deep
 from planish.core.span import Source, Span
-from planish.frontend.c.aliasing import find_exposed
-from planish.frontend.c.attributes import mark_attributes
-from planish.frontend.c.conditions import calls_in, conditions_of
-from planish.frontend.c.declarations import CArray, CPointer, CScalar, declared, leaf_of, resolve
-from planish.frontend.c.definitions import computed_from_parameters
-from planish.frontend.c.extent import Columns, Item, Unreadable, columns, match_items, scan_body
-from planish.frontend.c.forms import Forms
-from planish.frontend.c.lexer import Tokens, tokenize
-from planish.frontend.c.liveness import live_after
-from planish.frontend.c.preprocess import STUBS, preprocess
-from planish.frontend.c.prototypes import find_interface
-from planish.frontend.c.regions import Search, search
-from planish.frontend.c.scope import Bound, FileScope, Symbol, bind_file, bind_function
-from planish.frontend.c.state import NotIndex, Translation
-from planish.frontend.c.subscripts import index_of
-from planish.frontend.c.syntax import main_lines, parse_c
-from planish.frontend.c.unit import CFile, CFunction, CParameter, Region
-from planish.frontend.c.unseen import unseen_in
-from planish.frontend.c.variables import Variables
+from planish.frontend.c.analysis.aliasing import find_exposed
+from planish.frontend.c.analysis.conditions import calls_in, conditions_of
+from planish.frontend.c.analysis.derived_integers import computed_from_parameters
+from planish.frontend.c.analysis.liveness import live_after
+from planish.frontend.c.analysis.scope import Bound, FileScope, Symbol, bind_file, bind_function
+from planish.frontend.c.analysis.unobservable import unseen_in
+from planish.frontend.c.analysis.variables import Variables
+from planish.frontend.c.text.attributes import mark_attributes
+from planish.frontend.c.text.extent import Columns, Item, Unreadable, columns, match_items, scan_body
+from planish.frontend.c.text.lexer import Tokens, tokenize
+from planish.frontend.c.text.preprocess import STUBS, preprocess
+from planish.frontend.c.text.syntax import main_lines, parse_c
+from planish.frontend.c.translate.regions import Search, search
+from planish.frontend.c.translate.state import NotIndex, Translation
+from planish.frontend.c.translate.subscripts import index_of
+from planish.frontend.c.translation_unit import CFile, CFunction, CParameter, Region
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, declared, leaf_of, resolve
+from planish.frontend.c.types.parameter_forms import Forms
+from planish.frontend.c.types.prototypes import find_interface
 from planish.ir.expr import Expr
 from planish.ir.traverse import depth_of
 from planish.ir.types import U8

@@ -1,7 +1,7 @@
 """What `arith` and `math` compute, as expressions.
 
 >>> from planish.ir.expr import Var
->>> from planish.ir.printer import print_expr
+>>> from planish.ir.text.printer import print_expr
 >>> from planish.ir.types import I32
 >>> print_expr(binary("divsi", Var("a", I32), Var("b", I32)))
 'quo(a, b)'
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from planish.frontend.mlir.state import is_plain
 from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, CompareOp, Const, Expr, Select, Unary, type_of
-from planish.ir.polynomial import add, extremum, floordiv, mod, mul, neg, sub
+from planish.ir.index.polynomial import add, extremum, floordiv, mod, mul, neg, sub
 from planish.ir.types import BOOL, I8, INDEX, Floats, Type
 
 

@@ -21,8 +21,8 @@ from planish.frontend.mlir.scalars import map_of
 from planish.frontend.mlir.state import Number, Translation, View, clean_name, is_plain
 from planish.frontend.mlir.types import scalar_type
 from planish.ir.expr import Cast, Expr, Load, Select, Var, type_of
+from planish.ir.index.polynomial import constant
 from planish.ir.nest import Assign, Block, For, If, Stmt
-from planish.ir.polynomial import constant
 from planish.ir.traverse import loads
 from planish.ir.types import BOOL, INDEX, Type
 

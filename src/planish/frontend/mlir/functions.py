@@ -12,7 +12,7 @@
 ...   return
 ... }
 ... '''
->>> from planish.ir.printer import print_kernel
+>>> from planish.ir.text.printer import print_kernel
 >>> print(print_kernel(read_functions(Source("scale.mlir", text), None, "strict")[0]), end="")
 kernel scale(n; a: f32; x: f32[n])
 {

@@ -1,6 +1,6 @@
 """Affine maps and integer sets as index expressions.
 
->>> from planish.ir.polynomial import show
+>>> from planish.ir.index.polynomial import show
 >>> from xdsl.ir.affine import AffineExpr
 >>> show(read_affine(AffineExpr.dimension(0) * 2 + AffineExpr.symbol(0) - 3, (index("i"),), (index("n"),)))
 '2*i + n - 3'
@@ -25,7 +25,7 @@ from xdsl.ir.affine import (
 )
 
 from planish.ir.expr import Binary, Compare, CompareOp, Const, Expr, index
-from planish.ir.polynomial import add, constant, extremum, floordiv, mod, mul, sub
+from planish.ir.index.polynomial import add, constant, extremum, floordiv, mod, mul, sub
 from planish.ir.traverse import walk_expr
 from planish.ir.types import BOOL
 

@@ -1,6 +1,6 @@
 """Memrefs: arrays of a function, views of them, loads and stores.
 
->>> from planish.ir.polynomial import show
+>>> from planish.ir.index.polynomial import show
 >>> view = dense_view("A", Type("float", 32), (index("n"), index(8)))
 >>> [show(x) for x in view.place((index("i"), index("j")))]
 ['i', 'j']
@@ -19,8 +19,8 @@ from planish.frontend.mlir.scalars import map_of
 from planish.frontend.mlir.state import Axis, Translation, View, is_plain
 from planish.frontend.mlir.types import Layout, layout_of
 from planish.ir.expr import Expr, Load, index
+from planish.ir.index.polynomial import add, constant, mul
 from planish.ir.nest import Alloc, Array
-from planish.ir.polynomial import add, constant, mul
 from planish.ir.traverse import variables
 from planish.ir.types import Type
 

@@ -8,7 +8,7 @@
 ...   return
 ... }
 ... '''
->>> from planish.ir.printer import print_kernel
+>>> from planish.ir.text.printer import print_kernel
 >>> print(print_kernel(read_mlir(Source("zero.mlir", text))[0]), end="")
 kernel zero(x_0; x: f32[x_0])
 {

@@ -25,8 +25,8 @@ from planish.frontend.mlir.arithmetic import (
 from planish.frontend.mlir.maps import NotAMap, is_small, read_extremum, read_map
 from planish.frontend.mlir.state import Translation, is_plain
 from planish.frontend.mlir.types import scalar_type
-from planish.ir.arithmetic import wrap
 from planish.ir.expr import Binary, Call, Cast, Const, Expr, Select, Unary, type_of
+from planish.ir.semantics.arithmetic import wrap
 from planish.ir.types import BOOL, INDEX, Type
 
 

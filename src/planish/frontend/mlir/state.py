@@ -22,11 +22,11 @@ from planish.core.names import take_name
 from planish.core.span import Span
 from planish.frontend.mlir.maps import MOST_INDEX_NODES
 from planish.frontend.mlir.syntax import Module
-from planish.ir.accumulation import accumulation
 from planish.ir.expr import Call, Const, Expr, Load, Var, index, type_of
-from planish.ir.interval import Interval, range_of
+from planish.ir.index.interval import Interval, range_of
+from planish.ir.index.polynomial import add, mul
 from planish.ir.nest import Alloc, Array, Assign, Reduce, Stmt
-from planish.ir.polynomial import add, mul
+from planish.ir.passes.reduction_idioms import accumulation
 from planish.ir.traverse import walk_expr
 from planish.ir.types import BOOL, INDEX, Floats, Type
 

@@ -1,6 +1,6 @@
 """Whether index expressions and conditions are quasi-affine, and if not, why.
 
->>> from planish.ir.parser import parse_expr
+>>> from planish.ir.text.parser import parse_expr
 >>> find_fault(parse_expr("2 * (i + n) // 4")), find_fault(parse_expr("i * j"))
 (None, 'it multiplies two values that are not constants')
 """
@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import assert_never
 
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var
-from planish.ir.simplify import simplify
+from planish.ir.index.simplify import simplify
 from planish.ir.traverse import variables
 from planish.ir.types import INDEX
 

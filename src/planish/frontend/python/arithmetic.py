@@ -5,7 +5,7 @@ typed scalars and what is computed from them are not. Integers wrap around at th
 
 >>> from planish.ir.expr import Load
 >>> from planish.ir.types import F32, I32
->>> from planish.ir.printer import print_expr
+>>> from planish.ir.text.printer import print_expr
 >>> element = Value(Load("A", (), F32))
 >>> print_expr(combine("mul", weak(2), element).expr)
 '2.0:f32 * A[]'
@@ -20,9 +20,9 @@ from typing import Literal
 
 import numpy as np
 
-from planish.ir.arithmetic import limits, wrap
 from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, CompareOp, Const, Expr, Select, Unary, type_of
-from planish.ir.simplify import simplify
+from planish.ir.index.simplify import simplify
+from planish.ir.semantics.arithmetic import limits, wrap
 from planish.ir.types import BOOL, BY_NAME, F64, I64, INDEX, U64, Type
 
 Kind = tuple[Type, bool]

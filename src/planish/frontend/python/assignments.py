@@ -3,7 +3,7 @@
 A store under a condition on data becomes a store of a chosen value, so that every statement runs always:
 
 >>> from planish.frontend.python.reader import read_python_source
->>> from planish.ir.printer import print_stmt
+>>> from planish.ir.text.printer import print_stmt
 >>> text = '''
 ... def relu(A: f32["n"], count: i32[1]):
 ...     for i in range(len(A)):

@@ -22,8 +22,8 @@ from planish.frontend.python.functions import numpy_type
 from planish.frontend.python.signature import PythonParameter, PythonSignature
 from planish.frontend.python.text import FunctionText
 from planish.ir.expr import Binary, BinaryOp, Const, Expr, Unary, Var, index
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import Array, Scalar
-from planish.ir.simplify import simplify
 from planish.ir.traverse import variables, walk_expr
 from planish.ir.types import BOOL, F64, INDEX, Type
 

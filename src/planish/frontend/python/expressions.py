@@ -1,7 +1,7 @@
 """Python expressions as typed expressions of a nest.
 
 >>> from planish.frontend.python.reader import read_python_source
->>> from planish.ir.printer import print_kernel
+>>> from planish.ir.text.printer import print_kernel
 >>> text = '''
 ... def half(A: f32["n"]):
 ...     for i in range(len(A)):
@@ -27,7 +27,7 @@ from planish.frontend.python.arithmetic import Refused, Sign, Value
 from planish.frontend.python.functions import apply
 from planish.frontend.python.state import Translation
 from planish.ir.expr import Binary, CompareOp, Const, Expr, Load, Unary, Var
-from planish.ir.simplify import simplify
+from planish.ir.index.simplify import simplify
 from planish.ir.traverse import walk_expr
 from planish.ir.types import BOOL, INDEX
 

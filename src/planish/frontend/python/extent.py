@@ -3,7 +3,7 @@
 Python counts negative subscripts from the end and checks the others when it runs; a kernel does neither.
 
 >>> from planish.frontend.python.reader import read_python_source
->>> from planish.ir.printer import print_expr
+>>> from planish.ir.text.printer import print_expr
 >>> text = '''
 ... def copy(A: f32["n"], B: f32["m"]):
 ...     for i in range(len(A)):
@@ -23,15 +23,15 @@ from planish.core.span import Span
 from planish.frontend.python.affinity import find_condition_fault, find_fault
 from planish.frontend.python.text import FunctionText
 from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, index, type_of
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
-from planish.ir.printer import print_expr
-from planish.ir.simplify import simplify
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import variables
 from planish.ir.types import BOOL
-from planish.poly.coalesce import coalesce
-from planish.poly.expression import set_condition
-from planish.poly.extents import valid_sizes
-from planish.poly.scop import Scop, Statement, extract_scop
+from planish.poly.isl.coalesce import coalesce
+from planish.poly.isl.expression import set_condition
+from planish.poly.scop.extents import valid_sizes
+from planish.poly.scop.extraction import Scop, Statement, extract_scop
 
 Places = Mapping[tuple[str, tuple[Expr, ...]], Span]
 

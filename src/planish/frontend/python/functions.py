@@ -4,7 +4,7 @@
 
 >>> import math
 >>> from planish.frontend.python.arithmetic import weak
->>> from planish.ir.printer import print_expr
+>>> from planish.ir.text.printer import print_expr
 >>> print_expr(apply(math.hypot, "math.hypot", (weak(3.0), weak(4))).expr)
 'hypot(3.0:f64, 4.0:f64)'
 """

@@ -2,8 +2,8 @@
 
 A name that is set anew in several places stands for as many cells, so that nothing but its spelling ties them.
 
->>> from planish.ir.parser import parse_kernel
->>> from planish.ir.printer import print_stmt
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_stmt
 >>> kernel = parse_kernel("kernel k(n; A: f64[n], s: f64[]) { for i in 0 .. n { s[] = A[i]  A[i] = s[] * s[] } }")
 >>> print(print_stmt(place_cell("s", Array("s", kernel.array("s").type), kernel.body, set()).body[0]))
 for i in 0 .. n {

@@ -1,6 +1,6 @@
 """From a Python function, or its text, to a kernel: nothing of the user's is run.
 
->>> from planish.ir.printer import print_kernel
+>>> from planish.ir.text.printer import print_kernel
 >>> text = '''
 ... def axpy(n: size, alpha: f32, x: f32["n"], y: f32["n"]):
 ...     for i in range(n):

@@ -26,9 +26,9 @@ from typing import Any, Literal, NoReturn, SupportsIndex, assert_never
 import numpy as np
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.arithmetic import limits
 from planish.ir.expr import Binary, Const, Expr, Unary, Var
-from planish.ir.printer import print_expr
+from planish.ir.semantics.arithmetic import limits
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import variables
 from planish.ir.types import Type
 

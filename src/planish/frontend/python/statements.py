@@ -3,7 +3,7 @@
 A condition over loop variables and sizes becomes an `If`; one that depends on data guards each store below it.
 
 >>> from planish.frontend.python.reader import read_python_source
->>> from planish.ir.printer import print_stmt
+>>> from planish.ir.text.printer import print_stmt
 >>> text = '''
 ... def back(A: f64["n"]):
 ...     for i in range(len(A) - 2, -1, -1):
@@ -33,8 +33,8 @@ from planish.frontend.python.expressions import (
 )
 from planish.frontend.python.state import Translation
 from planish.ir.expr import Binary, Const, Expr, Load, Var, index
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import Assign, Block, For, If
-from planish.ir.simplify import simplify
 from planish.ir.traverse import loads, variables
 from planish.ir.types import BOOL, INDEX
 

@@ -1,6 +1,6 @@
 """Floats of C: operators on values that are the bits of floats, as calls of what the header begins with.
 
->>> from planish.isa.lanes.node import const, node
+>>> from planish.isa.semantics.node import const, node
 >>> a = node("bits", (const(0),), ("a", 32, False))
 >>> write_float(node("fadd", (a, a, const(4)), ("f32",)), lambda x: "a")
 'planishk_bits_f32(planishk_f32((uint32_t)(a)) + planishk_f32((uint32_t)(a)))'
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planish.isa.exports.integers import NoC, type_of, write_mask, write_number
-from planish.isa.lanes.floats import FORMATS
-from planish.isa.lanes.node import FLOAT_BITS, FLOAT_OPERATORS, Node
+from planish.isa.semantics.floats import FORMATS
+from planish.isa.semantics.node import FLOAT_BITS, FLOAT_OPERATORS, Node
 
 _OF_C = ("f16", "f32", "f64")
 _ARITHMETIC = {"fadd": "+", "fsub": "-", "fdiv": "/"}

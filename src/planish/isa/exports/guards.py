@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from planish.isa.entry import Entry
-from planish.isa.x86.features import EXTENSIONS
+from planish.isa.vendors.x86.features import EXTENSIONS
 
 _NEON = "defined(__aarch64__) && defined(__ARM_NEON)"
 _CIPHERS = "(defined(__ARM_FEATURE_{0}) || defined(__ARM_FEATURE_CRYPTO))"

@@ -3,7 +3,7 @@ that do a part each, else plain C.
 
 >>> from planish.isa.entry import Entry, Signature
 >>> from planish.isa.exports.operations import find_operations
->>> from planish.isa.similarity.classes import find_classes
+>>> from planish.isa.classes.operation_classes import find_classes
 >>> text = "(a: 128, b: 128) -> dst: 128 { for i < 16 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
 >>> signature = Signature("int8x16_t", (("int8x16_t", "a"), ("int8x16_t", "b")))
 >>> add = Entry("vaddq_s8", "arm", signature, text, ("v7",), status="verified")
@@ -28,14 +28,14 @@ from dataclasses import dataclass
 from importlib.resources import files
 from itertools import groupby
 
+from planish.isa.classes.signature import outlines
 from planish.isa.entry import Signature
 from planish.isa.exports.guards import HEADERS, guard_of
 from planish.isa.exports.integers import NoC
 from planish.isa.exports.operations import RESULT, Call, Operation
 from planish.isa.exports.parts import Parts, find_parts
 from planish.isa.exports.statements import conditions_of, write_statements
-from planish.isa.lanes.definition import Operand
-from planish.isa.outline import outlines
+from planish.isa.semantics.definition import Operand
 
 PREFIX = "planish_"
 

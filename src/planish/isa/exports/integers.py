@@ -1,6 +1,6 @@
 """Whole numbers of C: which type holds a value, and how numbers and expressions are written.
 
->>> from planish.isa.lanes.node import const
+>>> from planish.isa.semantics.node import const
 >>> type_of(const(-1)), write_number(-(1 << 31)), wrapped("a + b")
 (CType(name='int32_t', bits=32, signed=True), '(-0x7fffffff - 1)', '(a + b)')
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planish.isa.lanes.node import Node
+from planish.isa.semantics.node import Node
 
 
 class NoC(Exception):

@@ -3,7 +3,7 @@
 `mlir-opt --irdl-file=planish.irdl.mlir` reads and checks programs in it.
 
 >>> from planish.isa.entry import Entry, Signature
->>> from planish.isa.similarity.classes import find_classes
+>>> from planish.isa.classes.operation_classes import find_classes
 >>> text = "(a: 128, b: 128) -> dst: 128 { for i < 16 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
 >>> signature = Signature("__m128i", (("__m128i", "a"), ("__m128i", "b")))
 >>> classes = find_classes([Entry("_mm_add_epi8", "x86", signature, text, ("SSE2",), status="verified")])
@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planish.isa.lanes.definition import Operand
-from planish.isa.similarity.classes import Class, Member, of_known_lengths
+from planish.isa.classes.operation_classes import Class, Member, of_known_lengths
+from planish.isa.semantics.definition import Operand
 
 
 def write_irdl(classes: Sequence[Class]) -> str:

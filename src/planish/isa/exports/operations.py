@@ -2,7 +2,7 @@
 architecture does it.
 
 >>> from planish.isa.entry import Entry, Signature
->>> from planish.isa.similarity.classes import find_classes
+>>> from planish.isa.classes.operation_classes import find_classes
 >>> text = "(a: 128, b: 128) -> dst: 128 { for i < 16 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
 >>> x86 = Signature("__m128i", (("__m128i", "a"), ("__m128i", "b")))
 >>> neon = Signature("int8x16_t", (("int8x16_t", "a"), ("int8x16_t", "b")))
@@ -20,12 +20,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from planish.isa.classes.operation_classes import Class, Member
 from planish.isa.entry import Entry
-from planish.isa.lanes.definition import Definition, Operand, nested_puts
-from planish.isa.lanes.node import FLOAT_OPERATORS, walk
-from planish.isa.lanes.rename import rename_operands
-from planish.isa.similarity.classes import Class, Member
-from planish.isa.x86.features import wants_round_address
+from planish.isa.semantics.definition import Definition, Operand, nested_puts
+from planish.isa.semantics.node import FLOAT_OPERATORS, walk
+from planish.isa.semantics.rename import rename_operands
+from planish.isa.vendors.x86.features import wants_round_address
 
 RESULT = "planish_result"
 

@@ -2,7 +2,7 @@
 
 >>> from planish.isa.entry import Entry, Signature
 >>> from planish.isa.exports.operations import find_operations
->>> from planish.isa.similarity.classes import find_classes
+>>> from planish.isa.classes.operation_classes import find_classes
 >>> text = "(a: {0}, b: {0}) -> dst: {0} {{ for i < {1} {{ dst.u8[i] = u8(a.u8[i] + b.u8[i]) }} }}"
 >>> kinds = {"_mm_add_epi8": ("__m128i", 128, 16), "_mm256_add_epi8": ("__m256i", 256, 32)}
 >>> entries = [Entry(name, "x86", Signature(c, ((c, "a"), (c, "b"))), text.format(bits, lanes), status="verified")
@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planish.isa.exports.operations import Operation
-from planish.isa.lanes import build
-from planish.isa.lanes.definition import Definition, Loop, Operand, Put
-from planish.isa.lanes.node import Node, const, node, rebuild, scaled, terms_of, var, walk
-from planish.isa.lanes.rename import rename_operands
-from planish.isa.lanes.text import print_definition
+from planish.isa.semantics import build
+from planish.isa.semantics.definition import Definition, Loop, Operand, Put
+from planish.isa.semantics.node import Node, const, node, rebuild, scaled, terms_of, var, walk
+from planish.isa.semantics.rename import rename_operands
+from planish.isa.semantics.text import print_definition
 
 _TIMES = (2, 4, 8, 16)
 

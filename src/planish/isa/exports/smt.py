@@ -25,9 +25,9 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from planish.isa.entry import Entry
-from planish.isa.lanes.definition import Definition, Put
-from planish.isa.lanes.node import Node, walk
-from planish.isa.lanes.unrolled import puts_of
+from planish.isa.semantics.definition import Definition, Put
+from planish.isa.semantics.node import Node, walk
+from planish.isa.semantics.scalarised import puts_of
 
 _FORMATS = {"f16": (5, 11), "bf16": (8, 8), "f32": (8, 24), "f64": (11, 53)}
 _MODES = {0: "RNE", 1: "RTN", 2: "RTP", 3: "RTZ", 4: "RNE", 8: "RNA"}

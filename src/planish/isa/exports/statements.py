@@ -3,7 +3,7 @@
 Each value is computed in the narrowest of C's types that holds it and what it is made of, so that nothing overflows but
 where the definition cuts. Bits of operands are read from their bytes; what is beyond them is zero.
 
->>> from planish.isa.lanes.text import parse_definition
+>>> from planish.isa.semantics.text import parse_definition
 >>> text = "(a: 128, b: 128) -> dst: 128 { for i < 16 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
 >>> print("\\n".join(write_statements(parse_definition(text), "dst")))
 for (int i0 = 0; i0 < 16; i0++) {
@@ -37,9 +37,9 @@ from planish.isa.exports.integers import (
     write_number,
 )
 from planish.isa.exports.words import is_within, step_of, word_of
-from planish.isa.lanes import build
-from planish.isa.lanes.definition import Definition, Loop, Put, Statement
-from planish.isa.lanes.node import Node, const, scaled, terms_of, walk
+from planish.isa.semantics import build
+from planish.isa.semantics.definition import Definition, Loop, Put, Statement
+from planish.isa.semantics.node import Node, const, scaled, terms_of, walk
 
 _ROUNDED = re.compile(r"planishk_f(add|sub|mul|div|sqrt|ma)_f\d+\b")
 _INFIX = {"mul": "*", "and": "&", "or": "|", "xor": "^", "eq": "==", "lt": "<", "le": "<="}

@@ -3,7 +3,7 @@
 What `llvm-tblgen -gen-dag-isel` makes of it is a selector that takes the intrinsics of classes to those of processors.
 
 >>> from planish.isa.entry import Entry, Signature
->>> from planish.isa.similarity.classes import find_classes
+>>> from planish.isa.classes.operation_classes import find_classes
 >>> text = "(a: 128, b: 128) -> dst: 128 { for i < 16 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
 >>> signature = Signature("__m128i", (("__m128i", "a"), ("__m128i", "b")))
 >>> add = Entry("_mm_add_epi8", "x86", signature, text, ("SSE2",), status="verified")
@@ -19,8 +19,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from planish.isa.lanes.definition import Operand
-from planish.isa.similarity.classes import Class, Member, of_known_lengths
+from planish.isa.classes.operation_classes import Class, Member, of_known_lengths
+from planish.isa.semantics.definition import Operand
 
 _TYPES = {8: "i8", 16: "i16", 32: "i32", 64: "i64", 128: "v16i8", 256: "v32i8", 512: "v64i8", 1024: "v128i8",
           2048: "v256i8"}  # fmt: skip

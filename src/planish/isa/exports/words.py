@@ -1,6 +1,6 @@
 """Places of bits, and the words of values that are longer than C's types.
 
->>> from planish.isa.lanes.node import var
+>>> from planish.isa.semantics.node import var
 >>> i = var("i", 4)
 >>> step_of(build.multiply(i, const(32))), is_within(build.multiply(i, const(32)), 32, 128)
 (32, True)
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from math import gcd
 
-from planish.isa.lanes import build
-from planish.isa.lanes.node import Node, const, node, scaled, terms_of
+from planish.isa.semantics import build
+from planish.isa.semantics.node import Node, const, node, scaled, terms_of
 
 
 def word_of(x: Node, at: int, width: int) -> Node:

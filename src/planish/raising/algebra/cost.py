@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from itertools import product as combinations
 from math import prod
 
-from planish.ir.evaluate import evaluate
 from planish.ir.expr import Expr
+from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Kernel
 from planish.ir.traverse import variables
 from planish.ir.types import Type
-from planish.raising.algebra.kinds import arranged, kind_of
 from planish.raising.algebra.product import Product
+from planish.raising.algebra.product_kinds import arranged, kind_of
 from planish.target.machine import Target
 
 _SAMPLES = (16, 128, 1024)

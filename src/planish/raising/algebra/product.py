@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from string import ascii_letters
 
 from planish.ir.expr import Const, Expr, index
-from planish.ir.polynomial import add, mul, same
+from planish.ir.index.polynomial import add, mul, same
 from planish.raising.raised import View
 
 

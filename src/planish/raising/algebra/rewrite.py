@@ -15,20 +15,20 @@ from planish.core.diagnostic import Remark
 from planish.ir.expr import Compare, index
 from planish.ir.traverse import variables
 from planish.ir.types import Floats
-from planish.raising.algebra.building import use_builders
-from planish.raising.algebra.chain import order_chains
-from planish.raising.algebra.columns import use_columns
-from planish.raising.algebra.common import share_products
-from planish.raising.algebra.contraction import use_matrices
 from planish.raising.algebra.cost import Model, sample
-from planish.raising.algebra.dead import remove_dead, without_unused
-from planish.raising.algebra.epilogue import fuse_epilogues
-from planish.raising.algebra.facts import Facts, reads, study, writes
-from planish.raising.algebra.forward import forward_copies, store_directly
-from planish.raising.algebra.identity import merge_starts, simplify_numbers
-from planish.raising.algebra.joining import join_dimensions
-from planish.raising.algebra.setting import Change, Setting
-from planish.raising.algebra.symmetric import use_symmetry
+from planish.raising.algebra.effects import Facts, reads, study, writes
+from planish.raising.algebra.rule_context import Change, Setting
+from planish.raising.algebra.rules.apply_builder import use_builders
+from planish.raising.algebra.rules.collapse_dims import join_dimensions
+from planish.raising.algebra.rules.cse import share_products
+from planish.raising.algebra.rules.dce import remove_dead, without_unused
+from planish.raising.algebra.rules.epilogue_fusion import fuse_epilogues
+from planish.raising.algebra.rules.identity_elements import merge_starts, simplify_numbers
+from planish.raising.algebra.rules.im2col import use_columns
+from planish.raising.algebra.rules.matrix_chain import order_chains
+from planish.raising.algebra.rules.symmetric_product import use_symmetry
+from planish.raising.algebra.rules.ttgt import use_matrices
+from planish.raising.algebra.rules.view_forwarding import forward_copies, store_directly
 from planish.raising.raised import Choice, Raised, Repeat
 from planish.target.machine import Target
 

@@ -24,12 +24,12 @@ from dataclasses import dataclass, field, replace
 from planish.core.names import free_name
 from planish.core.span import Source, Span
 from planish.ir.expr import Expr, Var, index
+from planish.ir.index.polynomial import constant, mul, place, sub
 from planish.ir.nest import Array, Block
-from planish.ir.polynomial import constant, mul, place, sub
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Raised, View
-from planish.raising.tdl.moves import SOURCE, TARGET, Groups, flatten, move
+from planish.raising.tdl.data_movement import SOURCE, TARGET, Groups, flatten, move
 from planish.raising.tdl.patterns import define, scope_in
 from planish.raising.tdl.scope import declared_sizes
 from planish.raising.tdl.syntax import Access, Definition, Group, Name, Statement, Use

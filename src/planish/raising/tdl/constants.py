@@ -1,7 +1,7 @@
 """Strides, dilations and paddings of an operation as numbers, which a kernel's subscripts offer.
 
->>> from planish.ir.parser import parse_kernel
->>> from planish.ir.printer import print_stmt
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_stmt
 >>> text = "kernel thin(n, s; X: f64[n * s], Y: f64[n]) { for i in 0 .. n { Y[i] = X[s * i] } }"
 >>> thin = Operation("thin", parse_kernel(text))
 >>> kernel = parse_kernel("kernel k(m; A: f64[3 * m], B: f64[m]) { for i in 0 .. m { B[i] = A[3 * i] } }")
@@ -18,9 +18,9 @@ from itertools import combinations, islice
 from math import gcd
 
 from planish.ir.expr import Compare, Const, Expr, Load, Var, index, type_of
+from planish.ir.index.polynomial import Monomial, names, normal, place, polynomial
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Reduce
-from planish.ir.polynomial import Monomial, names, normal, place, polynomial
-from planish.ir.simplify import simplify
 from planish.ir.traverse import (
     expressions,
     loads,

@@ -1,7 +1,7 @@
 """The loops of a statement: its indices in order, with bounds from its ranges, and tests for what is no bound.
 
 >>> from planish.core.span import Source
->>> from planish.ir.printer import print_stmt
+>>> from planish.ir.text.printer import print_stmt
 >>> from planish.raising.tdl.parser import parse_definitions
 >>> from planish.raising.tdl.scope import scope_of
 >>> source = Source("t.tdl", "def sums { pattern y(i) += A(i, k) where k <= i }")
@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from planish.ir.expr import Binary, Compare, Expr, Unary, index
+from planish.ir.index.polynomial import add, coefficient_of, constant, extremum, names, neg, polynomial, same, sub
 from planish.ir.nest import Assign, Block, For, If, Reduce, ReduceOp, Stmt
-from planish.ir.polynomial import add, coefficient_of, constant, extremum, names, neg, polynomial, same, sub
 from planish.ir.types import BOOL
 from planish.raising.tdl.syntax import Statement
 from planish.raising.tdl.values import Scope, accesses, conditions_of, indices_in, subscript_of, value_of

@@ -25,7 +25,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from planish.ir.printer import print_expr, print_kernel
+from planish.ir.text.printer import print_expr, print_kernel
 from planish.raising.expansion import expand
 from planish.raising.raised import Apply, Raised
 from planish.raising.tdl.printer import tidy

@@ -1,7 +1,7 @@
 """A pattern as an operation: its name, and the kernel that defines it.
 
 >>> from planish.core.span import Source
->>> from planish.ir.printer import print_kernel
+>>> from planish.ir.text.printer import print_kernel
 >>> from planish.raising.tdl.parser import parse_definitions
 >>> text = "def gemv { pattern y(i) += alpha * A(i, k) * x(k) where i < m, k < n }"
 >>> source = Source("t.tdl", text)
@@ -28,12 +28,12 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
 from planish.ir.checker import check_kernel
 from planish.ir.expr import Compare, Expr, index
+from planish.ir.index.polynomial import names
 from planish.ir.nest import Array, Assign, Block, Kernel, Reduce, Scalar
-from planish.ir.parser import parse_kernel
-from planish.ir.polynomial import names
+from planish.ir.passes.update_idioms import with_updates
+from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
 from planish.ir.types import F64, Type
-from planish.ir.updates import with_updates
 from planish.raising.operation import Operation
 from planish.raising.tdl.domain import loops_of
 from planish.raising.tdl.scope import scope_of

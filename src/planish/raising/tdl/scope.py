@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from planish.core.span import Source
 from planish.ir.expr import Expr, index
-from planish.ir.polynomial import add, same
-from planish.ir.printer import print_expr
+from planish.ir.index.polynomial import add, same
+from planish.ir.text.printer import print_expr
 from planish.ir.types import BOOL, F64
 from planish.raising.tdl.syntax import Access, Chain, Infix, Name, Number, Statement, Term
 from planish.raising.tdl.values import Scope, accesses, parts, subscript_of

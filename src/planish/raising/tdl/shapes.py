@@ -1,7 +1,7 @@
 """The extents of the operands of statements: that of an index is its size, that of a sum what it reaches.
 
 >>> from planish.core.span import Source
->>> from planish.ir.printer import print_expr
+>>> from planish.ir.text.printer import print_expr
 >>> from planish.raising.tdl.parser import parse_definitions
 >>> from planish.raising.tdl.scope import scope_of
 >>> source = Source("t.tdl", "def conv { pattern O(h) += X(s * h + r) * W(r) }")
@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planish.ir.expr import Expr, Var, index
+from planish.ir.index.polynomial import add, build, constant, extremum, linear_in, mul, polynomial, sub
 from planish.ir.nest import Block, For
-from planish.ir.polynomial import add, build, constant, extremum, linear_in, mul, polynomial, sub
-from planish.ir.printer import print_expr
+from planish.ir.text.printer import print_expr
 from planish.ir.traverse import walk
 from planish.ir.types import INDEX
 from planish.raising.tdl.domain import loops_of, order_of

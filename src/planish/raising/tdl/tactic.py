@@ -1,6 +1,6 @@
 """A tactic: what to look for, what it may become, when, at which cost, and examples of it in C.
 
->>> from planish.ir.printer import print_expr
+>>> from planish.ir.text.printer import print_expr
 >>> from planish.raising.tdl.reader import read_tactics
 >>> text = '''def dot "the inner product" {
 ...   pattern s() += x(i) * y(i) where i < n
@@ -20,8 +20,8 @@ from typing import TypeAlias
 
 from planish.core.span import Source
 from planish.ir.expr import Binary, Call, Expr, Load, Unary, index
+from planish.ir.index.polynomial import add, mul, names, place, sub
 from planish.ir.nest import Assign, Block, For, If, Kernel, Reduce
-from planish.ir.polynomial import add, mul, names, place, sub
 from planish.ir.traverse import blocks_of, expressions, walk_expr
 from planish.raising.operation import Operation
 from planish.raising.raised import Raised
@@ -55,8 +55,8 @@ class Tactic:
 def count_operations(body: Block) -> Expr:
     """The arithmetic operations of a nest, where a bound that moves counts as far as it may reach.
 
-    >>> from planish.ir.parser import parse_kernel
-    >>> from planish.ir.printer import print_expr
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> from planish.ir.text.printer import print_expr
     >>> text = "kernel k(n; x: f64[n]) { for i in 0 .. n { for j in 0 .. i { x[i] += 2.0 * x[j] } } }"
     >>> print_expr(count_operations(parse_kernel(text).body))
     '2 * n * n'

@@ -26,9 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from planish.ir.checker import check_kernel
-from planish.ir.evaluate import evaluate
-from planish.ir.interpreter import run_kernel
+from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Kernel
+from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.types import BOOL
 from planish.raising.expansion import expand
 from planish.raising.raised import Raised

@@ -1,6 +1,6 @@
 """Values and subscripts of the description language as expressions.
 
->>> from planish.ir.printer import print_expr
+>>> from planish.ir.text.printer import print_expr
 >>> from planish.raising.tdl.syntax import Access, Infix, Name
 >>> term = Infix("*", Name("alpha"), Access("A", (Name("i"), Infix("+", Name("k"), Name("p")))))
 >>> print_expr(value_of(term, Scope(Source("t.tdl", ""), {"i": index("m"), "k": index("n")}, ("p", "m", "n"))))
@@ -31,7 +31,7 @@ from planish.ir.expr import (
     Var,
     index,
 )
-from planish.ir.polynomial import affine_over, names, normal
+from planish.ir.index.polynomial import affine_over, names, normal
 from planish.ir.types import BOOL, F64, INDEX, Type
 from planish.raising.tdl.syntax import Access, Chain, Function, Infix, Name, Negation, Number, Term
 

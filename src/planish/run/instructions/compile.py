@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planish.run.instructions.program import Dialect, Trial, write_program
-from planish.run.process import Limits, run_process
+from planish.run.processes.process import Limits, run_process
 
 _ATTEMPTS = 20
 _FLAGS = ("-w", "-Werror=implicit-function-declaration")

@@ -17,10 +17,10 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.costs.tables import PROCESSORS, Cost, Costs, collect_costs
 from planish.isa.entry import Entry
 from planish.isa.exports.guards import processor_guard
-from planish.isa.x86.features import EXTENSIONS
+from planish.isa.vendors.x86.features import EXTENSIONS
 from planish.run.instructions.trials import make_trials
-from planish.run.process import Limits, run_process
-from planish.run.toolchain import find_compilers
+from planish.run.processes.process import Limits, run_process
+from planish.run.toolchains.toolchain import find_compilers
 
 _LIMITS = Limits(seconds=300)
 _ANALYSERS = ("llvm-mca-19", "llvm-mca")

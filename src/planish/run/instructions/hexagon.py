@@ -13,15 +13,15 @@ from tempfile import TemporaryDirectory
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
-from planish.isa.hvx.entries import entry_of
-from planish.isa.hvx.listing import PROBE, Instruction, read_listing
-from planish.isa.hvx.operands import PREDICATE
-from planish.isa.specification import Specification
+from planish.isa.vendors.hvx.entries import entry_of
+from planish.isa.vendors.hvx.listing import PROBE, Instruction, read_listing
+from planish.isa.vendors.hvx.operands import PREDICATE
+from planish.isa.vendors.specification import Specification
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.machines import find_emulator
 from planish.run.instructions.program import Dialect
-from planish.run.process import Limits, run_process
-from planish.run.toolchain import choose_compiler, find_compilers
+from planish.run.processes.process import Limits, run_process
+from planish.run.toolchains.toolchain import choose_compiler, find_compilers
 
 PACKAGE = "qemu (its source: apt-get source qemu)"
 _LIST = "imported/mmvec/ext.idef"

@@ -3,7 +3,7 @@
 Bits are compared as they are. What arithmetic on floats gives is compared as floats: a NaN is as good as any other,
 since no standard says which one it is; and approximations may be off by as much as they are said to be.
 
->>> from planish.isa.lanes.text import parse_definition
+>>> from planish.isa.semantics.text import parse_definition
 >>> text = "(a: 32 f32, b: 32 f32) -> out: 32 f32 { out.u32[0] = fadd.f32(a.u32[0], b.u32[0], 0) }"
 >>> definition = parse_definition(text)
 >>> nan, other = (np.array([[0, 0, top, 0x7F]], np.uint8) for top in (0xC0, 0xC1))
@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from planish.isa.lanes import build
-from planish.isa.lanes.definition import Definition, Loop, Put, Statement
-from planish.isa.lanes.evaluate import Bytes, Given, Outcome, evaluate
-from planish.isa.lanes.floats import FORMATS, Format, take_apart
-from planish.isa.lanes.node import FLOAT_OPERATORS, Node, node, rebuild, scaled, terms_of, walk
+from planish.isa.semantics import build
+from planish.isa.semantics.definition import Definition, Loop, Put, Statement
+from planish.isa.semantics.evaluate import Bytes, Given, Outcome, evaluate
+from planish.isa.semantics.floats import FORMATS, Format, take_apart
+from planish.isa.semantics.node import FLOAT_OPERATORS, Node, node, rebuild, scaled, terms_of, walk
 
 
 @dataclass(frozen=True, slots=True)

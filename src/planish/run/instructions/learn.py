@@ -17,13 +17,13 @@ from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.collection import Collection
 from planish.isa.entry import Entry, Signature
-from planish.isa.lanes.scalable import at_length
-from planish.isa.specification import Opener, Specification
+from planish.isa.semantics.scalable import at_length
+from planish.isa.vendors.specification import Opener, Specification
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.limits import Patience, start_reader
 from planish.run.instructions.stamp import stamp_of
 from planish.run.instructions.verify import NOT_EVALUATED, Verdict, verify
-from planish.run.workers import CORES, Workers, leave_interrupts
+from planish.run.processes.workers import CORES, Workers, leave_interrupts
 
 ROWS = 256
 """How many inputs each instruction is tried with, for each value of its immediates."""

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
 
-from planish.run.workers import leave_interrupts
+from planish.run.processes.workers import leave_interrupts
 
 _MEMORY = 1 << 30
 _LEAST, _MOST = 0.02, 10.0

@@ -10,11 +10,11 @@ import shutil
 from dataclasses import dataclass
 from functools import cache
 
-from planish.isa.x86.features import options
+from planish.isa.vendors.x86.features import options
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.program import HOSTED, Dialect
-from planish.run.process import Limits, run_process
-from planish.run.toolchain import Compiler, find_compilers, host_features
+from planish.run.processes.process import Limits, run_process
+from planish.run.toolchains.toolchain import Compiler, find_compilers, host_features
 from planish.target.probe import probe_host
 
 _X86 = ("immintrin.h", "x86intrin.h", "ammintrin.h")

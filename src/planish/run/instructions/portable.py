@@ -15,8 +15,8 @@ from planish.isa.exports.floats import OPERATORS
 from planish.isa.exports.header import PREFIX, find_bodies, signature_of, write_header
 from planish.isa.exports.operations import Operation
 from planish.isa.exports.parts import Parts, find_parts
-from planish.isa.lanes.node import walk
-from planish.isa.lanes.text import print_definition
+from planish.isa.semantics.node import walk
+from planish.isa.semantics.text import print_definition
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.program import Dialect
 from planish.run.instructions.verify import Verdict, verify

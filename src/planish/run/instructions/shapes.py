@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from planish.core.cache import Cache, key
+from planish.isa.classes.term import Shape, Shaped, shaped
 from planish.isa.entry import Entry
-from planish.isa.similarity.term import Shape, Shaped, shaped
 from planish.run.instructions.stamp import stamp_of
-from planish.run.workers import Workers, leave_interrupts
+from planish.run.processes.workers import Workers, leave_interrupts
 
 _BATCH = 200
 
@@ -26,7 +26,7 @@ def find_shapes(
     """The shape of each entry's definition, in their order; `tell` hears how many more are done."""
     batches = [entries[at : at + _BATCH] for at in range(0, len(entries), _BATCH)]
     found: dict[int, list[Shaped]] = {}
-    stamp = stamp_of("planish.isa.similarity", "planish.isa.lanes")
+    stamp = stamp_of("planish.isa.classes", "planish.isa.semantics")
     addresses = [key("shapes", stamp, *(x.text for x in batch)) for batch in batches]
     for number, address in enumerate(addresses):
         kept = store.get(address)

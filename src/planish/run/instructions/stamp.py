@@ -1,6 +1,6 @@
 """What programs are, as keys of what they found: that is found anew where one of them has changed.
 
->>> len(stamp_of("planish.isa.similarity")) > 8
+>>> len(stamp_of("planish.isa.classes")) > 8
 True
 """
 

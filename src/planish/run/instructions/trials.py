@@ -15,9 +15,9 @@ from math import prod
 import numpy as np
 
 from planish.isa.entry import Entry
-from planish.isa.lanes.definition import Definition, Operand
-from planish.isa.lanes.evaluate import Memory
-from planish.isa.lanes.node import walk
+from planish.isa.semantics.definition import Definition, Operand
+from planish.isa.semantics.evaluate import Memory
+from planish.isa.semantics.node import walk
 from planish.run.instructions.program import Trial
 from planish.run.instructions.vectors import index_reach, make_inputs
 

@@ -1,6 +1,6 @@
 """Inputs on which an instruction and its definition are compared: random bits, corners, and floats near one another.
 
->>> from planish.isa.lanes.text import parse_definition
+>>> from planish.isa.semantics.text import parse_definition
 >>> definition = parse_definition("(a: 64, b: 64) -> out: 64 { for i < 8 { out.u8[i] = u8(a.u8[i] + b.u8[i]) } }")
 >>> given = make_inputs(definition, "add", 32)
 >>> given["a"].shape, bool((given["a"] == 0).all(axis=1).any())
@@ -14,10 +14,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planish.isa.lanes.definition import Definition, Operand
-from planish.isa.lanes.evaluate import Bytes, Given, Memory
-from planish.isa.lanes.floats import FORMATS, Format
-from planish.isa.lanes.node import walk
+from planish.isa.semantics.definition import Definition, Operand
+from planish.isa.semantics.evaluate import Bytes, Given, Memory
+from planish.isa.semantics.floats import FORMATS, Format
+from planish.isa.semantics.node import walk
 
 _WIDTHS = (8, 16, 32, 64)
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from planish.isa.arm import specification as arm
 from planish.isa.entry import Entry
-from planish.isa.specification import Opener
-from planish.isa.sve.specification import open_own
-from planish.isa.x86 import specification as x86
-from planish.isa.x86.features import missing
+from planish.isa.vendors.arm import specification as arm
+from planish.isa.vendors.specification import Opener
+from planish.isa.vendors.sve.specification import open_own
+from planish.isa.vendors.x86 import specification as x86
+from planish.isa.vendors.x86.features import missing
 from planish.run.instructions import hexagon
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.machines import arm_machines, sve_machines, x86_flags, x86_machines

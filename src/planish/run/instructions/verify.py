@@ -17,14 +17,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from planish.isa.entry import Entry
-from planish.isa.lanes.evaluate import Bytes, Given, Memory, Outcome, evaluate
+from planish.isa.semantics.evaluate import Bytes, Given, Memory, Outcome, evaluate
 from planish.run.instructions.compile import Machine, compile_trials
 from planish.run.instructions.judge import differing
 from planish.run.instructions.limits import at_most
 from planish.run.instructions.program import Trial
 from planish.run.instructions.trials import make_trials, reached
 from planish.run.instructions.vectors import make_inputs
-from planish.run.process import Limits, run_process
+from planish.run.processes.process import Limits, run_process
 
 _BATCH = 400
 _LIMITS = Limits(seconds=120)

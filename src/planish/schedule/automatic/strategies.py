@@ -11,14 +11,14 @@ from typing import Literal
 
 import islpy as isl
 
-from planish.poly.attempt import attempt
-from planish.poly.budget import budget
-from planish.poly.dependence import Dependences
-from planish.poly.scop import Scop
-from planish.schedule.automatic.blocks import block_passes
-from planish.schedule.automatic.diagonals import block_diagonals
-from planish.schedule.automatic.restructure import distribute, exchange, join_chains, merge_bands
-from planish.schedule.automatic.wavefront import follow_sweeps
+from planish.poly.isl.op_budget import budget
+from planish.poly.isl.timeout import attempt
+from planish.poly.scop.dependence import Dependences
+from planish.poly.scop.extraction import Scop
+from planish.schedule.auto.block_wavefront import block_diagonals
+from planish.schedule.auto.inter_nest_tiling import block_passes
+from planish.schedule.auto.rewrites.loop_fission import distribute, exchange, join_chains, merge_bands
+from planish.schedule.auto.time_skewing import follow_sweeps
 
 USUAL_ROOM = 512 * 1024
 OPERATION_LIMIT, SECONDS = 5_000_000, 4.0

@@ -19,18 +19,18 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from planish.astgen.bounds import UnboundedError
+from planish.astgen.checking.verify import record
+from planish.astgen.dimensions.bounds import UnboundedError
 from planish.astgen.generate import generate_map
 from planish.astgen.options import Settings
-from planish.astgen.verify import record
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Expr, index
 from planish.ir.nest import Alloc, Block, For, Let, Stmt
 from planish.ir.traverse import substitute_block, used_names
-from planish.poly.affine import NotAffineError
+from planish.poly.isl.affine import NotAffineError
+from planish.schedule.context import region
 from planish.schedule.nodes import Node, exchange
 from planish.schedule.program import Change, Program, Target
-from planish.schedule.reach import region
 
 SQUARE = "kernel f(n; M: f32[n, n])"
 OUT, IN = isl.dim_type.out, isl.dim_type.in_

@@ -21,19 +21,19 @@ import islpy as isl
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, index, type_of
+from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Memory, Reduce, Stmt
-from planish.ir.simplify import simplify, simplify_block
 from planish.ir.traverse import children, expressions, loads, map_expr, variables, walk
 from planish.ir.types import BOOL
-from planish.poly.affine import NotAffineError
-from planish.poly.dependence import is_live_in
-from planish.poly.expression import extreme_expr
-from planish.poly.scop import Scop
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.isl.expression import extreme_expr
+from planish.poly.scop.dependence import is_live_in
+from planish.poly.scop.extraction import Scop
 from planish.schedule.accesses import Indices, find_array, redirect, uses
+from planish.schedule.context import always, region
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import Node, Siblings, edit, exchange
 from planish.schedule.program import Change, Program, Target
-from planish.schedule.reach import always, region
 
 SET = isl.dim_type.set
 

@@ -20,14 +20,14 @@ from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Compare, Const, Expr, Var, index
+from planish.ir.index.simplify import simplify_block
 from planish.ir.nest import Alloc, Assign, Block, For, If, Kernel, Let, Reduce, Scalar, Stmt
-from planish.ir.parser import parse_expr
-from planish.ir.simplify import simplify_block
+from planish.ir.text.parser import parse_expr
 from planish.ir.traverse import expressions, loads, substitute_block, variables, walk
 from planish.schedule.accesses import uses
+from planish.schedule.context import always
 from planish.schedule.nodes import Node, Siblings, edit, exchange
 from planish.schedule.program import Change, Program, Target
-from planish.schedule.reach import always
 from planish.schedule.steps.kernels import read_condition
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from planish.ir.expr import type_of
 from planish.ir.nest import Alloc, Assign, For, LoopFacts, Reduce, ReduceOp
 from planish.ir.traverse import expressions, loads, walk
+from planish.schedule.legality import check_parallel
 from planish.schedule.nodes import exchange
-from planish.schedule.order import check_parallel
 from planish.schedule.program import Change, Program, Target
 
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.ir.printer import print_expr
-from planish.poly.matching import MismatchError
+from planish.ir.text.printer import print_expr
+from planish.poly.match.matcher import MismatchError
 from planish.schedule.accesses import arrays_of
-from planish.schedule.given import match_instruction
-from planish.schedule.learnt import find_learnt, without_names
+from planish.schedule.match_instruction import match_instruction
 from planish.schedule.nodes import exchange
 from planish.schedule.program import Change, Program, Target, holds
+from planish.schedule.select_instruction import find_learnt, without_names
 
 
 @dataclass(frozen=True, slots=True)

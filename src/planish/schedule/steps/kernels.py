@@ -1,6 +1,6 @@
 """Steps on the kernel as a whole: names, fixed sizes, assumptions.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.program import Program
 >>> program = Program.of(parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }"))
 >>> print(program.apply(Rename("clear"), PartialEval("n", 4)).show())
@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Expr, index, type_of
+from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Block, For, Stmt
-from planish.ir.parser import parse_expr
-from planish.ir.simplify import simplify, simplify_block
+from planish.ir.text.parser import parse_expr
 from planish.ir.traverse import loads, map_block, may_fail, substitute, substitute_block, variables
 from planish.ir.types import BOOL
 from planish.schedule.names import check_fresh

@@ -1,6 +1,6 @@
 """Steps on one loop: split, peeled, unrolled, shifted, reversed, fused with the next, distributed over its statements.
 
->>> from planish.ir.parser import parse_kernel
+>>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.program import Program
 >>> program = Program.of(parse_kernel("kernel z(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }"))
 >>> print(program.apply(Peel("i", 2)).show())
@@ -23,14 +23,14 @@ from typing import Literal
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Compare, Expr, index
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Block, For, If, Kernel, Let, Stmt
-from planish.ir.simplify import simplify
 from planish.ir.traverse import loads, map_block, map_exprs, substitute_block
-from planish.poly.affine import constant_of
+from planish.poly.isl.affine import constant_of
+from planish.schedule.context import always
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import Siblings, edit, exchange, path_to
 from planish.schedule.program import Change, Program, Target, holds
-from planish.schedule.reach import always
 
 Tail = Literal["perfect", "cut", "guard", "short"]
 MOST_COPIES = 1024

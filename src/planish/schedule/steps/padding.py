@@ -22,14 +22,14 @@ import islpy as isl
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Compare, Const, Expr, Select, index, type_of
 from planish.ir.nest import Assign, Block, For, If, Kernel, Let, Reduce, Stmt
-from planish.ir.printer import print_stmt
+from planish.ir.text.printer import print_stmt
 from planish.ir.traverse import expressions, loads, map_block, may_fail, walk
-from planish.poly.affine import NotAffineError, affine_function
-from planish.poly.dependence import find_flow
-from planish.poly.scop import Scop, Statement, extract_scop
+from planish.poly.isl.affine import NotAffineError, affine_function
+from planish.poly.scop.dependence import find_flow
+from planish.poly.scop.extraction import Scop, Statement, extract_scop
+from planish.schedule.context import always
 from planish.schedule.nodes import exchange
 from planish.schedule.program import Change, Program, Target
-from planish.schedule.reach import always
 
 SET = isl.dim_type.set
 

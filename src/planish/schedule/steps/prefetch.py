@@ -25,12 +25,12 @@ from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Expr, Load, index
+from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Stmt
-from planish.ir.simplify import simplify
 from planish.ir.traverse import substitute, walk
-from planish.poly.matching import MismatchError
+from planish.poly.match.matcher import MismatchError
 from planish.schedule.accesses import arrays_of
-from planish.schedule.given import match_instruction
+from planish.schedule.match_instruction import match_instruction
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import Node, exchange, siblings_of
 from planish.schedule.program import Change, Program, Target

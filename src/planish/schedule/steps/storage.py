@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, Expr, index
+from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Kernel, Memory
-from planish.ir.simplify import simplify, simplify_block
 from planish.isa.instruction import MemoryKind
-from planish.poly.affine import NotAffineError, constant_of
-from planish.poly.dependence import find_flow
-from planish.poly.matching import MismatchError, register_rank
-from planish.poly.scop import extract_scop
+from planish.poly.isl.affine import NotAffineError, constant_of
+from planish.poly.match.matcher import MismatchError, register_rank
+from planish.poly.scop.dependence import find_flow
+from planish.poly.scop.extraction import extract_scop
 from planish.schedule.accesses import Indices, redirect
 from planish.schedule.nodes import Siblings, edit, exchange, siblings_of
 from planish.schedule.program import Change, Program, Target

@@ -12,7 +12,7 @@ from typing import Any
 
 from planish.ir.expr import Const, Expr, Var, index
 from planish.ir.nest import Array, Kernel, Scalar
-from planish.ir.parser import parse_kernel
+from planish.ir.text.parser import parse_kernel
 from planish.ir.types import F64, Type
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, Raised, Step, View, whole

@@ -14,13 +14,13 @@ from written import run
 from planish.ir.expr import index
 from planish.ir.nest import Array
 from planish.ir.types import F64
-from planish.raising.algebra.chain import winners
+from planish.raising.algebra.contraction_path import Order, as_chain, best_order, cost_of, show
 from planish.raising.algebra.cost import Model
-from planish.raising.algebra.facts import study
-from planish.raising.algebra.gather import gather
-from planish.raising.algebra.path import Order, as_chain, best_order, cost_of, show
+from planish.raising.algebra.effects import study
 from planish.raising.algebra.rewrite import improve
-from planish.raising.algebra.setting import Setting
+from planish.raising.algebra.rule_context import Setting
+from planish.raising.algebra.rules.matrix_chain import winners
+from planish.raising.algebra.rules.product_flattening import gather
 from planish.raising.raised import Apply, Choice, Raised
 from planish.target.load import load_target
 

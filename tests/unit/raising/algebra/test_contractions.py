@@ -13,7 +13,7 @@ from written import run
 from planish.ir.expr import Const, index
 from planish.ir.nest import Array
 from planish.ir.types import F32, F64, Floats
-from planish.raising.algebra.fold import fold
+from planish.raising.algebra.fold_dims import fold
 from planish.raising.algebra.product import Term
 from planish.raising.algebra.rewrite import improve
 from planish.raising.raised import Apply, Raised, Repeat, View, whole

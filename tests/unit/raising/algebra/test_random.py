@@ -37,7 +37,7 @@ from written import run
 from planish.ir.expr import Const, Var, index
 from planish.ir.nest import Array, Assign, Block, For
 from planish.ir.types import F64, I64, INDEX, Floats, Type
-from planish.raising.algebra.facts import reads
+from planish.raising.algebra.effects import reads
 from planish.raising.algebra.rewrite import improve
 from planish.raising.raised import Apply, Choice, Loops, Raised, Step, View, whole
 from planish.target.load import load_target

@@ -36,9 +36,9 @@ from written import run
 
 from planish.ir.expr import Compare, Var, index
 from planish.ir.nest import Array, Assign, Block, For, Kernel
-from planish.ir.parser import parse_expr
+from planish.ir.text.parser import parse_expr
 from planish.ir.types import F32, F64, INDEX, Floats
-from planish.raising.algebra.facts import study
+from planish.raising.algebra.effects import study
 from planish.raising.algebra.rewrite import improve
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, View, whole
 from planish.target.load import load_target

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from planish.ir.checker import check_kernel
-from planish.ir.interpreter import run_kernel
+from planish.ir.semantics.interpreter import run_kernel
 from planish.raising.expansion import expand
 from planish.raising.raised import Raised
 

@@ -1,0 +1,1 @@
+"""One schedule dimension: bounds, ranges, strides, integer divisions, projections."""

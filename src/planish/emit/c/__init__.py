@@ -1,0 +1,1 @@
+"""Kernels as C: functions, expressions, local arrays, pragmas, the prologue."""

@@ -1,0 +1,90 @@
+"""What an expression is written in: the spelling of names, and what is known of the integers among them.
+
+>>> from planish.ir.expr import index
+>>> from planish.ir.nest import Block, For
+>>> inner = Context(known={"n": (1, 99)}).inside(For("i", index(0), index("n"), 4, Block(())))
+>>> inner.known["i"], inner.residues["i"]
+((0, 98), (4, 0))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import gcd
+
+from planish.ir.expr import Binary, Compare, Const, Expr, Unary, Var, type_of
+from planish.ir.index.congruence import Residue, Residues, residue, residue_of
+from planish.ir.index.interval import Interval, range_of
+from planish.ir.nest import For, Kernel, Reduce
+from planish.ir.traverse import expressions, walk, walk_expr
+
+HUGE = 1 << 40
+"""No size is larger: arithmetic on iterators then stays within 64 bits, and its sign can be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """How names are spelt in C, which arrays are cells behind a pointer, and what is known of integers.
+
+    `known` are ranges that hold, `seen` those that a C compiler finds by itself (it does not know what was assumed of
+    sizes), `residues` the residue classes. `lanes`: functions are to be such as compilers make lanes of, which may
+    round otherwise than those of C's library. `flat`: arrays whose rows C is not told of, and their extents. `apart`:
+    products of floats are rounded before they are used, whatever a compiler is inclined to do.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    cells: frozenset[str] = frozenset()
+    known: Mapping[str, Interval] = field(default_factory=dict)
+    seen: Mapping[str, Interval] = field(default_factory=dict)
+    residues: Residues = field(default_factory=dict)
+    lanes: bool = False
+    flat: Mapping[str, tuple[Expr | None, ...]] = field(default_factory=dict)
+    apart: bool = False
+
+    def with_name(self, name: str, spelling: str) -> Context:
+        """The context with another spelling of a name."""
+        return replace(self, names={**self.names, name: spelling})
+
+    def with_value(self, name: str, value: Expr) -> Context:
+        """The context with a name for the value of an integer expression."""
+        return self._where(name, *self._ranges(value), residue_of(value, self.residues))
+
+    def inside(self, loop: For) -> Context:
+        """The context in a loop's body."""
+        lower, upper = self._ranges(loop.lower), self._ranges(loop.upper)
+        known, seen = ((a[0], max(a[0], b[1] - 1)) for a, b in zip(lower, upper, strict=True))
+        modulus, remainder = residue_of(loop.lower, self.residues)
+        return self._where(loop.var, known, seen, residue(gcd(modulus, loop.step), remainder))
+
+    def _ranges(self, expr: Expr) -> tuple[Interval, Interval]:
+        return range_of(expr, self.known), range_of(expr, self.seen)
+
+    def _where(self, name: str, known: Interval, seen: Interval, modulo: Residue) -> Context:
+        return replace(
+            self,
+            known={**self.known, name: known},
+            seen={**self.seen, name: seen},
+            residues={**self.residues, name: modulo},
+        )
+
+
+def size_ranges(kernel: Kernel) -> dict[str, tuple[int, int]]:
+    """Where the sizes lie: what the assumptions say directly (`n >= 1` and the like), and that memory is finite."""
+    out = dict.fromkeys(kernel.sizes, (-HUGE, HUGE))
+    for assumption in kernel.assumptions:
+        match assumption:
+            case Compare(op="ge" | "gt" as op, left=Var(name=name), right=Const(value=value)) if name in out:
+                out[name] = (max(int(value) + (op == "gt"), out[name][0]), HUGE)
+            case _:
+                pass
+    return out
+
+
+def adds_and_subtracts(kernel: Kernel) -> bool:
+    """Whether floats are added and subtracted: only then may a compiler take both for one operation in lanes."""
+    parts = [x for s in walk(kernel.body) for e in expressions(s) for x in walk_expr(e)]
+    signs = {x.op for x in parts if isinstance(x, Binary) and type_of(x).is_float}
+    sums = {x.op for x in walk(kernel.body) if isinstance(x, Reduce)}
+    less = "sub" in signs or any(isinstance(x, Unary) and x.op == "neg" and type_of(x).is_float for x in parts)
+    return less and "add" in signs | sums

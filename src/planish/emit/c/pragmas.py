@@ -1,0 +1,89 @@
+"""What stands before a loop: that its iterations run in lanes, or on threads.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> loop = parse_kernel("kernel k(x: f32[64]) { for i in 0 .. 64 simd { x[i] = 0.0:f32 } }").body.body[0]
+>>> directives(loop, "", True, (), {}), directives(loop, "parallel for", False, (), {})
+(('planish_lanes',), ('#pragma omp parallel for',))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from planish.emit.idioms.lane_sums import Sum
+from planish.emit.idioms.update_statements import clause
+from planish.ir.expr import Const, Expr
+from planish.ir.index.polynomial import coefficient_of, sub
+from planish.ir.nest import For
+from planish.ir.passes.vector_loops import has_own_array, runs_in_lanes
+from planish.ir.traverse import walk
+from planish.isa.instruction import Catalogue
+
+_THREADS = 16
+"""So many iterations may be one for each thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where a loop begins and ends, in C that is fit for a sum."""
+
+    lower: str
+    upper: str
+
+    @property
+    def distance(self) -> str:
+        """From the one to the other."""
+        if self.lower == "0":
+            return self.upper
+        return f"{self.upper} - {self.lower if self.lower.isalnum() else f'({self.lower})'}"
+
+    def head(self, var: str, step: int, lane: str = "") -> str:
+        """The `for` of a loop from the one to the other; `lane`: what counts its iterations besides.
+
+        >>> Bounds("0", "n").head("i", 2, "l")
+        'for (ptrdiff_t i = 0, l = 0; i < n; i += 2, l++)'
+        """
+        first, more = (f", {lane} = 0", f", {lane}++") if lane else ("", "")
+        next = f"{var}++" if step == 1 else f"{var} += {step}"
+        return f"for (ptrdiff_t {var} = {self.lower}{first}; {var} < {self.upper}; {next}{more})"
+
+
+def directives(
+    loop: For, threads: str, lanes: bool, sums: Sequence[Sum], names: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The lines before a loop; `threads` are OpenMP's words for them, `names` the spelling of what is reduced.
+
+    OpenMP's directives mean something where the compiler is told of OpenMP alone; lanes do not depend on that.
+    """
+    reductions = "".join(f" reduction({clause(x.op, x.type)}:{names.get(x.name, x.name)})" for x in sums)
+    own = lanes and has_own_array(loop)
+    if threads and lanes and not own:
+        together = f"#pragma omp {threads} simd{reductions}"
+        return ("#ifdef _OPENMP", together, "#else", "planish_lanes", "#endif")
+    if threads or own:
+        # What an iteration has for itself is one place for all of them, but to OpenMP.
+        words = " ".join(x for x in (threads, "simd" if lanes else "") if x)
+        return (f"#pragma omp {words}{reductions}",)
+    if lanes:
+        return ("planish_lanes",)
+    return (f"#pragma GCC unroll {loop.facts.unroll}",) if loop.facts.unroll > 0 else ()
+
+
+def on_threads(loop: For, catalogue: Catalogue) -> str:
+    """OpenMP's words: where iterations call kernels, they are large, and may be unlike each other; so they are where a
+    loop in them has another number of iterations in each. As few as there are threads go to the same ones each time,
+    which have in their caches what they did before."""
+    few = isinstance(loop.upper, Const) and int(loop.upper.value) <= _THREADS
+    inside = [x for x in walk(loop.body) if isinstance(x, For)]
+    called = [x.facts.instruction for x in inside if x.facts.instruction]
+    large = any(catalogue.instruction(x).implementation is not None for x in called)
+    grows = [coefficient_of(sub(x.upper, x.lower), loop.var) for x in inside]
+    uneven = any(x is not None and x[0] for x in grows)
+    return f"parallel for{' schedule(dynamic)' * ((large and not few) or uneven)}"
+
+
+def has_partial_sums(loop: For, sums: Sequence[Sum], values: Mapping[str, Expr]) -> bool:
+    """Whether a loop in lanes gets a partial sum for each lane: a compiler may not reorder sums of floats by itself,
+    and makes lanes of none of those beside them. `values`: what names stand for."""
+    return any(x.type.is_float for x in sums) and runs_in_lanes(loop, values)

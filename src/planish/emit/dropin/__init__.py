@@ -1,0 +1,1 @@
+"""The file around the kernels: the patched source, its header, multiversion dispatch, replacement calls."""

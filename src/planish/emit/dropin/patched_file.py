@@ -1,0 +1,186 @@
+"""The user's file with some nests replaced: every character outside of the patches stays as it was.
+
+>>> text = "#include <math.h>\\nvoid f(int n) { for (;;) work(); }\\n"
+>>> start = text.index("for")
+>>> call = guarded_call("for (;;) work();", "  ", "f_0", ["n"], ["n >= 1"], [], returns_status=False)
+>>> patch = Patch(start, start + 16, call)
+>>> print(assemble(text, [patch], "/* made */\\n", "static void f_0(ptrdiff_t n);\\n"), end="")
+/* made */
+#include <math.h>
+<BLANKLINE>
+static void f_0(ptrdiff_t n);
+<BLANKLINE>
+void f(int n) { if (n >= 1) {
+    f_0(n);
+  } else {
+  for (;;) work();
+  } }
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from planish.emit.c.context import Context
+from planish.emit.c.expression import emit_expr
+from planish.ir.expr import Cast, Const, Expr, Var
+from planish.ir.traverse import children, with_children
+from planish.ir.types import I32, INDEX
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Characters `start` to `end` (exclusive) of the user's source give way to `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+def assemble(source_text: str, patches: Sequence[Patch], banner: str, prologue: str) -> str:
+    """The banner, and the source with its patches; the prologue stands behind the last `#include` before them.
+
+    (Headers must come after the user's own feature macros, so the prologue cannot stand at the top.) Raises
+    ValueError where patches overlap or leave the source.
+    """
+    ordered = sorted(patches, key=lambda x: x.start)
+    previous = 0
+    for patch in ordered:
+        if not previous <= patch.start <= patch.end <= len(source_text):
+            raise ValueError(f"the patch at {patch.start} .. {patch.end} overlaps another one or leaves the source")
+        previous = patch.end
+    out = [banner]
+    if not ordered:
+        return banner + source_text
+    place = prologue_offset(source_text, ordered[0].start)
+    head = source_text[:place]
+    out += [head, "\n" if head else "", prologue, "" if source_text[place : place + 1] == "\n" else "\n"]
+    for patch in ordered:
+        kept = source_text[place : patch.start]
+        # Directives begin on a line of their own; the blanks before them would stay behind.
+        out += [kept.rstrip(" \t") if patch.text.startswith("\n") else kept, patch.text]
+        place = patch.end
+        if patch.text.rpartition("\n")[2].startswith("#") and not source_text[place:].startswith(("\n", "\r\n")):
+            # What follows on the line would be lost behind the directive.
+            out.append("\n")
+    out.append(source_text[place:])
+    return "".join(out)
+
+
+_SCAN = re.compile(
+    r"(?P<comment>/\*.*?(?:\*/|\Z)|//(?:\\\n|[^\n])*)"
+    r"|(?P<quoted>\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?)"
+    r"|(?P<directive>^[ \t]*#[ \t]*(?P<word>\w*)(?:\\\r?\n|/\*.*?\*/|[^\n])*(?:\n|\Z))"
+    r"|(?P<brace>[{}])",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def prologue_offset(source_text: str, limit: int) -> int:
+    """Where declarations may stand before `limit`: after the last `#include`, outside of closed conditionals.
+
+    0 where there is no `#include` at the top level before `limit`.
+    """
+    place = depth = braces = 0
+    held: int | None = None
+    for match in _SCAN.finditer(source_text, 0, limit):
+        if match["brace"]:
+            braces += 1 if match["brace"] == "{" else -1
+        word = match["word"]
+        if word in ("if", "ifdef", "ifndef"):
+            depth += 1
+        elif word == "include" and braces == 0:
+            place, held = match.end(), depth
+        elif word in ("else", "elif", "endif"):
+            # The block in which the include stands ends here; what follows sees it or not, but compiles either way.
+            if held is not None and held >= depth:
+                place, held = match.end(), depth - (word == "endif")
+            depth -= word == "endif"
+    return place
+
+
+def guarded_call(
+    original: str,
+    indent: str,
+    name: str,
+    arguments: Sequence[str],
+    guards: Sequence[str],
+    updates: Sequence[str],
+    returns_status: bool,
+    alone: bool = False,
+) -> str:
+    """A call that stands for the nest `original`, which stays as the way out.
+
+    The guards are C conditions, the updates are C statements that follow the call (what the loops leave in their
+    variables). Where nothing can fail, the original remains under `#ifdef PLANISH_ORIGINAL`. `indent` is that of the
+    line on which the nest begins. `alone`: the nest is the body of a branch or loop without braces, which may go on
+    with an `else`: one statement stands for it.
+    """
+    call = f"{name}({', '.join(arguments)})"
+    tests = [f"({x})" if len(guards) + returns_status > 1 and "||" in x else x for x in guards]
+    after = [x if x.rstrip().endswith((";", "}")) else f"{x};" for x in updates]
+    if returns_status:
+        tests.append(f"{call} == 0")
+    else:
+        after.insert(0, f"{call};")
+    if not tests:
+        body = "\n".join(f"{indent}{line}" for line in after)
+        if alone and len(after) > 1:
+            inner = "\n".join(f"{indent}  {line}" for line in after)
+            body = f"{indent}{{\n{inner}\n{indent}}}"
+        return f"\n#ifdef PLANISH_ORIGINAL\n{indent}{original}\n#else\n{body}\n#endif"
+    joined = f" &&\n{indent}    ".join(tests) if sum(len(x) for x in tests) > 80 else " && ".join(tests)
+    body = "".join(f"{indent}  {line}\n" for line in after)
+    return f"if ({joined}) {{\n{body}{indent}}} else {{\n{indent}{original}\n{indent}}}"
+
+
+def emit_guard(expr: Expr, names: Mapping[str, str] | None = None) -> str:
+    """A bool expression over sizes as a C condition; `names` gives the C text of a size where it is not its name.
+
+    Sizes are widened to 64 bits first: the user's own may be of any integer type.
+    """
+    spelt = {k: v if v.isidentifier() else f"({v})" for k, v in (names or {}).items()}
+    return emit_expr(_widen(expr), Context(spelt))
+
+
+def _widen(expr: Expr) -> Expr:
+    # A cast to the type that a name has already would be left out, so the name is given a narrower one here.
+    if isinstance(expr, Var):
+        return Cast(Var(expr.name, I32), INDEX)
+    return expr if isinstance(expr, Const) else with_children(expr, tuple(_widen(x) for x in children(expr)))
+
+
+def alias_guard(a: tuple[str, str], b: tuple[str, str]) -> str:
+    """A C condition: two address ranges, each a pointer and a number of bytes (C expressions), do not overlap."""
+    (p, p_bytes), (q, q_bytes) = a, b
+    first = f"(uintptr_t)({p}) + (uintptr_t)({p_bytes}) <= (uintptr_t)({q})"
+    second = f"(uintptr_t)({q}) + (uintptr_t)({q_bytes}) <= (uintptr_t)({p})"
+    return f"{first} || {second}"
+
+
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+
+
+def defined_macros(source_text: str) -> frozenset[str]:
+    """The macros that the text defines: names which generated functions must avoid."""
+    return frozenset(_DEFINE.findall(source_text))
+
+
+def emit_banner(version: str, options: str, source_text: str, flags: str, link: str = "") -> str:
+    """The comment at the top of a generated file: what made it from what, and whose it is; `link` are flags for what it
+    calls."""
+    digest = hashlib.sha256(source_text.encode("utf-8", "surrogateescape")).hexdigest()
+    options = options.replace("*/", "* /")
+    linked = f" *   link:    {link}\n" if link else ""
+    return (
+        f"/* Generated by Planish {version}; this generated code belongs to you, to use as you like.\n"
+        f" *   options: {options}\n"
+        f" *   input:   sha256 {digest}\n"
+        f" *   compile: {flags}\n"
+        f"{linked}"
+        " * A loop nest that was replaced stays beside its replacement; all else is as you wrote it.\n"
+        " */\n"
+    )

@@ -1,0 +1,232 @@
+"""A region gives way to a call of its new kernel, under the conditions that make the two the same.
+
+>>> from planish.ir.expr import index
+>>> from planish.ir.nest import Array
+>>> from planish.ir.types import F64
+>>> overlapping((Array("A", F64, (index(4),)), Array("B", F64, (index(4),), distinct=True)), frozenset({"A"}))
+()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import islpy as isl
+
+from planish.emit.c.callees import emit_callees
+from planish.emit.c.compiler_attributes import USUAL, Settings
+from planish.emit.c.element_types import declared_type
+from planish.emit.c.expression import refuse_bf16
+from planish.emit.c.instruction_calls import headers_of
+from planish.emit.c.kernel_text import emit_function, is_fallible
+from planish.emit.c.prologue import emit_prologue
+from planish.emit.dropin.patched_file import Patch, alias_guard, assemble, emit_guard, guarded_call
+from planish.emit.idioms.conditional_stores import store_changes
+from planish.frontend.c.text.lexer import tokenize
+from planish.frontend.c.translation_unit import Region, Update
+from planish.ir.expr import Binary, Compare, Const, Expr, index
+from planish.ir.nest import Array, Kernel
+from planish.ir.types import BF16
+from planish.isa.instruction import Catalogue
+from planish.poly.isl.expression import TRUE, normalise, set_condition
+from planish.poly.scop.extents import byte_extent, negative_sizes
+from planish.poly.scop.extraction import Scop
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What stands for a region: the function that runs it and the patch that calls it; `guards` are C conditions.
+
+    `callees` are the functions that it calls, as they are defined or declared, each once for several regions. `done`
+    says what was done, where no schedule does. `settings` are those of the functions.
+    """
+
+    function: str
+    patch: Patch
+    guards: tuple[str, ...]
+    headers: tuple[str, ...] = ()
+    callees: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+    settings: Settings = USUAL
+
+
+class NoExtentError(Exception):
+    """An array whose reach has no expression, so that overlap cannot be tested."""
+
+
+def replace_region(
+    region: Region, scop: Scop, kernel: Kernel, source_text: str, *, threads: bool, strict: bool, comment: str,
+    reserved: frozenset[str], catalogue: Catalogue | None = None, suffix: str = "", original: str | None = None,
+    settings: Settings = USUAL,
+) -> Replacement:  # fmt: skip
+    """The replacement of `region` by `kernel`, which computes what `scop` describes; raises NoExtentError, and
+    PlanishError E0710 for values of bf16 that are copied, of which functions have but the bits in memory. `suffix`:
+    what the function's name ends with; `original`: what is done where the kernel cannot be called, if not what is
+    written there; `settings`: as of `call_instead`."""
+    copied = (x for x in kernel.arrays if x.name in _registers(region))
+    for type in (*(x.type for x in kernel.scalars), *(x.type for x in copied)):
+        refuse_bf16(type)
+    name = name_of(region) + suffix
+    kernel = store_changes(kernel, region.shy)
+    text = emit_function(
+        kernel, name, threads=threads, strict=strict, own_functions=not strict, noalias=True, comment=comment,
+        reserved=reserved, catalogue=catalogue, exact=settings.floats == "strict", declared=dict(region.declared),
+    )  # fmt: skip
+    called = tuple(emit_callees((kernel,), catalogue, threads, declared=dict(region.declared)))
+    return call_instead(
+        region, scop, name, text, source_text, is_fallible(kernel), headers_of(kernel, catalogue), called,
+        assumptions=kernel.assumptions, original=original, settings=settings,
+    )  # fmt: skip
+
+
+def name_of(region: Region) -> str:
+    """The name of the function that stands for a region."""
+    return f"planish_{region.function}_{region.ordinal}"
+
+
+def call_instead(
+    region: Region, scop: Scop, name: str, text: str, source_text: str, fallible: bool, headers: tuple[str, ...] = (),
+    callees: tuple[str, ...] = (), done: tuple[str, ...] = (), assumptions: tuple[Expr, ...] = (),
+    original: str | None = None, settings: Settings = USUAL,
+) -> Replacement:  # fmt: skip
+    """The replacement of `region` by a call of the function `name`, which `text` defines and which computes what `scop`
+    describes for arrays that do not overlap; `fallible`: it returns 0, or something else where it did nothing;
+    `assumptions` are conditions besides those of the scop; `original`: what is done where some do not hold, if not what
+    is written there; `settings` of the function: it is asked, too, whether the processor has what they need.
+    Raises NoExtentError."""
+    names = dict(region.names)
+    guards = ["planish_able"] if settings.features else []
+    guards += [emit_guard(a, names) for a in dict.fromkeys((*scop.kernel.assumptions, *assumptions))]
+    negative = scop.context.subtract(negative_sizes(scop)).gist(scop.context)
+    condition = set_condition(isl.Set.from_params(negative), ())
+    if condition != TRUE:
+        guards.append(emit_guard(condition, names))
+    guards += [x for x in _whole_rows(region, scop, names) if x not in guards]
+    written = frozenset(s.write.array for s in scop.statements)
+    for a, b in overlapping(scop.kernel.arrays, written):
+        guards.append(alias_guard(byte_range(a, scop, names), byte_range(b, scop, names)))
+    original = source_text[region.start : region.end] if original is None else original
+    line_start = source_text.rfind("\n", 0, region.start) + 1
+    indent = source_text[line_start : region.start]
+    indent = indent if not indent.strip() else ""
+    after = _updates(region.updates, names)
+    if not guards and not fallible:
+        after += [f"(void){v};" for v in outer_counters(original)]
+    call = guarded_call(original, indent, name, _arguments(region, scop, names), guards, after, fallible, region.alone)
+    call = _with_copies(region, call, indent)
+    patch = Patch(region.start, region.end, call)
+    return Replacement(text, patch, tuple(guards), headers, callees, done, settings)
+
+
+def compose(text: str, replacements: Sequence[Replacement], banner: str) -> str:
+    """The user's text with replacements in place, which have the same settings."""
+    if not replacements:
+        return banner + text
+    headers = tuple(dict.fromkeys(header for r in replacements for header in r.headers))
+    functions = [*dict.fromkeys(x for r in replacements for x in r.callees), *(r.function for r in replacements)]
+    prologue = emit_prologue(functions, [r.patch.text for r in replacements], headers, replacements[0].settings)
+    return assemble(text, [r.patch for r in replacements], banner, prologue)
+
+
+def _whole_rows(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str]:
+    """Conditions that rows of which the user's types do not tell are not empty: C has no such type."""
+    before = {a.name: a.shape for a in region.kernel.arrays}
+    rows = [x for a in scop.kernel.arrays if a.shape != before.get(a.name) for x in a.shape[1:] if x is not None]
+    asked = dict.fromkeys(normalise(Compare("ge", x, index(1))) for x in rows if not isinstance(x, Const))
+    return [emit_guard(x, names) for x in asked if x != TRUE]
+
+
+def overlapping(arrays: tuple[Array, ...], written: frozenset[str]) -> tuple[tuple[Array, Array], ...]:
+    """Pairs of arrays of which one is written and neither is known to be apart from all others."""
+    return tuple(
+        (a, b) for a, b in combinations(arrays, 2)
+        if not (a.distinct or b.distinct) and (a.name in written or b.name in written)
+    )  # fmt: skip
+
+
+def _arguments(region: Region, scop: Scop, names: Mapping[str, str]) -> list[str]:
+    """The C arguments, in the order of the kernel's parameters; arrays of rows are cast, since C's own types for
+    them (const rows, linear pointers) do not convert. Their elements have the type that the user declared."""
+    out = []
+    shapes = {a.name: a.shape for a in scop.kernel.arrays}
+    before = {a.name: a.shape for a in region.kernel.arrays}
+    # Of what C has no name for, there are but the bits.
+    nameless = {a.name for a in scop.kernel.arrays if a.type == BF16}
+    for name, text in region.names:
+        shape = shapes.get(name, ())
+        if name in _registers(region):
+            out.append(f"&planish_{text.lstrip('&')}")
+        elif len(shape) > 1 or shape != before.get(name, ()) or name in nameless:
+            out.append(f"(void *){text}")
+        else:
+            out.append(text)
+    return out
+
+
+def outer_counters(text: str) -> tuple[str, ...]:
+    """The loop counters of a nest that are declared outside of it; without the nest compilers call them unused.
+
+    >>> outer_counters("for (i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i] = 0;")
+    ('i',)
+    """
+    tokens = [t.text for t in tokenize(text).tokens]
+    found = [
+        tokens[k + 2] for k in range(len(tokens) - 3)
+        if tokens[k : k + 2] == ["for", "("] and tokens[k + 2].isidentifier() and tokens[k + 3] == "="
+    ]  # fmt: skip
+    declared = {b for a, b in zip(tokens, tokens[1:], strict=False) if a == "," or (a.isidentifier() and a != "return")}
+    return tuple(dict.fromkeys(v for v in found if v not in declared))
+
+
+def _registers(region: Region) -> frozenset[str]:
+    """Kernel arrays that stand for `register` variables, whose address C does not give."""
+    return frozenset(name for name, text in region.names if text.lstrip("&") in region.registers)
+
+
+def _with_copies(region: Region, call: str, indent: str) -> str:
+    """The call inside a block that copies `register` variables in and out."""
+    if not region.registers:
+        return call
+    passed, declared = dict(region.names), dict(region.declared)
+    types = {passed[a.name].lstrip("&"): declared_type(a, declared) for a in region.kernel.arrays}
+    opening = "".join(f"{indent}{types[v]} planish_{v} = {v};\n" for v in region.registers)
+    closing = "".join(f"\n{indent}  {v} = planish_{v};" for v in region.registers)
+    head, brace, tail = call.partition("} else {")
+    if brace:
+        return f"{{\n{opening}{indent}{head.rstrip()}{closing}\n{indent}{brace}{tail}\n{indent}}}"
+    return f"{{\n{opening}{call}{closing}\n{indent}}}"
+
+
+def byte_range(array: Array, scop: Scop, names: Mapping[str, str]) -> tuple[str, str]:
+    """A pointer and the number of bytes that the kernel may reach from it."""
+    if not array.shape:
+        return names[array.name], str(array.type.size)
+    first = byte_extent(scop, array)
+    if first is None:
+        return names[array.name], "0"
+    bytes_: Expr = Binary("mul", Binary("add", first, index(1)), index(array.type.size))
+    for extent in array.shape[1:]:
+        if extent is None:
+            raise NoExtentError(array.name)
+        bytes_ = Binary("mul", bytes_, extent)
+    return names[array.name], emit_guard(normalise(bytes_), names)
+
+
+def _updates(updates: tuple[Update, ...], names: Mapping[str, str]) -> list[str]:
+    """C statements that give variables their values on exit; all are computed before any is stored."""
+    if len(updates) == 1:
+        return [_store(updates[0].variable, updates[0].kind, emit_guard(updates[0].value, names))]
+    values = [f"const ptrdiff_t planish_exit{i} = {emit_guard(u.value, names)};" for i, u in enumerate(updates)]
+    return values + [_store(u.variable, u.kind, f"planish_exit{i}") for i, u in enumerate(updates)]
+
+
+def _store(variable: str, kind: str, value: str) -> str:
+    return f"{variable} = {value};" if kind == "set" else f"{variable} += {value};"
+
+
+__all__ = [
+    "NoExtentError", "Replacement", "byte_range", "call_instead", "compose", "name_of", "outer_counters", "overlapping",
+    "replace_region",
+]

@@ -1,0 +1,149 @@
+"""Kernels that never were C as a C file of plain functions, for the same way that C files go.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> file = emit_standalone(parse_kernel("kernel zero(n; x: f64[n]) { for i in 0 .. n { x[i] = 0.0 } }"))
+>>> print(file.source.text[file.functions[0].start:], end="")
+void zero(ptrdiff_t n, double *x)
+{
+  for (ptrdiff_t i = 0; i < n; i++) {
+    x[i] = 0.0;
+  }
+}
+>>> file.functions[0].regions[0].names
+(('n', 'n'), ('x', 'x'))
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from pycparser.c_parser import CParser
+
+from planish.core.span import Source, Span
+from planish.emit.c.expression import refuse_bf16
+from planish.emit.c.kernel_text import emit_function
+from planish.emit.c.prologue import HELPERS, emit_prologue
+from planish.frontend.c.translation_unit import CFile, CFunction, CParameter, Interface, Region
+from planish.frontend.c.types.declarations import NAMED_BY_HEADERS
+from planish.frontend.c.types.prototypes import find_interface
+from planish.ir.expr import PURE_FUNCTIONS, Expr, Var
+from planish.ir.nest import Kernel
+from planish.ir.traverse import substitute
+from planish.ir.types import I32, INDEX
+
+_TAKEN = frozenset(
+    {
+        "main", "abs", "labs", "llabs", "div", "ldiv", "lldiv", "exit", "abort", "atexit", "system", "rand", "srand",
+        "random", "srandom", "malloc", "calloc", "realloc", "free", "qsort", "bsearch", "select", "index", "rindex",
+        "gamma", "lgamma", "tgamma", "erf", "erfc", "j0", "j1", "jn", "y0", "y1", "yn", "exp10", "pow10", "logb",
+        "ilogb", "ldexp", "frexp", "modf", "scalbn", "scalbln", "scalb", "significand", "drem", "remainder", "remquo",
+        "nan", "nearbyint", "nextafter", "nexttoward", "fdim", "fmaximum", "fminimum", "lround", "llround", "lrint",
+        "llrint", "roundeven", "sincos", "isnan", "isinf", "isfinite", "finite", "signbit", "acosh", "asinh", "atanh",
+        "register", "double", "float", "int", "long", "short", "char", "void", "auto", "const", "static", "struct",
+        "union", "enum", "switch", "case", "default", "goto", "do", "extern", "inline", "restrict", "signed",
+        "unsigned", "sizeof", "typedef", "volatile", "bool", "true", "false", "asm", "typeof",
+    }
+)  # fmt: skip
+_NAME = re.compile(r"\(\*(?:restrict )?(\w+)\)|(\w+)$")
+
+
+def c_name_of(kernel: Kernel) -> str:
+    """The name of the kernel's C function: its own, unless C or its library has that already."""
+    plain = {f"{name}{suffix}" for name in PURE_FUNCTIONS for suffix in ("", "f", "l")}
+    bad = kernel.name in _TAKEN or kernel.name in plain or kernel.name.startswith(("_", "planish_"))
+    return f"kernel_{kernel.name.lstrip('_')}" if bad else kernel.name
+
+
+def emit_standalone(*kernels: Kernel, origin: Source | None = None) -> CFile:
+    """Each kernel as a function of a C file, all of whose body is one region; `origin` is the text they were read from.
+
+    The parameters are the sizes, the scalars and the arrays, in this order. A function that takes blocks of memory
+    returns 0, or 1 where there is none. PlanishError E0710 for bf16.
+    """
+    for kernel in kernels:
+        for type in (*(x.type for x in kernel.scalars), *(x.type for x in kernel.arrays)):
+            refuse_bf16(type)
+    names = [c_name_of(kernel) for kernel in kernels]
+    texts = [
+        emit_function(kernel, name, reserved=names).removeprefix("static ")
+        for kernel, name in zip(kernels, names, strict=True)
+    ]
+    # The helpers get names of their own: the replacement's prologue brings the same ones.
+    own = re.compile(r"\bplanish_(?=(?:" + "|".join(h.removeprefix("planish_") for h in HELPERS) + r")\b)")
+    whole = own.sub("plain_", emit_prologue(texts, settings=None))
+    functions = []
+    place = 0
+    for kernel, name, text in zip(kernels, names, texts, strict=True):
+        text = own.sub("plain_", text)
+        start = whole.index(text, place)
+        place = start + len(text)
+        functions.append(_function(kernel, name, text, start))
+    source = Source(f"{names[0]}.c" if origin is None else f"{Path(origin.name).stem}.c", whole)
+    return CFile(source, tuple(functions), (), whole, origin, _interface([x.prototype for x in functions]))
+
+
+def _interface(prototypes: Sequence[str]) -> Interface:
+    """What a header says of the functions."""
+    names = (*NAMED_BY_HEADERS, "_Float16")
+    text = "".join(f"typedef int {x};\n" for x in sorted(names))
+    text += "\n".join(f"{x.rstrip(';')} {{ }}" for x in prototypes)
+    return find_interface(CParser().parse(text, "plain.c"), Source("plain.c", text), "", {})
+
+
+def _function(kernel: Kernel, name: str, text: str, start: int) -> CFunction:
+    """The function whose text begins at `start` of the file."""
+    head, _, _ = text.partition("\n{\n")
+    first, end = start + len(head) + len("\n{\n"), start + text.rindex("}")
+    takes_memory = head.startswith("int ")
+    if takes_memory:
+        # What the function returns when all is done belongs to both versions of its body.
+        end = start + text.rindex("return 0;")
+    body = text[first - start : end - start]
+    first, end = first + len(body) - len(body.lstrip()), first + len(body.rstrip())
+    names = tuple(zip(_names(kernel), spelt_names(head), strict=True))
+    region = Region(name, 1, kernel, first, end, names, span=kernel.span)
+    parameters = _parameters(kernel, dict(names), _split(head))
+    prototype = " ".join(head.split()).replace("( ", "(") + ";"
+    span = kernel.span or Span(f"{name}.c", 1, 1, 1, 2)
+    result = I32 if takes_memory else None
+    return CFunction(name, False, result, prototype, parameters, (region,), span, start, start + len(text))
+
+
+def _names(kernel: Kernel) -> list[str]:
+    return [*kernel.sizes, *(s.name for s in kernel.scalars), *(a.name for a in kernel.arrays)]
+
+
+def _split(head: str) -> list[str]:
+    """The parameters' declarations; commas within parentheses and brackets do not part them."""
+    out, depth = [""], 0
+    for character in head[head.index("(") + 1 : head.rindex(")")]:
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            out.append("")
+        else:
+            out[-1] += character
+    texts = [" ".join(text.split()) for text in out]
+    return [] if texts == ["void"] else texts
+
+
+def spelt_names(head: str) -> list[str]:
+    """How C spells the parameters' names."""
+    found = (_NAME.search(text) for text in _split(head))
+    return [match[1] or match[2] for match in found if match is not None]
+
+
+def _parameters(kernel: Kernel, spelt: dict[str, str], texts: list[str]) -> tuple[CParameter, ...]:
+    fresh: dict[str, Expr] = {name: Var(spelt[name], INDEX) for name in kernel.sizes}
+    declared = dict(zip(spelt, texts, strict=True))
+    sizes = [CParameter(spelt[n], INDEX, False, (), declared[n]) for n in kernel.sizes]
+    scalars = [CParameter(spelt[s.name], s.type, False, (), declared[s.name]) for s in kernel.scalars]
+    arrays = [
+        CParameter(
+            spelt[a.name], a.type, True, tuple(None if e is None else substitute(e, fresh) for e in a.shape),
+            declared[a.name],
+        )
+        for a in kernel.arrays
+    ]  # fmt: skip
+    return (*sizes, *scalars, *arrays)

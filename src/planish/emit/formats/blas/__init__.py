@@ -1,0 +1,1 @@
+"""Raised kernels as calls of a BLAS."""

@@ -1,0 +1,1 @@
+"""Raised kernels as MLIR: linalg, affine and arith operations."""

@@ -1,0 +1,1 @@
+"""Raised kernels as NumPy and einsum."""

@@ -1,0 +1,75 @@
+"""Stores that are made only where they change what is there, for elements that the original need not store to.
+
+`if (x < a[i]) a[i] = x;` is read as a choice between two values that is stored in every case. What is stored without a
+need might be seen by others: by a thread that reads it, or by whoever keeps the memory from being written. Where only
+changes are stored, something is stored only where the original stores, too.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_stmt
+>>> kernel = parse_kernel("kernel k(n; a: i32[n], x: i32[n]) { for i in 0 .. n { a[i] max= x[i] } }")
+>>> print(print_stmt(store_changes(kernel, {"a"}).body), end="")
+{
+  for i in 0 .. n {
+    let a_new = x[i]
+    if a_new > a[i] {
+      a[i] max= a_new
+    }
+  }
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Var, type_of
+from planish.ir.nest import Assign, Block, For, If, Kernel, Let, Reduce, Stmt
+from planish.ir.traverse import bindings, map_block, used_names, walk
+
+
+def store_changes(kernel: Kernel, arrays: Collection[str]) -> Kernel:
+    """The kernel where nothing but changes are stored to some arrays. PlanishError E0715 where an instruction stores to
+    one of them, which asks for no condition."""
+    if not arrays:
+        return kernel
+    for loop in (x for x in walk(kernel.body) if isinstance(x, For) and (x.facts.instruction or x.facts.stream)):
+        for stored in (x.array for x in walk(loop.body) if isinstance(x, Assign | Reduce) and x.array in arrays):
+            message = f"`{stored}` is stored to in any case by {loop.facts.instruction or loop.facts.stream}"
+            raise PlanishError(Diagnostic("E0715", message, loop.span))
+    taken = {*used_names(kernel), *bindings(kernel.body)}
+
+    def guarded(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+        if not isinstance(stmt, Assign | Reduce) or stmt.array not in arrays:
+            return stmt
+        stem = f"{stmt.array}_new"
+        name = next(x for n in range(1, len(taken) + 2) if (x := f"{stem}_{n}" if n > 1 else stem) not in taken)
+        taken.add(name)
+        new = Var(name, type_of(stmt.value))
+        old = Load(stmt.array, stmt.index, new.type)
+        changed = _changes(stmt.op, new) if isinstance(stmt, Reduce) else _differs(new, old)
+        if isinstance(stmt, Reduce) and stmt.op in ("min", "max"):
+            changed = Compare("lt" if stmt.op == "min" else "gt", new, old)
+        return Let(name, stmt.value, stmt.span), If(changed, Block((replace(stmt, value=new),)), span=stmt.span)
+
+    return replace(kernel, body=map_block(guarded, kernel.body))
+
+
+def _changes(op: str, term: Expr) -> Expr:
+    """Whether an update by a term may change anything."""
+    type = type_of(term)
+    neutral = {"mul": 1, "and": -1}.get(op, 0)
+    if type.kind == "bool":
+        return Compare("ne", term, Const(op == "and", type))
+    if type.kind == "uint" and op == "and":
+        neutral = (1 << type.bits) - 1
+    return Compare("ne", term, Const(float(neutral) if type.is_float else neutral, type))
+
+
+def _differs(new: Expr, old: Expr) -> Expr:
+    """Whether two values differ; of floats, what is no number does not differ from what is none either."""
+    differs = Compare("ne", new, old)
+    if not type_of(new).is_float:
+        return differs
+    return Binary("and", differs, Binary("or", Compare("eq", new, new), Compare("eq", old, old)))

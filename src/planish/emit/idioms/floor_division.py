@@ -1,0 +1,77 @@
+"""Division that rounds down in the operators of C, which round towards zero (section 5.10 of the paper).
+
+Which operator it becomes depends on what is known: `/` and `%` where the compiler sees that nothing is negative, shifts
+and masks for powers of two, unsigned division where only we know that nothing is negative.
+
+>>> from planish.ir.text.parser import parse_expr
+>>> from planish.ir.text.printer import print_expr
+>>> print_expr(rounded(parse_expr("i % 8"), Context()))
+'i & 7'
+>>> rounded(parse_expr("i % 6"), Context()) is None
+True
+"""
+
+from __future__ import annotations
+
+from planish.emit.c.context import Context
+from planish.ir.expr import Binary, Cast, CompareOp, Const, Expr, type_of
+from planish.ir.index.congruence import known_modulo, residue_of
+from planish.ir.index.interval import range_of
+from planish.ir.semantics.arithmetic import limits
+from planish.ir.types import I64, U64
+
+
+def rounded(expr: Binary, context: Context) -> Expr | None:
+    """A `floordiv` or `mod` by means of C's operators; None where no single one of them does it."""
+    left, right, type = expr.left, expr.right, type_of(expr)
+    whole = expr.op == "floordiv"
+    plain = Binary("quo" if whole else "rem", left, right)
+    if type.kind == "uint" or (range_of(right, context.seen)[0] > 0 and range_of(left, context.seen)[0] >= 0):
+        return plain
+    divisor = _positive(right)
+    if divisor == 1:
+        return left if whole else Const(0, type)
+    if divisor is not None and divisor & (divisor - 1) == 0:
+        # Every compiler that we support shifts copies of the sign in, which rounds down; a mask takes any sign.
+        bits = divisor.bit_length() - 1
+        return Binary("shr", left, Const(bits, type)) if whole else Binary("and", left, Const(divisor - 1, type))
+    if range_of(right, context.known)[0] > 0 and range_of(left, context.known)[0] >= 0:
+        # Compilers spend two to four instructions on the sign of a dividend; this tells them that it has none.
+        unsigned = type == I64 and divisor is not None
+        return Cast(_unsigned(plain.op == "quo", left, divisor), type) if unsigned and divisor is not None else plain
+    if whole and divisor is not None and known_modulo(residue_of(left, context.residues), divisor) == 0:
+        return plain
+    return None
+
+
+def tested(op: CompareOp, left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
+    """The sides of a comparison, where a remainder is compared with a constant: whether it is zero, C's `%` can tell
+    of either sign."""
+    match op, left, right:
+        case "eq" | "ne", Binary(op="mod", left=dividend, right=Const() as modulus), Const(value=value):
+            divisor, remainder = _positive(modulus), int(value)
+        case _:
+            return left, right
+    type, low = type_of(dividend), range_of(dividend, context.known)[0]
+    if divisor is None or type.kind == "uint" or not 0 <= remainder < divisor:
+        return left, right
+    if range_of(dividend, context.seen)[0] >= 0:
+        return left, right
+    if remainder == 0 and (low < 0 or type != I64 or divisor & (divisor - 1) == 0):
+        return Binary("rem", dividend, modulus), right
+    if divisor & (divisor - 1) == 0:
+        return left, right
+    if low >= 0 and type == I64:
+        return _unsigned(False, dividend, divisor), Const(remainder, U64)
+    if low - remainder >= limits(type)[0]:
+        return Binary("rem", Binary("sub", dividend, right), modulus), Const(0, type)
+    return left, right
+
+
+def _unsigned(whole: bool, dividend: Expr, divisor: int) -> Expr:
+    return Binary("quo" if whole else "rem", Cast(dividend, U64), Const(divisor, U64))
+
+
+def _positive(expr: Expr) -> int | None:
+    """The value of a positive constant."""
+    return int(expr.value) if isinstance(expr, Const) and expr.value > 0 else None

@@ -1,0 +1,52 @@
+"""What adds to a place, or keeps an extremum there, in C.
+
+>>> from planish.ir.expr import Const
+>>> from planish.ir.types import F64
+>>> update(Reduce("s", (), "add", Const(1.5, F64)), Context())
+'s += 1.5'
+"""
+
+from __future__ import annotations
+
+from planish.emit.c.context import Context
+from planish.emit.c.expression import (
+    PREFIX,
+    PRODUCT,
+    SHIFT,
+    SUM,
+    c_type,
+    emit_expr,
+    emit_place,
+    helper_suffix,
+    refuse_bf16,
+)
+from planish.ir.expr import type_of
+from planish.ir.nest import Reduce, ReduceOp
+from planish.ir.types import BOOL, F16, I32, I64, Type
+
+_SIGNS: dict[ReduceOp, str] = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
+
+
+def clause(op: ReduceOp, type: Type) -> str:
+    """OpenMP's name of a reduction."""
+    return {"and": "&&", "or": "||"}.get(op, _SIGNS[op]) if type == BOOL else _SIGNS[op]
+
+
+def update(stmt: Reduce, context: Context) -> str:
+    """`place op= value`, spelt so that it wraps around at the width of the place."""
+    type = type_of(stmt.value)
+    refuse_bf16(type)
+    place = emit_place(stmt.array, stmt.index, context)
+    if stmt.op in ("min", "max"):
+        return f"{place} = planish_{stmt.op}{helper_suffix(type)}({emit_expr(stmt.value, context)}, {place})"
+    if type in (I32, I64) and stmt.op in ("add", "mul"):
+        return f"{place} = planish_wrap_{stmt.op}_{type}({place}, {emit_expr(stmt.value, context)})"
+    sign = _SIGNS[stmt.op]
+    if type == BOOL and stmt.op != "xor":
+        return f"{place} = {place} {sign}{sign} {emit_expr(stmt.value, context, SHIFT)}"
+    if type.kind == "uint" and type.bits == 16 and stmt.op == "mul":
+        return f"{place} = (uint16_t)((uint32_t){place} * {emit_expr(stmt.value, context, PREFIX)})"
+    if type == F16 or (type.is_int and type.bits < 32):
+        level = PRODUCT + 1 if stmt.op == "mul" else SUM + 1 if stmt.op == "add" else PREFIX
+        return f"{place} = ({c_type(type)})({place} {sign} {emit_expr(stmt.value, context, level)})"
+    return f"{place} {sign}= {emit_expr(stmt.value, context)}"

@@ -1,0 +1,42 @@
+"""Integers that a function computes from its parameters alone: what they are is known before it is called.
+
+>>> from pycparser.c_parser import CParser
+>>> from planish.frontend.c.analysis.scope import FileScope, bind_function
+>>> from planish.ir.index.polynomial import show
+>>> tree = CParser().parse("void f(int n, int taps) { int steps = n - taps + 1; }")
+>>> bound = bind_function(tree.ext[0], FileScope({}, {}, {}, frozenset()))
+>>> [(name, show(value)) for name, value in computed_from_parameters(bound)]
+[('steps', 'n - taps + 1')]
+"""
+
+from __future__ import annotations
+
+from pycparser import c_ast
+
+from planish.frontend.c.analysis.scope import Bound, Symbol, is_integer, settings
+from planish.frontend.c.translate.state import Known, NotIndex, Translation
+from planish.frontend.c.translate.subscripts import index_of
+from planish.ir.expr import Expr
+from planish.ir.index.polynomial import names
+
+
+def computed_from_parameters(bound: Bound) -> tuple[tuple[str, Expr], ...]:
+    """The keys of local integers that are set in one place, to what parameters determine that nothing changes, and the
+    values over these."""
+    cx = Translation(bound, "strict", frozenset(), lambda _: None)
+    places: dict[Symbol, list[c_ast.Node]] = {}
+    for symbol, value in settings(bound.function.body, bound):
+        places.setdefault(symbol, []).append(value)
+    known = {x.key for x in bound.parameters if is_integer(x) and x not in places and not x.lasting}
+    out: dict[str, Expr] = {}
+    for symbol, values in places.items():
+        if len(values) != 1 or symbol.storage != "local" or symbol.lasting or not is_integer(symbol):
+            continue
+        try:
+            expr = index_of(values[0], cx).expr
+        except NotIndex:
+            continue
+        if names(expr) <= known:
+            cx.values[symbol] = Known(expr)
+            out[symbol.key] = expr
+    return tuple(out.items())

@@ -1,0 +1,356 @@
+"""Names to objects: every identifier of a function is bound to the one symbol that it means.
+
+>>> from pycparser.c_parser import CParser
+>>> tree = CParser().parse("void f(int n) { { int n = 2; } n = 3; }")
+>>> bound = bind_function(tree.ext[0], FileScope({}, {}, {}, frozenset()))
+>>> [s.key for s in bound.symbols]
+['n', 'n_2']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pycparser import c_ast
+
+from planish.frontend.c.text.preprocess import STUBS
+from planish.frontend.c.types.constants import define_enumerations, fold, walk_tree
+from planish.frontend.c.types.declarations import (
+    CPointer,
+    CScalar,
+    CType,
+    CUnknown,
+    as_parameter,
+    renamed,
+    resolve,
+)
+from planish.frontend.c.types.records import Records
+
+LEAST_BITS = 32
+"""A narrower integer is computed with in `int`, and cut off when it is stored."""
+
+
+@dataclass(eq=False, slots=True)
+class Symbol:
+    """An object: `key` is unique within the function, `name` is what the user calls it.
+
+    A number in a structure is one as well (`by.x`, whose key is `by_x`); `whole` is then the structure, and `bitfield`
+    says whether it may hold less than its type.
+    """
+
+    name: str
+    key: str
+    ctype: CType
+    storage: Literal["parameter", "local", "global"]
+    static: bool = False
+    register: bool = False
+    const: bool = False
+    declared: CType | None = None
+    init: c_ast.Node | None = None
+    address_taken: bool = False
+    reassigned: bool = False
+    whole: Symbol | None = None
+    bitfield: bool = False
+
+    @property
+    def lasting(self) -> bool:
+        """Whether its value outlives the function or may be read through an address."""
+        return self.storage == "global" or self.static or self.address_taken
+
+
+@dataclass(frozen=True, slots=True)
+class FileScope:
+    """What the file declares: type names, objects, enumeration constants, and the functions that it defines.
+
+    `exposed`: names among those of its text of which an address may be taken.
+    """
+
+    typedefs: dict[str, CType]
+    symbols: dict[str, Symbol]
+    constants: dict[str, int]
+    defined: frozenset[str]
+    functions: dict[str, c_ast.FuncDef] = field(default_factory=dict)
+    records: Records = field(default_factory=Records)
+    exposed: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Bound:
+    """The names of one function: symbols, and values of enumerators, by the id of the ID and Decl nodes that mean them
+    (None: an enumerator of the function whose value is not known)."""
+
+    function: c_ast.FuncDef
+    file: FileScope
+    symbols: list[Symbol] = field(default_factory=list)
+    parameters: list[Symbol] = field(default_factory=list)
+    by_node: dict[int, Symbol] = field(default_factory=dict)
+    constants: dict[int, int | None] = field(default_factory=dict)
+    typedefs: dict[str, CType] = field(default_factory=dict)
+    jumps: bool = False
+    kept: list[c_ast.Node] = field(default_factory=list)
+
+    def symbol(self, node: c_ast.Node) -> Symbol | None:
+        """The symbol that an ID or Decl node means."""
+        return self.by_node.get(id(node))
+
+    def enumerator(self, node: c_ast.ID) -> int | None:
+        """The value of the enumerator that an ID node means; None where it means none, or the value is not known."""
+        if id(node) in self.constants or id(node) in self.by_node:
+            return self.constants.get(id(node))
+        # Expressions at file scope are not bound; only enumerators can stand in them.
+        return self.file.constants.get(node.name)
+
+    def value(self, node: c_ast.Node) -> int | None:
+        """The value of an integer constant expression; None where it is none that is known."""
+        return fold(node, self.enumerator, self.typedefs)
+
+
+def bind_file(
+    tree: c_ast.FileAST, types: Mapping[str, CType] | None = None, exposed: frozenset[str] = frozenset()
+) -> FileScope:
+    """Collect the declarations at file scope; `types` are there before it; `exposed`: as of a FileScope."""
+    defined = frozenset(x.decl.name for x in tree.ext if isinstance(x, c_ast.FuncDef))
+    scope = FileScope(dict(types or {}), {}, {}, defined, records=Records(tree), exposed=exposed)
+    for node in tree.ext:
+        match node:
+            case c_ast.Typedef():
+                define_enumerations(node, scope.typedefs, scope.constants)
+                ctype = resolve(node.type, scope.typedefs)
+                scope.typedefs[node.name] = renamed(ctype, node.name) if _is_standard(node) else ctype
+            case c_ast.Decl():
+                define_enumerations(node, scope.typedefs, scope.constants)
+                if node.name is not None and not isinstance(node.type, c_ast.FuncDecl):
+                    scope.symbols[node.name] = _symbol(node, node.name, "global", scope.typedefs)
+            case c_ast.FuncDef():
+                scope.functions[node.decl.name] = node
+            case _:
+                pass
+    return scope
+
+
+def _is_standard(node: c_ast.Typedef) -> bool:
+    """Whether one of C's own headers gives the name."""
+    return node.coord is not None and str(node.coord.file).startswith(str(STUBS))
+
+
+def _symbol(
+    node: c_ast.Decl, key: str, storage: Literal["parameter", "local", "global"], typedefs: Mapping[str, CType]
+) -> Symbol:
+    ctype = resolve(node.type, typedefs)
+    if "volatile" in (node.quals or ()):
+        ctype = CUnknown("volatile")
+    shown = ctype
+    if storage == "parameter":
+        ctype = as_parameter(ctype, node)
+    words = node.storage or []
+    const = "const" in (node.quals or ())
+    static = "static" in words or (storage == "local" and "extern" in words)
+    return Symbol(node.name, key, ctype, storage, static, "register" in words, const, shown, node.init)
+
+
+_Scopes = list[dict[str, Symbol | int | None]]
+"""What names mean, the innermost block last; None: an enumerator whose value is not known."""
+
+
+def bind_function(function: c_ast.FuncDef, file: FileScope) -> Bound:
+    """Bind every identifier of a function definition."""
+    bound = Bound(function, file, typedefs=dict(file.typedefs))
+    scopes: _Scopes = [{}]
+    arguments = function.decl.type.args
+    for node in arguments.params if arguments is not None else []:
+        if isinstance(node, c_ast.Decl):
+            symbol = _declare(node, "parameter", bound, scopes)
+            bound.parameters.append(symbol)
+            _bind(node.type, bound, scopes)
+    _bind(function.body, bound, scopes)
+    _bind_members(bound)
+    return bound
+
+
+def _bind_members(bound: Bound) -> None:
+    """Bind what reads a number in a structure of the function. The address of a structure is taken where it is not
+    known what is read."""
+    declarations = {s: x for x in walk_tree(bound.function) if isinstance(x, c_ast.Decl) and (s := bound.symbol(x))}
+    members: dict[str, Symbol] = {}
+    for node in [x for x in walk_tree(bound.function) if isinstance(x, c_ast.StructRef)]:
+        whole, path = bound.symbol(root := root_of(node)), _path(node)
+        if whole is None or root is node or whole not in declarations or not isinstance(whole.ctype, CUnknown):
+            continue
+        found: c_ast.Decl | None = declarations[whole]
+        for name in path:
+            found = None if found is None else bound.file.records.member(found, name)
+        ctype = None if found is None else bound.file.records.number(found, bound.typedefs, bound.file.constants)
+        if found is not None and ctype is not None:
+            name = ".".join((whole.key, *path))
+            if name not in members:
+                members[name] = _member(whole, path, ctype, bound, found.bitsize is not None)
+            bound.by_node[id(node)] = members[name]
+        elif found is None or not (bound.file.records.members(found) or isinstance(found.type, c_ast.PtrDecl)):
+            whole.address_taken = True
+
+
+def _member(whole: Symbol, path: tuple[str, ...], ctype: CScalar, bound: Bound, bitfield: bool) -> Symbol:
+    key = _fresh("_".join((whole.key, *path)), {s.key for s in bound.symbols} | set(bound.file.symbols))
+    name = ".".join((whole.name, *path))
+    symbol = Symbol(name, key, ctype, whole.storage, whole.static, whole=whole, bitfield=bitfield)
+    bound.symbols.append(symbol)
+    return symbol
+
+
+def root_of(node: c_ast.Node) -> c_ast.Node:
+    """What a member is one of, in the end: `a` of `a.b.c`; the node itself where it is no member."""
+    while isinstance(node, c_ast.StructRef) and node.type == ".":
+        node = node.name
+    return node
+
+
+def _path(node: c_ast.Node) -> tuple[str, ...]:
+    return (*_path(node.name), node.field.name) if isinstance(node, c_ast.StructRef) and node.type == "." else ()
+
+
+def _fresh(stem: str, used: set[str]) -> str:
+    name, n = stem, 2
+    while name in used:
+        name, n = f"{stem}_{n}", n + 1
+    return name
+
+
+def _declare(node: c_ast.Decl, storage: Literal["parameter", "local"], bound: Bound, scopes: _Scopes) -> Symbol:
+    used = {s.key for s in bound.symbols}
+    if storage == "local" or node.name in used:
+        used |= {*bound.file.symbols}
+    key = _fresh(node.name, used)
+    symbol = _symbol(node, key, storage, bound.typedefs)
+    bound.symbols.append(symbol)
+    bound.by_node[id(node)] = symbol
+    scopes[-1][node.name] = symbol
+    return symbol
+
+
+def _bind(node: c_ast.Node, bound: Bound, scopes: _Scopes) -> None:
+    match node:
+        case c_ast.ID(name=name):
+            inside = next((scope for scope in reversed(scopes) if name in scope), None)
+            found = bound.file.symbols.get(name, bound.file.constants.get(name)) if inside is None else inside[name]
+            if isinstance(found, Symbol):
+                bound.by_node[id(node)] = found
+            elif found is not None or inside is not None:
+                bound.constants[id(node)] = found
+        case c_ast.Compound() | c_ast.For() | c_ast.While() | c_ast.DoWhile() | c_ast.If() | c_ast.Switch():
+            scopes.append({})
+            for _, child in node.children():
+                _bind(child, bound, scopes)
+            scopes.pop()
+        case c_ast.Typedef():
+            _bind(node.type, bound, scopes)
+            bound.typedefs[node.name] = resolve(node.type, bound.typedefs)
+        case c_ast.Enum():
+            constants: dict[str, int] = {}
+            visible = {**bound.file.constants, **{name: x for scope in scopes for name, x in scope.items()}}
+            known = {name: x for name, x in visible.items() if isinstance(x, int)}
+            unknown = define_enumerations(node, bound.typedefs, constants, known)
+            scopes[-1].update(constants)
+            scopes[-1].update(dict.fromkeys(unknown))
+        case c_ast.Struct() | c_ast.Union():
+            # Members are no variables.
+            for part in (x for x in walk_tree(node) if isinstance(x, c_ast.Enum)):
+                _bind(part, bound, scopes)
+        case c_ast.Decl() if node.name is not None and not isinstance(node.type, c_ast.FuncDecl):
+            _bind(node.type, bound, scopes)
+            _declare(node, "local", bound, scopes)
+            if node.init is not None:
+                _bind(node.init, bound, scopes)
+        case c_ast.Decl():
+            if not isinstance(node.type, c_ast.FuncDecl):
+                _bind(node.type, bound, scopes)
+        case c_ast.StructRef():
+            _bind(node.name, bound, scopes)
+        case c_ast.FuncCall():
+            if not isinstance(node.name, c_ast.ID):
+                _bind(node.name, bound, scopes)
+            if node.args is not None:
+                _bind(node.args, bound, scopes)
+        case c_ast.Goto() | c_ast.Label():
+            bound.jumps = True
+            for _, child in node.children():
+                _bind(child, bound, scopes)
+        case _:
+            for _, child in node.children():
+                _bind(child, bound, scopes)
+            _note_uses(node, bound)
+
+
+def _note_uses(node: c_ast.Node, bound: Bound) -> None:
+    match node:
+        case c_ast.UnaryOp(op="&", expr=target):
+            if (symbol := bound.symbol(root_of(target))) is not None:
+                symbol.address_taken = True
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target):
+            if (symbol := bound.symbol(target)) is not None:
+                symbol.reassigned = True
+        case _:
+            pass
+
+
+def settings(node: c_ast.Node, bound: Bound) -> Iterator[tuple[Symbol, c_ast.Node]]:
+    """Each place below `node` that sets a variable, and what to; for one that changes it, that place itself. What
+    sets a member sets the structure."""
+    for part in walk_tree(node):
+        match part:
+            case c_ast.Assignment(op="=", lvalue=target, rvalue=value):
+                pass
+            case c_ast.Decl(init=value) if value is not None:
+                target = part
+            case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=target):
+                value = part
+            case _:
+                continue
+        if (symbol := bound.symbol(root_of(target))) is not None:
+            yield symbol, value
+
+
+def written(node: c_ast.Node, bound: Bound) -> set[Symbol]:
+    """Symbols that statements below `node` assign, step or declare with an initial value; all members of what is."""
+    found = {symbol for symbol, _ in settings(node, bound)}
+    return found | {x for x in bound.symbols if x.whole in found}
+
+
+def computed_from_data(nodes: Iterable[c_ast.Node], bound: Bound) -> frozenset[Symbol]:
+    """Integer variables that are somewhere set from memory, or from such a variable: no index expression holds them."""
+    sources = [(symbol, value) for node in nodes for symbol, value in settings(node, bound) if is_integer(symbol)]
+    found: set[Symbol] = set()
+    while fresh := {s for s, value in sources if s not in found and _reads_data(value, found, bound)}:
+        found |= fresh
+    return frozenset(found)
+
+
+def _reads_data(value: c_ast.Node, found: set[Symbol], bound: Bound) -> bool:
+    for part in walk_tree(value):
+        if isinstance(part, c_ast.ArrayRef) or (isinstance(part, c_ast.UnaryOp) and part.op in ("*", "&", "sizeof")):
+            # Differences of addresses and sizes of types hold such operators and may still be index expressions.
+            return not any(isinstance(x, c_ast.UnaryOp) and x.op in ("&", "sizeof") for x in walk_tree(value))
+        if isinstance(part, c_ast.ID) and bound.symbol(part) in found:
+            return True
+    return False
+
+
+def is_integer(symbol: Symbol) -> bool:
+    """Whether it is a scalar integer variable."""
+    return isinstance(symbol.ctype, CScalar) and symbol.ctype.type.is_int
+
+
+def is_plain(symbol: Symbol) -> bool:
+    """Whether a variable is an integer that nothing else reaches, as wide as it is computed with."""
+    return is_integer(symbol) and bits_of(symbol) >= LEAST_BITS and not symbol.lasting
+
+
+def bits_of(symbol: Symbol) -> int:
+    """How wide a number is that a variable holds; 0 where it holds none."""
+    return symbol.ctype.type.bits if isinstance(symbol.ctype, CScalar) else 0
+
+
+def is_pointer(symbol: Symbol) -> bool:
+    """Whether it is a pointer variable."""
+    return isinstance(symbol.ctype, CPointer)

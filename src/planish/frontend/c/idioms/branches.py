@@ -1,0 +1,53 @@
+"""Choices by loop variables and sizes that become branches: what only one side loads is then not loaded elsewhere.
+
+>>> from planish.ir.expr import Const, index
+>>> from planish.ir.types import F32
+>>> far = Select(Compare("gt", index("i"), index(0)), Load("x", (index("i"),), F32), Const(0.0, F32))
+>>> find_choice(Binary("add", Load("y", (), F32), far), lambda test: True) == far.condition
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from planish.frontend.c.translate.expressions import only_sizes
+from planish.frontend.c.translate.state import Translation
+from planish.ir.expr import Binary, Compare, Expr, Load, Select
+from planish.ir.index.polynomial import affine_over
+from planish.ir.traverse import children, conditions, loads, walk_expr
+
+MOST_CHOICES = 4
+"""With more of them in a value, there would be too many branches."""
+
+
+def is_static(test: Expr, cx: Translation) -> bool:
+    """Whether a condition speaks of nothing but loop variables and sizes, and is affine in the variables."""
+    if not only_sizes(test):
+        return False
+    its = [it.name for it in cx.iterators]
+    sides = [side for x in walk_expr(test) if isinstance(x, Compare) for side in (x.left, x.right)]
+    return bool(cx.dry) or all(affine_over(side, its, False) for side in sides)
+
+
+def certain_loads(expr: Expr) -> Iterator[Load]:
+    """What an expression loads whatever its values are."""
+    match expr:
+        case Select(condition=part) | Binary(op="and" | "or", left=part):
+            yield from certain_loads(part)
+        case _:
+            if isinstance(expr, Load):
+                yield expr
+            for part in children(expr):
+                yield from certain_loads(part)
+
+
+def find_choice(value: Expr, static: Callable[[Expr], bool]) -> Expr | None:
+    """The condition of the outermost choice in a value by which something is loaded or not; None where there is none,
+    or there are too many."""
+    if len(conditions(value)) > MOST_CHOICES:
+        return None
+    for x in walk_expr(value):
+        if isinstance(x, Select) and static(x.condition) and set(loads(x.then)) != set(loads(x.otherwise)):
+            return x.condition
+    return None

@@ -1,0 +1,127 @@
+"""Elements that data choose and that a statement adds to, as in histograms: `h[x[i]]++` is an addition to each element
+of `h` whose number is `x[i]`.
+
+Before: for i { h[x[i]] += w[i] }
+After:  for i { for row in 0 .. 256 { h[row] += x[i] == row ? w[i] : 0 } }
+
+So a kernel says exactly what such a program means, and all its subscripts are affine. Nobody would run it in this way.
+
+>>> from planish.core.span import Source
+>>> from planish.frontend.c.reader import read_c
+>>> text = "void count(int n, const unsigned char x[n], int h[256]) { for (int i = 0; i < n; i++) h[x[i]]++; }"
+>>> region, = read_c(Source("count.c", text)).functions[0].regions
+>>> from planish.ir.text.printer import print_stmt
+>>> print(print_stmt(region.kernel.body), end="")
+{
+  for i in 0 .. n {
+    alloc found: u8[] distinct register
+    found[] = x[i]
+    for row in 0 .. 256 {
+      h[row] += select(found[] == u8(row), 1:i32, 0:i32)
+    }
+  }
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pycparser import c_ast
+
+from planish.frontend.c.translate.expressions import value_of
+from planish.frontend.c.translate.state import Enclosing, NotIndex, Refused, Translation
+from planish.frontend.c.translate.subscripts import index_of, subscript_of
+from planish.frontend.c.types.declarations import CArray
+from planish.ir.expr import Cast, Compare, Expr, Load, Var, index, type_of
+from planish.ir.index.interval import range_of
+from planish.ir.index.polynomial import constant
+from planish.ir.nest import Assign, Block, For, Reduce
+from planish.ir.traverse import loads, walk
+from planish.ir.types import INDEX
+
+MOST = 1 << 16
+"""So many elements may be chosen from."""
+Execute = Callable[[c_ast.Node, Translation], None]
+
+
+def counted(node: c_ast.Node, cx: Translation) -> c_ast.ArrayRef | None:
+    """The element of a row that a statement adds to, and that data choose; None where it is another statement, or where
+    nothing is to be searched for."""
+    match node:
+        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=c_ast.ArrayRef() as element):
+            pass
+        case c_ast.Assignment(op="+=" | "-=", lvalue=c_ast.ArrayRef() as element):
+            pass
+        case _:
+            return None
+    if cx.searches is None or cx.guards or not isinstance(element.name, c_ast.ID):
+        return None
+    try:
+        with cx.trial():
+            subscript_of(element.subscript, cx)
+    except Refused:
+        return element
+    return None
+
+
+def count_statement(node: c_ast.Node, element: c_ast.ArrayRef, cx: Translation, execute: Execute) -> None:
+    """Translate a statement that adds to an element, for the one that data choose among all. Raises Refused, Again."""
+    value = _given(value_of(element.subscript, cx), cx)
+    kind = type_of(value)
+    low, high = range_of(value, {}) if kind.is_int else (-1, -1)
+    if low < 0 or high >= MOST:
+        raise Refused("scop-data", "a subscript holds a value that is read from memory, which may be anything", node)
+    if high >= _extent(element, cx):
+        message = "a subscript holds a value that is read from memory, which may lie behind the end of the array"
+        raise Refused("scop-data", message, node)
+    found = cx.temporary("found", kind, value, node)
+    row, bounds = cx.fresh("row"), (index(0), index(high + 1))
+    name = c_ast.ID(row, node.coord)
+    cx.bound.kept.append(name)
+    changed = _with_subscript(node, element, name)
+    cx.bound.kept.append(changed)
+    outer = dict(cx.inlined)
+    cx.inlined[id(name)] = Cast(Var(row, INDEX), kind)
+    cx.iterators.append(Enclosing(row, *bounds))
+    cx.guards.append(Compare("eq", Load(found, (), kind), Cast(Var(row, INDEX), kind)))
+    with cx.inside() as body:
+        execute(changed, cx)
+    cx.guards.pop()
+    cx.iterators.pop()
+    cx.inlined = outer
+    cx.emit(For(row, *bounds, 1, Block(tuple(body)), span=cx.span_of(node)))
+
+
+def _given(value: Expr, cx: Translation) -> Expr:
+    """What a cell was given before in the same block, where that is still the same; else the value itself."""
+    if not isinstance(value, Load) or value.index:
+        return value
+    stored: set[str] = set()
+    for stmt in reversed(cx.out):
+        if isinstance(stmt, Assign) and stmt.array == value.array:
+            same = not stored & {value.array, *(x.array for x in loads(stmt.value))}
+            return stmt.value if same and type_of(stmt.value) == value.type else value
+        stored |= {x.array for x in walk(stmt) if isinstance(x, Assign | Reduce)}
+    return value
+
+
+def _extent(element: c_ast.ArrayRef, cx: Translation) -> int:
+    """The elements that a row is declared with; more than may be chosen from where that is no number."""
+    symbol = cx.bound.symbol(element.name)
+    declared = None if symbol is None or symbol in cx.written else symbol.declared or symbol.ctype
+    if not isinstance(declared, CArray) or declared.extent is None:
+        return MOST
+    try:
+        return constant(index_of(declared.extent, cx).expr) or MOST
+    except NotIndex:
+        return MOST
+
+
+def _with_subscript(node: c_ast.Node, element: c_ast.ArrayRef, name: c_ast.ID) -> c_ast.Node:
+    """The statement with another subscript."""
+    place = c_ast.ArrayRef(element.name, name, element.coord)
+    if isinstance(node, c_ast.UnaryOp):
+        return c_ast.UnaryOp(node.op, place, node.coord)
+    assert isinstance(node, c_ast.Assignment)
+    return c_ast.Assignment(node.op, place, node.rvalue, node.coord)

@@ -1,0 +1,1 @@
+"""C as text: preprocessing, tokens, the parser, source extents, attributes."""

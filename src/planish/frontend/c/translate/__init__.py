@@ -1,0 +1,1 @@
+"""C statements, expressions and loops become nests: induction variables, trip counts, subscripts."""

@@ -1,0 +1,88 @@
+"""Quotients and remainders in index expressions, as C has them: rounded to zero.
+
+>>> from planish.ir.expr import Var
+>>> from planish.ir.index.polynomial import show
+>>> from planish.ir.types import INDEX
+>>> show(rounded_to_zero("/", add(Var("i", INDEX), index(-3)), 2, may_choose=False))
+'max(i - 3, 0)/2 - max(3 - i, 0)/2'
+"""
+
+from __future__ import annotations
+
+from pycparser import c_ast
+
+from planish.frontend.c.idioms.collapsed_loops import carried_out, take_apart
+from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choose, wrapped
+from planish.frontend.c.translate.state import NotIndex, Translation
+from planish.ir.expr import Compare, Expr, index
+from planish.ir.index.polynomial import add, constant, extremum, floordiv, mod, mul, neg, sub
+
+_MOST_TURNS = 2
+"""A dividend that may be negative is looked at from so many divisors further on."""
+
+
+def divide(op: str, a: Expr, b: Expr, node: c_ast.Node, cx: Translation) -> Expr:
+    """`a / b` or `a % b`. Raises NotIndex where it does not fit the model."""
+    number = constant(b)
+    if number == 0:
+        raise NotIndex("a division by zero", node, "scop-division")
+    if number is None and constant(a) != 0 and not cx.never_negative(sub(b, index(1))):
+        raise NotIndex("a division by a value that may be zero or negative", node, "scop-division")
+    if number is not None and number < 0:
+        raise NotIndex("a division by a negative number", node, "scop-division")
+    whole = op == "/" and number is not None and constant(mod(a, b)) == 0
+    if not whole and not cx.never_negative(a):
+        if number is None:
+            message = "a division of a value that may be negative (C rounds to zero) by one that is no constant"
+            raise NotIndex(message, node, "scop-division")
+        return _signed(op, a, number, cx)
+    if (both := carried_out(a, b, cx)) is not None:
+        return both[0] if op == "/" else both[1]
+    take_apart(op, a, b, cx)
+    if op == "%" and (parts := wrapped(a, b, cx)) is not None:
+        return parts
+    return floordiv(a, b) if op == "/" else mod(a, b)
+
+
+def cycle(a: Expr, b: Expr, node: c_ast.Node, cx: Translation) -> Expr:
+    """`(a % b + b) % b`, which goes round whatever the sign of `a` is. Raises NotIndex as `divide` does."""
+    for turns in range(1, _MOST_TURNS + 1):
+        ahead = add(a, mul(index(turns), b))
+        if cx.never_negative(ahead):
+            return divide("%", ahead, b, node, cx)
+    number = constant(b)
+    return mod(a, b) if number is not None and number > 0 else divide("%", a, b, node, cx)
+
+
+def _signed(op: str, a: Expr, by: int, cx: Translation) -> Expr:
+    """A division by a positive number of what may be negative."""
+    chooses = may_choose(a, a, cx)
+    out = rounded_to_zero(op, a, by, chooses)
+    if chooses:
+        cx.chosen = True
+        ends = [constant(x) if x is not None else None for x in (cx.lowest(a), cx.highest(a))]
+        if op == "%":
+            cx.ranges[out] = index(1 - by), index(by - 1)
+        elif ends[0] is not None and ends[1] is not None:
+            cx.ranges[out] = index(_quotient(ends[0], by)), index(_quotient(ends[1], by))
+    return out
+
+
+def _quotient(number: int, by: int) -> int:
+    """A number divided by a positive one, rounded to zero.
+
+    >>> _quotient(-(2**62) + 1, 1) + 2**62, _quotient(-7, 2)
+    (1, -3)
+    """
+    return number // by if number >= 0 else -(-number // by)
+
+
+def rounded_to_zero(op: str, a: Expr, by: int, may_choose: bool) -> Expr:
+    """`a / by` or `a % by` for a positive number, whatever the sign of `a` is: a choice between two divisions, or a sum
+    of two, one of which is 0."""
+    operation = floordiv if op == "/" else mod
+    by_number = index(by)
+    if may_choose:
+        return choose_index(Compare("lt", a, index(0)), neg(operation(neg(a), by_number)), operation(a, by_number))
+    above, below = extremum("max", a, index(0)), extremum("max", neg(a), index(0))
+    return sub(operation(above, by_number), operation(below, by_number))

@@ -1,0 +1,404 @@
+"""C expressions as typed expressions over data, with every conversion written out.
+
+Integer variables of the symbolic state enter as casts of index expressions:
+
+>>> from planish.ir.expr import Var
+>>> as_data(Var("i", INDEX), I32)
+Cast(operand=Var(name='i', type=Type(kind='int', bits=64)), type=Type(kind='int', bits=32))
+"""
+
+from __future__ import annotations
+
+from pycparser import c_ast
+
+from planish.frontend.c.analysis.scope import Symbol, bind_function, is_integer
+from planish.frontend.c.idioms.data_dependent_rows import search_value, searched
+from planish.frontend.c.translate.arithmetic import (
+    common,
+    convert,
+    fits,
+    folded,
+    literal,
+    negation,
+    promoted,
+    truth,
+    wrap,
+)
+from planish.frontend.c.translate.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
+from planish.frontend.c.translate.subscripts import (
+    address_of,
+    call_name,
+    distance,
+    element_of,
+    element_place,
+    fitted,
+    index_of,
+    is_address,
+    member_of,
+)
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CUnknown, CVoid, resolve
+from planish.ir.expr import (
+    PURE_FUNCTIONS,
+    Binary,
+    BinaryOp,
+    Call,
+    Cast,
+    Compare,
+    CompareOp,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    Var,
+    type_of,
+)
+from planish.ir.index.polynomial import constant, same
+from planish.ir.types import BF16, BOOL, F32, F64, I32, I64, INDEX, Type
+
+_ARITHMETIC: dict[str, BinaryOp] = {
+    "+": "add", "-": "sub", "*": "mul", "/": "quo", "%": "rem", "&": "and", "|": "or", "^": "xor",
+    "<<": "shl", ">>": "shr",
+}  # fmt: skip
+_COMPARISON: dict[str, CompareOp] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+_INTEGER_ABS = {"abs": I32, "labs": I64, "llabs": I64}
+
+
+def as_data(expr: Expr, type: Type) -> Expr:
+    """An index expression used as a number of C type `type`."""
+    value = constant(expr)
+    return Const(wrap(value, type), type) if value is not None and type.is_int else Cast(expr, type)
+
+
+def value_of(node: c_ast.Node, cx: Translation) -> Expr:
+    """Read an expression as a value. Raises Refused where it cannot stand in a kernel."""
+    match node:
+        case c_ast.Constant(type=kind, value=text):
+            try:
+                return literal(kind, text)
+            except Refused as refused:
+                raise Refused(refused.id, refused.message, node) from None
+        case c_ast.ID():
+            return _variable(node, cx)
+        case c_ast.ArrayRef() if (symbol := searched(node, cx)) is not None:
+            return search_value(node, symbol, cx, lambda: value_of(node, cx))
+        case c_ast.ArrayRef(name=name, subscript=subscript):
+            return load(element_of(node, name, subscript, cx), node, cx)
+        case c_ast.UnaryOp(op="*", expr=operand):
+            return load(address_of(operand, cx), node, cx)
+        case c_ast.UnaryOp():
+            return _unary(node, cx)
+        case c_ast.BinaryOp(op="&&" | "||" | "==" | "!=" | "<" | "<=" | ">" | ">="):
+            return Cast(condition_of(node, cx), I32)
+        case c_ast.BinaryOp(op="-", left=left, right=right) if is_address(left, cx) and is_address(right, cx):
+            return _through_index(node, cx)
+        case c_ast.BinaryOp(op=op, left=left, right=right):
+            return operate(op, value_of(left, cx), value_of(right, cx), node)
+        case c_ast.TernaryOp(cond=condition, iftrue=then, iffalse=otherwise):
+            return _choice(condition, then, otherwise, cx)
+        case c_ast.Cast(to_type=to_type, expr=operand):
+            match resolve(to_type, cx.bound.typedefs):
+                case CScalar(type=type):
+                    return convert(value_of(operand, cx), type)
+                case CUnknown(text=text):
+                    raise Refused("scop-type", f"a conversion to {text}", node)
+                case CVoid() | CPointer() | CArray():
+                    raise Refused("scop-cast", "a conversion to something that is not a number", node)
+        case c_ast.FuncCall():
+            return _call(node, cx)
+        case c_ast.StructRef():
+            return _member(node, cx)
+        case c_ast.Assignment():
+            raise Refused("scop-assignment", "an assignment inside an expression", node)
+        case c_ast.ExprList():
+            raise Refused("scop-comma", "a comma inside an expression", node)
+        case _:
+            raise Refused("scop-expression", f"an expression of the form {type_name(node)}", node)
+
+
+def type_name(node: c_ast.Node) -> str:
+    """The parser's name of a construct."""
+    return type(node).__name__
+
+
+def _variable(node: c_ast.ID, cx: Translation) -> Expr:
+    if id(node) in cx.inlined:
+        return cx.inlined[id(node)]
+    if (number := cx.bound.constants.get(id(node))) is not None:
+        if not fits(number, I32):
+            raise Refused("scop-type", f"{node.name} is an enumerator that an int does not hold", node)
+        return Const(number, I32)
+    if id(node) in cx.bound.constants:
+        raise Refused("scop-type", f"{node.name} is an enumerator whose value is not known", node)
+    symbol = cx.bound.symbol(node)
+    if symbol is None:
+        raise Refused("scop-unknown", f"{node.name} is not declared", node)
+    match symbol.ctype:
+        case CScalar(type=type):
+            return read_variable(symbol, type, node, cx)
+        case CUnknown(text=text):
+            raise Refused("scop-type", f"{node.name} has the type {text}", node)
+        case CPointer() | CArray() | CVoid():
+            raise Refused("scop-pointer", f"the address {node.name} used as a value", node)
+
+
+def _member(node: c_ast.StructRef, cx: Translation) -> Expr:
+    try:
+        symbol = member_of(node, cx)
+    except NotIndex as reason:
+        raise reason.refusal() from None
+    return read_variable(symbol, cx.element(symbol), node, cx)
+
+
+def read_variable(symbol: Symbol, type: Type, node: c_ast.Node, cx: Translation) -> Expr:
+    """The value of a scalar variable: a number known by name, a cell in memory, or an index expression."""
+    if cx.is_cell(symbol):
+        cx.used.setdefault(symbol)
+        return Load(symbol.key, (), type)
+    if symbol.const and symbol.storage == "global" and symbol.init is not None:
+        return convert(value_of(symbol.init, cx), type)
+    if not is_integer(symbol):
+        cx.used.setdefault(symbol)
+        return Var(symbol.key, type)
+    match cx.value(symbol):
+        case Known(expr=expr):
+            return as_data(cx.settle(expr), type)
+        case Lost():
+            raise Again(cell=symbol)
+        case Address():
+            raise Refused("scop-pointer", f"the address {symbol.name} used as a value", node)
+
+
+def load(address: Address, node: c_ast.Node, cx: Translation) -> Expr:
+    """The number at an address."""
+    array, subscripts, type = element_place(address, node, cx)
+    return Load(array, subscripts, type)
+
+
+def _through_index(node: c_ast.Node, cx: Translation) -> Expr:
+    try:
+        value = index_of(node, cx)
+    except NotIndex as reason:
+        raise reason.refusal() from None
+    return as_data(value.expr, value.type)
+
+
+def _unary(node: c_ast.UnaryOp, cx: Translation) -> Expr:
+    match node.op:
+        case "++" | "--" | "p++" | "p--":
+            return _step(node, cx)
+        case "sizeof":
+            return _through_index(node, cx)
+        case "!":
+            return Cast(negation(condition_of(node.expr, cx)), I32)
+        case "&":
+            raise Refused("scop-pointer", "an address used as a value", node)
+        case "+" | "-" | "~" as op:
+            operand = value_of(node.expr, cx)
+            operand = convert(operand, promoted(type_of(operand)))
+            if op == "+":
+                return operand
+            expect_one_way(type_of(operand), node)
+            if op == "~":
+                return Unary("bitnot", operand)
+            if isinstance(operand, Const) and operand.type.kind != "uint":
+                return Const(-operand.value, operand.type)
+            return Unary("neg", operand)
+        case _:
+            raise Refused("scop-expression", f"the operator {node.op}", node)
+
+
+def _step(node: c_ast.UnaryOp, cx: Translation) -> Expr:
+    symbol = cx.bound.symbol(node.expr) if isinstance(node.expr, c_ast.ID) else None
+    if symbol is None or not is_integer(symbol) or cx.is_cell(symbol):
+        raise Refused("scop-assignment", "a step of a value in memory inside an expression", node)
+    try:
+        value = index_of(node, cx)
+    except NotIndex:
+        raise Again(cell=symbol) from None
+    return as_data(value.expr, value.type)
+
+
+def operate(op: str, left: Expr, right: Expr, node: c_ast.Node) -> Expr:
+    """A binary operator of C on two values, promoted and converted as C does."""
+    if op not in _ARITHMETIC:
+        raise Refused("scop-expression", f"the operator {op}", node)
+    name = _ARITHMETIC[op]
+    if op in ("<<", ">>"):
+        type = promoted(type_of(left))
+    else:
+        type = common(type_of(left), type_of(right))
+    if type.is_float:
+        expect_one_way(type, node)
+        if op not in ("+", "-", "*", "/"):
+            raise Refused("scop-expression", f"the operator {op} on floating-point numbers", node)
+        name = "div" if op == "/" else name
+    a, b = convert(left, type), convert(right, type)
+    if isinstance(a, Const) and isinstance(b, Const) and (value := folded(name, a, b)) is not None:
+        return value
+    return Binary(name, a, b)
+
+
+def expect_one_way(type: Type, node: c_ast.Node) -> None:
+    """That C says when results of a type are rounded; Refused for bf16, which compilers may keep wider meanwhile."""
+    if type == BF16:
+        raise Refused("scop-type", "arithmetic in bf16, which compilers round where they like: convert to float", node)
+
+
+def _choice(condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: Translation) -> Expr:
+    test = condition_of(condition, cx)
+    before = dict(cx.values)
+    a, b = value_of(then, cx), value_of(otherwise, cx)
+    if any(cx.values[s] != v for s, v in before.items()):
+        raise Refused("scop-condition", "a step inside one side of a choice", then)
+    type = common(type_of(a), type_of(b))
+    return choose(test, convert(a, type), convert(b, type))
+
+
+def choose(test: Expr, a: Expr, b: Expr) -> Expr:
+    """`test ? a : b`; a minimum or maximum of integers is written as such.
+
+    >>> from planish.ir.expr import Var
+    >>> x, y = Var("x", I32), Var("y", I32)
+    >>> choose(Compare("gt", x, y), x, y).op
+    'max'
+    """
+    if isinstance(test, Const):
+        return a if test.value else b
+    if a == b:
+        return a
+    if isinstance(test, Compare) and test.op in ("lt", "le", "gt", "ge") and type_of(a).is_int:
+        less = test.op in ("lt", "le")
+        # What is compared must be what is chosen: a conversion to a narrower type may change the order.
+        if (test.left, test.right) == (a, b):
+            return Binary("min" if less else "max", a, b)
+        if (test.left, test.right) == (b, a):
+            return Binary("max" if less else "min", b, a)
+    return Select(test, a, b)
+
+
+def condition_of(node: c_ast.Node, cx: Translation) -> Expr:
+    """Read a condition as a bool; comparisons of index expressions stay comparisons of index expressions."""
+    match node:
+        case c_ast.BinaryOp(op="&&" | "||" as op, left=left, right=right):
+            a = condition_of(left, cx)
+            before = dict(cx.values)
+            b = condition_of(right, cx)
+            if any(cx.values[s] != v for s, v in before.items()):
+                raise Refused("scop-condition", f"a step on the right of {op}", right)
+            if isinstance(a, Const):
+                return b if bool(a.value) == (op == "&&") else a
+            return Binary("and" if op == "&&" else "or", a, b)
+        case c_ast.UnaryOp(op="!", expr=operand):
+            return negation(condition_of(operand, cx))
+        case c_ast.BinaryOp(op="==" | "!=" | "<" | "<=" | ">" | ">=" as op, left=left, right=right):
+            return _comparison(node, op, left, right, cx)
+        case _:
+            values = dict(cx.values)
+            try:
+                value = index_of(node, cx)
+            except NotIndex:
+                cx.values = values
+                return truth(value_of(node, cx))
+            return _decided(Compare("ne", value.expr, Const(0, INDEX)))
+
+
+def _comparison(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: Translation) -> Expr:
+    values, assumptions = dict(cx.values), list(cx.assumptions)
+    try:
+        if is_address(left, cx) and is_address(right, cx):
+            apart = distance(address_of(left, cx), address_of(right, cx), node)
+            return _decided(Compare(_COMPARISON[op], apart, Const(0, INDEX)))
+        a, b = index_of(left, cx), index_of(right, cx)
+        type = common(a.type, b.type)
+        return _decided(Compare(_COMPARISON[op], fitted(a, type, node, cx), fitted(b, type, node, cx)))
+    except NotIndex as reason:
+        if is_address(left, cx) or is_address(right, cx):
+            raise reason.refusal() from None
+        cx.values, cx.assumptions = values, assumptions
+    x, y = value_of(left, cx), value_of(right, cx)
+    type = common(type_of(x), type_of(y))
+    # What holds of bf16 values holds of them as floats.
+    type = F32 if type == BF16 else type
+    return Compare(_COMPARISON[op], convert(x, type), convert(y, type))
+
+
+def _decided(test: Compare) -> Expr:
+    a, b = constant(test.left), constant(test.right)
+    if same(test.left, test.right):
+        a = b = 0
+    if a is None or b is None:
+        return test
+    outcome = {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}
+    return Const(outcome[test.op], BOOL)
+
+
+def only_sizes(test: Expr) -> bool:
+    """Whether a condition reads no data: index comparisons joined by and, or, not."""
+    match test:
+        case Const():
+            return True
+        case Compare(left=left):
+            return type_of(left) == INDEX and _plain(test.left) and _plain(test.right)
+        case Binary(op="and" | "or", left=a, right=b):
+            return only_sizes(a) and only_sizes(b)
+        case Unary(op="not", operand=x):
+            return only_sizes(x)
+        case _:
+            return False
+
+
+def _plain(expr: Expr) -> bool:
+    match expr:
+        case Const() | Var():
+            return True
+        case Unary(op="neg", operand=x):
+            return _plain(x)
+        case Binary(op="add" | "sub" | "mul" | "floordiv" | "mod" | "min" | "max", left=a, right=b):
+            return _plain(a) and _plain(b)
+        case _:
+            return False
+
+
+def _call(node: c_ast.FuncCall, cx: Translation) -> Expr:
+    name = call_name(node)
+    arguments = list(node.args.exprs) if node.args is not None else []
+    if name in cx.bound.file.functions:
+        return _inline(node, cx.bound.file.functions[name], arguments, cx)
+    if name in _INTEGER_ABS and len(arguments) == 1:
+        return Call("abs", (convert(value_of(arguments[0], cx), _INTEGER_ABS[name]),))
+    type = F64
+    if name not in PURE_FUNCTIONS and name.endswith("f"):
+        name, type = name[:-1], F32
+    if name == "abs" or PURE_FUNCTIONS.get(name) != len(arguments):
+        raise Refused("scop-call", f"a call of {call_name(node)}, which is not a function that Planish knows", node)
+    return Call(name, tuple(convert(value_of(x, cx), type) for x in arguments))
+
+
+def _inline(node: c_ast.FuncCall, callee: c_ast.FuncDef, arguments: list[c_ast.Node], cx: Translation) -> Expr:
+    """A call of a function of this file that only returns an expression of its parameters."""
+    items = callee.body.block_items or []
+    bound = bind_function(callee, cx.bound.file)
+    if len(items) != 1 or not isinstance(items[0], c_ast.Return) or items[0].expr is None:
+        raise Refused("scop-call", f"a call of {callee.decl.name}, which does more than return an expression", node)
+    result = resolve(callee.decl.type.type, cx.bound.typedefs)
+    if len(bound.parameters) != len(arguments) or not isinstance(result, CScalar) or len(cx.inlined) > 400:
+        raise Refused("scop-call", f"a call of {callee.decl.name}", node)
+    values: dict[Symbol, Expr] = {}
+    for symbol, argument in zip(bound.parameters, arguments, strict=True):
+        if not isinstance(symbol.ctype, CScalar):
+            raise Refused("scop-call", f"a call of {callee.decl.name}, which takes more than numbers", node)
+        values[symbol] = convert(value_of(argument, cx), symbol.ctype.type)
+    outer = dict(cx.inlined)
+    saved, cx.bound = cx.bound, bound
+    try:
+        for key, symbol in bound.by_node.items():
+            if symbol in values:
+                cx.inlined[key] = values[symbol]
+            elif symbol.storage != "global" or not symbol.const:
+                raise Refused("scop-call", f"a call of {callee.decl.name}, which uses {symbol.name}", node)
+        return convert(value_of(items[0].expr, cx), result.type)
+    except RecursionError:
+        raise Refused("scop-call", f"a call of {callee.decl.name}, which calls itself", node) from None
+    finally:
+        cx.bound, cx.inlined = saved, outer

@@ -1,0 +1,263 @@
+"""From translated statements to a kernel: its parameters, its local cells, and what must be given back.
+
+A cell that is always written before it is read becomes local to the innermost block that holds all its uses.
+
+>>> Finished(Kernel("empty"), (), (), ("x",)).registers
+('x',)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pycparser import c_ast
+
+from planish.core.diagnostic import Remark
+from planish.frontend.c.analysis.aliasing import changes, is_alone, is_reached
+from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer, written
+from planish.frontend.c.translate.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
+from planish.frontend.c.translate.subscripts import index_of
+from planish.frontend.c.translate.trip_counts import Quotient
+from planish.frontend.c.translation_unit import Update
+from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, scalar_of
+from planish.ir.expr import Cast, Expr, Load, Var, index
+from planish.ir.index.polynomial import mul, same, sub
+from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Scalar
+from planish.ir.passes.declaration_sinking import exposed, forget, sink
+from planish.ir.traverse import children, expressions, map_block, map_expr, map_exprs, walk, walk_expr
+from planish.ir.types import INDEX, Type
+from planish.poly.canonical.select_splitting import split_choices
+from planish.poly.isl.affine import NotAffineError
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A kernel with the C arguments of its parameters, what it leaves to be updated, and its sizes that C computes
+    from variables."""
+
+    kernel: Kernel
+    names: tuple[tuple[str, str], ...]
+    updates: tuple[Update, ...]
+    registers: tuple[str, ...]
+    quotients: Mapping[str, Quotient] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[Remark, ...] = ()
+    shy: tuple[str, ...] = ()
+
+
+def finish(
+    name: str, cx: Translation, nodes: list[c_ast.Node], entry: dict[Symbol, Address], live: frozenset[Symbol]
+) -> Finished:
+    """Make the kernel. `entry` says where pointers stand at its start; `live` is what may be read behind it.
+
+    Raises Refused where values that are read later cannot be given, and Again where a variable must live in memory.
+    """
+    updates = _updates(cx, entry, live, nodes)
+    body = Block(tuple(cx.out))
+    stored = {s.array for s in walk(body) if isinstance(s, (Assign, Reduce))}
+    touched = stored | {
+        x.array for s in walk(body) for e in expressions(s) for x in walk_expr(e) if isinstance(x, Load)
+    }
+    behind = [s for s in cx.used if s.key in touched and s not in cx.local]
+    arrays: list[Array] = []
+    shapes = {s: _shape(s, cx) for s in behind if not isinstance(s.ctype, CScalar)}
+    pointers = [s for s in shapes if is_pointer(s)]
+    for symbol in behind:
+        if symbol not in shapes:
+            if cx.searches is not None and not symbol.lasting and symbol not in live:
+                body = forget(symbol.key, cx.element(symbol), body)
+            if not symbol.lasting and symbol not in live and not exposed(body, symbol.key):
+                body = sink(symbol.key, cx.element(symbol), body)
+                continue
+            arrays.append(Array(symbol.key, cx.element(symbol), (), not symbol.lasting or not pointers))
+        else:
+            arrays.append(Array(symbol.key, cx.element(symbol), shapes[symbol], _distinct(symbol, pointers, cx)))
+    _check_hidden_writes(cx, arrays, stored, nodes)
+    loose = [*cx.assumptions, *(u.value for u in updates), *(x for a in arrays for x in a.shape if x is not None)]
+    sizes, scalars = _values(body, loose, cx)
+    body = _scalars_in(body, {s.name: s.type for s in scalars})
+    counted = _quotients(body, loose, cx)
+    known = (*(s.key for s in sizes), *counted)
+    kernel = Kernel(name, known, scalars, tuple(arrays), body, tuple(cx.assumptions))
+    remarks: tuple[Remark, ...] = ()
+    if cx.chosen:
+        kernel, remarks = _cut(kernel, nodes)
+    by_key = {s.key: s for s in cx.used}
+    parameters = [*kernel.sizes, *(s.name for s in scalars), *(a.name for a in arrays)]
+    names = tuple((key, counted.get(key) or _argument(by_key[key], cx)) for key in parameters)
+    registers = tuple(by_key[a.name].name for a in arrays if by_key[a.name].register and not a.shape)
+    quotients = {x: cx.quotients[x] for x in counted}
+    variables, shy = {s.key: s.name for s in cx.used}, tuple(sorted(cx.shy & stored))
+    return Finished(kernel, names, updates, registers, quotients, variables, remarks, shy)
+
+
+def _cut(kernel: Kernel, nodes: list[c_ast.Node]) -> tuple[Kernel, tuple[Remark, ...]]:
+    """The kernel in parts in which nothing is left to be chosen in subscripts. Raises Refused."""
+    try:
+        return split_choices(kernel)
+    except NotAffineError as error:
+        raise Refused("scop-affine", error.reason, nodes[0]) from None
+
+
+def _updates(
+    cx: Translation, entry: dict[Symbol, Address], live: frozenset[Symbol], nodes: list[c_ast.Node]
+) -> tuple[Update, ...]:
+    out = []
+    for symbol in sorted(cx.written, key=lambda s: s.key):
+        needed = symbol in live or symbol.lasting
+        if symbol in cx.local or cx.is_cell(symbol) or not needed or not (is_integer(symbol) or is_pointer(symbol)):
+            continue
+        match cx.value(symbol):
+            case Known(expr=expr):
+                if expr != Var(symbol.key, INDEX):
+                    out.append(Update(symbol.name, "set", expr))
+            case Address(symbol=array, index=subscripts):
+                start = entry.get(symbol, Address(symbol, (index(0),), symbol.ctype))
+                if array is not start.symbol or subscripts[:-1] != start.index[:-1]:
+                    raise Refused("scop-exit", f"{symbol.name} points into another array afterwards", nodes[-1])
+                if not same(subscripts[-1], start.index[-1]):
+                    out.append(Update(symbol.name, "advance", sub(subscripts[-1], start.index[-1])))
+            case Lost() if is_integer(symbol) and symbol not in cx.cells:
+                raise Again(cell=symbol)
+            case Lost(reason=reason):
+                message = f"{symbol.name} is read afterwards, and what it holds then cannot be given: {reason}"
+                raise Refused("scop-exit", message, nodes[-1])
+    return tuple(out)
+
+
+def _shape(symbol: Symbol, cx: Translation) -> tuple[Expr | None, ...]:
+    """The extents of the array behind a symbol, outermost first."""
+    ctype = symbol.declared if isinstance(symbol.declared, CArray) else symbol.ctype
+    fixed = written(cx.bound.function.body, cx.bound)
+    out: list[Expr | None] = []
+    if isinstance(ctype, CPointer) or symbol in fixed:
+        # A pointer that moves somewhere in the function need not stand at the start of what was declared.
+        out.append(None)
+        inner: CType = (
+            ctype.target if isinstance(ctype, CPointer) else ctype.element if isinstance(ctype, CArray) else ctype
+        )
+    else:
+        inner = ctype
+    while isinstance(inner, CArray):
+        extent = None
+        if inner.extent is not None:
+            try:
+                mentioned = {cx.bound.symbol(x) for x in walk_tree(inner.extent)}
+                if not mentioned & fixed:
+                    extent = index_of(inner.extent, cx).expr
+            except NotIndex:
+                extent = None
+        elif isinstance(symbol.init, c_ast.InitList) and inner is ctype:
+            extent = index(len(symbol.init.exprs))
+        if extent is None and out:
+            raise Refused("scop-array", f"an extent of {symbol.name} is not known")
+        out.append(extent)
+        inner = inner.element
+    if symbol in cx.flat:
+        total = out[0]
+        for extent in out[1:]:
+            total = None if total is None or extent is None else mul(total, extent)
+        return (total,)
+    return tuple(out)
+
+
+def _distinct(symbol: Symbol, pointers: list[Symbol], cx: Translation) -> bool:
+    """Whether C promises that the array overlaps no other of the kernel."""
+    # A pointer variable that was set somewhere may point into anything, and be based on a restrict pointer.
+    wandering = [p for p in pointers if p is not symbol and (p.storage != "parameter" or p.reassigned)]
+    if is_pointer(symbol):
+        return is_alone(symbol) and not wandering
+    if symbol.storage == "local" and not symbol.static:
+        return not wandering
+    return all(isinstance(p.ctype, CPointer) and p.ctype.restrict for p in pointers) and not wandering
+
+
+def _check_hidden_writes(cx: Translation, arrays: list[Array], stored: set[str], nodes: list[c_ast.Node]) -> None:
+    """A value that others can reach, and a store through a pointer might change, is read from memory each time.
+
+    Raises Again for such a variable; whether it overlaps the array is then a question for the run-time guard. Raises
+    Refused for a pointer that the nest names: where it points is asked once.
+    """
+    by_key = {s.key: s for s in cx.used}
+    through = [by_key[x.name] for x in arrays if x.name in stored and not x.distinct]
+    parts = [x for node in nodes for x in walk_tree(node)]
+    named = {cx.bound.symbol(x) for x in parts}
+    called = {x.name.name for x in parts if isinstance(x, c_ast.FuncCall) and isinstance(x.name, c_ast.ID)}
+    inlined = any(x in cx.bound.file.functions for x in called)
+    for symbol in cx.used:
+        number = isinstance(symbol.ctype, CScalar) and not symbol.const and not cx.is_cell(symbol)
+        pointer = is_pointer(symbol) and (symbol in named or inlined)
+        if not (number or pointer) or not is_reached(symbol, cx.bound.file.exposed):
+            continue
+        for array in (x for x in through if is_pointer(x) and not is_alone(x)):
+            element = scalar_of(array.ctype)
+            if element is None or not changes(element, symbol.ctype):
+                continue
+            if number:
+                raise Again(cell=symbol)
+            how = f"{symbol.name} may be changed by a store of characters through {array.name}"
+            raise Refused("scop-pointer", f"{how}: copy it into a local pointer in front of the loop", nodes[0])
+
+
+def _values(body: Block, loose: Iterable[Expr], cx: Translation) -> tuple[list[Symbol], tuple[Scalar, ...]]:
+    """Which variables are sizes, and which are only read as numbers."""
+    bare: set[str] = {x.name for e in loose for x in walk_expr(e) if isinstance(x, Var)}
+    seen = set(bare)
+    bound = {s.var for s in walk(body) if isinstance(s, For)}
+
+    def visit(expr: Expr) -> None:
+        match expr:
+            case Cast(operand=Var(name=name, type=type)) if type == INDEX:
+                seen.add(name)
+            case Var(name=name):
+                seen.add(name)
+                bare.add(name)
+            case _:
+                for child in children(expr):
+                    visit(child)
+
+    for stmt in walk(body):
+        for expr in expressions(stmt):
+            visit(expr)
+    order = {s: n for n, s in enumerate((*cx.bound.parameters, *cx.used))}
+    known = [s for s in sorted(cx.used, key=lambda s: order[s]) if s.key in seen and isinstance(s.ctype, CScalar)]
+    sizes = [s for s in known if is_integer(s) and s.key in bare and not cx.is_cell(s) and s.key not in bound]
+    scalars = [s for s in known if s not in sizes and not cx.is_cell(s) and s.key not in bound]
+    return sizes, tuple(Scalar(s.key, cx.element(s)) for s in scalars)
+
+
+def _quotients(body: Block, loose: Iterable[Expr], cx: Translation) -> dict[str, str]:
+    """The sizes that are quotients of others, and how C computes them."""
+    within = (e for s in walk(body) for e in expressions(s))
+    used = {x.name for e in (*loose, *within) for x in walk_expr(e) if isinstance(x, Var)}
+    variables = {s.key: s.name for s in cx.used}
+    return {name: quotient.spell(variables) for name, quotient in cx.quotients.items() if name in used}
+
+
+def _scalars_in(body: Block, types: dict[str, Type]) -> Block:
+    """Read the variables that are no sizes as numbers of their own type."""
+
+    def direct(expr: Expr) -> Expr:
+        match expr:
+            case Cast(operand=Var(name=name, type=type), type=wanted) if type == INDEX and types.get(name) == wanted:
+                return Var(name, wanted)
+            case _:
+                return expr
+
+    return map_block(lambda stmt: map_exprs(lambda e: map_expr(direct, e), stmt), body)
+
+
+def _argument(symbol: Symbol, cx: Translation) -> str:
+    """The C expression that passes a variable."""
+    if isinstance(symbol.ctype, CScalar):
+        return f"&{symbol.name}" if cx.is_cell(symbol) else symbol.name
+    if symbol in cx.flat:
+        ctype = symbol.ctype
+        inner = ctype.target if isinstance(ctype, CPointer) else ctype.element if isinstance(ctype, CArray) else ctype
+        depth = 1
+        while isinstance(inner, CArray):
+            inner, depth = inner.element, depth + 1
+        return f"&{symbol.name}{'[0]' * depth}"
+    return symbol.name

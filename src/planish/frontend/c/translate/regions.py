@@ -1,0 +1,465 @@
+"""Maximal runs of statements that are kernels: found in every compound statement of a function, outermost first.
+
+What cannot be a kernel is left out with a remark, and the loops inside it are tried on their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from pycparser import c_ast
+
+from planish.core.diagnostic import Remark
+from planish.core.span import Source, Span
+from planish.frontend.c.analysis.dead_out import is_scratch
+from planish.frontend.c.analysis.liveness import Live
+from planish.frontend.c.analysis.scope import Bound, Symbol, computed_from_data, is_pointer, written
+from planish.frontend.c.idioms.bit_reversal import find_reversal
+from planish.frontend.c.idioms.data_dependent_rows import find_ranges
+from planish.frontend.c.idioms.radix_stages import find_stages
+from planish.frontend.c.text.extent import Columns, Item, balanced_conditionals
+from planish.frontend.c.text.lexer import Tokens
+from planish.frontend.c.translate.kernels import Finished, finish
+from planish.frontend.c.translate.state import Address, Again, Refused, Translation
+from planish.frontend.c.translate.statements import execute
+from planish.frontend.c.translation_unit import Region
+from planish.frontend.c.types.constants import walk_tree
+from planish.frontend.c.types.declarations import scalar_of
+from planish.ir.expr import Expr
+from planish.ir.index.polynomial import chain, show
+from planish.ir.index.ranges import Range
+from planish.ir.nest import Kernel
+from planish.poly.canonical.delinearise import delinearise
+from planish.poly.idioms.histogram import find_counting
+from planish.poly.idioms.householder import find_reflecting
+from planish.poly.idioms.lu_partial_pivoting import find_pivoting
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.isl.op_budget import PASS, OverBudgetError, within
+
+_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+_MOST_RESTARTS = 200
+
+
+@dataclass(slots=True)
+class Search:
+    """What the search for regions in one function knows and has found."""
+
+    bound: Bound
+    source: Source
+    tokens: Tokens
+    columns: Columns
+    items: dict[int, Item]
+    live: dict[int, Live]
+    fp: str
+    computed: tuple[tuple[str, Expr], ...]
+    found: list[Region] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+    spans: dict[tuple[int, int], Span] = field(default_factory=dict)
+    finished: dict[int, Finished] = field(default_factory=dict)
+    alone: set[int] = field(default_factory=set)
+
+    def span_of(self, node: c_ast.Node | None) -> Span | None:
+        """Where a node stands in the user's file."""
+        if node is None:
+            return None
+        if (item := self.items.get(id(node))) is not None:
+            line, column = self.tokens.place(item.start)
+            end_line, end_column = self.tokens.place(item.end)
+            return Span(self.source.name, line, column, end_line, end_column)
+        if node.coord is None or node.coord.file != self.source.name:
+            return None
+        place = (node.coord.line, node.coord.column or 1)
+        if place not in self.spans:
+            self.spans[place] = self.columns.span(self.source, *place)
+        return self.spans[place]
+
+
+def search(node: c_ast.Node, s: Search) -> None:
+    """Look for regions in a statement and in what is inside it."""
+    match node:
+        case c_ast.Compound(block_items=items):
+            for segment in _segments(items or []):
+                _search_run(segment, s)
+        case c_ast.For() | c_ast.While() | c_ast.DoWhile() | c_ast.Switch() | c_ast.Label():
+            _search_body(node.stmt, s)
+        case c_ast.If():
+            for branch in (node.iftrue, node.iffalse):
+                if branch is not None:
+                    _search_body(branch, s)
+        case c_ast.Case() | c_ast.Default():
+            _search_run(list(node.stmts or []), s)
+        case _:
+            pass
+
+
+def _search_body(node: c_ast.Node, s: Search) -> None:
+    """The body of a loop or branch: a compound statement, or one statement alone."""
+    if isinstance(node, c_ast.Compound):
+        search(node, s)
+    else:
+        if id(node) in s.items:
+            s.alone.add(s.items[id(node)].start)
+        _search_run([node], s)
+
+
+def _segments(items: list[c_ast.Node]) -> Iterator[list[c_ast.Node]]:
+    """The statements between `#pragma scop` and `#pragma endscop` stay together and apart from the rest."""
+    segment: list[c_ast.Node] = []
+    for item in items:
+        if isinstance(item, c_ast.Pragma):
+            words = str(item.string).split() if isinstance(item.string, str) else []
+            if words in (["scop"], ["endscop"]):
+                yield segment
+                segment = []
+            continue
+        segment.append(item)
+    yield segment
+
+
+def _has_loop(node: c_ast.Node) -> bool:
+    return any(isinstance(x, _LOOPS) for x in walk_tree(node))
+
+
+def _search_run(nodes: list[c_ast.Node], s: Search) -> None:
+    """Cut a list of statements into regions and statements that are none."""
+    at = 0
+    while at < len(nodes):
+        if not any(_has_loop(x) for x in nodes[at:]):
+            return
+        stop, refusal = _readable(nodes[at:], s)
+        run = nodes[at : at + stop]
+        if any(_has_loop(x) for x in run):
+            refusal_at = _take(run, s)
+            if refusal_at is None:
+                at += stop
+                continue
+            # Not even a part of the run that starts at its first loop can be a kernel: go past that loop.
+            first, refusal = refusal_at
+            _refuse(run[first], refusal, s)
+            at += first + 1
+            continue
+        if stop and at + stop < len(nodes) and _has_loop(nodes[at + stop]):
+            # What the statements before it set may be what it cannot be read with: it may be a size as well.
+            at += stop
+            continue
+        if at + stop < len(nodes):
+            if refusal is not None:
+                _refuse(nodes[at + stop], refusal, s)
+            at += stop + 1
+        else:
+            return
+
+
+def _refuse(node: c_ast.Node, refusal: Refused, s: Search) -> None:
+    """Say why a statement is no kernel, and look inside it; what came out of a macro is not looked into."""
+    if isinstance(node, c_ast.For | c_ast.While) and id(node) in s.items and (region := _searched(node, s)) is not None:
+        s.found.append(region)
+        return
+    if isinstance(node, c_ast.For) and id(node) in s.items and (region := _reversed(node, s)) is not None:
+        s.found.append(region)
+        return
+    if isinstance(node, _LOOPS):
+        where = s.span_of(refusal.node) or s.span_of(node)
+        remark = Remark(refusal.id, "refused", f"the loop stays as written: {refusal.message}", where)
+        if remark not in s.remarks:
+            s.remarks.append(remark)
+    if id(node) in s.items or isinstance(node, (c_ast.Case, c_ast.Default, c_ast.Label)):
+        known = len(s.found)
+        search(node, s)
+        if isinstance(node, c_ast.For | c_ast.While) and len(s.found) == known + 1:
+            s.found[known] = _with_stages(node, s.found[known], s)
+
+
+def _with_stages(loop: c_ast.For | c_ast.While, region: Region, s: Search) -> Region:
+    """The region that was found in a loop, with those of several of its iterations, if it is all of the body but for
+    what comes before it, and for what advances counters after it."""
+    body = loop.stmt.block_items or [] if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
+    if region.shy or region.start not in s.finished or any(id(x) not in s.items for x in body) or s.bound.jumps:
+        return region
+    before = [x for x in body if s.items[id(x)].end <= region.start]
+    after = [x for x in body if s.items[id(x)].start >= region.end]
+    own = body[len(before) : len(body) - len(after)]
+    # The region of a loop in the body begins later.
+    if not own or (s.items[id(own[0])].start, s.items[id(own[-1])].end) != (region.start, region.end):
+        return region
+    live = s.live.get(id(loop), frozenset((*s.bound.symbols, *s.bound.by_node.values())))
+    cx = Translation(s.bound, s.fp, frozenset(), s.span_of)
+    plain = c_ast.For(None, loop.cond, c_ast.ExprList([*after, *_steps_of(loop)]), c_ast.Compound([*before, *own]))
+    stages = find_stages(plain, region, s.finished[region.start], before, cx, live)
+    return replace(region, stages=stages)
+
+
+def _steps_of(loop: c_ast.For | c_ast.While) -> list[c_ast.Node]:
+    """What a loop does after its body."""
+    if isinstance(loop, c_ast.While) or loop.next is None:
+        return []
+    return loop.next.exprs if isinstance(loop.next, c_ast.ExprList) else [loop.next]
+
+
+def _reversed(node: c_ast.For, s: Search) -> Region | None:
+    """The region of a loop that exchanges elements whose numbers have the same digits the other way round."""
+    live, item = s.live.get(id(node)), s.items[id(node)]
+    found = None if live is None else find_reversal(node, s.bound, live)
+    if found is None or s.bound.jumps or not balanced_conditionals(s.tokens, item.start, item.end):
+        return None
+    span = s.span_of(node)
+    return Region(
+        found.kernel.name, 0, replace(found.kernel, span=span), item.start, item.end, found.names, span=span,
+        alone=item.start in s.alone, reversal=found.reversal, declared=_declared(found.kernel, s.bound),
+    )  # fmt: skip
+
+
+def _searched(node: c_ast.For | c_ast.While, s: Search) -> Region | None:
+    """The region of a loop in which rows are chosen by data, or it depends on data whether loops are run, where it is
+    known how to do better than to search for the rows and to choose for each element: sums of floats are then made in
+    another order."""
+    found = _finish([node], [], s, searches={})
+    if not isinstance(found, Region):
+        return None
+    try:
+        kernel = delinearise(found.kernel)
+        counting = find_counting(kernel)
+        if s.fp != "reassociate":
+            return found if counting is not None and all(x.type.is_int for x in counting.counts) else None
+        known = counting or find_pivoting(kernel) or find_reflecting(kernel, found.scratch)
+        return found if known is not None else None
+    except NotAffineError:
+        return None
+
+
+def _readable(nodes: list[c_ast.Node], s: Search) -> tuple[int, Refused | None]:
+    """How many of the statements can be translated together, and what stops the next one."""
+    for count, node in enumerate(nodes):
+        if id(node) not in s.items:
+            hidden = Refused("scop-macro", "its text comes out of a macro", node)
+            return (count, hidden) if count == 0 else _translated(nodes[:count], s, hidden)
+    return _translated(nodes, s, None)
+
+
+def _translated(nodes: list[c_ast.Node], s: Search, otherwise: Refused | None) -> tuple[int, Refused | None]:
+    outcome = _attempt(nodes, [], s, None)
+    return outcome if isinstance(outcome, tuple) else (len(nodes), otherwise)
+
+
+def _restart(again: Again, cells: frozenset[Symbol], flat: frozenset[Symbol], node: c_ast.Node) -> Refused | None:
+    """A restart that was already made does not help a second time."""
+    if again.cell is not None and again.cell in cells:
+        return Refused("scop-data", f"{again.cell.name} is computed from data", node)
+    if again.flat is not None and again.flat in flat:
+        return Refused("scop-pointer", f"a pointer walks through {again.flat.name}", node)
+    return None
+
+
+def _recall(prelude: list[c_ast.Node], cx: Translation) -> None:
+    """Know where pointers stand that were set right before the region."""
+    for node in prelude:
+        with cx.inside():
+            execute(node, cx)
+    cx.local.clear()
+
+
+def _take(run: list[c_ast.Node], s: Search) -> tuple[int, Refused] | None:
+    """Make a region of the run or of the longest part of it that can be one.
+
+    Gives the position of the first loop and why, where no part that holds this loop can be a kernel.
+    """
+    first = next(n for n, x in enumerate(run) if _has_loop(x))
+    refusal: Refused | None = None
+    end = len(run)
+    while end > first:
+        start = _leading(run[:end], s)
+        stop = _trailing(run[:end])
+        outcome = _finish(run[start:stop], run[:start], s)
+        if isinstance(outcome, Region):
+            s.found.append(outcome)
+            rest = run[stop:]
+            if any(_has_loop(x) for x in rest):
+                _search_run(rest, s)
+            return None
+        refusal = outcome if refusal is None or end == first + 1 else refusal
+        end -= 1
+    return first, refusal if refusal is not None else Refused("scop-loop", "it is not a counted loop", run[first])
+
+
+def _leading(run: list[c_ast.Node], s: Search) -> int:
+    """Declarations and scalar definitions in front stay outside: what they set enters as a value."""
+    start = 0
+    for n, node in enumerate(run):
+        if _has_loop(node):
+            break
+        if isinstance(node, (c_ast.Decl, c_ast.EmptyStatement)):
+            start = n + 1
+            continue
+        if not isinstance(node, (c_ast.Assignment, c_ast.UnaryOp)) or not _sets_scalars(node, s.bound):
+            break
+        later: set[Symbol] = set()
+        for other in run[n + 1 :]:
+            later |= written(other, s.bound)
+        if written(node, s.bound) & {x for x in later if not is_pointer(x)}:
+            break
+        start = n + 1
+    # A declaration further in must not take a name away from the statements behind the region.
+    return start
+
+
+def _sets_scalars(node: c_ast.Node, bound: Bound) -> bool:
+    while isinstance(node, c_ast.Assignment):
+        if not isinstance(node.lvalue, c_ast.ID):
+            return False
+        node = node.rvalue
+    if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--"):
+        return isinstance(node.expr, c_ast.ID)
+    return True
+
+
+def _trailing(run: list[c_ast.Node]) -> int:
+    """Scalar statements behind the last loop or store stay outside."""
+    for n in range(len(run), 0, -1):
+        node = run[n - 1]
+        if _has_loop(node) or isinstance(node, c_ast.If):
+            return n
+        if isinstance(node, c_ast.Assignment) and not isinstance(node.lvalue, c_ast.ID):
+            return n
+    return 0
+
+
+def _finish(
+    nodes: list[c_ast.Node], before: list[c_ast.Node], s: Search, searches: Mapping[Symbol, Range] | None = None
+) -> Region | Refused:
+    first, last = s.items[id(nodes[0])], s.items[id(nodes[-1])]
+    if not balanced_conditionals(s.tokens, first.start, last.end):
+        return Refused("scop-conditional", "an #if group begins or ends inside it", nodes[0])
+    live = s.live.get(id(nodes[-1]), frozenset((*s.bound.symbols, *s.bound.by_node.values())))
+    for node in nodes:
+        symbol = s.bound.symbol(node) if isinstance(node, c_ast.Decl) else None
+        if symbol is not None and symbol in live:
+            return Refused("scop-exit", f"{symbol.name} is declared inside and used behind it", node)
+    prelude = _pointer_facts(before, s.bound)
+    finished = _attempt(nodes, prelude, s, live, searches)
+    if not isinstance(finished, Finished):
+        return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
+    s.finished[first.start] = finished
+    name = s.bound.function.decl.name
+    s.remarks += (x for x in finished.remarks if x not in s.remarks)
+    (line, column), (end_line, end_column) = s.tokens.place(first.start), s.tokens.place(last.end)
+    span = Span(s.source.name, line, column, end_line, end_column)
+    kernel = replace(finished.kernel, span=span)
+    by_key = {x.key: x for x in (*s.bound.symbols, *s.bound.by_node.values())}
+    scratch = tuple(a.name for a in kernel.arrays if a.shape and is_scratch(by_key[a.name], nodes, live, s.bound))
+    computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
+    return Region(
+        name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
+        computed, span, alone=first.start in s.alone, shy=finished.shy, declared=_declared(kernel, s.bound),
+    )  # fmt: skip
+
+
+def _declared(kernel: Kernel, bound: Bound) -> tuple[tuple[str, str], ...]:
+    """What C calls the types of a kernel's scalars, and of its arrays' elements."""
+    by_key = {x.key: x for x in (*bound.symbols, *bound.by_node.values())}
+    names = [*(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)]
+    types = [(x, scalar_of(by_key[x].ctype)) for x in names if x in by_key]
+    return tuple((name, scalar.spelling) for name, scalar in types if scalar is not None and scalar.spelling)
+
+
+def _attempt(
+    nodes: list[c_ast.Node],
+    prelude: list[c_ast.Node],
+    s: Search,
+    live: Live | None,
+    searches: Mapping[Symbol, Range] | None = None,
+) -> Finished | tuple[int, Refused] | None:
+    """Translate the statements in one state, and finish the kernel if `live` is given.
+
+    Where integers were read as choices between indices, and that comes to nothing, they are read as data. Gives the
+    position of the statement that was refused and why, where there is one. `searches`: as of `_read`.
+    """
+    try:
+        outcome, chosen = within(partial(_read, nodes, prelude, s, live, True, searches), 2 * PASS)
+        again = chosen and isinstance(outcome, tuple)
+        return within(partial(_read, nodes, prelude, s, live, False, searches), 2 * PASS)[0] if again else outcome
+    except OverBudgetError:
+        return 0, Refused("analysis-limit", f"it is not read within {2 * PASS:,} operations", nodes[0])
+
+
+def _read(
+    nodes: list[c_ast.Node], prelude: list[c_ast.Node], s: Search, live: Live | None, choosing: bool,
+    searches: Mapping[Symbol, Range] | None,
+) -> tuple[Finished | tuple[int, Refused] | None, bool]:  # fmt: skip
+    """Translate the statements; and whether an integer was read as a choice.
+
+    What is found to be no symbolic value on the way becomes a cell in memory, and all starts again. `searches`: rows
+    may be chosen by data; between which values variables are that choose them is found out in a reading before the one
+    that counts.
+    """
+    cells = computed_from_data(nodes, s.bound)
+    flat: frozenset[Symbol] = frozenset()
+    folds: dict[int, tuple[Expr, ...]] = {}
+    changed: set[Symbol] = set()
+    for node in nodes:
+        changed |= written(node, s.bound)
+    chosen = False
+    for _ in range(_MOST_RESTARTS):
+        cx = Translation(
+            s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, searches=searches, live=s.live,
+            choosing=choosing,
+        )  # fmt: skip
+        position = 0
+        try:
+            _recall(prelude, cx)
+            entry = {x: v for x, v in cx.values.items() if isinstance(v, Address)}
+            for node in nodes:
+                execute(node, cx)
+                position += 1
+            if searches is not None and (ranges := find_ranges(cx.out, cells)) != searches:
+                searches = ranges
+                continue
+            if (unknown := cx.choosers - {*(searches or ())}) and searches is not None:
+                message = f"a subscript holds {min(x.name for x in unknown)}, which may be anything"
+                return (0, Refused("scop-data", message, nodes[0])), chosen
+            if live is None:
+                return None, chosen
+            return finish(s.bound.function.decl.name, cx, nodes, entry, live), chosen
+        except Again as again:
+            chosen = chosen or cx.chosen
+            position = min(position, len(nodes) - 1)
+            refusal = _restart(again, cells, flat, nodes[position])
+            if refusal is not None:
+                return (position, refusal), chosen
+            if again.fold is not None:
+                loop, divisor = again.fold
+                divisors = chain(folds.get(loop, ()), divisor)
+                if divisors is None:
+                    refusal = Refused("scop-division", f"a division by {show(divisor)}", nodes[position])
+                    return (position, refusal), chosen
+                folds = {**folds, loop: divisors}
+            cells |= {again.cell} if again.cell is not None else set()
+            flat |= {again.flat} if again.flat is not None else set()
+        except Refused as refused:
+            return (min(position, len(nodes) - 1), refused), chosen or cx.chosen
+    if searches is not None:
+        return (0, Refused("scop-data", "what subscripts hold depends on itself", nodes[0])), chosen
+    raise AssertionError("a translation that starts again and again")
+
+
+def _pointer_facts(before: list[c_ast.Node], bound: Bound) -> list[c_ast.Node]:
+    """Statements right before a region that set pointers to something that still holds when the region starts."""
+    changed: list[Symbol] = [x for node in before for x in written(node, bound)]
+    facts: list[c_ast.Node] = []
+    trusted: set[Symbol] = set()
+    for node in before:
+        match node:
+            case c_ast.Decl(init=init) if init is not None:
+                symbol, value = bound.symbol(node), init
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target, rvalue=rvalue):
+                symbol, value = bound.symbol(target), rvalue
+            case _:
+                continue
+        if symbol is None or not is_pointer(symbol) or changed.count(symbol) != 1:
+            continue
+        used = {bound.symbol(x) for x in walk_tree(value)} - trusted
+        if not used & set(changed) and not any(isinstance(x, (c_ast.FuncCall, c_ast.Cast)) for x in walk_tree(value)):
+            facts.append(node)
+            trusted.add(symbol)
+    return facts

@@ -1,0 +1,325 @@
+"""The state of a translation: what each C variable holds, symbolically, at the place that is being read.
+
+>>> Known(index(3)).expr.value
+3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pycparser import c_ast
+
+from planish.core.span import Span
+from planish.frontend.c.analysis.scope import Bound, Symbol, is_integer
+from planish.frontend.c.translate.trip_counts import Quotient
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
+from planish.ir.index.polynomial import add, build, constant, linear_in, names, neg, normal, place, polynomial, sub
+from planish.ir.nest import Alloc, Array, Assign, Reduce, Stmt
+from planish.ir.traverse import map_expr, walk_expr
+from planish.ir.types import INDEX, Type
+
+
+class Refused(Exception):
+    """The statements are not a static control part: `id` and `message` go into a remark, `node` says where."""
+
+    def __init__(self, id: str, message: str, node: c_ast.Node | None = None) -> None:
+        super().__init__(message)
+        self.id = id
+        self.message = message
+        self.node = node
+
+
+class NotIndex(Exception):
+    """The expression is not an index expression; `message` says why."""
+
+    def __init__(self, message: str, node: c_ast.Node | None = None, id: str = "scop-affine") -> None:
+        super().__init__(message)
+        self.id = id
+        self.message = message
+        self.node = node
+
+    def refusal(self) -> Refused:
+        """The same, where there is no other way to read the expression."""
+        return Refused(self.id, self.message, self.node)
+
+
+class Again(Exception):
+    """The translation must start again: `cell` is no symbolic integer but a value in memory, `flat` is an array that
+    must be seen as one row of elements, or `fold` is a loop (its node) whose counter is to be divided by something."""
+
+    def __init__(
+        self, cell: Symbol | None = None, flat: Symbol | None = None, fold: tuple[int, Expr] | None = None
+    ) -> None:
+        super().__init__()
+        self.cell = cell
+        self.flat = flat
+        self.fold = fold
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An integer variable that equals an index expression over iterators and the sizes on entry."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The address of the element `index` of what `symbol` points to (its first subscript counts from there).
+
+    `target` is the type of the thing at that address: a scalar, or an array when subscripts are left to be given.
+    """
+
+    symbol: Symbol
+    index: tuple[Expr, ...]
+    target: CType
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A variable whose value cannot be given here, and why."""
+
+    reason: str
+
+
+Value = Known | Address | Lost
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosing:
+    """A loop around the place that is being read: `lower <= name < upper`.
+
+    `node` identifies the user's loop, `stride` is by how many of its iterations this one's counter advances.
+    """
+
+    name: str
+    lower: Expr
+    upper: Expr
+    node: int = 0
+    stride: Expr = index(1)
+
+
+@dataclass(slots=True)
+class Translation:
+    """The translation of consecutive statements: the variables' values, and what has been written so far.
+
+    `searches`: between which values variables are that are computed from data, where these may stand in subscripts, and
+    data may say whether loops are run;
+    `choosers`: those that do; `live`: what may be read behind statements; `choosing`: integers may be choices between
+    index expressions; `chosen`: one was made to be that; `ranges`: the least and the greatest value, made of sizes,
+    that some choices may have; `certain`: what the condition on data around this place loads in every case; `shy`:
+    arrays that are stored to in every case, where the original does so under such a condition.
+    """
+
+    bound: Bound
+    fp: str
+    written: frozenset[Symbol]
+    span_of: Callable[[c_ast.Node], Span | None]
+    cells: frozenset[Symbol] = frozenset()
+    flat: frozenset[Symbol] = frozenset()
+    folds: Mapping[int, tuple[Expr, ...]] = field(default_factory=dict)
+    values: dict[Symbol, Value] = field(default_factory=dict)
+    local: set[Symbol] = field(default_factory=set)
+    used: dict[Symbol, None] = field(default_factory=dict)
+    iterators: list[Enclosing] = field(default_factory=list)
+    assumptions: list[Expr] = field(default_factory=list)
+    out: list[Stmt] = field(default_factory=list)
+    guards: list[Expr] = field(default_factory=list)
+    inlined: dict[int, Expr] = field(default_factory=dict)
+    divisions: dict[tuple[str, Expr], set[str]] = field(default_factory=dict)
+    outer: list[list[Stmt]] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
+    quotients: dict[str, Quotient] = field(default_factory=dict)
+    searches: Mapping[Symbol, tuple[Expr, Expr]] | None = None
+    choosers: set[Symbol] = field(default_factory=set)
+    live: Mapping[int, frozenset[Symbol]] = field(default_factory=dict)
+    choosing: bool = True
+    ranges: dict[Expr, tuple[Expr, Expr]] = field(default_factory=dict)
+    chosen: bool = False
+    certain: tuple[Load, ...] = ()
+    shy: set[str] = field(default_factory=set)
+    dry: int = 0
+    counter: int = 0
+
+    def emit(self, stmt: Stmt) -> None:
+        """Append a statement."""
+        self.out.append(stmt)
+
+    @contextmanager
+    def inside(self) -> Iterator[list[Stmt]]:
+        """Collect statements apart (the body of a loop or branch)."""
+        self.outer.append(self.out)
+        self.out = []
+        try:
+            yield self.out
+        finally:
+            self.out = self.outer.pop()
+
+    def is_covered(self, array: str, subscripts: tuple[Expr, ...]) -> bool:
+        """Whether an element was stored without a condition before, on every way to this place."""
+        for stmts in (*self.outer, self.out):
+            for stmt in stmts:
+                if isinstance(stmt, (Assign, Reduce)) and (stmt.array, stmt.index) == (array, subscripts):
+                    return True
+        return False
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Run something for what it tells: nothing of it stays in the state, except which symbols were used."""
+        values, out, assumptions = dict(self.values), self.out, list(self.assumptions)
+        iterators, local, guards = list(self.iterators), set(self.local), list(self.guards)
+        outer = list(self.outer)
+        self.out = []
+        self.dry += 1
+        try:
+            yield
+        finally:
+            self.dry -= 1
+            self.outer = outer
+            self.values, self.out, self.assumptions = values, out, assumptions
+            self.iterators, self.local, self.guards = iterators, local, guards
+
+    def fresh(self, stem: str) -> str:
+        """A name that no C variable has."""
+        taken = {s.key for s in self.bound.symbols} | set(self.bound.file.symbols) | {s.key for s in self.used}
+        taken |= {it.name for it in self.iterators} | self.named | self.quotients.keys()
+        name, n = stem, 1
+        while name in taken:
+            name, n = f"{stem}_{n + 1}", n + 1
+        if not self.dry:
+            self.named.add(name)
+        return name
+
+    def name_quotient(self, stem: str, quotient: Quotient) -> str:
+        """The size that is a quotient: the one that is it already, or a new one."""
+        known = next((name for name, x in self.quotients.items() if x == quotient), None)
+        if known is None:
+            known = self.fresh(stem)
+            self.quotients[known] = quotient
+        return known
+
+    def is_cell(self, symbol: Symbol) -> bool:
+        """Whether a scalar variable lives in memory (an array of rank 0) rather than in the symbolic state."""
+        if not isinstance(symbol.ctype, CScalar):
+            return False
+        if symbol in self.cells:
+            return True
+        return symbol in self.written and (not is_integer(symbol) or symbol.address_taken)
+
+    def value(self, symbol: Symbol) -> Value:
+        """What an integer or pointer variable holds here."""
+        if symbol not in self.values:
+            self.values[symbol] = self._on_entry(symbol)
+        return self.values[symbol]
+
+    def _on_entry(self, symbol: Symbol) -> Value:
+        match symbol.ctype:
+            case CPointer(target=target):
+                return Address(symbol, (index(0),), target)
+            case CArray(element=element):
+                return Address(symbol, (index(0),), element)
+            case _:
+                if symbol in self.local:
+                    return Lost(f"{symbol.name} has no value yet")
+                self.used.setdefault(symbol)
+                return Known(Var(symbol.key, INDEX))
+
+    def assume(self, expr: Expr) -> bool:
+        """Take `expr >= 0` as granted, to be checked on entry; False where it is not over sizes alone."""
+        value = constant(expr)
+        if value is not None:
+            return value >= 0
+        if names(expr) & {it.name for it in self.iterators} or any("@" in n for n in names(expr)):
+            return False
+        condition = Compare("ge", normal(expr), index(0))
+        if condition not in self.assumptions:
+            self.assumptions.append(condition)
+        return True
+
+    def lowest(self, expr: Expr) -> Expr | None:
+        """A lower bound of an expression over all iterations, as an expression of sizes; None: not known."""
+        bounded = self._bounded(expr)
+        if bounded is None:
+            return None
+        expr, chosen = bounded
+        for it in (*chosen, *reversed(self.iterators)):
+            if it.name not in names(expr):
+                continue
+            parts = linear_in(expr, it.name)
+            if parts is None:
+                return None
+            factors = parts[0]
+            rises = min(factors.values()) > 0
+            if rises != (max(factors.values()) > 0):
+                # Such as m - 2: the sum as a whole is taken not to be negative.
+                rises, granted = True, self.assume(build(factors))
+            else:
+                granted = all(self.assume(atom) for monomial in factors for atom in monomial)
+            if not granted:
+                return None
+            expr = place(expr, {it.name: it.lower if rises else sub(it.upper, index(1))})
+        return None if any("@" in n for n in names(expr)) else expr
+
+    def _bounded(self, expr: Expr) -> tuple[Expr, list[Enclosing]] | None:
+        """An expression with names in the place of the choices in it, as if loops went over their values; None where
+        those of one are not known."""
+        chosen: dict[Expr, Enclosing] = {}
+        for atom in dict.fromkeys(x for monomial in polynomial(expr) for x in monomial if isinstance(x, Select)):
+            if atom not in self.ranges:
+                return None
+            low, high = self.ranges[atom]
+            chosen[atom] = Enclosing(f"choice@{len(chosen)}", low, add(high, index(1)))
+        if not chosen:
+            return expr, []
+        named = {m: tuple(Var(chosen[x].name, INDEX) if x in chosen else x for x in m) for m in polynomial(expr)}
+        return build({named[m]: c for m, c in polynomial(expr).items()}), list(chosen.values())
+
+    def highest(self, expr: Expr) -> Expr | None:
+        """An upper bound over all iterations, as an expression of sizes; None: not known."""
+        if self.dry and any("@" in n for n in names(expr)):
+            return index(0)
+        low = self.lowest(neg(expr))
+        return None if low is None else neg(low)
+
+    def never_negative(self, expr: Expr) -> bool:
+        """Whether `expr >= 0` wherever it is evaluated, granted what can be checked on entry."""
+        if self.dry and any("@" in n for n in names(expr)):
+            return True
+        low = self.lowest(expr)
+        return low is not None and self.assume(low)
+
+    def settle(self, expr: Expr) -> Expr:
+        """Replace `max(trip count, 0)` by the trip count where sizes that make it negative can be sent elsewhere."""
+
+        def settled(x: Expr) -> Expr:
+            match x:
+                case Binary(op="max", left=a, right=Const(value=0)) if self.assume(a):
+                    return a
+                case _:
+                    return x
+
+        if not any(isinstance(x, Binary) and x.op == "max" for x in walk_expr(expr)):
+            return expr
+        return normal(map_expr(settled, expr))
+
+    def element(self, symbol: Symbol) -> Type:
+        """The scalar type of the elements behind a symbol. Raises Refused where it is not a number."""
+        leaf = leaf_of(symbol.ctype)
+        if leaf is None:
+            raise Refused("scop-type", f"{symbol.name} has a type that Planish does not handle")
+        return leaf
+
+    def store(self, array: str, subscripts: tuple[Expr, ...], value: Expr, node: c_ast.Node) -> None:
+        """Emit a plain assignment."""
+        self.emit(Assign(array, subscripts, value, self.span_of(node)))
+
+    def temporary(self, stem: str, type: Type, value: Expr, node: c_ast.Node) -> str:
+        """Keep a value in a fresh local cell; gives its name."""
+        name = self.fresh(stem)
+        self.emit(Alloc(Array(name, type, (), True, "register"), self.span_of(node)))
+        self.store(name, (), value, node)
+        return name

@@ -1,0 +1,189 @@
+"""C statements as statements of a nest: blocks, conditions, and the dispatch over all of them.
+
+A condition over iterators and sizes becomes an `If`; one that depends on data becomes choices between values, and only
+where no store appears that the user's program does not make.
+"""
+
+from __future__ import annotations
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from planish.frontend.c.analysis.scope import Symbol
+from planish.frontend.c.idioms.branches import certain_loads, is_static
+from planish.frontend.c.idioms.data_dependent_rows import search_statement, searched
+from planish.frontend.c.idioms.histogram import count_statement, counted
+from planish.frontend.c.idioms.memory_calls import is_block_call, run_block_call
+from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choose
+from planish.frontend.c.translate.arithmetic import conjunction, negation
+from planish.frontend.c.translate.assignments import assign, convert_stored, declare, step_statement, target_of, write
+from planish.frontend.c.translate.expressions import choose, condition_of, value_of
+from planish.frontend.c.translate.loops import run_loop
+from planish.frontend.c.translate.state import Address, Known, Lost, Refused, Translation, Value
+from planish.frontend.c.translate.subscripts import call_name
+from planish.frontend.c.types.constants import walk_tree
+from planish.ir.expr import Const, Expr, Load, Var
+from planish.ir.nest import Block, If
+from planish.ir.types import BOOL
+
+_JUMPS = {c_ast.Break: "break", c_ast.Continue: "continue", c_ast.Return: "return", c_ast.Goto: "goto"}
+
+
+def execute(node: c_ast.Node, cx: Translation) -> None:
+    """Translate a statement (or the first or last part of a `for`). Raises Refused and Again."""
+    match node:
+        case c_ast.UnaryOp() | c_ast.Assignment() if (element := counted(node, cx)) is not None:
+            count_statement(node, element, cx, execute)
+        case c_ast.For() | c_ast.Assignment() if (symbol := searched(node, cx)) is not None:
+            search_statement(node, symbol, cx, execute)
+        case c_ast.Compound(block_items=items):
+            for item in items or []:
+                execute(item, cx)
+        case c_ast.DeclList(decls=items) | c_ast.ExprList(exprs=items):
+            for item in items:
+                execute(item, cx)
+        case c_ast.Decl():
+            declare(node, cx)
+        case c_ast.Assignment():
+            assign(node, cx)
+        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
+            step_statement(node, cx)
+        case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+            run_loop(node, cx, execute)
+        case c_ast.If():
+            _branch(node, cx)
+        case c_ast.EmptyStatement() | c_ast.Pragma() | c_ast.Constant() | c_ast.ID():
+            pass
+        case c_ast.Cast(expr=operand):
+            execute(operand, cx)
+        case c_ast.Break() | c_ast.Continue() | c_ast.Return() | c_ast.Goto():
+            raise Refused("scop-jump", f"a {_JUMPS[type(node)]}", node)
+        case c_ast.Label() | c_ast.Switch():
+            raise Refused("scop-jump", f"a {type(node).__name__.lower()}", node)
+        case c_ast.FuncCall() if is_block_call(node, cx):
+            run_block_call(node, cx)
+        case c_ast.FuncCall():
+            raise Refused("scop-call", f"a call of {call_name(node)}", node)
+        case _:
+            raise Refused("scop-statement", f"a statement of the form {type(node).__name__}", node)
+
+
+def _branch(node: c_ast.If, cx: Translation) -> None:
+    if node.iffalse is None and isinstance(node.cond, c_ast.BinaryOp) and node.cond.op == "&&" and not cx.guards:
+        with cx.trial():
+            outer = condition_of(node.cond.left, cx)
+        if not isinstance(outer, Const) and is_static(outer, cx):
+            # What is on the right of && is then read in a branch of its own.
+            inner = c_ast.If(node.cond.right, node.iftrue, None, node.coord)
+            cx.bound.kept += (inner, whole := c_ast.If(node.cond.left, inner, None, node.coord))
+            _branch(whole, cx)
+            return
+    test = condition_of(node.cond, cx)
+    if isinstance(test, Const):
+        chosen = node.iftrue if test.value else node.iffalse
+        if chosen is not None:
+            execute(chosen, cx)
+        return
+    if is_static(test, cx):
+        _branch_on_sizes(node, test, cx)
+    else:
+        _branch_on_data(node, test, cx)
+
+
+def _branch_on_sizes(node: c_ast.If, test: Expr, cx: Translation) -> None:
+    before = dict(cx.values)
+    with cx.inside() as then:
+        execute(node.iftrue, cx)
+    after_then, cx.values = cx.values, before
+    with cx.inside() as otherwise:
+        if node.iffalse is not None:
+            execute(node.iffalse, cx)
+    for symbol in {*after_then, *cx.values}:
+        cx.values[symbol] = _joined(symbol, test, after_then.get(symbol), cx.values.get(symbol), cx)
+    if then or otherwise:
+        cx.emit(If(test, Block(tuple(then)), Block(tuple(otherwise)), cx.span_of(node)))
+
+
+def _joined(symbol: Symbol, test: Expr, a: Value | None, b: Value | None, cx: Translation) -> Value:
+    """What a variable holds after two branches, taken where `test` holds or not; None: the branch does not touch it."""
+    if a is not None and (b is None or a == b) and (b is not None or _untouched(symbol, a)):
+        return a
+    if b is not None and a is None and _untouched(symbol, b):
+        return b
+    if isinstance(a, Known) and isinstance(b, Known) and may_choose(a.expr, b.expr, cx):
+        cx.chosen = True
+        return Known(choose_index(test, a.expr, b.expr))
+    return Lost("it is set under a condition")
+
+
+def _untouched(symbol: Symbol, value: Value) -> bool:
+    """Whether the value is the one on entry."""
+    match value:
+        case Known(expr=Var(name=name)):
+            return name == symbol.key
+        case Address(symbol=array, index=(Const(value=0),)):
+            return array is symbol
+        case _:
+            return False
+
+
+def _branch_on_data(node: c_ast.If, test: Expr, cx: Translation) -> None:
+    if cx.guards:
+        _choose_by_data(node, test, cx)
+        return
+    cx.certain = tuple(certain_loads(test))
+    try:
+        _choose_by_data(node, test, cx)
+    finally:
+        cx.certain = ()
+
+
+def _choose_by_data(node: c_ast.If, test: Expr, cx: Translation) -> None:
+    then, otherwise = _flat(node.iftrue), _flat(node.iffalse)
+    if _same_target(then, otherwise, cx):
+        symbol = cx.bound.symbol(then[0].lvalue)
+        target = target_of(then[0].lvalue, symbol, cx)
+        a, b = (convert_stored(value_of(x.rvalue, cx), target.type) for x in (then[0], otherwise[0]))
+        write(target, choose(test, a, b), node, cx)
+        return
+    single = [*then, *otherwise]
+    if len(single) > 1 or not isinstance(single[0] if single else None, (c_ast.Assignment, c_ast.UnaryOp)):
+        # What the branches store must not change the condition between two uses of it.
+        name = cx.temporary("test", BOOL, conjunction([*cx.guards, test]), node)
+        test = Load(name, (), BOOL)
+    outer = list(cx.guards)
+    for stmts, guard in ((then, test), (otherwise, negation(test))):
+        cx.guards = [*outer, guard]
+        for stmt in stmts:
+            execute(stmt, cx)
+    cx.guards = outer
+
+
+def _flat(node: c_ast.Node | None) -> list[c_ast.Node]:
+    """The statements of a branch."""
+    match node:
+        case None | c_ast.EmptyStatement():
+            return []
+        case c_ast.Compound(block_items=items):
+            return [x for item in items or [] for x in _flat(item)]
+        case _:
+            return [node]
+
+
+def _same_target(then: list[c_ast.Node], otherwise: list[c_ast.Node], cx: Translation) -> bool:
+    """Whether both branches are one plain assignment to one and the same place in memory."""
+    if len(then) != 1 or len(otherwise) != 1:
+        return False
+    a, b = then[0], otherwise[0]
+    if not (isinstance(a, c_ast.Assignment) and isinstance(b, c_ast.Assignment) and a.op == b.op == "="):
+        return False
+    if isinstance(a.rvalue, c_ast.Assignment) or isinstance(b.rvalue, c_ast.Assignment):
+        return False
+    symbol = cx.bound.symbol(a.lvalue)
+    if symbol is not None and not cx.is_cell(symbol):
+        return False
+    parts = [x for x in (*walk_tree(a), *walk_tree(b)) if isinstance(x, (c_ast.UnaryOp, c_ast.Assignment))]
+    if any(isinstance(x, c_ast.UnaryOp) and ("++" in x.op or "--" in x.op) for x in parts):
+        return False
+    generator = CGenerator()
+    return str(generator.visit(a.lvalue)) == str(generator.visit(b.lvalue))

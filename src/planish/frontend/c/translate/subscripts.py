@@ -1,0 +1,485 @@
+"""Index expressions and addresses: the part of C that the polyhedral model can see through.
+
+`index_of` reads an integer expression as a mathematical integer over iterators and sizes; `address_of` reads a
+pointer expression as an array and subscripts. Steps such as `*p++` change the state as they are read.
+
+>>> from planish.ir.index.polynomial import show
+>>> from planish.ir.expr import Var
+>>> show(Indexed(Var("i", INDEX), I32).expr)
+'i'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pycparser import c_ast
+
+from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer
+from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_affine, may_choose, note_range, where
+from planish.frontend.c.translate.arithmetic import common, fits, literal, promoted
+from planish.frontend.c.translate.divisions import cycle, divide
+from planish.frontend.c.translate.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
+from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary, Var, index, type_of
+from planish.ir.index.polynomial import (
+    add,
+    constant,
+    extremum,
+    floordiv,
+    mod,
+    mul,
+    neg,
+    normal,
+    same,
+    show,
+    sub,
+)
+from planish.ir.traverse import loads
+from planish.ir.types import I32, INDEX, U64, Type
+
+_COMPARISON: dict[str, CompareOp] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """An integer value as an index expression, and the C type that the user's expression has."""
+
+    expr: Expr
+    type: Type
+
+
+def index_of(node: c_ast.Node, cx: Translation) -> Indexed:
+    """Read an integer expression. Raises NotIndex where it depends on data or does not fit the model."""
+    match node:
+        case c_ast.Constant(type=kind, value=text):
+            try:
+                value = literal(kind, text)
+            except Refused as refused:
+                raise NotIndex(refused.message, node, refused.id) from None
+            if not value.type.is_int:
+                raise NotIndex("a floating-point number", node, "scop-data")
+            return Indexed(index(int(value.value)), value.type)
+        case c_ast.ID():
+            return _variable(node, cx)
+        case c_ast.UnaryOp(op=op, expr=operand):
+            return _unary(node, op, operand, cx)
+        case c_ast.BinaryOp(op=op, left=left, right=right):
+            return _binary(node, op, left, right, cx)
+        case c_ast.Cast(to_type=to_type, expr=operand):
+            match resolve(to_type, cx.bound.typedefs):
+                case CScalar(type=wanted) if wanted.is_int:
+                    return Indexed(fitted(index_of(operand, cx), wanted, node, cx), wanted)
+                case _:
+                    raise NotIndex("a conversion to a type that is no integer", node, "scop-data")
+        case c_ast.TernaryOp(cond=condition, iftrue=then, iffalse=otherwise):
+            return _choice(node, condition, then, otherwise, cx)
+        case c_ast.ArrayRef():
+            raise NotIndex("a value that is read from an array", node, "scop-data")
+        case c_ast.FuncCall():
+            raise NotIndex("the result of a call", node, "scop-data")
+        case c_ast.StructRef():
+            symbol = member_of(node, cx)
+            if symbol.bitfield:
+                raise NotIndex(f"{symbol.name}, a bit-field", node, "scop-data")
+            return _held(symbol, node, cx)
+        case _:
+            raise NotIndex(f"an expression of the form {type(node).__name__}", node)
+
+
+def _variable(node: c_ast.ID, cx: Translation) -> Indexed:
+    if (argument := cx.inlined.get(id(node))) is not None:
+        return _argument(argument, node)
+    number, symbol = cx.bound.enumerator(node), cx.bound.symbol(node)
+    if number is not None:
+        if not fits(number, I32):
+            raise NotIndex(f"{node.name}, an enumerator that an int does not hold", node, "scop-type")
+        return Indexed(index(number), I32)
+    if id(node) in cx.bound.constants:
+        raise NotIndex(f"{node.name}, an enumerator whose value is not known", node, "scop-type")
+    if symbol is None:
+        raise NotIndex(f"{node.name}, which is not declared", node, "scop-unknown")
+    return _held(symbol, node, cx)
+
+
+def member_of(node: c_ast.StructRef, cx: Translation) -> Symbol:
+    """The number in a structure that is read. Raises NotIndex where it is not known what else might change it; what
+    assigns it is no statement of a nest."""
+    symbol = cx.bound.symbol(node)
+    if symbol is None or symbol.whole is None or symbol.lasting:
+        raise NotIndex("a member of a structure", node, "scop-struct")
+    if symbol.whole.address_taken:
+        message = f"{symbol.name}, and an address in {symbol.whole.name} is taken, through which it may change"
+        raise NotIndex(message, node, "scop-struct")
+    if symbol.whole in cx.local:
+        raise NotIndex(f"{symbol.name}, which is declared in the nest", node, "scop-struct")
+    return symbol
+
+
+def _held(symbol: Symbol, node: c_ast.Node, cx: Translation) -> Indexed:
+    """What an integer variable holds."""
+    if not isinstance(symbol.ctype, CScalar) or not symbol.ctype.type.is_int:
+        raise NotIndex(f"{symbol.name}, which is not an integer", node, "scop-data")
+    if symbol.const and symbol.storage == "global" and symbol.init is not None:
+        return Indexed(index_of(symbol.init, cx).expr, symbol.ctype.type)
+    if cx.is_cell(symbol):
+        how = "is computed from data, or may be changed by a store" if symbol.lasting else "is computed from data"
+        raise NotIndex(f"{symbol.name}, which {how}", node, "scop-data")
+    match cx.value(symbol):
+        case Known(expr=expr):
+            return Indexed(cx.settle(expr), symbol.ctype.type)
+        case Lost(reason=reason):
+            raise NotIndex(f"{symbol.name}: {reason}", node)
+        case Address():
+            raise NotIndex(f"{symbol.name}, which is a pointer", node, "scop-pointer")
+
+
+def _argument(value: Expr, node: c_ast.ID) -> Indexed:
+    """The value that a parameter of an inlined function has."""
+    match value:
+        case Const(value=number, type=type) if type.is_int:
+            return Indexed(index(int(number)), type)
+        case Cast(operand=Var() | Unary() | Binary() as inner, type=type) if type_of(inner) == INDEX and not loads(
+            inner
+        ):
+            return Indexed(inner, type)
+        case _:
+            raise NotIndex(f"{node.name}, which is computed from data", node, "scop-data")
+
+
+def fitted(value: Indexed, type: Type, node: c_ast.Node, cx: Translation) -> Expr:
+    """The value converted to an integer type, granted that it fits. Raises NotIndex where that cannot be granted."""
+    number = constant(value.expr)
+    if number is not None:
+        low, high = (0, 1 << type.bits) if type.kind == "uint" else (-(1 << type.bits - 1), 1 << type.bits - 1)
+        if low <= number < high:
+            return value.expr
+        raise NotIndex("a constant that does not fit the type it is converted to", node, "scop-narrow")
+    source = value.type
+    if type.kind == "uint" and source.kind != "uint" and not cx.never_negative(value.expr):
+        raise NotIndex("a conversion to an unsigned type of a value that may be negative", node, "scop-wrap")
+    wide = type.bits > source.bits or (type.bits == source.bits and (type.kind == source.kind or type.kind == "uint"))
+    if not wide:
+        limit = (1 << (type.bits - (type.kind == "int"))) - 1
+        most = cx.highest(value.expr)
+        if most is None or not cx.assume(sub(index(limit), most)):
+            raise NotIndex("a conversion to a narrower type", node, "scop-narrow")
+        if type.kind == "int" and source.kind == "int" and not cx.never_negative(add(value.expr, index(limit + 1))):
+            raise NotIndex("a conversion to a narrower type", node, "scop-narrow")
+    return value.expr
+
+
+def _unary(node: c_ast.UnaryOp, op: str, operand: c_ast.Node, cx: Translation) -> Indexed:
+    match op:
+        case "+":
+            value = index_of(operand, cx)
+            return Indexed(value.expr, promoted(value.type))
+        case "-":
+            value = index_of(operand, cx)
+            return _result(neg(value.expr), promoted(value.type), node, cx)
+        case "++" | "--" | "p++" | "p--":
+            return step(node, cx)
+        case "sizeof":
+            return Indexed(index(_size_of(operand, cx)), U64)
+        case "*":
+            raise NotIndex("a value that is read from memory", node, "scop-data")
+        case _:
+            raise NotIndex(f"the operator {op}", node)
+
+
+def _size_of(operand: c_ast.Node, cx: Translation) -> int:
+    ctype: CType | None = None
+    if isinstance(operand, c_ast.Typename):
+        ctype = resolve(operand, cx.bound.typedefs)
+    elif isinstance(operand, c_ast.ID) and (symbol := cx.bound.symbol(operand)) is not None:
+        ctype = symbol.ctype
+    elif isinstance(operand, (c_ast.ArrayRef, c_ast.UnaryOp)):
+        # Nothing of it is evaluated: `sizeof *p` says of what p points to.
+        with cx.trial():
+            ctype = _pointed_to(operand, cx)
+    match ctype:
+        case CScalar(type=type):
+            return type.size
+        case CPointer():
+            return 8
+        case _:
+            raise NotIndex("sizeof of something that is not a number", operand)
+
+
+def _pointed_to(node: c_ast.ArrayRef | c_ast.UnaryOp, cx: Translation) -> CType | None:
+    try:
+        return place_of(node, cx).target
+    except (Refused, NotIndex):
+        return None
+
+
+def step(node: c_ast.UnaryOp, cx: Translation) -> Indexed:
+    """`++` and `--` of a symbolic integer, in front or behind."""
+    symbol = cx.bound.symbol(node.expr) if isinstance(node.expr, c_ast.ID) else None
+    if symbol is None or not is_integer(symbol):
+        raise NotIndex("a step of something that is not an integer variable", node)
+    before = index_of(node.expr, cx)
+    after = add(before.expr, index(1 if "++" in node.op else -1))
+    if before.type.bits < 32:
+        after = fitted(Indexed(after, I32), before.type, node, cx)
+    hold(symbol, Known(after), cx)
+    return before if node.op.startswith("p") else Indexed(after, before.type)
+
+
+def hold(symbol: Symbol, value: Known | Address, cx: Translation) -> None:
+    """Give a symbolic variable a new value; under a data-dependent condition an integer has to live in memory."""
+    if cx.guards:
+        if isinstance(value, Known):
+            raise Again(cell=symbol)
+        raise Refused("scop-condition", f"the pointer {symbol.name} moves under a condition that depends on data")
+    cx.values[symbol] = value
+
+
+def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: Translation) -> Indexed:
+    if op not in ("+", "-", "*", "/", "%", "<<", ">>", "&"):
+        raise NotIndex(f"the operator {op}", node)
+    if op == "-" and is_address(left, cx) and is_address(right, cx):
+        return Indexed(distance(address_of(left, cx), address_of(right, cx), node), INDEX)
+    goes_round = op == "%" and (inner := _cycled(left, right, cx)) is not None
+    a, b = index_of(inner if goes_round else left, cx), index_of(right, cx)
+    type = promoted(a.type) if op in ("<<", ">>") else common(a.type, b.type)
+    if op not in ("<<", ">>"):
+        a = Indexed(fitted(a, type, node, cx), type)
+        b = Indexed(fitted(b, type, node, cx), type)
+    number = constant(b.expr)
+    match op:
+        case "+":
+            return _result(add(a.expr, b.expr), type, node, cx)
+        case "-":
+            return _result(sub(a.expr, b.expr), type, node, cx)
+        case "*":
+            return _result(mul(a.expr, b.expr), type, node, cx)
+        case "/" | "%":
+            made = cycle(a.expr, b.expr, node, cx) if goes_round else divide(op, a.expr, b.expr, node, cx)
+            return Indexed(made, type)
+        case "<<" if number is not None and 0 <= number < 62:
+            return _result(mul(a.expr, index(1 << number)), type, node, cx)
+        case ">>" if number is not None and 0 <= number < 62:
+            return Indexed(floordiv(a.expr, index(1 << number)), type)
+        case "&" if number is not None and number >= 0 and number & (number + 1) == 0:
+            return Indexed(mod(a.expr, index(number + 1)), type)
+        case _:
+            raise NotIndex(f"the operator {op} on values that are not constant", node)
+
+
+def _cycled(left: c_ast.Node, right: c_ast.Node, cx: Translation) -> c_ast.Node | None:
+    """The `x` of `(x % n + n) % n`, where that is signed; None where it is another remainder."""
+    match left:
+        case c_ast.BinaryOp(op="+", left=c_ast.BinaryOp(op="%", left=inner, right=first), right=second):
+            pass
+        case c_ast.BinaryOp(op="+", left=second, right=c_ast.BinaryOp(op="%", left=inner, right=first)):
+            pass
+        case _:
+            return None
+    with cx.trial():
+        values = [index_of(x, cx) for x in (inner, first, second, right)]
+    alike = all(same(x.expr, values[3].expr) and x.type.kind == "int" for x in values[1:])
+    return inner if alike and values[0].type.kind == "int" else None
+
+
+def _result(expr: Expr, type: Type, node: c_ast.Node, cx: Translation) -> Indexed:
+    """A result in C's type: signed overflow is undefined, unsigned arithmetic must be seen not to wrap."""
+    if type.kind == "uint":
+        if not cx.never_negative(expr):
+            raise NotIndex("unsigned arithmetic that may wrap around below zero", node, "scop-wrap")
+        if type.bits < 64 and constant(expr) is None:
+            high = cx.highest(expr)
+            if high is None or not cx.assume(sub(index((1 << type.bits) - 1), high)):
+                raise NotIndex("unsigned arithmetic that may wrap around", node, "scop-wrap")
+    return Indexed(expr, type)
+
+
+def _choice(
+    node: c_ast.Node, condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: Translation
+) -> Indexed:
+    if not isinstance(condition, c_ast.BinaryOp) or condition.op not in _COMPARISON:
+        raise NotIndex("a choice that is no minimum or maximum", node)
+    a, b = index_of(condition.left, cx), index_of(condition.right, cx)
+    wide = common(a.type, b.type)
+    test = Compare(_COMPARISON[condition.op], fitted(a, wide, node, cx), fitted(b, wide, node, cx))
+    arms, bounds = [], []
+    for side, holds in ((then, True), (otherwise, False)):
+        with where(test, holds, cx):
+            arms.append(index_of(side, cx))
+            if arms[-1].type.kind == "uint" or constant(arms[-1].expr) is not None:
+                bounds.append((cx.lowest(arms[-1].expr), cx.highest(arms[-1].expr)))
+    x, y = arms
+    type = common(x.type, y.type)
+    if condition.op not in ("==", "!=") and len({t.kind for t in (a.type, b.type, x.type, y.type)}) == 1:
+        less = condition.op in ("<", "<=")
+        if same(a.expr, x.expr) and same(b.expr, y.expr):
+            return Indexed(extremum("min" if less else "max", x.expr, y.expr), type)
+        if same(a.expr, y.expr) and same(b.expr, x.expr):
+            return Indexed(extremum("max" if less else "min", y.expr, x.expr), type)
+    if not may_choose(x.expr, y.expr, cx):
+        raise NotIndex("a choice that is no minimum or maximum", node)
+    cx.chosen = True
+    choice = choose_index(test, fitted(x, type, node, cx), fitted(y, type, node, cx))
+    if len(bounds) == len(arms):
+        note_range(choice, bounds, cx)
+    return Indexed(choice, type)
+
+
+def is_address(node: c_ast.Node, cx: Translation) -> bool:
+    """Whether an expression is a pointer or an array by its form."""
+    match node:
+        case c_ast.ID():
+            symbol = cx.bound.symbol(node)
+            return symbol is not None and isinstance(symbol.ctype, (CPointer, CArray))
+        case c_ast.UnaryOp(op="&"):
+            return True
+        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=operand):
+            return is_address(operand, cx)
+        case c_ast.BinaryOp(op="+" | "-", left=left, right=right):
+            return is_address(left, cx) != is_address(right, cx)
+        case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
+            depth, base = 0, node
+            while isinstance(base, c_ast.ArrayRef) or (isinstance(base, c_ast.UnaryOp) and base.op == "*"):
+                base, depth = base.name if isinstance(base, c_ast.ArrayRef) else base.expr, depth + 1
+            symbol = cx.bound.symbol(base) if isinstance(base, c_ast.ID) else None
+            ctype = symbol.ctype if symbol is not None else None
+            for _ in range(depth):
+                ctype = ctype.target if isinstance(ctype, CPointer) else getattr(ctype, "element", None)
+            return isinstance(ctype, (CPointer, CArray))
+        case c_ast.Cast(to_type=to_type):
+            return isinstance(resolve(to_type, cx.bound.typedefs), CPointer)
+        case _:
+            return False
+
+
+def distance(a: Address, b: Address, node: c_ast.Node) -> Expr:
+    """The number of elements between two addresses in one row of one array. Raises NotIndex otherwise."""
+    if a.symbol is not b.symbol or len(a.index) != len(b.index):
+        raise NotIndex("the difference of pointers into different arrays", node, "scop-pointer")
+    if not all(same(x, y) for x, y in zip(a.index[:-1], b.index[:-1], strict=True)):
+        raise NotIndex("the difference of pointers into different rows", node, "scop-pointer")
+    return sub(a.index[-1], b.index[-1])
+
+
+def address_of(node: c_ast.Node, cx: Translation) -> Address:
+    """Read a pointer expression. Raises Refused where the array behind it cannot be told."""
+    match node:
+        case c_ast.ID():
+            symbol = cx.bound.symbol(node)
+            if symbol is None:
+                raise Refused("scop-unknown", f"{node.name} is not declared", node)
+            if not isinstance(symbol.ctype, (CPointer, CArray)):
+                raise Refused("scop-pointer", f"{node.name} is not an array", node)
+            match cx.value(symbol):
+                case Address() as value:
+                    return Address(value.symbol, tuple(cx.settle(x) for x in value.index), value.target)
+                case Lost(reason=reason):
+                    raise Refused("scop-pointer", f"where {node.name} points is not known: {reason}", node)
+                case Known():
+                    raise Refused("scop-pointer", f"{node.name} is not a pointer", node)
+        case c_ast.ArrayRef(name=name, subscript=subscript):
+            return row(element_of(node, name, subscript, cx), node)
+        case c_ast.UnaryOp(op="&", expr=operand):
+            return place_of(operand, cx)
+        case c_ast.UnaryOp(op="*", expr=operand):
+            return row(address_of(operand, cx), node)
+        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--" as op, expr=c_ast.ID() as operand):
+            symbol = cx.bound.symbol(operand)
+            before = address_of(operand, cx)
+            after = moved(before, index(1 if "++" in op else -1))
+            if symbol is None or not is_pointer(symbol):
+                raise Refused("scop-pointer", "a step of something that is not a pointer variable", node)
+            hold(symbol, after, cx)
+            return before if op.startswith("p") else after
+        case c_ast.BinaryOp(op="+" | "-" as op, left=left, right=right):
+            if op == "+" and not is_address(left, cx):
+                left, right = right, left
+            base = address_of(left, cx)
+            offset = subscript_of(right, cx)
+            return moved(base, offset if op == "+" else neg(offset))
+        case c_ast.Cast(to_type=to_type, expr=operand):
+            target = resolve(to_type, cx.bound.typedefs)
+            inner = address_of(operand, cx)
+            if isinstance(target, CPointer) and target.target == inner.target:
+                return inner
+            raise Refused("scop-cast", "a conversion between pointers to different types", node)
+        case c_ast.FuncCall():
+            raise Refused("scop-call", f"a call of {call_name(node)}", node)
+        case c_ast.StructRef():
+            raise Refused("scop-struct", "a member of a structure", node)
+        case c_ast.TernaryOp():
+            raise Refused("scop-pointer", "a choice between two addresses", node)
+        case _:
+            raise Refused("scop-pointer", f"an address of the form {type(node).__name__}", node)
+
+
+def call_name(node: c_ast.FuncCall) -> str:
+    """The name of the called function, for messages."""
+    return str(node.name.name) if isinstance(node.name, c_ast.ID) else "a function pointer"
+
+
+def moved(address: Address, offset: Expr) -> Address:
+    """The address `offset` elements further."""
+    return Address(address.symbol, (*address.index[:-1], add(address.index[-1], offset)), address.target)
+
+
+def row(address: Address, node: c_ast.Node) -> Address:
+    """The thing at an address, used as an address: an array stands for its first element."""
+    match address.target:
+        case CArray(element=element):
+            return Address(address.symbol, (*address.index, index(0)), element)
+        case CPointer():
+            raise Refused("scop-pointer", "a pointer that is itself read from memory", node)
+        case _:
+            raise Refused("scop-pointer", "an element used as an array", node)
+
+
+def element_of(node: c_ast.Node, name: c_ast.Node, subscript: c_ast.Node, cx: Translation) -> Address:
+    """The address of `name[subscript]`."""
+    if not is_address(name, cx) and is_address(subscript, cx):
+        name, subscript = subscript, name
+    return moved(address_of(name, cx), subscript_of(subscript, cx))
+
+
+def subscript_of(node: c_ast.Node, cx: Translation) -> Expr:
+    """A subscript or offset as an index expression. Raises Refused where it depends on data."""
+    try:
+        return normal(index_of(node, cx).expr)
+    except NotIndex as reason:
+        raise Refused(reason.id, f"a subscript holds {reason.message}", reason.node or node) from None
+
+
+def place_of(node: c_ast.Node, cx: Translation) -> Address:
+    """The address of an lvalue: an element of an array, or what a pointer points to."""
+    match node:
+        case c_ast.ArrayRef(name=name, subscript=subscript):
+            return element_of(node, name, subscript, cx)
+        case c_ast.UnaryOp(op="*", expr=operand):
+            return address_of(operand, cx)
+        case c_ast.StructRef():
+            raise Refused("scop-struct", "a member of a structure", node)
+        case _:
+            raise Refused("scop-pointer", "the address of something that is not an element of an array", node)
+
+
+def element_place(address: Address, node: c_ast.Node, cx: Translation) -> tuple[str, tuple[Expr, ...], Type]:
+    """Array name, subscripts and type of the number at an address; arrays seen as one row are linearised."""
+    type = leaf_of(address.target)
+    if not isinstance(address.target, CScalar) or type is None:
+        raise Refused("scop-type", f"{address.symbol.name} holds elements that Planish does not handle", node)
+    cx.used.setdefault(address.symbol)
+    subscripts = address.index
+    if address.symbol in cx.flat:
+        linear, ctype = subscripts[0], address.symbol.ctype
+        inner = ctype.target if isinstance(ctype, CPointer) else ctype.element if isinstance(ctype, CArray) else ctype
+        for subscript in subscripts[1:]:
+            if not isinstance(inner, CArray) or inner.extent is None:
+                raise Refused("scop-pointer", f"the extents of {address.symbol.name} are not known", node)
+            linear = add(mul(linear, subscript_of(inner.extent, cx)), subscript)
+            inner = inner.element
+        subscripts = (linear,)
+    its = [it.name for it in cx.iterators]
+    for subscript in subscripts:
+        if not cx.dry and not chooses_affine(subscript, its):
+            raise Refused("scop-affine", f"the subscript {show(subscript)} is not affine", node)
+    return address.symbol.key, subscripts, type

@@ -1,0 +1,1 @@
+"""C types: declarations, records, type names, prototypes, constants."""

@@ -1,0 +1,157 @@
+"""Integer constant expressions, and the enumerations that they give values to.
+
+>>> from pycparser.c_parser import CParser
+>>> types, constants = {}, {}
+>>> tree = CParser().parse("enum shade { NONE, DARK = 'a', BLACK }; enum { WIDE = sizeof(void *) };")
+>>> [sorted(define_enumerations(x, types, constants)) for x in tree.ext]
+[[], ['WIDE']]
+>>> constants["BLACK"], types["enum shade"].spelling
+(98, 'unsigned int')
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+
+from pycparser import c_ast
+
+from planish.frontend.c.types.declarations import CArray, CScalar, CType, enumeration_key, enumeration_type, resolve
+
+Constants = Mapping[str, int] | Callable[[c_ast.ID], int | None]
+"""The values of enumerators by their names, or what tells that of a name where it stands."""
+
+_PLAIN_CHARACTER = re.compile(r"'([^\\'])'")
+
+
+def walk_tree(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """A node and all below it, parents first."""
+    left = [node]
+    while left:
+        part = left.pop()
+        yield part
+        left += (child for _, child in reversed(part.children()))
+
+
+def define_enumerations(
+    node: c_ast.Node, types: MutableMapping[str, CType], constants: MutableMapping[str, int],
+    known: Mapping[str, int] | None = None,
+) -> frozenset[str]:  # fmt: skip
+    """Note the types of the enumerations that a declaration defines, wherever it does, and their enumerators as far as
+    their values are known; the names of the others. `known` are enumerators besides those in `constants`."""
+    unknown: set[str] = set()
+    for part in walk_tree(node):
+        if not isinstance(part, c_ast.Enum) or part.values is None:
+            continue
+        values: list[int | None] = []
+        for item in part.values.enumerators:
+            if not isinstance(item, c_ast.Enumerator):
+                continue
+            if item.value is not None:
+                visible = {**(known or {}), **constants}
+                value = _fold_enumerator(item.value, {x: y for x, y in visible.items() if x not in unknown})
+            else:
+                value = 0 if not values else None if values[-1] is None else values[-1] + 1
+            values.append(value)
+            if value is not None:
+                constants[item.name] = value
+            else:
+                unknown.add(item.name)
+        own = part.underlying_type
+        types[enumeration_key(part)] = enumeration_type(values) if own is None else resolve(own, types)
+    return frozenset(unknown)
+
+
+def _fold_enumerator(node: c_ast.Node, constants: Mapping[str, int]) -> int | None:
+    """The value of an enumerator; None where it is not known, or its type is needed to tell."""
+    value = fold(node, constants)
+    if value is None or isinstance(node, c_ast.Constant):
+        return value
+    unsigned = any(_is_unsigned(x) for x in walk_tree(node))
+    return None if (unsigned and value < 0) or not -(1 << 31) <= value < 1 << 31 else value
+
+
+def _is_unsigned(node: c_ast.Node) -> bool:
+    match node:
+        case c_ast.Constant(value=text):
+            return "u" in str(text).lower()
+        case c_ast.UnaryOp(op="sizeof"):
+            return True
+        case _:
+            return False
+
+
+def fold(node: c_ast.Node, constants: Constants, types: Mapping[str, CType] | None = None) -> int | None:
+    """The value of an integer constant expression made of literals, enumerators, sizes of numbers and of arrays of them
+    (`types` are names of such) and the usual operators.
+
+    >>> from pycparser.c_parser import CParser
+    >>> fold(CParser().parse("int a[sizeof(short[3]) * N + 1];").ext[0].type.dim, {"N": 5})
+    31
+    """
+    match node:
+        case c_ast.Constant(type=kind, value=text) if "int" in kind:
+            return parse_integer(text)
+        case c_ast.Constant(type="char", value=text) if (found := _PLAIN_CHARACTER.fullmatch(text)) is not None:
+            return ord(found[1]) if ord(found[1]) < 128 else None
+        case c_ast.ID(name=name):
+            return constants(node) if callable(constants) else constants.get(name)
+        case c_ast.UnaryOp(op="-" | "~" | "+" as op, expr=x):
+            value = fold(x, constants, types)
+            return None if value is None else -value if op == "-" else ~value if op == "~" else value
+        case c_ast.BinaryOp(op=op, left=left, right=right):
+            a, b = fold(left, constants, types), fold(right, constants, types)
+            return None if a is None or b is None else _operate(op, a, b)
+        case c_ast.UnaryOp(op="sizeof", expr=c_ast.Typename() as named):
+            return _size_of(resolve(named, types or {}), constants, types or {})
+        case _:
+            return None
+
+
+def _size_of(ctype: CType, constants: Constants, types: Mapping[str, CType]) -> int | None:
+    match ctype:
+        case CScalar(type=type_):
+            return type_.size
+        case CArray(element=element, extent=c_ast.Node() as extent):
+            count, size = fold(extent, constants, types), _size_of(element, constants, types)
+            return None if count is None or size is None else count * size
+        case _:
+            return None
+
+
+def _operate(op: str, a: int, b: int) -> int | None:
+    match op:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "/" if a >= 0 and b > 0:
+            return a // b
+        case "%" if a >= 0 and b > 0:
+            return a % b
+        case "<<" if 0 <= b < 63:
+            return a << b
+        case ">>" if 0 <= b < 63 and a >= 0:
+            return a >> b
+        case "|":
+            return a | b
+        case "&":
+            return a & b
+        case "^":
+            return a ^ b
+        case _:
+            return None
+
+
+def parse_integer(text: str) -> int:
+    """The value of an integer literal.
+
+    >>> parse_integer("0x10UL"), parse_integer("017")
+    (16, 15)
+    """
+    digits = text.rstrip("uUlLzZ").replace("'", "")
+    if len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567":
+        return int(digits, 8)
+    return int(digits, 0)

@@ -1,0 +1,222 @@
+"""What is passed to a function beside numbers and arrays of them: structures, functions, streams, memory.
+
+>>> from pycparser.c_parser import CParser
+>>> tree = CParser().parse("struct p { float x; int n[3]; struct p *next; }; void f(struct p *q, int (*done)(int));")
+>>> structure, function = tree.ext[1].type.args.params
+>>> forms = Forms(Records(tree), {})
+>>> [(cell.path, cell.count) for cell in forms.of_parameter(structure).cells]
+[('x', 1), ('n', 3)]
+>>> print(forms.of_parameter(function).define("done"), end="")
+int done(int planish_p0)
+{
+  return (int)((7ul * (unsigned long)(long)planish_p0) & 7);
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+
+from pycparser import c_ast
+
+from planish.frontend.c.translation_unit import Callback, Cell, Form, Record
+from planish.frontend.c.types.constants import fold, walk_tree
+from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
+from planish.frontend.c.types.records import Records
+from planish.frontend.c.types.type_names import TypeNames, rename, spell, spell_declaration
+from planish.ir.types import Type
+
+_MOST_CELLS = 64
+_MOST_ELEMENTS = 4096
+"""A structure with more numbers than these keeps zeros in the rest."""
+_PLACE = Callback.placeholder
+
+
+class Forms:
+    """The types of one file, by their names."""
+
+    def __init__(
+        self, records: Records, typedefs: Mapping[str, CType], constants: Mapping[str, int] | None = None
+    ) -> None:
+        self._known, self._constants = typedefs, constants or {}
+        self._records = records
+        self._names = TypeNames(self._records, typedefs)
+
+    def of_parameter(self, node: c_ast.Decl) -> Form | None:
+        """The form of a parameter; None for a number or the address of numbers."""
+        own = self._records.plain(node.type)
+        if isinstance(own, c_ast.FuncDecl):
+            return self._callback(own)
+        if isinstance(own, c_ast.PtrDecl | c_ast.ArrayDecl):
+            return self._of_address(node, own)
+        return None if isinstance(self._resolve(node), CScalar) else self._record(node.type, own)
+
+    def of_result(self, node: c_ast.Node) -> Form | None:
+        """The form of a result; None for a number, and for nothing."""
+        own = self._records.plain(node)
+        if isinstance(own, c_ast.PtrDecl):
+            return "address"
+        if isinstance(resolve(node, self._known), CScalar) or self._is_void(own):
+            return None
+        return self._record(node, own)
+
+    def cell(self, path: str, node: c_ast.Node) -> Cell | None:
+        """The number, the array of numbers or the address of numbers that a declaration is of; None for what else."""
+        ctype, count = resolve(node, self._known), 1
+        while isinstance(ctype, CArray):
+            extent = None if ctype.extent is None else fold(ctype.extent, self._constants, self._known)
+            if extent is None:
+                return None
+            ctype, count = ctype.element, count * extent
+        match ctype:
+            case CScalar(type=type_):
+                return Cell(path, type_, count)
+            case CPointer(target=CScalar(type=type_)) if count == 1:
+                return Cell(path, type_, 1, True)
+            case _:
+                return None
+
+    def open_array(self, node: c_ast.Node) -> Type | None:
+        """The type of the elements of an array of unknown length."""
+        ctype = resolve(node, self._known)
+        return ctype.element.type if isinstance(ctype, CArray) and isinstance(ctype.element, CScalar) else None
+
+    def is_whole(self, node: c_ast.Node) -> bool:
+        """Whether C knows the size of what a declaration is of: structures are defined, arrays have lengths."""
+        own = self._records.plain(node)
+        while isinstance(own, c_ast.ArrayDecl) and own.dim is not None:
+            own = self._records.plain(own.type)
+        match own:
+            case c_ast.Struct(decls=decls) | c_ast.Union(decls=decls):
+                return bool(decls)
+            case _:
+                return not isinstance(own, c_ast.ArrayDecl | c_ast.FuncDecl)
+
+    def members(self, node: c_ast.Node) -> tuple[Cell, ...]:
+        """The numbers in a variable that is a structure."""
+        own = self._records.plain(node)
+        return self._cells_of(own, self._records.is_const(node)) if isinstance(own, c_ast.Struct) else ()
+
+    def _of_address(self, node: c_ast.Decl, own: c_ast.PtrDecl | c_ast.ArrayDecl) -> Form | None:
+        target = self._records.plain(own.type)
+        ctype = self._resolve(node)
+        inner = ctype.target if isinstance(ctype, CPointer) else ctype.element if isinstance(ctype, CArray) else ctype
+        if isinstance(target, c_ast.FuncDecl):
+            return self._callback(target)
+        if leaf_of(ctype) is not None:
+            nested = isinstance(inner, CPointer) and isinstance(inner.target, CScalar)
+            while isinstance(inner, CArray):
+                inner = inner.element
+            return None if isinstance(inner, CScalar) else "rows" if nested else "memory"
+        if self._names_stream(own.type):
+            return "stream"
+        if isinstance(target, c_ast.Struct | c_ast.Union) and target.decls:
+            return Record(self._address(node, own), True, self._cells_of(target, self._records.is_const(own.type)))
+        return "memory"
+
+    def _address(self, node: c_ast.Decl, own: c_ast.PtrDecl | c_ast.ArrayDecl) -> str:
+        """The type of the address that is passed."""
+        if isinstance(own, c_ast.PtrDecl):
+            return self._spell(node.type)
+        if own is node.type:
+            return self._spell(c_ast.PtrDecl([], own.type))
+        return f"__typeof__(**({self._spell(node.type)} *)0) *"
+
+    def _spell(self, node: c_ast.Node) -> str:
+        return spell(self._names.rewrite(node))
+
+    def seen_as(self, node: c_ast.Decl, body: c_ast.Node) -> c_ast.Decl:
+        """The declaration of a parameter, with the type that the function's body takes a `void *` for."""
+        own = self._records.plain(node.type)
+        if not isinstance(own, c_ast.PtrDecl) or not self._is_void(self._records.plain(own.type)):
+            return node
+        for part in walk_tree(body):
+            match part:
+                case c_ast.Decl(init=c_ast.ID(name=used), type=found):
+                    pass
+                case c_ast.Cast(expr=c_ast.ID(name=used), to_type=c_ast.Typename(type=found)):
+                    pass
+                case _:
+                    continue
+            taken = self._records.plain(found)
+            if used != node.name or not isinstance(taken, c_ast.PtrDecl) or self._records.is_ambiguous(found):
+                continue
+            if not self._is_void(self._records.plain(taken.type)):
+                return c_ast.Decl(node.name, node.quals, [], [], [], found, None, None)
+        return node
+
+    def _record(self, node: c_ast.Node, own: c_ast.Node) -> Record:
+        return Record(self._spell(node), False, self._cells_of(own, self._records.is_const(node)))
+
+    def _cells_of(self, own: c_ast.Node, const: bool) -> tuple[Cell, ...]:
+        cells: list[Cell] = []
+        for cell in self._cells(own, "", 3, const) if isinstance(own, c_ast.Struct) else ():
+            if len(cells) < _MOST_CELLS and sum(x.count for x in cells) + cell.count <= _MOST_ELEMENTS:
+                cells.append(cell)
+        return tuple(cells)
+
+    def _cells(self, record: c_ast.Struct, prefix: str, depth: int, const: bool) -> Iterator[Cell]:
+        for member in record.decls or ():
+            if not isinstance(member, c_ast.Decl):
+                continue
+            path, fixed = f"{prefix}{member.name}", const or self._records.is_const(member)
+            if member.bitsize is not None:
+                number = self._records.number(member, self._known, self._constants)
+                # One that is `const` cannot be set: it has no address, and C takes no assignment.
+                if number is not None and not fixed and member.name is not None:
+                    yield Cell(path, number.type, bitfield=True)
+            elif member.name is not None and (cell := self.cell(path, member)) is not None:
+                yield cell
+            elif isinstance(inner := self._records.plain(member.type), c_ast.Struct) and inner.decls and depth:
+                # The members of one without a name are this one's own.
+                yield from self._cells(inner, prefix if member.name is None else f"{path}.", depth - 1, fixed)
+
+    def _callback(self, function: c_ast.FuncDecl) -> Callback:
+        """A function that gives a number made of the numbers it gets, or nothing but zeros."""
+        made = deepcopy(self._names.rewrite(function))
+        parameters: list[c_ast.Node] = []
+        summands: list[str] = []
+        result = resolve(made.type, self._known)
+        floats = isinstance(result, CScalar) and result.type.is_float
+        for number, node in enumerate(made.args.params if made.args is not None else []):
+            if isinstance(node, c_ast.Typename | c_ast.Decl) and not self._is_void(self._records.plain(node.type)):
+                name, ctype = f"planish_p{number}", resolve(node, self._known)
+                rename(node.type, name)
+                parameters.append(c_ast.Decl(name, [], [], [], [], node.type, None, None))
+                if isinstance(ctype, CScalar):
+                    factor = 2 * number + 7
+                    summands.append(f"0.{factor} * {name}" if floats else f"{factor}ul * (unsigned long)(long){name}")
+            else:
+                parameters.append(node)
+        if made.args is not None:
+            made.args.params = parameters
+        rename(made.type, _PLACE)
+        called = f"{_PLACE}({', '.join(x.name for x in parameters if isinstance(x, c_ast.Decl))})"
+        body = self._body(result, made, called, " + ".join(summands), floats)
+        return Callback(f"{spell_declaration(made)}\n{{\n{body}}}\n")
+
+    def _body(self, result: CType, function: c_ast.FuncDecl, called: str, total: str, floats: bool) -> str:
+        if self._is_void(self._records.plain(function.type)):
+            return ""
+        if isinstance(result, CScalar):
+            value = f"({total or '1'})" if floats else f"(({total or '1'}) & 7)"
+            return f"  return ({spell(function.type)}){value};\n"
+        # A structure may have no name by which it can be called.
+        return f"  static __typeof__({called}) planish_none;\n  return planish_none;\n"
+
+    def _resolve(self, node: c_ast.Node) -> CType:
+        return resolve(node, self._known)
+
+    def _is_void(self, node: c_ast.Node) -> bool:
+        return isinstance(node, c_ast.IdentifierType) and node.names == ["void"]
+
+    def _names_stream(self, node: c_ast.Node) -> bool:
+        """Whether a type is `FILE`, also by another name."""
+        while isinstance(node, c_ast.TypeDecl | c_ast.Typename):
+            node = node.type
+        if not isinstance(node, c_ast.IdentifierType) or len(node.names) != 1:
+            return False
+        name = node.names[0]
+        alias = self._records.alias(name)
+        return name == "FILE" or (alias is not None and self._names_stream(alias))

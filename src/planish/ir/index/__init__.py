@@ -1,0 +1,1 @@
+"""Index arithmetic: normal forms, intervals, congruences and value ranges of integer expressions."""

@@ -1,0 +1,95 @@
+"""Ranges of integer expressions, from the ranges of the names in them.
+
+>>> from planish.ir.expr import Binary, Const, Var
+>>> from planish.ir.types import INDEX
+>>> range_of(Binary("add", Var("i", INDEX), Const(1, INDEX)), {"i": (0, 9)})
+(1, 10)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from planish.ir.expr import Binary, BinaryOp, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.semantics.arithmetic import limits, quotient
+from planish.ir.types import INDEX, Type
+
+Interval = tuple[int, int]
+"""The least and the greatest value, both inclusive."""
+
+
+def combine(op: BinaryOp, a: Interval, b: Interval, type: Type) -> Interval:
+    """Where `op`'s mathematical result lies, before it wraps around."""
+    match op:
+        case "add":
+            return a[0] + b[0], a[1] + b[1]
+        case "sub":
+            return a[0] - b[1], a[1] - b[0]
+        case "mul":
+            corners = [x * y for x in a for y in b]
+            return min(corners), max(corners)
+        case "min":
+            return min(a[0], b[0]), min(a[1], b[1])
+        case "max":
+            return max(a[0], b[0]), max(a[1], b[1])
+        case "floordiv" | "quo":
+            if b[0] <= 0:
+                return limits(type)
+            divide = quotient if op == "quo" else lambda x, y: x // y
+            corners = [divide(x, y) for x in a for y in b]
+            return min(corners), max(corners)
+        case "mod" | "rem":
+            if b[0] <= 0:
+                return limits(type)
+            if a[0] >= 0 and a[1] < b[0]:
+                return a
+            top = b[1] - 1
+            if op == "rem" and a[0] < 0:
+                return max(-top, a[0]), max(0, min(top, a[1]))
+            return 0, min(top, a[1]) if a[0] >= 0 else top
+        case "and":
+            return (0, min(a[1], b[1])) if a[0] >= 0 and b[0] >= 0 else limits(type)
+        case "shr":
+            return (a[0] >> b[0] if a[0] < 0 else 0, a[1] >> b[0] if a[1] >= 0 else -1) if b[0] >= 0 else limits(type)
+        case "or" | "xor" | "shl" | "div":
+            return limits(type)
+        case _:
+            assert_never(op)
+
+
+def narrow(raw: Interval, type: Type, mathematical: bool = False) -> Interval:
+    """The range after wrapping around; `mathematical` takes INDEX arithmetic as exact instead."""
+    low, high = limits(type)
+    if low <= raw[0] and raw[1] <= high:
+        return raw
+    if mathematical and type == INDEX:
+        return max(low, min(raw[0], high)), min(high, max(raw[1], low))
+    return low, high
+
+
+def range_of(expr: Expr, known: Mapping[str, Interval], mathematical: bool = False) -> Interval:
+    """The range of an integer or bool expression, where `known` holds the ranges of some names."""
+    match expr:
+        case Const(value=value):
+            return int(value), int(value)
+        case Var(name=name, type=type):
+            return known.get(name) or limits(type)
+        case Binary(op=op, left=left, right=right):
+            type = type_of(left)
+            if not type.is_int:
+                return limits(type)
+            a, b = range_of(left, known, mathematical), range_of(right, known, mathematical)
+            return narrow(combine(op, a, b, type), type, mathematical)
+        case Unary(op="neg", operand=x):
+            low, high = range_of(x, known, mathematical)
+            return narrow((-high, -low), type_of(x), mathematical)
+        case Select(then=x, otherwise=y):
+            a, b = range_of(x, known, mathematical), range_of(y, known, mathematical)
+            return min(a[0], b[0]), max(a[1], b[1])
+        case Cast(operand=x, type=type):
+            return limits(type) if type_of(x).is_float else narrow(range_of(x, known, mathematical), type)
+        case Load() | Unary() | Compare() | Call():
+            return limits(type_of(expr))
+        case _:
+            assert_never(expr)

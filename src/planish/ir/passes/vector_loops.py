@@ -1,0 +1,97 @@
+"""Whether a loop that may run in lanes does so, told from the loop: what is said of a version and what is emitted for
+it ask the same.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> text = "kernel k(n; x: f32[n], s: f32[]) {{ for i in 0 .. {} simd reduce(add: s) {{ s[] += x[i] }} }}"
+>>> [runs_in_lanes(parse_kernel(text.format(x)).body.body[0]) for x in ("n", "64", "min(n, 3)")]
+[True, True, False]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from planish.ir.expr import Binary, Expr, Var
+from planish.ir.index.polynomial import constant, sub
+from planish.ir.nest import PLAIN_MEMORIES, Alloc, Block, For, Kernel, Let
+from planish.ir.traverse import blocks_of, walk
+from planish.ir.types import INDEX
+
+FEW = 16
+"""Fewer values are added one after the other: lanes have to be cleared, and added to each other in the end."""
+
+_UNROLLED = 8
+"""So many iterations in one of a loop in lanes are written out by compilers, which make lanes of no loop in a loop."""
+
+Values = Mapping[str, Expr]
+"""What names stand for."""
+
+
+def runs_in_lanes(loop: For, values: Values | None = None) -> bool:
+    """Whether the iterations of a loop run side by side, and do not only may. `values`: what names in it stand for.
+
+    Sums have lanes where there are enough values; and no iteration may have an array for itself, which is one place for
+    all of them, or a loop of a length that is not known."""
+    if not loop.facts.simd or has_own_array(loop):
+        return False
+    if not loop.facts.reductions:
+        return True
+    most = longest(loop, values)
+    return (most is None or most >= FEW) and _iterations_inside(loop.body) <= _UNROLLED
+
+
+def has_own_array(loop: For) -> bool:
+    """Whether each iteration has an array for itself."""
+    local = [x.array for x in walk(loop.body) if isinstance(x, Alloc)]
+    return any(x.shape and x.memory in PLAIN_MEMORIES for x in local)
+
+
+def length_of(loop: For) -> int | None:
+    """The number of iterations, where it is a constant."""
+    distance = constant(sub(loop.upper, loop.lower))
+    return None if distance is None else _rounds(distance, loop.step)
+
+
+def longest(loop: For, values: Values | None = None) -> int | None:
+    """The most iterations that a loop may have, where a lower and an upper bound lie a constant apart."""
+    known = values or {}
+    pairs = [(a, b) for a in _parts("max", loop.lower, known) for b in _parts("min", loop.upper, known)]
+    distances = [x for a, b in pairs if (x := constant(sub(b, a))) is not None]
+    return _rounds(min(distances), loop.step) if distances else None
+
+
+def values_of(kernel: Kernel) -> Values:
+    """The integers that have a name in a kernel, but for names of several."""
+    found: dict[str, set[Expr]] = {}
+    for stmt in walk(kernel.body):
+        if isinstance(stmt, Let):
+            found.setdefault(stmt.var, set()).add(stmt.value)
+    return {name: next(iter(x)) for name, x in found.items() if len(x) == 1}
+
+
+def _parts(op: str, bound: Expr, values: Values) -> Iterator[Expr]:
+    """The bounds of which one is the least, or the greatest."""
+    match bound:
+        case Binary(op=own, left=left, right=right) if own == op:
+            yield from _parts(op, left, values)
+            yield from _parts(op, right, values)
+        case Var(name=name, type=type) if type == INDEX and name in values:
+            yield from _parts(op, values[name], values)
+        case _:
+            yield bound
+
+
+def _rounds(distance: int, step: int) -> int:
+    return max(0, -(-distance // step))
+
+
+def _iterations_inside(block: Block) -> float:
+    """How often the innermost statements of a block run in it."""
+    out = 1.0
+    for stmt in block.body:
+        times = 1.0
+        if isinstance(stmt, For):
+            length = length_of(stmt)
+            times = float("inf") if length is None else max(1, length)
+        out = max(out, *(times * _iterations_inside(x) for x in blocks_of(stmt)), 1.0)
+    return out

@@ -1,0 +1,224 @@
+"""What a kernel means: it is translated to Python and run over NumPy arrays, which change in place.
+
+>>> import numpy as np
+>>> from planish.ir.expr import Const, index
+>>> from planish.ir.nest import Array, Assign, Block, For, Kernel
+>>> from planish.ir.types import F32
+>>> one = Assign("A", (index("i"),), Const(1.0, F32))
+>>> loop = For("i", index(0), index("n"), 2, Block((one,)))
+>>> kernel = Kernel("dots", sizes=("n",), arrays=(Array("A", F32, (index("n"),)),), body=Block((loop,)))
+>>> values = np.zeros(4, "float32")
+>>> run_kernel(kernel, {"n": 4, "A": values})
+>>> values.tolist()
+[1.0, 0.0, 1.0, 0.0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any, assert_never
+
+import numpy as np
+
+from planish.ir.expr import Expr
+from planish.ir.index.interval import Interval, narrow
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
+from planish.ir.passes.update_idioms import updated
+from planish.ir.semantics.arithmetic import constant
+from planish.ir.semantics.translation import Access, Code, Names, Program, expression
+from planish.ir.types import F16, F32, INDEX, Type
+
+_LOOPS_A_FUNCTION = 12
+"""Python allows twenty nested loops in a function; deeper ones move to a function of their own."""
+
+
+def run_kernel(kernel: Kernel, values: Mapping[str, int | float | np.ndarray[Any, Any]]) -> None:
+    """Run a checked kernel; `values` holds every size, scalar and array by name; arrays change in place.
+
+    An array's NumPy type is `type.numpy`, its shape that of the declaration (an unknown extent may be anything);
+    a scalar cell is an array of shape (). Arrays may share memory. Fresh local arrays hold NaN.
+
+    Raises ValueError or TypeError where a value is missing or does not fit its declaration or an assumption does not
+    hold, IndexError (with array and subscript) for an access out of bounds, ArithmeticError for an operation that C
+    leaves undefined.
+    """
+    program = Program()
+    names = Names()
+    for size in kernel.sizes:
+        number = _scalar(size, INDEX, values)
+        names = names.with_value(size, Code(program.constant(number), (int(number), int(number))))
+    for scalar in kernel.scalars:
+        number = _scalar(scalar.name, scalar.type, values)
+        known = (int(number), int(number)) if scalar.type.is_int or scalar.type.kind == "bool" else None
+        names = names.with_value(scalar.name, Code(program.constant(number), known))
+    checks = _Writer(program)
+    for number_, assumption in enumerate(kernel.assumptions):
+        code = expression(assumption, names, checks.lines, program)
+        checks.lines.append(f"if not {code.text}: broken({number_})")
+    program.names["broken"] = _broken_assumption
+    for array in kernel.arrays:
+        names = names.with_array(array.name, _parameter(array, names, checks, values))
+    writer = _Writer(program, checks.lines)
+    writer.block(kernel.body, names)
+    with np.errstate(all="ignore"):
+        run(program, writer.lines)
+
+
+def run(program: Program, lines: list[str]) -> None:
+    """Compile the lines as a function over the program's names and call it."""
+    body = ["def main():", *(f" {line}" for line in lines or ["pass"])]
+    scope: dict[str, Any] = dict(program.names)
+    FunctionType(compile("\n".join(body), "<kernel>", "exec"), scope)()
+    scope["main"]()
+
+
+def _broken_assumption(number: int) -> None:
+    raise ValueError(f"assumption {number + 1} of the kernel does not hold")
+
+
+def _scalar(name: str, type: Type, values: Mapping[str, Any]) -> Any:
+    if name not in values:
+        raise ValueError(f"no value for {name}")
+    value = values[name]
+    return constant(value.item() if isinstance(value, np.ndarray | np.generic) else value, type)
+
+
+def _parameter(array: Array, names: Names, checks: _Writer, values: Mapping[str, Any]) -> Access:
+    """Names for the array's memory and extents, and code that compares its shape with the declared one."""
+    if array.name not in values:
+        raise ValueError(f"no array for {array.name}")
+    value = values[array.name]
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{array.name} is not an array")
+    if value.dtype != np.dtype(array.type.numpy):
+        raise ValueError(f"{array.name} holds {value.dtype}, not {array.type.numpy}")
+    if value.ndim != len(array.shape):
+        raise ValueError(f"{array.name} has {value.ndim} dimensions, not {len(array.shape)}")
+    program = checks.program
+    for axis, extent in enumerate(array.shape):
+        if extent is not None:
+            code = expression(extent, names, checks.lines, program)
+            checks.lines.append(f"fit({array.name!r}, {axis}, {value.shape[axis]}, {code.text})")
+    program.names["fit"] = _check_extent
+    memory = program.constant(storage(value, array.type))
+    return Access(array.name, memory, tuple(Code(str(n), (n, n)) for n in value.shape))
+
+
+def _check_extent(name: str, axis: int, actual: int, declared: int) -> None:
+    if actual != max(0, declared):
+        raise ValueError(f"{name} has extent {actual} in dimension {axis + 1}, not {declared}")
+
+
+def storage(value: np.ndarray[Any, Any], type: Type) -> Any:
+    """What is subscripted: the array where elements round by themselves, else a memory view (it is faster)."""
+    return value if type in (F32, F16) else value.data
+
+
+def _fresh(name: str, type: Type, values: tuple[float, ...]) -> Any:
+    """A maker of local arrays: a table of values, or poison: NaN, or for integers a large odd-looking number."""
+    filler: Any = np.nan if type.is_float else True if type.kind == "bool" else (1 << type.bits - 1) // 3 * 2
+
+    def make(*shape: int) -> Any:
+        if any(n < 0 for n in shape):
+            raise ValueError(f"{name} has a negative extent: {shape}")
+        whole = np.array(values, type.numpy).reshape(shape) if values else np.full(shape, filler, type.numpy)
+        return storage(whole, type)
+
+    return make
+
+
+@dataclass(slots=True)
+class _Writer:
+    """The lines of Python written so far, at one indentation."""
+
+    program: Program
+    lines: list[str] = field(default_factory=list)
+    loops: int = 0
+
+    def block(self, block: Block, names: Names) -> None:
+        """Statements in order; names bound in the block end with it."""
+        for stmt in block.body:
+            names = self.statement(stmt, names)
+
+    def nested(self, head: str, block: Block, names: Names, loops: int) -> None:
+        """A compound statement: the head, and the block indented below it."""
+        if loops < _LOOPS_A_FUNCTION:
+            inner = _Writer(self.program, loops=loops)
+            inner.block(block, names)
+            self.lines.append(head)
+            self.lines.extend(f" {line}" for line in inner.lines or ["pass"])
+            return
+        inner = _Writer(self.program)
+        inner.block(block, names)
+        function = self.program.fresh("part")
+        self.lines.append(head)
+        self.lines.append(f" def {function}():")
+        self.lines.extend(f"  {line}" for line in inner.lines or ["pass"])
+        self.lines.append(f" {function}()")
+
+    def statement(self, stmt: Stmt, names: Names) -> Names:
+        """Write one statement; gives the names that the following ones see."""
+        match stmt:
+            case Block():
+                self.block(stmt, names)
+            case For():
+                self.loop(stmt, names)
+            case If():
+                condition = self.expression(stmt.condition, names)
+                self.nested(f"if {condition.text}:", stmt.then, names, self.loops)
+                if stmt.otherwise.body:
+                    self.nested("else:", stmt.otherwise, names, self.loops)
+            case Assign(array=array, index=index, value=value):
+                access = names.arrays[array]
+                number = self.expression(value, names)
+                place = self.element(access, index, names)
+                self.lines.append(f"{place} = {number.text}")
+            case Reduce(array=array, index=index):
+                self.statement(Assign(array, index, updated(stmt)), names)
+            case Alloc(array=array):
+                return names.with_array(array.name, self.allocate(array, names))
+            case Let(var=var, value=value):
+                code = self.expression(value, names)
+                name = self.program.fresh(var)
+                self.lines.append(f"{name} = {code.text}")
+                return names.with_value(var, Code(name, code.range))
+            case _:
+                assert_never(stmt)
+        return names
+
+    def loop(self, stmt: For, names: Names) -> None:
+        """`for` over a range whose bounds are evaluated once."""
+        lower, upper = self.expression(stmt.lower, names), self.expression(stmt.upper, names)
+        var = self.program.fresh(stmt.var)
+        reach: Interval | None = None
+        if lower.range is not None and upper.range is not None:
+            reach = (lower.range[0], max(lower.range[0], upper.range[1] - 1))
+        inner = names.with_value(stmt.var, Code(var, reach))
+        head = f"for {var} in range({lower.text}, {upper.text}, {stmt.step}):"
+        self.nested(head, stmt.body, inner, self.loops + 1)
+
+    def expression(self, expr: Expr, names: Names) -> Code:
+        """The expression as Python; lines that it needs first are written."""
+        return expression(expr, names, self.lines, self.program)
+
+    def element(self, access: Access, index: tuple[Expr, ...], names: Names) -> str:
+        """The place `memory[subscripts]`, checked to lie within the extents."""
+        return access.element(tuple(self.expression(x, names) for x in index), self.program)
+
+    def allocate(self, array: Array, names: Names) -> Access:
+        """A fresh local array and names for its extents."""
+        maker = self.program.constant(_fresh(array.name, array.type, array.values))
+        extents: list[Code] = []
+        for extent in array.shape:
+            if extent is None:
+                raise ValueError(f"the local array {array.name} has an unknown extent")
+            code = self.expression(extent, names)
+            name = self.program.fresh("extent")
+            self.lines.append(f"{name} = {code.text}")
+            extents.append(Code(name, narrow(code.range or (0, 0), INDEX)))
+        memory = self.program.fresh(array.name)
+        self.lines.append(f"{memory} = {maker}({', '.join(x.text for x in extents)})")
+        return Access(array.name, memory, tuple(extents))
+

@@ -1,0 +1,1 @@
+"""The text form of kernels: lexer, parser, printer, and the operator names that these share."""

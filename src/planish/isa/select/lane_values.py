@@ -1,0 +1,353 @@
+"""The nest of an instruction as values of lanes: what each element of its target becomes.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> text = "kernel k(d: f32[4] @xmm, a: f32[4] @xmm) { for l in 0 .. 4 { d[l] += a[l] } }"
+>>> nest = read_nest(parse_kernel(text))
+>>> nest.target, nest.lanes, print_expr(nest.value)
+('d', 4, 'd[l] + a[l]')
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Select, Unary, Var, type_of
+from planish.ir.nest import Array, Assign, For, Kernel, Reduce, Stmt
+from planish.ir.text.printer import print_expr
+from planish.ir.types import INDEX, Type
+from planish.isa.semantics import build
+from planish.isa.semantics.node import Node, const, node
+
+MASK = "%mask"
+"""The operand that says which lanes there are."""
+
+_CURRENT = const(4)
+_FORMATS = {"f16": "f16", "f32": "f32", "f64": "f64", "bf16": "bf16"}
+_PACKED = {16: "<e", 32: "<f", 64: "<d"}
+
+
+class Unspelt(Exception):
+    """A nest that is not understood as lanes; the message says what of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """`value` is what element `index` of the target becomes for each value of `lane` and of `inner`; `terms` are loops
+    over which it is summed onto `start`. `size`: the size that says how many lanes are written, "" where all are;
+    `chosen`: the one up to which a value is chosen."""
+
+    target: str
+    index: Expr
+    value: Expr
+    lane: str
+    lanes: int
+    size: str = ""
+    inner: tuple[tuple[str, int], ...] = ()
+    terms: tuple[tuple[str, int], ...] = ()
+    start: Expr | None = None
+    chosen: str = ""
+
+    @property
+    def masked(self) -> str:
+        """The size that a mask is made of, where there is one."""
+        return self.size or self.chosen
+
+    def instances(self) -> Iterator[dict[str, int]]:
+        """The values of counters, one for each element that is written."""
+        for lane in range(self.lanes):
+            yield from _turns(self.inner, {self.lane: lane})
+
+
+def _turns(loops: tuple[tuple[str, int], ...], known: dict[str, int]) -> Iterator[dict[str, int]]:
+    if not loops:
+        yield known
+        return
+    (name, count), *rest = loops
+    for turn in range(count):
+        yield from _turns(tuple(rest), {**known, name: turn})
+
+
+def read_nest(kernel: Kernel, lanes: int = 0) -> Nest:
+    """The nest of a kernel of one loop over lanes; Unspelt for another one. `lanes`: how many there are where a size
+    says how many of them are meant."""
+    (outer,) = kernel.body.body if len(kernel.body.body) == 1 else (None,)
+    if not isinstance(outer, For) or outer.step != 1 or outer.lower != Const(0, type_of(outer.lower)):
+        raise Unspelt("it is no loop over lanes from 0")
+    count, size = _count(outer.upper, lanes)
+    inner: list[tuple[str, int]] = []
+    stmt: Stmt = outer
+    while isinstance(stmt, For):
+        if stmt is not outer:
+            if stmt.step != 1 or stmt.lower != Const(0, type_of(stmt.lower)):
+                raise Unspelt("an inner loop does not run from 0 by 1")
+            inner.append((stmt.var, _count(stmt.upper, 0)[0]))
+        if len(stmt.body.body) != 1:
+            raise Unspelt("it has several statements")
+        stmt = stmt.body.body[0]
+    if not isinstance(stmt, Assign | Reduce) or len(stmt.index) != 1:
+        raise Unspelt("it is not one assignment to a row of elements")
+    target, index, value = stmt.array, stmt.index[0], stmt.value
+    if isinstance(stmt, Assign):
+        return Nest(target, index, value, outer.var, count, size, tuple(inner), chosen=_chosen(value, outer.var))
+    own = Load(target, stmt.index, type_of(value))
+    if not inner and stmt.op in ("add", "mul"):
+        return Nest(target, index, Binary(stmt.op, own, value), outer.var, count, size)
+    if stmt.op != "add" or len(inner) != 1 or inner[0][0] in print_expr(index):
+        raise Unspelt(f"lanes become another {stmt.op}")
+    return Nest(target, index, value, outer.var, count, size, (), tuple(inner), own)
+
+
+def _chosen(x: Expr, lane: str) -> str:
+    match x:
+        case Select(condition=Compare(op="lt", left=Var(name=left), right=Var(name=right))) if left == lane:
+            return right
+        case _:
+            return ""
+
+
+def _count(upper: Expr, lanes: int) -> tuple[int, str]:
+    match upper:
+        case Const(value=value):
+            return int(value), ""
+        case Var(name=name) if lanes:
+            return lanes, name
+        case _:
+            raise Unspelt("it has no constant number of lanes")
+
+
+def fuse(x: Expr) -> Expr:
+    """A sum with a product as one operation that rounds once."""
+    if not isinstance(x, Binary) or not type_of(x).is_float:
+        return x
+    left, right = fuse(x.left), fuse(x.right)
+    if x.op == "add" and isinstance(right, Binary) and right.op == "mul":
+        return Call("fma", (right.left, right.right, left))
+    if x.op == "add" and isinstance(left, Binary) and left.op == "mul":
+        return Call("fma", (left.left, left.right, right))
+    if x.op == "sub" and isinstance(right, Binary) and right.op == "mul":
+        return Call("fma", (Unary("neg", right.left), right.right, left))
+    if x.op == "sub" and isinstance(left, Binary) and left.op == "mul":
+        return Call("fma", (left.left, left.right, Unary("neg", right)))
+    return replace(x, left=left, right=right)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Makes values of lanes: `arrays` are the operands; `mask_width`: which bit of the mask stands for a lane, the
+    first (0) or the last of so many."""
+
+    arrays: Mapping[str, Array]
+    nest: Nest
+    mask_width: int = 0
+
+    def element(self, counters: Mapping[str, int]) -> Node:
+        """What an element becomes."""
+        if self.nest.start is None:
+            return self.value(self.nest.value, counters)
+        found = self.value(self.nest.start, counters)
+        for turn in _turns(self.nest.terms, dict(counters)):
+            found = _computed("add", [found, self.value(self.nest.value, turn)], type_of(self.nest.value))
+        return found
+
+    def present(self, counters: Mapping[str, int]) -> Node:
+        """Whether the mask has a lane."""
+        lane = counters[self.nest.lane]
+        place = lane if not self.mask_width else lane * self.mask_width + self.mask_width - 1
+        return build.bits(MASK, const(place), 1)
+
+    def place(self, x: Expr, counters: Mapping[str, int]) -> Node:
+        """A subscript; sizes are immediate operands."""
+        match x:
+            case Const(value=value):
+                return const(int(value))
+            case Var(name=name):
+                return const(counters[name]) if name in counters else build.bits(name, build.ZERO, 8)
+            case Binary(op="add", left=left, right=right):
+                return build.add(self.place(left, counters), self.place(right, counters))
+            case Binary(op="mul", left=left, right=right):
+                return build.multiply(self.place(left, counters), self.place(right, counters))
+            case _:
+                raise Unspelt(f"the subscript {print_expr(x)}")
+
+    def value(self, x: Expr, counters: Mapping[str, int]) -> Node:
+        """A value, of floats their bits."""
+        match x:
+            case Const(value=value, type=kind):
+                return const(_bits_of(value, kind))
+            case Var(name=name, type=kind):
+                return build.bits(name, build.ZERO, kind.bits, kind.kind == "int")
+            case Load(array=name, index=(place,), type=kind):
+                offset = build.multiply(self.place(place, counters), const(kind.bits))
+                return build.bits(name, offset, kind.bits, kind.kind == "int")
+            case Select(condition=Compare(op="lt", left=Var(name=lane), right=Var(name=size)), then=a, otherwise=b) if (
+                lane == self.nest.lane and size == self.nest.masked
+            ):
+                return build.select(self.present(counters), self.value(a, counters), self.value(b, counters))
+            case Select(condition=Compare(op="lt" | "le" | "gt" | "ge" as op, left=a, right=b)) if (
+                not type_of(a).is_float and (x.then, x.otherwise) in ((a, b), (b, a))
+            ):
+                return self.extremum(op in ("lt", "le"), (a, b), (x.then, x.otherwise), counters)
+            case Select(condition=Compare() as condition, then=a, otherwise=b):
+                return self.choice(condition, self.value(a, counters), self.value(b, counters), counters)
+            case Unary(op="bitnot", operand=inner):
+                ones = const((1 << type_of(inner).bits) - 1)
+                return _cut(build.exclude(self.value(inner, counters), ones), type_of(inner))
+            case Unary(op="neg", operand=inner) if type_of(inner).is_float:
+                return build.exclude(self.value(inner, counters), const(1 << (type_of(inner).bits - 1)))
+            case Unary(op="neg", operand=inner):
+                return _cut(build.negate(self.value(inner, counters)), type_of(inner))
+            case Binary(op="shl" | "shr" as op, left=left, right=Const(value=by)) if 0 <= by < type_of(left).bits:
+                shift = build.shift_left if op == "shl" else build.shift_right
+                return _cut(shift(self.value(left, counters), const(int(by))), type_of(left))
+            case Cast(operand=inner, type=kind) if str(type_of(inner)) == "bf16" and str(kind) == "f32":
+                return build.multiply(self.value(inner, counters), const(1 << 16))
+            case Cast(operand=inner, type=kind) if kind.is_int and type_of(inner).is_int:
+                return _narrowed(self.value(inner, counters), kind)
+            case Binary(left=left, right=right) if type_of(left) != type_of(right):
+                raise Unspelt("operands of two types")
+            case Binary(op=op, left=left, right=right):
+                return _computed(op, [self.value(left, counters), self.value(right, counters)], type_of(x))
+            case Call(function="sqrt", arguments=(inner,)):
+                return node("fsqrt", (self.value(inner, counters), _CURRENT), (_FORMATS[str(type_of(x))],))
+            case Call(function="fma", arguments=arguments):
+                given = tuple(self.value(y, counters) for y in arguments)
+                return node("fma", (*given, _CURRENT), (_FORMATS[str(type_of(x))],))
+            case _:
+                raise Unspelt(print_expr(x))
+
+    def choice(self, condition: Compare, then: Node, otherwise: Node, counters: Mapping[str, int]) -> Node:
+        """One of two values: what C writes for a magnitude, or for the nearest number within bounds, is that."""
+        kind = type_of(condition.left)
+        if not kind.is_float and condition.op in ("lt", "le", "gt", "ge"):
+            below, above = self.value(condition.left, counters), self.value(condition.right, counters)
+            if condition.op in ("gt", "ge"):
+                below, above = above, below
+            up, down = build.subtract(above, below), build.subtract(below, above)
+            if then is _cut(up, kind) and otherwise is _cut(down, kind):
+                return _cut(build.absolute(down), kind)
+            if then is below and _is_bounded(otherwise, "max", above, lambda lower: lower <= below.low):
+                return build.minimum(otherwise, then)
+            if then is above and _is_bounded(otherwise, "min", below, lambda upper: upper >= above.high):
+                return build.maximum(otherwise, then)
+        return build.select(self.condition(condition, counters), then, otherwise)
+
+    def condition(self, x: Compare, counters: Mapping[str, int]) -> Node:
+        """A comparison; one with what is no number does not hold, but for "ne"."""
+        a, b = self.value(x.left, counters), self.value(x.right, counters)
+        kind = type_of(x.left)
+        if x.op in ("gt", "ge"):
+            a, b = b, a
+        found = _compared({"gt": "lt", "ge": "le", "ne": "eq"}.get(x.op, x.op), a, b, kind)
+        return build.negation(found) if x.op == "ne" else found
+
+    def extremum(
+        self, below: bool, compared: tuple[Expr, Expr], chosen: tuple[Expr, Expr], counters: Mapping[str, int]
+    ) -> Node:
+        """The lesser or the greater of two whole numbers, as C has it: `a < b ? a : b`."""
+        op = "min" if below == (chosen == compared) else "max"
+        return _computed(op, [self.value(x, counters) for x in compared], type_of(compared[0]))
+
+
+def _is_bounded(x: Node, op: str, inner: Node, beyond: Callable[[int], bool]) -> bool:
+    """Whether a value is another one with a bound on the other side."""
+    return x.op == op and x.args[0] is inner and x.args[1].op == "const" and beyond(x.args[1].low)
+
+
+def _compared(op: str, a: Node, b: Node, kind: Type) -> Node:
+    """Whether "lt", "le" or "eq" holds."""
+    if not kind.is_float:
+        return {"lt": build.less, "le": build.at_most, "eq": build.equal}[op](a, b)
+    if str(kind) not in _FORMATS:
+        raise Unspelt(f"a comparison of {kind}")
+    return node(f"f{op}", (a, b), (_FORMATS[str(kind)],))
+
+
+def _bits_of(value: float, kind: Type) -> int:
+    if kind.is_int:
+        return int(value)
+    if kind.kind != "float":
+        raise Unspelt(f"a constant of type {kind}")
+    try:
+        return int.from_bytes(struct.pack(_PACKED[kind.bits], value), "little")
+    except OverflowError as error:
+        raise Unspelt(f"{value} is no {kind}") from error
+
+
+def _cut(x: Node, kind: Type) -> Node:
+    return build.wrap(x, kind.bits, kind.kind == "int")
+
+
+def _narrowed(x: Node, kind: Type) -> Node:
+    """A value cut to a type, or the nearest one that it has, if that is what its bounds make of it."""
+    signed = kind.kind == "int"
+    low, high = (-(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1) if signed else (0, (1 << kind.bits) - 1)
+    x = _reached(x, kind.bits)
+    inner, least, most = x, x.low, x.high
+    bounds: dict[str, int | None] = {"min": None, "max": None}
+    while inner.op in bounds and bounds[inner.op] is None and inner.args[1].op == "const":
+        bounds[inner.op] = inner.args[1].constant
+        inner = inner.args[0]
+    enough = (bounds["max"] == low or inner.low >= low) and (bounds["min"] == high or inner.high <= high)
+    if inner is not x and enough and (least, most) == (max(low, inner.low), min(high, inner.high)):
+        return build.saturate(inner, kind.bits, signed)
+    return _cut(x, kind)
+
+
+def _reached(x: Node, bits: int) -> Node:
+    """A shifted number without a cut above all bits that are kept of it."""
+    if x.op == "shr" and x.args[0].op == "wrap" and x.args[1].op == "const":
+        inner, by = x.args[0].args[0], x.args[1]
+        if by.low + bits <= int(x.args[0].attr[0]):
+            return build.shift_right(inner, by)
+    return x
+
+
+def _computed(op: str, args: list[Node], kind: Type) -> Node:
+    if kind.is_float:
+        name = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}.get(op)
+        if name is None or str(kind) not in _FORMATS:
+            raise Unspelt(f"{op} of {kind}")
+        return node(name, (*args, _CURRENT), (_FORMATS[str(kind)],))
+    match op:
+        case "add":
+            return _cut(build.add(*args), kind)
+        case "sub":
+            return _cut(build.subtract(*args), kind)
+        case "mul":
+            return _cut(build.multiply(*args), kind)
+        case "min" | "max":
+            first, second = sorted(args, key=lambda x: x.op == "const")
+            return (build.minimum if op == "min" else build.maximum)(first, second)
+        case "and":
+            return build.conjoin(*args)
+        case "or":
+            return build.disjoin(*args)
+        case "xor":
+            return build.exclude(*args)
+        case _:
+            raise Unspelt(f"{op} of {kind}")
+
+
+def leaves_of(x: Expr) -> Iterator[Expr]:
+    """Loads and scalars under an expression, in their order."""
+    match x:
+        case Load() | Var():
+            yield x
+        case Binary(left=left, right=right):
+            yield from leaves_of(left)
+            yield from leaves_of(right)
+        case Call(arguments=arguments):
+            for y in arguments:
+                yield from leaves_of(y)
+        case Cast(operand=inner) | Unary(operand=inner):
+            yield from leaves_of(inner)
+        case Select(condition=condition, then=a, otherwise=b):
+            if isinstance(condition, Compare) and type_of(condition.left) != INDEX:
+                yield from leaves_of(condition.left)
+                yield from leaves_of(condition.right)
+            yield from leaves_of(a)
+            yield from leaves_of(b)
+        case _:
+            return

@@ -1,0 +1,429 @@
+"""Constructors of expressions that simplify: each gives a node of the same value, shorter where that is to be had.
+
+>>> from planish.isa.semantics.node import const
+>>> a, b = (bits(x, const(0), 8, True) for x in "ab")
+>>> wrap(add(wrap(add(a, b), 16), const(3)), 8)
+wrap(8, False, add(bits('a', 8, False, const(0)), bits('b', 8, False, const(0)), const(3)))
+>>> wrap(shift_right(bits("a", const(0), 32), const(8)), 8)
+bits('a', 8, False, const(8))
+"""
+
+from __future__ import annotations
+
+from planish.isa.semantics.node import Node, const, node, scaled, terms_of, width_of
+
+ZERO, ONE = const(0), const(1)
+_RING = ("add", "mul", "and", "or", "xor", "invert", "sum")
+"""Operators whose low bits depend on the low bits of their arguments alone."""
+
+
+def bits(operand: str, offset: Node, width: int, signed: bool = False) -> Node:
+    """Some bits of an operand, from an offset counted in bits; what lies outside of it is zero."""
+    return node("bits", (offset,), (operand, width, signed and width > 1))
+
+
+def add(*terms: Node) -> Node:
+    """A sum: one level deep, equal terms together, with its constant at the end."""
+    factors: dict[int, int] = {}
+    bases: list[Node] = []
+    constant = 0
+    for term in terms:
+        for x in terms_of(term):
+            if x.op == "const":
+                constant += x.low
+                continue
+            base, factor = scaled(x)
+            if id(base) not in factors:
+                bases.append(base)
+            factors[id(base)] = factors.get(id(base), 0) + factor
+    counted = [(base, factors[id(base)]) for base in bases]
+    parts = [base if times == 1 else multiply(base, const(times)) for base, times in counted if times]
+    if constant or not parts:
+        parts.append(const(constant))
+    return parts[0] if len(parts) == 1 else node("add", tuple(parts))
+
+
+def negate(x: Node) -> Node:
+    """Minus a value."""
+    return multiply(x, const(-1))
+
+
+def subtract(a: Node, b: Node) -> Node:
+    """A difference."""
+    return ZERO if a is b else add(a, negate(b))
+
+
+def multiply(a: Node, b: Node) -> Node:
+    """A product, with a constant behind and spread over sums."""
+    if a.op == "const":
+        a, b = b, a
+    if b.op == "const":
+        if a.op == "const":
+            return const(a.low * b.low)
+        if b.low == 0:
+            return ZERO
+        if b.low == 1:
+            return a
+        if a.op == "mul" and a.args[1].op == "const":
+            return multiply(a.args[0], const(a.args[1].low * b.low))
+        if a.op == "add":
+            return add(*(multiply(x, b) for x in a.args))
+    return node("mul", (a, b))
+
+
+def quotient(a: Node, b: Node) -> Node:
+    """A quotient, towards zero."""
+    if a.op == b.op == "const" and b.low:
+        whole = abs(a.low) // abs(b.low)
+        return const(whole if (a.low < 0) == (b.low < 0) else -whole)
+    return node("quo", (a, b))
+
+
+def modulo(a: Node, b: Node) -> Node:
+    """What is left of a division that rounds down by something positive."""
+    if b.op == "const" and b.low > 0:
+        if a.op == "const":
+            return const(a.low % b.low)
+        if b.low & (b.low - 1) == 0:
+            return wrap(a, b.low.bit_length() - 1)
+    return node("mod", (a, b))
+
+
+def shift_left(x: Node, by: Node) -> Node:
+    """A product with a power of two."""
+    if by.op == "const":
+        return multiply(x, const(1 << by.low)) if 0 <= by.low < 4096 else ZERO
+    return ZERO if x is ZERO else node("shl", (x, by))
+
+
+def shift_right(x: Node, by: Node) -> Node:
+    """A quotient by a power of two, rounded down."""
+    if by.op == "const" and by.low <= 0:
+        return x
+    if x.op == "const" and by.op == "const":
+        return const(x.low >> min(by.low, 4096))
+    if x.low >= 0 and x.high.bit_length() <= by.low:
+        return ZERO
+    if x.op == "bits" and by.op == "const" and 0 < by.low < _width(x):
+        if x.attr[2] and by.low == _width(x) - 1:  # 0 or -1
+            return negate(bits(str(x.attr[0]), add(x.args[0], by), 1))
+        return bits(str(x.attr[0]), add(x.args[0], by), _width(x) - by.low, bool(x.attr[2]))
+    if x.op == "shr":
+        return shift_right(x.args[0], add(x.args[1], by))
+    if x.op == "wrap" and by.op == "const" and by.low < _width(x):
+        return wrap(shift_right(x.args[0], by), _width(x) - by.low, bool(x.attr[1]))
+    if x.op == "add" and by.op == "const":
+        return _shifted_sum(x, by)
+    if x.op == "shl" and by.op == "const" and x.args[1].low >= 0 and x.args[1].high <= by.low:
+        return shift_right(x.args[0], subtract(by, x.args[1]))
+    return node("shr", (x, by))
+
+
+def _shifted_sum(x: Node, by: Node) -> Node:
+    """A sum without the terms that end before what is left of it begins."""
+    above = [y for y in x.args if _vanishes(y, by.low)]
+    below = add(*(y for y in x.args if not _vanishes(y, by.low)))
+    if not above or below.low < 0 or below.high.bit_length() > by.low:
+        return node("shr", (x, by))
+    return add(*(multiply(y.args[0], const(y.args[1].low >> by.low)) for y in above))
+
+
+def conjoin(a: Node, b: Node) -> Node:
+    """Bits that both have."""
+    if a.op == "const":
+        a, b = b, a
+    if b.op == "const":
+        if a.op == "const":
+            return const(a.low & b.low)
+        if b.low == -1:
+            return a
+        if b.low >= 0 and b.low & (b.low + 1) == 0:
+            return wrap(a, b.low.bit_length())
+    return a if a is b else node("and", (a, b))
+
+
+def disjoin(a: Node, b: Node) -> Node:
+    """Bits that one of them has."""
+    if a.op == "const":
+        a, b = b, a
+    if b.op == "const":
+        if a.op == "const":
+            return const(a.low | b.low)
+        if b.low == 0:
+            return a
+        if b.low == -1 or (a.is_truth and b.low == 1):
+            return b
+    if _ends_below(a, b):
+        return add(b, a)
+    if _ends_below(b, a):
+        return add(a, b)
+    return a if a is b else node("or", (a, b))
+
+
+def _ends_below(a: Node, b: Node) -> bool:
+    # Whether the bits of a end where the trailing zeros of b are: b is a product with a power of two.
+    if b.op != "mul" or b.args[1].op != "const" or a.low < 0 or b.low < 0:
+        return False
+    factor = b.args[1].low
+    return factor > 0 and a.high < (factor & -factor)
+
+
+def exclude(a: Node, b: Node) -> Node:
+    """Bits that just one of them has."""
+    if a.op == "const":
+        a, b = b, a
+    if b.op == "const":
+        if a.op == "const":
+            return const(a.low ^ b.low)
+        if b.low == 0:
+            return a
+        if b.low == -1:
+            return invert(a)
+        if b.low == 1 and a.is_truth:
+            return negation(a)
+    return ZERO if a is b else node("xor", (a, b))
+
+
+def invert(x: Node) -> Node:
+    """All bits the other way, as many as there are: -1 - x."""
+    if x.op == "const":
+        return const(~x.low)
+    return x.args[0] if x.op == "invert" else node("invert", (x,))
+
+
+def negation(x: Node) -> Node:
+    """1 for 0, and 0 for 1."""
+    if x.op == "const":
+        return const(int(not x.low))
+    return x.args[0] if x.op == "not" else node("not", (x,))
+
+
+def truth(x: Node) -> Node:
+    """Whether a value is not zero."""
+    return x if x.is_truth else negation(equal(x, ZERO))
+
+
+def equal(a: Node, b: Node) -> Node:
+    """Whether two values are the same."""
+    if a is b:
+        return ONE
+    if a.high < b.low or b.high < a.low:
+        return ZERO
+    if a.op == "const":
+        a, b = b, a
+    if a.is_truth and b.op == "const":
+        return a if b.low == 1 else negation(a)
+    return node("eq", (a, b))
+
+
+def less(a: Node, b: Node) -> Node:
+    """Whether a < b."""
+    if a.high < b.low:
+        return ONE
+    return ZERO if a.low >= b.high or a is b else node("lt", (a, b))
+
+
+def at_most(a: Node, b: Node) -> Node:
+    """Whether a <= b."""
+    if a.high <= b.low or a is b:
+        return ONE
+    return ZERO if a.low > b.high else node("le", (a, b))
+
+
+def minimum(a: Node, b: Node) -> Node:
+    """The lesser of two."""
+    if a.high <= b.low or a is b:
+        return a
+    return b if b.high <= a.low else node("min", (a, b))
+
+
+def maximum(a: Node, b: Node) -> Node:
+    """The greater of two."""
+    if a.low >= b.high or a is b:
+        return a
+    return b if b.low >= a.high else node("max", (a, b))
+
+
+def absolute(x: Node) -> Node:
+    """The value without its sign."""
+    if x.low >= 0:
+        return x
+    if x.op == "mul" and x.args[1].op == "const" and x.args[1].low == -1:
+        return absolute(x.args[0])
+    return negate(x) if x.high <= 0 else node("abs", (x,))
+
+
+def select(condition: Node, then: Node, otherwise: Node) -> Node:
+    """One value or the other."""
+    if condition.op == "const":
+        return then if condition.low else otherwise
+    if then is otherwise:
+        return then
+    condition = truth(condition)
+    if condition.op == "not":
+        return select(condition.args[0], otherwise, then)
+    if then.op == "select" and then.args[0] is condition:
+        then = then.args[1]
+    if otherwise.op == "select" and otherwise.args[0] is condition:
+        otherwise = otherwise.args[2]
+    if then is ONE and otherwise is ZERO:
+        return condition
+    if then is ZERO and otherwise is ONE:
+        return negation(condition)
+    if condition.op in ("lt", "le"):
+        difference = subtract(*condition.args)
+        if difference is otherwise and add(then, otherwise) is ZERO:
+            return absolute(otherwise)
+    return node("select", (condition, then, otherwise))
+
+
+def saturate(x: Node, width: int, signed: bool) -> Node:
+    """The nearest value that a width holds."""
+    low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+    if low <= x.low and x.high <= high:
+        return x
+    if x.op == "const":
+        return const(min(max(x.low, low), high))
+    return node("sat", (x,), (width, signed))
+
+
+def wrap(x: Node, width: int, signed: bool = False) -> Node:
+    """The low bits of a value, as a number of that width; none are nothing."""
+    if width == 0:
+        return ZERO
+    if width == 1 and signed:
+        return negate(wrap(x, 1))
+    low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+    if low <= x.low and x.high <= high:
+        return x
+    match x.op:
+        case "const":
+            value = x.low & ((1 << width) - 1)
+            return const(value - (1 << width) if signed and value >> (width - 1) else value)
+        case "bits" if width <= _width(x):
+            return bits(str(x.attr[0]), x.args[0], width, signed)
+        case "wrap" if width <= _width(x):
+            return wrap(x.args[0], width, signed)
+        case "sat" if width == int(x.attr[0]):
+            return node("wrap", (x,), (width, signed))
+        case "select":
+            return select(x.args[0], wrap(x.args[1], width, signed), wrap(x.args[2], width, signed))
+        case "shr" if x.args[0].op == "bits":
+            source, by = x.args
+            if by.low >= 0 and by.high + width <= _width(source):
+                return bits(str(source.attr[0]), add(source.args[0], by), width, signed)
+        case "shr" if x.args[1].op == "const" and x.args[0].op == "add":
+            kept = [y for y in x.args[0].args if not _vanishes(y, x.args[1].low + width)]
+            if len(kept) < len(x.args[0].args):
+                return wrap(shift_right(add(*kept), x.args[1]), width, signed)
+        case "add":
+            parts = [y for y in x.args if not _vanishes(y, width)]
+            if len(parts) < len(x.args):
+                return wrap(add(*parts), width, signed)
+            cut = add(*(low_bits(y, width) for y in x.args))
+            return wrap(cut, width, signed) if cut is not x else node("wrap", (x,), (width, signed))
+        case op if op in _RING:
+            cut = low_bits(x, width)
+            return wrap(cut, width, signed) if cut is not x else node("wrap", (x,), (width, signed))
+    return node("wrap", (x,), (width, signed))
+
+
+def _vanishes(x: Node, width: int) -> bool:
+    """Whether nothing of a term is in the low bits: a product with a great power of two."""
+    return x.op == "mul" and x.args[1].op == "const" and x.args[1].low % (1 << width) == 0
+
+
+def low_bits(x: Node, width: int) -> Node:
+    """A value whose low bits are the same: what is cut anyway is not cut before."""
+    match x.op:
+        case "wrap" if _width(x) >= width:
+            return low_bits(x.args[0], width)
+        case "bits" if _width(x) >= width and (x.attr[2] or _width(x) > width):
+            return bits(str(x.attr[0]), x.args[0], width)
+        case "const" if not -(1 << (width - 1)) <= x.low < (1 << width):
+            return wrap(x, width)
+        case "add":
+            return add(*(low_bits(y, width) for y in x.args))
+        case "mul":
+            return multiply(low_bits(x.args[0], width), low_bits(x.args[1], width))
+        case "and":
+            return conjoin(low_bits(x.args[0], width), low_bits(x.args[1], width))
+        case "or":
+            return disjoin(low_bits(x.args[0], width), low_bits(x.args[1], width))
+        case "xor":
+            return exclude(low_bits(x.args[0], width), low_bits(x.args[1], width))
+        case "invert":
+            return invert(low_bits(x.args[0], width))
+        case _:
+            return x
+
+
+def piece(x: Node, offset: int, width: int) -> Node:
+    """Some bits of a value."""
+    if x.op == "select" and x.low >= 0:
+        return select(x.args[0], piece(x.args[1], offset, width), piece(x.args[2], offset, width))
+    return wrap(shift_right(x, const(offset)), width)
+
+
+def join(parts: list[tuple[int, int, Node]]) -> Node:
+    """Values side by side, each with the offset and the width of its bits."""
+    found = [_joined(run) for run in _runs(parts)]
+    return add(*(multiply(wrap(value, width), const(1 << offset)) for offset, width, value in reversed(found)))
+
+
+def _runs(parts: list[tuple[int, int, Node]]) -> list[list[tuple[int, int, Node]]]:
+    # Reads of bits that are beside one another in one operand are one read.
+    runs: list[list[tuple[int, int, Node]]] = []
+    for part in sorted(parts, key=lambda x: x[0]):
+        if runs and _follows(runs[-1][-1], part):
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return runs
+
+
+def _follows(before: tuple[int, int, Node], after: tuple[int, int, Node]) -> bool:
+    (low, width, a), (high, other, b) = before, after
+    if a.op != "bits" or b.op != "bits" or a.attr[0] != b.attr[0] or low + width != high:
+        return False
+    if _width(a) != width or _width(b) != other:
+        return False
+    return subtract(b.args[0], a.args[0]) is const(width)
+
+
+def _joined(run: list[tuple[int, int, Node]]) -> tuple[int, int, Node]:
+    offset, _, first = run[0]
+    if len(run) == 1:
+        return run[0]
+    total = sum(width for _, width, _ in run)
+    return offset, total, bits(str(first.attr[0]), first.args[0], total)
+
+
+def _width(x: Node) -> int:
+    # Of a read, or of what has been cut.
+    return int(x.attr[1]) if x.op == "bits" else int(x.attr[0])
+
+
+def needed_width(x: Node) -> int:
+    """The bits that a value takes."""
+    return width_of(x.low, x.high)
+
+
+def parts_of(x: Node, width: int) -> list[tuple[int, int, Node]]:
+    """The parts that `join` put together, by offset, width and value: one where it did not, or they overlap."""
+    if x.op != "add":
+        return [(0, width, x)]
+    by_factor: dict[int, list[Node]] = {}
+    for term in x.args:
+        inner, factor = scaled(term)
+        if factor <= 0 or factor & (factor - 1):
+            return [(0, width, x)]
+        by_factor.setdefault(factor.bit_length() - 1, []).append(inner)
+    places = sorted(by_factor)
+    found = []
+    for low, high in zip(places, [*places[1:], width], strict=True):
+        part = add(*by_factor[low])
+        if part.low < 0 or part.high >> (high - low) or (low == places[0] and low != 0):
+            return [(0, width, x)]
+        found.append((low, high - low, part))
+    return found

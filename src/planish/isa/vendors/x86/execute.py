@@ -1,0 +1,503 @@
+"""Runs the pseudocode of an operation on operands that are not known: what comes out are expressions of their bits.
+
+Loops with known bounds run; where a condition is not known, both sides run and what they leave is selected from.
+
+>>> from planish.isa.vendors.x86.grammar import parse_operation
+>>> text = "FOR j := 0 to 1\\ni := j*8\\nIF k[j]\\ndst[i+7:i] := a[i+7:i]\\nELSE\\ndst[i+7:i] := 0\\nFI\\nENDFOR"
+>>> program = parse_operation(text)
+>>> byte = Element("int", 8, False)
+>>> found = run(program, {"a": Input("a", 16, byte), "k": Input("k", 8)}, "dst", 16, Rounding())
+>>> found.register.pieces[8][1].node
+select(bits('k', 1, False, const(1)), bits('a', 8, False, const(8)), const(0))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from planish.isa.semantics import build
+from planish.isa.semantics.node import Node, const
+from planish.isa.vendors.symbolic_state import (
+    Address,
+    Choice,
+    Element,
+    RealNumber,
+    Register,
+    Symbol,
+    Unreadable,
+    Value,
+    cut,
+)
+from planish.isa.vendors.x86 import syntax as s
+from planish.isa.vendors.x86.functions import call
+from planish.isa.vendors.x86.merge import Held, Scope, as_ladder, merge
+from planish.isa.vendors.x86.operators import Operand, Rounding, apply_binary, apply_symbol, apply_unary, as_float
+from planish.isa.vendors.x86.places import FIELDS, MOST_BITS, PLAIN, TILE_SHAPE, as_element, clear_above, load, read
+
+_STEPS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An operand: its bits (of a pointer: those of an element), and what its elements are."""
+
+    name: str
+    bits: int
+    element: Element = Element()
+    pointer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Bits that go to memory, where a condition holds."""
+
+    base: str
+    offset: Node
+    width: int
+    value: Node
+    when: Node
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an operation leaves: the register of its result, and what it stores."""
+
+    register: Register
+    stores: list[Stored]
+
+
+@dataclass(slots=True)
+class _Machine:
+    program: s.Program
+    inputs: Mapping[str, Input]
+    rounding: Rounding
+    result: str
+    width: int
+    element: Element
+    stores: list[Stored] = field(default_factory=list)
+    path: list[Node] = field(default_factory=list)
+    steps: int = 0
+    calls: int = 0
+
+
+def run(
+    program: s.Program, inputs: Mapping[str, Input], result: str, width: int, rounding: Rounding,
+    element: Element = PLAIN
+) -> Outcome:
+    """The outcome of an operation, whose result is a register of some width (0: it has none) and elements; Unreadable
+    where it uses what is not known."""
+    machine = _Machine(program, inputs, rounding, result, width, element)
+    scope: Scope = {}
+    for name, given in inputs.items():
+        if given.pointer:
+            scope[name] = Address(name, const(0), given.element)
+        else:
+            whole = build.bits(name, const(0), given.bits, given.element.signed and given.element.bits == given.bits)
+            kind = given.element.kind if given.element.bits == given.bits else "int"
+            scope[name] = Value(whole, given.bits, kind, given.element)
+    returned = _run(machine, program.body, scope)
+    held = returned if returned is not None else scope.get(result)
+    if width == 0:
+        return Outcome(Register(), machine.stores)
+    if isinstance(held, Value):
+        held = Register({0: (width, cut(replace(held, width=held.width or width), 0, width))})
+    if not isinstance(held, Register):
+        raise Unreadable("nothing is left in the result")
+    return Outcome(held, machine.stores)
+
+
+def _run(machine: _Machine, body: Sequence[s.Stmt], scope: Scope) -> Operand | None:
+    """Runs statements in a scope; the value that a function gives, if it is among them."""
+    for place, stmt in enumerate(body):
+        _step(machine)
+        match stmt:
+            case s.Assign():
+                _assign(machine, stmt, scope)
+            case s.For():
+                given = _loop(machine, stmt, scope)
+                if given is not None:
+                    return given
+            case s.If():
+                condition = _truth(machine, stmt.condition, scope)
+                if condition.constant is not None:
+                    given = _run(machine, stmt.then if condition.low else stmt.otherwise, scope)
+                    if given is not None:
+                        return given
+                elif _gives(stmt):
+                    rest = body[place + 1 :]
+                    return _both_give(machine, condition, (*stmt.then, *rest), (*stmt.otherwise, *rest), scope)
+                else:
+                    _both(machine, condition, stmt.then, stmt.otherwise, scope)
+            case s.Case():
+                given = _cases(machine, stmt, body[place + 1 :], scope)
+                if given is not None:
+                    return given
+            case s.While():
+                _repeat(machine, stmt, scope)
+            case s.Return():
+                return _operand(_value(machine, stmt.value, scope))
+            case s.Perform(what=s.Name(text=text)) if text.startswith("#"):
+                pass  # a fault that is not raised
+            case s.Perform():
+                raise Unreadable("a call for what it does")
+            case s.Define() | s.Break():
+                raise Unreadable("a definition, or a way out, within statements")
+            case _:
+                assert_never(stmt)
+    return None
+
+
+def _step(machine: _Machine) -> None:
+    machine.steps += 1
+    if machine.steps > _STEPS:
+        raise Unreadable(f"it takes more than {_STEPS} steps")
+
+
+def _gives(stmt: s.Stmt) -> bool:
+    match stmt:
+        case s.Return():
+            return True
+        case s.If():
+            return any(map(_gives, (*stmt.then, *stmt.otherwise)))
+        case s.Case():
+            return any(_gives(x) for _, body in stmt.branches for x in body)
+        case _:
+            return False
+
+
+def _loop(machine: _Machine, stmt: s.For, scope: Scope) -> Operand | None:
+    first, last = (_number(machine, x, scope) for x in (stmt.first, stmt.last))
+    count = first
+    while count <= last if stmt.step > 0 else count >= last:
+        scope[stmt.counter] = Value(const(count))
+        _step(machine)
+        given = _run(machine, stmt.body, scope)
+        if given is not None:
+            return given
+        left = scope[stmt.counter]  # a body may move its own counter on
+        if not isinstance(left, Value) or left.node.constant is None:
+            raise Unreadable("a counter that is not known")
+        count = left.node.low + stmt.step
+    return None
+
+
+def _repeat(machine: _Machine, stmt: s.While, scope: Scope) -> None:
+    condition = _truth(machine, stmt.condition, scope)
+    if condition is build.ZERO:
+        return
+    if condition is not build.ONE:
+        raise Unreadable("a loop that ends when a value says so")
+    _run(machine, stmt.body, scope)
+    _step(machine)
+    while _truth(machine, stmt.condition, scope) is build.ONE:
+        _run(machine, stmt.body, scope)
+        _step(machine)
+
+
+def _branch(machine: _Machine, condition: Node, body: Sequence[s.Stmt], scope: Scope) -> tuple[Scope, Operand | None]:
+    inner = {name: held.copy() if isinstance(held, Register) else held for name, held in scope.items()}
+    machine.path.append(condition)
+    given = _run(machine, body, inner)
+    machine.path.pop()
+    return inner, given
+
+
+def _both(
+    machine: _Machine, condition: Node, then: Sequence[s.Stmt], otherwise: Sequence[s.Stmt], scope: Scope
+) -> None:
+    one, _ = _branch(machine, condition, then, scope)
+    other, _ = _branch(machine, build.negation(condition), otherwise, scope)
+    for name in [*one, *(x for x in other if x not in one)]:
+        merged = merge(condition, one.get(name), other.get(name))
+        if merged is not None:
+            scope[name] = merged
+
+
+def _both_give(
+    machine: _Machine, condition: Node, then: Sequence[s.Stmt], otherwise: Sequence[s.Stmt], scope: Scope
+) -> Operand | None:
+    _, one = _branch(machine, condition, then, scope)
+    _, other = _branch(machine, build.negation(condition), otherwise, scope)
+    merged = merge(condition, one, other)
+    return merged if not isinstance(merged, Register | Address) else None
+
+
+def _cases(machine: _Machine, stmt: s.Case, rest: Sequence[s.Stmt], scope: Scope) -> Operand | None:
+    subject = _value(machine, stmt.subject, scope)
+    if not isinstance(subject, Value):
+        raise Unreadable("a case of a symbol")
+    if any(_gives(x) for _, body in stmt.branches for x in body):
+        chain: tuple[s.Stmt, ...] = ()
+        for label, body in reversed(stmt.branches):
+            chain = body if label is None else (s.If(stmt.line, s.Binary("==", stmt.subject, label), body, chain),)
+        return _run(machine, (*chain, *rest), scope)
+    labels = [None if label is None else _number(machine, label, scope) for label, _ in stmt.branches]
+    if subject.node.constant is not None:
+        for known_label, (_, body) in zip(labels, stmt.branches, strict=True):
+            if known_label is None or known_label == subject.node.low:
+                return _run(machine, body, scope)
+        return None
+    ways: list[tuple[Node, Scope]] = []
+    left = build.ONE
+    for known_label, (_, body) in zip(labels, stmt.branches, strict=True):
+        condition = build.ONE if known_label is None else build.equal(subject.node, const(known_label))
+        inner, _ = _branch(machine, build.conjoin(left, condition), body, scope)
+        ways.append((condition, inner))
+        left = build.conjoin(left, build.negation(condition))
+    known = {x for x in labels if x is not None}
+    if None not in labels and not all(x in known for x in range(subject.node.low, min(subject.node.high + 1, 4096))):
+        ways.append((build.ONE, scope))
+    _join_ways(ways, scope, subject.node, labels)
+    return None
+
+
+def _join_ways(
+    ways: list[tuple[Node, Scope]], scope: Scope, subject: Node, labels: list[int | None]
+) -> None:
+    names = list(dict.fromkeys(name for _, inner in ways for name in inner))
+    for name in names:
+        held = ways[-1][1].get(name)
+        for condition, inner in reversed(ways[:-1]):
+            held = merge(condition, inner.get(name), held)
+        if held is None:
+            continue
+        if len(ways) == len(labels) and None not in labels:
+            numbers = [x for x in labels if x is not None]
+            held = as_ladder(held, subject, numbers)
+        scope[name] = held
+
+
+def _assign(machine: _Machine, stmt: s.Assign, scope: Scope) -> None:
+    value = _value(machine, stmt.value, scope)
+    if stmt.op:
+        before = _operand(_value(machine, stmt.target, scope))
+        value = apply_binary(stmt.op, before, _operand(value), machine.rounding)
+    match stmt.target:
+        case s.Name(text=name):
+            scope[name] = value
+        case s.Slice(base=s.Name(text="MEM"), high=high, low=low):
+            _store(machine, _value(machine, low, scope), _value(machine, high, scope), value, scope)
+        case s.Slice(base=base, high=high, low=low):
+            if any(isinstance(x, s.Name) and x.text == "MAX" for x in (low, high)):
+                if isinstance(base, s.Name) and base.text == machine.result:
+                    clear_above(scope.get(machine.result), _number(machine, low, scope), machine.width)
+            else:
+                _write(machine, base, high, low, _operand(value), scope)
+        case s.Index(base=s.Field(base=base, field=name), index=index) if name in FIELDS:
+            width = FIELDS[name].bits
+            low_value = _whole(machine, index, scope)
+            at = build.multiply(low_value, const(width))
+            _write_at(machine, base, at, width, _operand(value), scope)
+        case s.Index(base=base, index=index):
+            _write_at(machine, base, _whole(machine, index, scope), 1, _operand(value), scope)
+        case s.Field(base=s.Name(text=name), field=of) if of in FIELDS:
+            element = FIELDS[of]
+            scope[name] = _as_element(_operand(value), element)
+        case _:
+            raise Unreadable("a place that cannot be written to")
+
+
+def _as_element(x: Operand, element: Element) -> Value:
+    if element.kind != "int":
+        if isinstance(x, RealNumber):
+            return as_float(x, element.kind)
+        if isinstance(x, Value):
+            return Value(build.wrap(x.node, element.bits), element.bits, element.kind, element, x.product)
+    if not isinstance(x, Value):
+        raise Unreadable("a symbol is put into an element")
+    # Fields of a width only cut what does not fit; a number that fits keeps its sign.
+    fits = -(1 << (element.bits - 1)) <= x.node.low and x.node.high < (1 << element.bits)
+    return Value(x.node if fits else build.wrap(x.node, element.bits), element.bits)
+
+
+def _bounds(machine: _Machine, high: s.Expr, low: s.Expr, scope: Scope) -> tuple[Node, int]:
+    first, last = _whole(machine, low, scope), _whole(machine, high, scope)
+    width = build.add(build.subtract(last, first), const(1)).constant
+    if width is None:
+        raise Unreadable("a slice whose width is not known")
+    if not 0 <= width <= MOST_BITS:
+        raise Unreadable(f"a slice of {width} bits")
+    return first, width
+
+
+def _write(machine: _Machine, base: s.Expr, high: s.Expr, low: s.Expr, value: Operand, scope: Scope) -> None:
+    at, width = _bounds(machine, high, low, scope)
+    if isinstance(base, s.Index) and isinstance(base.base, s.Field) and base.base.field in FIELDS:
+        inner = _whole(machine, base.index, scope)
+        at = build.add(build.multiply(inner, const(FIELDS[base.base.field].bits)), at)
+        base = base.base.base
+    _write_at(machine, base, at, width, value, scope)
+
+
+def _write_at(machine: _Machine, base: s.Expr, at: Node, width: int, value: Operand, scope: Scope) -> None:
+    if isinstance(base, s.Index) and isinstance(base.base, s.Field) and base.base.field in FIELDS:
+        element = FIELDS[base.base.field]
+        at = build.add(build.multiply(_whole(machine, base.index, scope), const(element.bits)), at)
+        base = base.base.base
+    if not isinstance(base, s.Name):
+        raise Unreadable("a place that cannot be written to")
+    if width == 0:
+        return
+    held = scope.get(base.text)
+    register = held if isinstance(held, Register) else Register(background=held if isinstance(held, Value) else None)
+    if isinstance(value, RealNumber):
+        element = _element_of(machine, base.text, width)
+        value = as_float(value, element.kind)
+    if not isinstance(value, Value):
+        raise Unreadable("a symbol is put into a register")
+    kept = Value(build.wrap(value.node, width), width, value.kind, value.element, value.product)
+    if value.node.low < 0 and value.width == width and not value.is_float:
+        kept = replace(kept, element=Element("int", width, True))
+    if at.constant is not None:
+        register.write(at.low, width, kept)
+    else:
+        register.write_somewhere(at, width, kept)
+    scope[base.text] = register
+
+
+def _element_of(machine: _Machine, name: str, width: int) -> Element:
+    found = [x.element for x in machine.inputs.values() if x.element.bits == width and x.element.kind != "int"]
+    return found[0] if found else {16: Element("f16", 16), 32: Element("f32", 32)}.get(width, Element("f64", 64))
+
+
+def _store(machine: _Machine, low: Held, high: Held, value: Held, scope: Scope) -> None:
+    if not isinstance(low, Address) or not isinstance(high, Address) or low.base != high.base:
+        raise Unreadable("a place in memory that is not behind a pointer")
+    width = build.add(build.subtract(high.offset, low.offset), const(1)).constant
+    if not width or not 0 < width <= MOST_BITS or not isinstance(value, Value | Register):
+        raise Unreadable("what is stored has no width")
+    node = (value.whole() if isinstance(value, Register) else value).node
+    when = build.ONE
+    for condition in machine.path:
+        when = build.conjoin(when, condition)
+    machine.stores.append(Stored(low.base, low.offset, width, build.wrap(node, width), when))
+
+
+def _operand(held: Held) -> Operand:
+    if isinstance(held, Register):
+        return held.whole()
+    if isinstance(held, Address):
+        raise Unreadable("an address is used as a number")
+    return held
+
+
+def _truth(machine: _Machine, expr: s.Expr, scope: Scope) -> Node:
+    value = _operand(_value(machine, expr, scope))
+    if not isinstance(value, Value):
+        raise Unreadable("a symbol is used as a condition")
+    return build.truth(value.node)
+
+
+def _whole(machine: _Machine, expr: s.Expr, scope: Scope) -> Node:
+    value = _operand(_value(machine, expr, scope))
+    if not isinstance(value, Value) or value.is_float:
+        raise Unreadable("a whole number is missing")
+    return value.node
+
+
+def _number(machine: _Machine, expr: s.Expr, scope: Scope) -> int:
+    found = _whole(machine, expr, scope).constant
+    if found is None:
+        raise Unreadable("a number that is not known here")
+    return found
+
+
+def _value(machine: _Machine, expr: s.Expr, scope: Scope) -> Held:
+    match expr:
+        case s.Number(value=value):
+            return Value(const(value))
+        case s.Real(value=real):
+            return RealNumber(real)
+        case s.Name(text=name):
+            if name in scope:
+                return scope[name]
+            if name.startswith("_") or name.upper() in ("NAN", "MAX", "INF"):
+                return Symbol(name)
+            raise Unreadable(f"`{name}` is not known")
+        case s.Call():
+            return _call(machine, expr, scope)
+        case s.Binary(op=op, left=left, right=right):
+            return _binary(machine, op, left, right, scope)
+        case s.Slice(base=s.Name(text="MEM"), high=high, low=low):
+            return load(_value(machine, low, scope), _value(machine, high, scope))
+        case s.Slice(base=base, high=high, low=low):
+            at, width = _bounds(machine, high, low, scope)
+            found = read(_value(machine, base, scope), at, width)
+            own = isinstance(base, s.Name) and base.text == machine.result
+            return as_element(found, machine.element) if own else found
+        case s.Index(base=s.Field(base=base, field=name), index=index) if name in FIELDS:
+            element = FIELDS[name]
+            at = build.multiply(_whole(machine, index, scope), const(element.bits))
+            found = read(_value(machine, base, scope), at, element.bits)
+            return found if element.kind == "int" else replace(found, kind=element.kind)
+        case s.Index(base=base, index=index):
+            return read(_value(machine, base, scope), _whole(machine, index, scope), 1)
+        case s.Field(base=base, field=name) if name in FIELDS:
+            element = FIELDS[name]
+            found = read(_value(machine, base, scope), const(0), element.bits)
+            return found if element.kind == "int" else replace(found, kind=element.kind)
+        case s.Field(field=name) if name in TILE_SHAPE:
+            return Value(const(TILE_SHAPE[name]))
+        case s.Unary(op=op, operand=inner):
+            return apply_unary(op, _operand(_value(machine, inner, scope)))
+        case s.Ternary(condition=condition, then=then, otherwise=otherwise):
+            known = _truth(machine, condition, scope)
+            if known.constant is not None:
+                return _value(machine, then if known.low else otherwise, scope)
+            merged = merge(known, _value(machine, then, scope), _value(machine, otherwise, scope))
+            assert merged is not None
+            return merged
+        case _:
+            raise Unreadable("an expression that is not understood")
+
+
+def _binary(machine: _Machine, op: str, left: s.Expr, right: s.Expr, scope: Scope) -> Held:
+    a = _value(machine, left, scope)
+    if op in ("AND", "OR") and isinstance(a, Value) and a.width == 1 and a.node.constant == int(op == "OR"):
+        return a  # the other side is not asked
+    b = _value(machine, right, scope)
+    if isinstance(a, Address) and op in ("+", "-"):
+        step = _operand(b)
+        if not isinstance(step, Value):
+            raise Unreadable("something that is no number is added to an address")
+        return Address(a.base, (build.add if op == "+" else build.subtract)(a.offset, step.node), a.element)
+    if isinstance(b, Address) and op == "+":
+        return _binary(machine, op, right, left, scope)
+    one, other = _operand(a), _operand(b)
+    if op == "OP":
+        return _chosen(scope.get("OP"), one, other)
+    return apply_binary(op, one, other, machine.rounding)
+
+
+def _chosen(op: Held | None, a: Operand, b: Operand) -> Value:
+    if isinstance(op, Symbol):
+        return apply_symbol(op, a, b)
+    if not isinstance(op, Choice):
+        raise Unreadable("`OP` is not known")
+    found = apply_symbol(op.options[-1][1], a, b).node
+    for condition, symbol in reversed(op.options[:-1]):
+        found = build.select(condition, apply_symbol(symbol, a, b).node, found)
+    return Value(found, 1)
+
+
+def _call(machine: _Machine, expr: s.Call, scope: Scope) -> Held:
+    arguments = tuple(_value(machine, x, scope) for x in expr.arguments)
+    own = machine.program.functions.get(expr.name)
+    if own is None:
+        return call(expr.name, tuple(map(_operand, arguments)), machine.rounding)
+    machine.calls += 1
+    if machine.calls > 40:
+        raise Unreadable(f"`{expr.name}` calls itself without end")
+    inner: Scope = {name: held.copy() if isinstance(held, Register) else held for name, held in scope.items()}
+    for parameter, given in zip(own.parameters, arguments, strict=False):
+        name = parameter.base if isinstance(parameter, s.Slice | s.Index) else parameter
+        if not isinstance(name, s.Name):
+            raise Unreadable("a parameter without a name")
+        inner[name.text] = given
+    found = _run(machine, own.body, inner)
+    machine.calls -= 1
+    if found is None:
+        raise Unreadable(f"`{expr.name}` gives nothing")
+    return found

@@ -1,0 +1,1 @@
+"""Convolutions: Winograd, packed low-precision (VNNI) and widened operands."""

@@ -1,0 +1,37 @@
+"""A further version of a kernel with convolutions of narrow numbers in it, which are summed where the image lies.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.schedule.auto.plan import prepare
+>>> from planish.target.load import load_target
+>>> kernel = parse_kernel("kernel zero(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }")
+>>> woven_version(kernel, prepare(kernel), (), load_target("x86-avx512"), "reassociate", Maker()) is None
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from planish.ir.nest import Kernel
+from planish.ir.types import F32, F64, Floats
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.versions import Convolve, raise_version
+from planish.raising.algebra.rules.im2col import WOVEN
+from planish.schedule.auto.plan import Candidate, Prepared
+from planish.target.machine import Target
+
+_LOOPS = 6
+"""Those over features and channels, places and elements of the window."""
+_WAY = Convolve(WOVEN, None, f"algebra-{WOVEN}", woven=True)
+
+
+def woven_version(
+    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
+    threads: int = 1, typical: Mapping[str, int] | None = None,
+) -> Candidate | None:  # fmt: skip
+    """The version, as by `raise_version`; None where all that is read is wide, or there is no convolution."""
+    if all(len(x.iterators) < _LOOPS for x in prepared.scop.statements):
+        return None
+    if all(x.type in (F32, F64) for x in kernel.arrays):
+        return None
+    return raise_version(kernel, prepared, scratch, target, fp, maker, threads, typical, _WAY)[0]

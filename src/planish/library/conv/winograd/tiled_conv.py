@@ -1,0 +1,39 @@
+"""A further version of a kernel with convolutions in it, which are done by tiles with fewer multiplications.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.schedule.auto.plan import prepare
+>>> from planish.target.load import load_target
+>>> kernel = parse_kernel("kernel zero(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }")
+>>> tile_version(kernel, prepare(kernel), (), load_target("x86-avx512"), "reassociate", Maker()) is None
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import partial
+
+from planish.ir.nest import Kernel
+from planish.ir.types import Floats
+from planish.library.conv.winograd.steps import REMARK, use_tiles
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.versions import Convolve, raise_version
+from planish.schedule.auto.plan import Candidate, Prepared
+from planish.target.machine import Target
+
+NAME = "tiles"
+"""What the version is called."""
+_LOOPS = 6
+"""Those over features and channels, places and elements of the window."""
+
+
+def tile_version(
+    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
+    threads: int = 1, typical: Mapping[str, int] | None = None,
+) -> Candidate | None:  # fmt: skip
+    """The version, as by `raise_version`; None where no convolution can be done so, or floats have to be added up in
+    their order."""
+    if fp != "reassociate" or all(len(x.iterators) < _LOOPS for x in prepared.scop.statements):
+        return None
+    way = Convolve(NAME, partial(use_tiles, threads=threads), f"algebra-{REMARK}")
+    return raise_version(kernel, prepared, scratch, target, fp, maker, threads, typical, way)[0]

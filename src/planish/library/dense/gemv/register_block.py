@@ -1,0 +1,127 @@
+"""Some rows of a matrix at a time: a register for each sum, and what all rows are multiplied by is loaded once.
+
+Before: for i { y[i] = 0;  for k { y[i] += A[i, k] * x[k] } }
+After:  for i by 12 { for k by lanes { s0 += A[i, k ..] * x[k ..];  …  s11 += A[i + 11, k ..] * x[k ..] }
+                     y[i] = 0;  y[i] += all lanes of s0;  …  y[i + 11] += all lanes of s11 }
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.library.dense.gemv.row_loops import find_dots
+>>> from planish.library.kernels.vectors import find_vectors
+>>> loops = "y[i] = 0.0  for k in 0 .. n { y[i] += A[i, k] * x[k] }"
+>>> kernel = parse_kernel("kernel k(m, n; A: f64[m, n], x: f64[n], y: f64[m]) { for i in 0 .. m { %s } }" % loops)
+>>> found = find_dots(kernel.body.body[0], frozenset(kernel.sizes))
+>>> Tiles(found, find_vectors("avx2", found.type), {"i", "k"}).most
+12
+"""
+
+from __future__ import annotations
+
+from planish.core.names import take_name
+from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, index
+from planish.ir.index.polynomial import add, extremum, floordiv, mul, sub
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
+from planish.library.dense.gemv.row_loops import Dot, Dots
+from planish.library.kernels.register_rows import Registers
+from planish.library.kernels.vectors import Vectors
+from planish.poly.match.sum_of_products import join
+from planish.schedule.auto.lower import place, place_expr
+
+ROWS = 12
+"""So many rows at a time: what is underway from memory then keeps it busy."""
+FEWER = 8
+"""So many where more would be in each other's place in the cache, as rows whose distance is a power of two are."""
+FEWEST = 4
+"""So many of those that are left over: with less, sums wait for each other."""
+
+
+class Tiles:
+    """The rows of a matrix on their way to several at a time, at most `rows`; names that are made are `taken` then."""
+
+    def __init__(self, found: Dots, vectors: Vectors, taken: set[str], rows: int = ROWS) -> None:
+        self.found, self.vectors, self.taken = found, vectors, taken
+        self.registers = Registers(vectors, taken)
+        self.first, self.place, self.whole = (take_name(x, taken) for x in ("first", "place", "whole"))
+        # Besides the sums, there are a row and what it is multiplied by.
+        self.most = max(min(rows, (vectors.registers - 2) // len(found.sums)), 1)
+
+    def loops(self) -> Stmt:
+        """All rows; where they have no elements, as they are written."""
+        loop, inner = self.found.loop, self.found.inner
+        parts: list[Stmt] = [Let(self.whole, self.registers.whole(inner))]
+        start = loop.lower
+        for rows in (self.most, *(x for x in (FEWEST, 1) if x < self.most)):
+            end = add(start, mul(index(rows), floordiv(extremum("max", index(0), sub(loop.upper, start)), index(rows))))
+            name = take_name("end", self.taken)
+            parts += [Let(name, end), For(self.first, start, index(name), rows, Block(self.tile(rows)))]
+            start = index(name)
+        return If(Compare("lt", inner.lower, inner.upper), Block(tuple(parts)), Block((loop,)))
+
+    def tile(self, rows: int) -> tuple[Stmt, ...]:
+        """So many iterations: all of their sums, and then what each of them does with its own."""
+        count = rows * len(self.found.sums)
+        totals = Array(take_name("totals", self.taken), self.found.type, (index(count),), True, "stack")
+        zeros = tuple(Assign(totals.name, (index(x),), Const(0.0, totals.type)) for x in range(count))
+        done = tuple(self.iteration(x, rows, totals) for x in range(rows))
+        return (Alloc(totals), *zeros, self.sums(rows, totals), *done)
+
+    def sums(self, rows: int, totals: Array) -> Block:
+        """The sums of some rows, added to `totals`: those of each sum after those of the one before it."""
+        r, dots, inner = self.registers, self.found.sums, self.found.inner
+        count = rows * len(dots)
+        sums, row, other = r.take("sums", count), r.take("row", 1), r.take("other", 1)
+
+        def step(first: Expr, some: Expr | None) -> list[Stmt]:
+            out: list[Stmt] = []
+            loaded: Load | None = None
+            for number in range(count):
+                dot, b = dots[number // rows], self.row(number % rows)
+                seen, own = self.at_row(dot.other, b), self.at_row(dot.row, b)
+                if seen != loaded:
+                    out.append(r.load(other, 0, seen, inner.var, first, some))
+                    loaded = seen
+                if some is None:
+                    out.append(r.multiply_row(sums, number, own, inner.var, first, r.at(other, 0)))
+                else:
+                    out.append(r.load(row, 0, own, inner.var, first, some))
+                    out.append(r.multiply(sums, number, r.at(row, 0), r.at(other, 0)))
+            return out
+
+        def singly(where: Expr) -> list[Stmt]:
+            return [self.add_product(x, number, totals, where) for number, x in enumerate(pairs)]
+
+        pairs = [(dot, b) for dot in dots for b in range(rows)]
+        masked = self.vectors.has("masked_load")
+        along = r.along(inner, self.place, self.whole, step, None if masked else singly)
+        clear = (r.clear(sums, x) for x in range(count))
+        arrays = (sums, *([row] if masked else []), other)
+        return Block((*map(Alloc, arrays), *clear, *along, *r.add_up(sums, totals, count)))
+
+    def add_product(self, pair: tuple[Dot, int], number: int, totals: Array, where: Expr) -> Stmt:
+        """The product of two elements of a row, of the sum and of the row of the tile that a pair says, added to a
+        total."""
+        dot, row = pair
+        values = {self.found.loop.var: self.row(row), self.found.inner.var: where}
+        left, right = (place_expr(x, values) for x in (dot.row, dot.other))
+        return Reduce(totals.name, (index(number),), "add", Binary("mul", left, right))
+
+    def iteration(self, row: int, rows: int, totals: Array) -> Block:
+        """What an iteration does, with its sums made."""
+        values = {self.found.loop.var: self.row(row)}
+        before, after = ((place(x, values) for x in part) for part in (self.found.before, self.found.after))
+        adds: list[Stmt] = []
+        for number, dot in enumerate(self.found.sums):
+            total: Expr = Load(totals.name, (index(number * rows + row),), totals.type)
+            cell, factors = self.at_row(dot.cell, self.row(row)), (place_expr(x, values) for x in dot.factors)
+            total = join("mul", (*factors, total))
+            adds.append(Reduce(cell.array, cell.index, "add", Unary("neg", total) if dot.negative else total))
+        return Block((*before, *adds, *after))
+
+    def at_row(self, load: Load, row: Expr) -> Load:
+        """What an iteration loads."""
+        moved = place_expr(load, {self.found.loop.var: row})
+        assert isinstance(moved, Load)
+        return moved
+
+    def row(self, number: int) -> Expr:
+        """Which iteration a row of the tile is."""
+        return add(index(self.first), index(number))

@@ -1,0 +1,73 @@
+"""The versions of a kernel whose sums along the rows of a matrix are made for several rows at a time, in registers.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.schedule.auto.plan import prepare
+>>> from planish.target.load import load_target
+>>> loops = "y[i] = 0.0  for k in 0 .. n { y[i] += A[i, k] * x[k] }"
+>>> kernel = parse_kernel("kernel k(m, n; A: f64[m, n], x: f64[n], y: f64[m]) { for i in 0 .. m { %s } }" % loops)
+>>> made = dot_versions(prepare(kernel), load_target("x86-avx512"))
+>>> for x in made:
+...     print(x.name, x.remarks[0].message, sep=": ")
+dots: A: the sums along 12 rows are made together, in registers
+dots by 8: A: the sums along 8 rows are made together, in registers
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.index.simplify import simplify_block
+from planish.ir.nest import Kernel, Stmt
+from planish.ir.traverse import map_block, used_names, walk
+from planish.library.dense.gemv.register_block import FEWER, ROWS, Tiles
+from planish.library.dense.gemv.row_loops import Dots, find_dots
+from planish.library.kernels.vectors import Vectors, choose_vectors
+from planish.schedule.auto.plan import Candidate, Prepared, as_written
+from planish.target.machine import Target
+
+NAME = "dots"
+"""What the version is called."""
+
+
+def dot_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
+    """The versions of a kernel that adds up along rows, with sums in another order; none where it does not, or there
+    are no instructions for it."""
+    kernel = as_written(prepared)
+    if not any(_find(x, kernel, target) for x in walk(kernel.body)):
+        return ()
+    made = [(name, *_by_tiles(kernel, target, rows)) for name, rows in ((NAME, ROWS), (f"{NAME} by {FEWER}", FEWER))]
+    different = made if made[0][1] != made[1][1] else made[:1]
+    return tuple(Candidate(name, prepared.scop.schedule, x, remarks, 0.0) for name, x, remarks in different)
+
+
+def _find(stmt: Stmt, kernel: Kernel, target: Target) -> tuple[Dots, Vectors] | None:
+    """The sums along rows that a statement makes, and the vectors for them."""
+    found = find_dots(stmt, frozenset(kernel.sizes))
+    if found is None:
+        return None
+    try:
+        vectors = choose_vectors(target, found.type)
+    except PlanishError:
+        return None
+    return (found, vectors) if vectors.has("sum_to") else None
+
+
+def _by_tiles(kernel: Kernel, target: Target, rows: int) -> tuple[Kernel, tuple[Remark, ...]]:
+    """The kernel with at most so many rows at a time, and a remark on each of its loops that have them."""
+    taken = {*used_names(kernel)}
+    remarks: list[Remark] = []
+
+    def visit(stmt: Stmt) -> Stmt:
+        known = _find(stmt, kernel, target)
+        if known is None:
+            return stmt
+        found, vectors = known
+        tiles = Tiles(found, vectors, taken, rows)
+        arrays = ", ".join(dict.fromkeys(x.row.array for x in found.sums))
+        message = f"{arrays}: the sums along {tiles.most} rows are made together, in registers"
+        remarks.append(Remark("dots", "done", message, found.loop.span or kernel.span))
+        return tiles.loops()
+
+    body = map_block(visit, kernel.body)
+    return replace(kernel, body=simplify_block(body, assumptions=kernel.assumptions)), tuple(remarks)

@@ -1,0 +1,92 @@
+"""Further versions of kernels that work on a column in each step and then on all after it: by blocks of columns, with
+products of matrices for those after the block.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.schedule.auto.plan import prepare
+>>> from planish.target.load import load_target
+>>> kernel = parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = 0.0 } }")
+>>> stepwise_versions(kernel, prepare(kernel), load_target("generic"), "reassociate", Maker())
+((), ())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import islpy as isl
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.nest import Kernel
+from planish.ir.types import Floats
+from planish.library.dense import gram_schmidt, householder, lu_partial_pivoting
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.loops.histogram import counting_versions
+from planish.library.lowering import NotLoweredError, lower_raised
+from planish.poly.canonical.delinearise import delinearise
+from planish.poly.idioms.histogram import find_counting
+from planish.poly.idioms.lu_partial_pivoting import find_pivoting
+from planish.poly.isl.affine import NotAffineError
+from planish.raising.raised import Raised
+from planish.schedule.auto.plan import Candidate, Prepared
+from planish.target.machine import Target
+
+
+def is_searching(kernel: Kernel) -> bool:
+    """Whether a kernel chooses a row in every step of an elimination, and does nothing else, or counts: there are
+    versions for it, and to search for what is chosen, as the kernel does, is slow."""
+    try:
+        flat = delinearise(kernel)
+        return find_pivoting(flat) is not None or find_counting(flat) is not None
+    except NotAffineError:
+        return False
+
+
+def stepwise_versions(
+    kernel: Kernel, prepared: Prepared, target: Target, fp: Floats, maker: Maker, threads: int = 1,
+    scratch: Collection[str] = (),
+) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:  # fmt: skip
+    """The version by blocks of a kernel that has one, and why there is none where sums have to keep their order, or the
+    library has no products for the target. `prepared`: the kernel as it is scheduled otherwise; `scratch`: arrays that
+    nobody reads afterwards."""
+    scop, span = prepared.scop, prepared.scop.kernel.span
+    try:
+        flat = delinearise(kernel)
+        if find_counting(flat) is not None:
+            made = counting_versions(kernel, prepared, target, threads)
+            message = "no tables beside the one that is counted in: they do not fit into the nearest cache"
+            return made, () if made else (Remark("counts", "note", message, span),)
+        raised, name, message = _by_blocks(flat, scratch)
+        if raised is None:
+            return (), ()
+        if fp != "reassociate":
+            message = f"no blocks of columns: they sum in another order, which --fp {fp} does not allow"
+            return (), (Remark("stepwise", "note", message, span),)
+        lowered = lower_raised(raised, target, maker, (), threads)
+    except NotAffineError as error:
+        return (), (Remark("stepwise", "note", error.reason, span),)
+    except NotLoweredError as error:
+        return (), (Remark("stepwise", "note", f"no blocks of columns: {error}", span),)
+    except PlanishError as error:
+        return (), (Remark("stepwise", "note", error.diagnostic.message, span),)
+    except isl.Error as error:
+        message = f"the polyhedral library gave up: {str(error).partition(' in /')[0]}"
+        return (), (Remark("stepwise", "note", message, span),)
+    known = {x.name: x for x in lowered.kernel.arrays}
+    whole = replace(lowered.kernel, arrays=tuple(known.get(x.name, x) for x in scop.kernel.arrays))
+    remark = Remark("stepwise", "done", message, span)
+    return (Candidate(name, scop.schedule, whole, (remark, *lowered.remarks), 0.0, lowered.catalogue),), (remark,)
+
+
+def _by_blocks(kernel: Kernel, scratch: Collection[str]) -> tuple[Raised | None, str, str]:
+    """The steps by blocks, if there are such, what that version is called, and what is said of it."""
+    raised = lu_partial_pivoting.raise_pivoting(kernel)
+    if raised is not None:
+        what = "an elimination that chooses rows is done by blocks of {} columns, which choose the same ones"
+        return raised, lu_partial_pivoting.NAME, what.format(lu_partial_pivoting.WIDTH)
+    raised = gram_schmidt.raise_projecting(kernel)
+    if raised is not None:
+        what = "directions are taken out of columns by blocks of {}, and products take them out of all others"
+        return raised, gram_schmidt.NAME, what.format(gram_schmidt.WIDTH)
+    what = "columns are reflected by blocks of {} steps, of which products reflect the columns after them"
+    return householder.raise_reflecting(kernel, scratch), householder.NAME, what.format(householder.WIDTH)

@@ -1,0 +1,1 @@
+"""Kernels made from their definitions by scheduling steps only: GEMM, FFT, convolution, transposition."""

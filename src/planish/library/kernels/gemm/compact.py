@@ -1,0 +1,128 @@
+"""A product for one drop-in: few kernels, so that making and compiling them takes seconds.
+
+It only adds: what C begins with is set by loops in front of it. Blocks of B are copied, those of A only where A lies
+transposed, and tiles at the edge use a part of their last vector; rows are few, since each number of rows has tiles of
+its own.
+
+>>> from planish.ir.types import F64
+>>> from planish.library.kernels.vectors import find_vectors
+>>> choose_few(find_vectors("avx512", F64)), choose_few(find_vectors("avx2", F64))
+((6, 4), (4, 3))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from planish.isa.instruction import Catalogue, Instruction
+from planish.library.kernels.gemm.blocked import FEWEST_ROWS, Blocking, choose_blocking
+from planish.library.kernels.gemm.edges import count_family
+from planish.library.kernels.gemm.microkernel import Fetch, Layout, Tile, choose_tile
+from planish.library.kernels.gemm.operands import Op, Operands
+from planish.library.kernels.gemm.threads import make_shares
+from planish.library.kernels.gemm.transposed import make_transposed_products
+from planish.library.kernels.gemm.whole import (
+    LARGE,
+    SMALL,
+    THIN_DEPTH,
+    Variant,
+    list_layouts,
+    make_products,
+    make_tiles,
+    spread_rows,
+    wide_blocks,
+)
+from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.vectors import Vectors
+from planish.target.machine import Target
+
+_ENOUGH = 0.85
+"""Of the sums that the largest tile keeps in registers, so many are enough to keep the arithmetic busy."""
+_WIDEST = 4
+"""The registers of a tile's row at most."""
+NARROW = 128
+"""A product of so many columns at most uses each element of a transposed A a few times only; one of so many rows those
+of B."""
+MOST_ROWS = 1 << 20
+"""The rows in a block, about, where none of A is copied: they hardly ever end."""
+FETCH: Fetch = "ahead"
+"""C is fetched at once: whatever else is to be begun in a step of k keeps the next products waiting."""
+ADDS = (False,)
+"""The part of a product that there is: the one that adds."""
+
+
+def choose_few(vectors: Vectors) -> tuple[int, int]:
+    """The rows and registers of a tile that is about as good as the best, with the fewest kernels for its edges."""
+    best = choose_tile(vectors)
+    enough = _ENOUGH * best[0] * best[1]
+    tiles = [
+        Tile(vectors, rows, count, layout="rows") for count in range(1, _WIDEST + 1)
+        for rows in range(FEWEST_ROWS, vectors.registers)
+    ]  # fmt: skip
+    fitting = [
+        x for x in tiles
+        if x.registers <= vectors.registers and x.loads < x.rows * x.vectors and x.rows * x.vectors >= enough
+    ]  # fmt: skip
+    chosen = min(fitting, key=lambda x: (count_family(x.rows, x.vectors), x.rows), default=Tile(vectors, *best))
+    return chosen.rows, chosen.vectors
+
+
+def choose_few_blocks(vectors: Vectors, target: Target) -> Blocking:
+    """The blocks around such a tile for the caches of a machine."""
+    return choose_blocking(vectors, *choose_few(vectors), target.cache(1).share, target.cache(2).share)
+
+
+def make_compact(
+    name: str, vectors: Vectors, target: Target, op: Op = "nn", maker: Maker | None = None, threads: int = 1
+) -> tuple[Instruction, list[Instruction]]:
+    """The kernel that adds a product of any size to C, and all that it calls, with itself; where there are several
+    `threads`, each does some of the rows or columns."""
+    blocking, maker = choose_few_blocks(vectors, target), maker or Maker()
+    variants = list_few_variants(vectors, blocking, op)
+    made = make_tiles(list_few_tiles(vectors, blocking, op), blocking, maker)
+    own, tiles = Operands(op).name(name), Catalogue().with_instructions(made)
+
+    def add(name: str, variants: Sequence[Variant]) -> str:
+        """Make the kernels that choose one of some variants; returns the name of the last one."""
+        if op == "nn":
+            made.extend(make_products(name, vectors, variants, tiles, maker, ADDS))
+        else:
+            made.extend(make_transposed_products(name, vectors, variants, tiles, op, maker, ADDS))
+        return made[-1].name
+
+    add(own, variants)
+    if threads > 1:
+        panels = [replace(x, shared=True) for x in variants if x.panels]
+        tall = add(f"{own}_shared", panels) if panels else ""
+        known = Catalogue().with_instructions(made)
+        made += make_shares(f"{own}_threads", own, vectors, blocking, known, op, first=False, tall=tall)
+    return made[-1], made
+
+
+def list_few_tiles(vectors: Vectors, blocking: Blocking, op: Op) -> list[Tile]:
+    """The largest tile of each family of micro-kernels that the variants call."""
+    in_place: Layout = "turned" if Operands(op).transposed_a else "plain"
+    variants = list_few_variants(vectors, blocking, op)
+    layouts: dict[Layout, None] = dict.fromkeys("rows" if x.packed else in_place for x in variants)
+    return [blocking.tile(vectors, layout, first, fetch=FETCH) for layout in layouts for first in ADDS]
+
+
+def list_few_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Variant, ...]:
+    """Copied blocks, of A only where it lies transposed, or no part of a vector can be loaded; where B does not lie
+    transposed, products for which copying would take longer than it saves are summed where A and B lie."""
+    operands = Operands(op)
+    packed = Variant("packed", "", blocking, packed=True, fetch=FETCH)
+    if "plain" not in list_layouts(vectors):
+        return (packed,)
+    tall = replace(blocking, height=MOST_ROWS // blocking.rows * blocking.rows)
+    copied = packed if operands.transposed_a else Variant("panels", "", tall, panels=True, fetch=FETCH)
+    if operands.transposed_b:
+        return (copied,)
+    wide = wide_blocks(vectors, blocking)
+    if operands.transposed_a:
+        near = f"m * n * k <= {SMALL} && {spread_rows(vectors)}"
+        return Variant("plain", f"n <= {NARROW} || {near}", wide, fetch=FETCH), copied
+    thin = Variant("thin", f"m <= {2 * blocking.rows} && n * k > {LARGE}", replace(wide, depth=THIN_DEPTH), fetch=FETCH)
+    near = f"(m <= {NARROW} || m * n * k <= {SMALL}) && {spread_rows(vectors)}"
+    return thin, Variant("plain", near, blocking, fetch=FETCH), copied

@@ -1,0 +1,1 @@
+"""Loop transformations by pattern: stencils, scans, histograms, inner nests, non-temporal stores."""

@@ -1,0 +1,152 @@
+"""Further versions of a kernel with small nests inside of its loops: each nest is shaped by itself, on tables that are
+turned round where lanes would go across their rows.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.schedule.auto.plan import prepare
+>>> from planish.target.load import load_target
+>>> nest = "for i in 0 .. 6 { for u in 0 .. 8 { for k in 0 .. 8 { y[b, i, u] += x[b, i, k] * c[u, k] } } }"
+>>> arrays = "c: f32[8, 8], x: f32[n, 6, 8], y: f32[n, 6, 8]"
+>>> kernel = parse_kernel("kernel k(n; %s) { for b in 0 .. n { %s } }" % (arrays, nest))
+>>> [x.name for x in inside_versions(prepare(kernel), load_target("x86-avx2"))]
+['inside, turned', 'inside by 2, turned']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from planish.core.diagnostic import Remark
+from planish.ir.nest import Alloc, Assign, Kernel, Reduce, Stmt
+from planish.ir.traverse import expressions, loads, map_block, walk
+from planish.library.loops.inner_nests.transposed_locals import turn_layout
+from planish.library.loops.inner_nests.transposed_tables import turn_tables
+from planish.poly.isl.affine import isl_name
+from planish.poly.isl.to_list import list_maps
+from planish.schedule.auto.inner_nests import Nest, shape_nests
+from planish.schedule.auto.plan import Candidate, Prepared, analyse, lower_schedule
+from planish.schedule.auto.tiling.parallel_loops import mark_outermost
+from planish.target.machine import Target
+
+NAME = "inside"
+"""What the version is called."""
+FEW = 2
+"""The rows that another one does at a time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Form:
+    """A kernel in which tables, and perhaps local arrays, are turned round; the nests that are shaped in it, and the
+    sums that are in none of them."""
+
+    prepared: Prepared
+    turned: tuple[str, ...]
+    schedule: isl.Schedule
+    nests: tuple[Nest, ...]
+    left: int
+
+
+def inside_versions(
+    prepared: Prepared, target: Target, threads: int = 1, scratch: Collection[str] = ()
+) -> tuple[Candidate, ...]:
+    """The versions of a kernel with its small nests shaped, on tables and local arrays that are turned round where that
+    helps: with many rows in registers, and with few. None where there are no such nests. `scratch`: arrays of which
+    nothing is read behind the kernel. NotAffineError as of `analyse`."""
+    if not any(target.lanes(x.type) > 1 for x in prepared.scop.kernel.arrays):
+        return ()
+    made: list[Candidate] = []
+    best: _Form | None = None
+    for name, rows in ((NAME, target.vector_registers // 2), (f"{NAME} by {FEW}", FEW)):
+        if best is None:
+            best = _best_form(prepared, target, rows, scratch)
+        else:
+            best = _shaped(best.prepared, best.turned, target, rows)
+        if not any(x.terms > 1 for x in best.nests):
+            return tuple(made)
+        candidate = _lowered(best, name, threads)
+        if all(x.kernel != candidate.kernel for x in made):
+            made.append(candidate)
+    return tuple(made)
+
+
+def _best_form(prepared: Prepared, target: Target, rows: int, scratch: Collection[str]) -> _Form:
+    """The kernel with arrays turned round so that most of its sums are in nests that can be shaped."""
+    best = _with_tables(prepared, prepared.kernel, (), target, rows)
+    kernel = prepared.kernel
+    for name in _movable(prepared, scratch) if best.left else ():
+        turned = turn_layout(kernel, name, scratch)
+        if turned is None:
+            continue
+        form = _with_tables(prepared, turned, (name,), target, rows)
+        if form.left < best.left:
+            best, kernel = replace(form, turned=tuple(dict.fromkeys((*best.turned, *form.turned)))), turned
+    return best
+
+
+def _movable(prepared: Prepared, scratch: Collection[str]) -> list[str]:
+    """Arrays of which nothing is read before the kernel or behind it, and that some sum reads."""
+    read = {x.array for s in prepared.scop.statements if s.reduction for x in s.accesses if not x.write}
+    before = {x.get_tuple_name(isl.dim_type.out) for x in list_maps(prepared.dependences.live_in)}
+    own = [x.name for x in prepared.scop.locals] + [x for x in scratch if isl_name(x) not in before]
+    return [x for x in own if x in read]
+
+
+def _with_tables(prepared: Prepared, kernel: Kernel, turned: tuple[str, ...], target: Target, rows: int) -> _Form:
+    """A kernel with its tables turned round, shaped."""
+    made, tables = turn_tables(kernel)
+    names = dict.fromkeys((*turned, *(x.load.array for x in tables)))
+    known = prepared if made is prepared.kernel or not names else analyse(made, prepared.declared)
+    return _shaped(known, tuple(names), target, rows)
+
+
+def _shaped(prepared: Prepared, turned: tuple[str, ...], target: Target, rows: int) -> _Form:
+    """The kernel with at most so many rows at a time in its nests."""
+    schedule, nests = shape_nests(prepared.scop, prepared.dependences.order, target, rows)
+    done = {x.name for nest in nests for x in nest.statements}
+    left = sum(x.reduction is not None and x.name not in done for x in prepared.scop.statements)
+    return _Form(prepared, turned, schedule, nests, left)
+
+
+def _lowered(form: _Form, name: str, threads: int) -> Candidate:
+    """The version of a form."""
+    kept: dict[str, frozenset[int]] = {}
+    for array, dimensions in (x for nest in form.nests for x in nest.kept):
+        kept[array] = kept.get(array, frozenset()) | dimensions
+    names = {x.name for nest in form.nests for x in nest.statements}
+    marked = mark_outermost(form.schedule, form.prepared.dependences.order, names) if threads > 1 else None
+    # Nests are too small for several threads to share one.
+    lowered = lower_schedule(form.prepared, marked or form.schedule, kept, threads if marked else 1)
+    remarks = tuple(map(_describe, form.nests))
+    if form.turned:
+        message = f"{', '.join(form.turned)}: turned round, so that they are read along rows again and again"
+        remarks = (Remark("table-turned", "done", message, form.prepared.scop.kernel.span), *remarks)
+    full = f"{name}, turned" if form.turned else name
+    return Candidate(full, form.schedule, drop_unread(lowered), remarks, 0.0)
+
+
+def _describe(nest: Nest) -> Remark:
+    names = ", ".join(x.name for x in nest.statements)
+    rows = f"{nest.rows} rows" if nest.rows > 1 else "a row"
+    terms = f"sums of {nest.terms} terms, " if nest.terms > 1 else ""
+    message = f"{names}: lanes along `{nest.lanes}`, {terms}{rows} at a time in registers"
+    return Remark("nest-inside", "done", message, nest.statements[0].stmt.span)
+
+
+def drop_unread(kernel: Kernel) -> Kernel:
+    """The kernel without local arrays that nothing is read of."""
+    read = {x.array for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e)}
+    read |= {x.array for x in walk(kernel.body) if isinstance(x, Reduce)}
+    unread = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)} - read
+
+    def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:
+        match stmt:
+            case Alloc(array=array) if array.name in unread:
+                return ()
+            case Assign(array=name) if name in unread:
+                return ()
+            case _:
+                return stmt
+
+    return replace(kernel, body=map_block(visit, kernel.body)) if unread else kernel

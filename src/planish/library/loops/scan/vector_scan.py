@@ -1,0 +1,128 @@
+"""The version of a kernel whose chains are made in lanes: rows of alignments, peaks that decay, running extrema, and
+sums that grow.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.schedule.auto.plan import prepare
+>>> from planish.target.load import load_target
+>>> loop = "for j in 1 .. n { x[j] = max(max(y[j], 0:i32), x[j - 1] - 2:i32) }"
+>>> kernel = parse_kernel("kernel k(n; x: i32[n] distinct, y: i32[n] distinct) { %s }" % loop)
+>>> [x.remarks[0].message for x in scan_versions(prepare(kernel), load_target("x86-avx512"))]
+['x: each value waits for the one before it: by registers of 16 values, of which one value is waited for']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.index.simplify import simplify_block
+from planish.ir.nest import Block, For, LoopFacts, Stmt
+from planish.ir.traverse import map_block, used_names
+from planish.ir.types import F32, Type
+from planish.isa.instruction import Catalogue
+from planish.isa.shipped import extension
+from planish.library.kernels.vectors import choose_vectors
+from planish.library.loops.scan.affine_gap import find_gaps
+from planish.library.loops.scan.max_plus import Chain, find_chain
+from planish.library.loops.scan.max_plus_lanes import Strips
+from planish.library.loops.scan.parallel_prefix_sum import SPANS, Shares, may_share
+from planish.library.loops.scan.prefix_sum import Sum, find_sum
+from planish.library.loops.scan.prefix_sum_lanes import Sums
+from planish.library.loops.scan.strip_statements import Registers
+from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.nodes import label_kernel
+from planish.schedule.program import Program
+from planish.schedule.steps.instructions import Replace
+from planish.target.machine import Target
+
+NAME = "scans"
+"""What the version is called."""
+PARTS = 4
+"""So many parts of a sum fit into the second cache: what is read and what is stored, with room for what comes next."""
+
+
+def scan_versions(
+    prepared: Prepared, target: Target, reassociate: bool = False, threads: int = 1
+) -> tuple[Candidate, ...]:
+    """The version of a kernel whose chains and growing sums of integers are made in registers, and with `reassociate`
+    its sums of floats that grow; none where there are none, or no instructions for them. With several `threads`: the
+    one in which these make parts of a sum, none where there is no such sum that is not in another loop."""
+    kernel = prepared.kernel
+    long = target.cache(2).share // PARTS
+    taken = {*used_names(kernel)}
+    scalars = {x.name for x in kernel.scalars}
+    remarks: list[Remark] = []
+    given: list[tuple[str, str]] = []
+    facts: dict[str, LoopFacts] = {}
+
+    def visit(stmt: Stmt) -> Stmt:
+        found: Chain | Sum | None = find_chain(stmt, scalars) or find_gaps(stmt, scalars)
+        found = found or find_sum(stmt, scalars)
+        if isinstance(found, Sum) and found.cell.type.is_float and not reassociate:
+            return stmt
+        registers = _registers(target, found.target.type) if found is not None else None
+        if found is None or registers is None:
+            return stmt
+        strips = Sums(found, registers, taken) if isinstance(found, Sum) else Strips(found, registers, taken)
+        made: Sums | Strips | Shares = strips
+        if threads > 1:
+            if not isinstance(strips, Sums) or not may_share(strips.found) or stmt not in kernel.body.body:
+                return stmt
+            made = Shares(strips, threads, long // strips.type.size)
+            message = f"{threads} threads make parts of {made.long} values, from {SPANS * made.span} values on"
+            remarks.append(Remark("scan-threads", "done", message, found.loop.span or kernel.span))
+        whole = made.stmt()
+        if whole is None:
+            return stmt
+        given.extend(strips.given)
+        facts.update(strips.facts)
+        waits = f"by registers of {registers.lanes} values, of which one value is waited for"
+        message = f"{found.target.array}: each value waits for the one before it: {waits}"
+        remarks.append(Remark("scan", "done", message, found.loop.span or kernel.span))
+        return whole
+
+    body = map_block(visit, kernel.body)
+    if not remarks:
+        return ()
+    body = simplify_block(body, assumptions=kernel.assumptions)
+    try:
+        program = Program.of(label_kernel(replace(kernel, body=body)), "reassociate" if reassociate else "strict")
+        program = _with_instructions(program, given)
+    except PlanishError:
+        return ()
+    catalogue = Catalogue().with_instructions(program.found)
+    made = replace(program.kernel, body=_with_facts(program.kernel.body, facts))
+    name = NAME if threads == 1 else f"{NAME}, on threads"
+    return (Candidate(name, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue),)
+
+
+def _registers(target: Target, type: Type) -> Registers | None:
+    """The registers of a machine for values of a type; None where it has none, or does not move their lanes."""
+    try:
+        vectors = choose_vectors(target, F32)
+    except PlanishError:
+        return None
+    known = extension(vectors.extension)
+    kind = known.memories[vectors.memory]
+    if type not in kind.types:
+        return None
+    found = Registers(vectors.extension, vectors.memory, kind.lanes(type))
+    slides = [found.slide(x, str(type)) for x in found.moves]
+    return found if slides and all(x in known.instructions for x in slides) else None
+
+
+def _with_instructions(program: Program, given: list[tuple[str, str]]) -> Program:
+    """A kernel with loops over lanes given to instructions; PlanishError where there is none for one of them."""
+    for loop, instruction in given:
+        program = program.apply(Replace(loop, instruction))
+    return program
+
+
+def _with_facts(block: Block, facts: Mapping[str, LoopFacts]) -> Block:
+    """Statements in which something is known of loops of some names."""
+
+    def visit(stmt: Stmt) -> Stmt:
+        return replace(stmt, facts=facts[stmt.var]) if isinstance(stmt, For) and stmt.var in facts else stmt
+
+    return map_block(visit, block)

@@ -1,0 +1,1 @@
+"""Threads: parallel chunks of loops, work-sharing, split reductions, wavefronts."""

@@ -1,1 +1,0 @@
-"""Loops of which each thread has a portion."""

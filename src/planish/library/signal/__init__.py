@@ -1,0 +1,1 @@
+"""Signal processing: FIR, biquad cascades, LMS, FFT stages, bit reversal."""

@@ -1,0 +1,31 @@
+"""Kernels that do together what is done in several iterations of a loop, and what they stand for.
+
+>>> StageVersion("4 stages at a time", ()).pieces
+()
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planish.frontend.c.translation_unit import Region
+from planish.ir.nest import Kernel
+from planish.poly.scop.extraction import Scop
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """The kernel that does several stages, of a region that is so many iterations; the scop says what it reaches."""
+
+    suffix: str
+    region: Region
+    scop: Scop
+    kernel: Kernel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StageVersion:
+    """Kernels of which the first one that may do it does the next stages, or none of them."""
+
+    name: str
+    pieces: tuple[Piece, ...]

@@ -1,0 +1,1 @@
+"""Canonicalisation before analysis: delinearisation, privatisation, scalar promotion, index-set splitting."""

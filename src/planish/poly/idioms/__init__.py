@@ -1,0 +1,1 @@
+"""Recognised idioms: factorisations, rank-one updates, histograms."""

@@ -1,0 +1,121 @@
+"""Counts: nests that add to elements which data choose, and that say so by a search for each of them.
+
+Before: for i { c = x[i];  for row in 0 .. 256 { h[row] += c == row ? w[i] : 0 } }
+After:  for i { c = x[i];  h[c] += w[i] }
+
+Such nests run like this; to be analysed, subscripts have to be affine, which these are not.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.ir.text.printer import print_stmt
+>>> search = "for row in 0 .. 256 { h[row] += select(c[] == u8(row), w[i], 0:i32) }"
+>>> nest = "for i in 0 .. n { alloc c: u8[] c[] = x[i] %s }" % search
+>>> found = find_counting(parse_kernel("kernel k(n; x: u8[n], w: i32[n], h: i32[256]) { %s }" % nest))
+>>> print(print_stmt(found.body), end="")
+{
+  for i in 0 .. n {
+    alloc c: u8[]
+    c[] = x[i]
+    h[i64(c[])] += w[i]
+  }
+}
+>>> [(x.array, x.rows, str(x.type)) for x in found.counts]
+[('h', 256, 'i32')]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planish.ir.expr import Cast, Compare, Const, Expr, Load, Select, Var, type_of
+from planish.ir.index.interval import range_of
+from planish.ir.nest import Alloc, Assign, Block, For, Kernel, Reduce, Stmt
+from planish.ir.traverse import arrays_in, blocks_of, variables, walk, with_blocks
+from planish.ir.types import INDEX, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """An array whose elements, from the first one to one of so many `rows`, are added to; and its type."""
+
+    array: str
+    rows: int
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """What a kernel does with the elements themselves in place of searches: its `body`, and the `counts` in it."""
+
+    body: Block
+    counts: tuple[Count, ...]
+
+
+def find_counting(kernel: Kernel) -> Counting | None:
+    """The counts of a kernel; None where there are none, where what chooses may lie outside of what is searched, or
+    where a nest does anything else with what it adds to."""
+    counts: dict[str, Count] = {}
+    body = _without_searches(kernel.body, counts)
+    if not counts:
+        return None
+    for nest in (x for x in body.body if isinstance(x, For)):
+        added = [x.array for x in walk(nest) if isinstance(x, Reduce) and x.array in counts]
+        if added and any(_reads_others(x, {*added}) for x in walk(nest)):
+            return None
+    return Counting(body, tuple(counts.values()))
+
+
+def _without_searches(block: Block, counts: dict[str, Count]) -> Block:
+    """A block with additions in place of searches; what is counted is put with the `counts`."""
+    out: list[Stmt] = []
+    for stmt in block.body:
+        found = _read_search(stmt, block)
+        if found is None:
+            out.append(with_blocks(stmt, tuple(_without_searches(x, counts) for x in blocks_of(stmt))))
+            continue
+        count, direct = found
+        counts[count.array] = max(counts.get(count.array, count), count, key=lambda x: x.rows)
+        out.append(direct)
+    return Block(tuple(out))
+
+
+def _read_search(stmt: Stmt, around: Block) -> tuple[Count, Reduce] | None:
+    """A loop that searches for the element to which something is added, and the addition."""
+    match stmt:
+        case For(
+            var=row, lower=Const(value=0), upper=Const(value=rows), step=1,
+            body=Block(body=(
+                Reduce(array=array, index=(Var(name=place),), op="add", value=Select(
+                    condition=Compare(op="eq", left=Load(index=()) as cell, right=Cast(operand=Var(name=chosen))),
+                    then=term, otherwise=Const(value=0),
+                ), span=span),
+            )),
+        ) if row == place == chosen and array != cell.array and row not in variables(term):  # fmt: skip
+            value = _given(cell.array, stmt, around)
+            low, high = range_of(value, {}) if value is not None else (-1, -1)
+            if low < 0 or high >= rows:
+                return None
+            return Count(array, int(rows), type_of(term)), Reduce(array, (Cast(cell, INDEX),), "add", term, span)
+        case _:
+            return None
+
+
+def _given(cell: str, stmt: Stmt, around: Block) -> Expr | None:
+    """What a cell has at a statement of a block, where it was given that in the same block."""
+    value: Expr | None = None
+    for other in around.body:
+        if other is stmt:
+            break
+        if isinstance(other, Assign) and other.array == cell:
+            value = other.value
+        elif any(isinstance(x, Assign | Reduce) and x.array == cell for x in walk(other)):
+            value = None
+    return value
+
+
+def _reads_others(stmt: Stmt, added: set[str]) -> bool:
+    """Whether a statement uses what is added to in any other way."""
+    if isinstance(stmt, For | Block | Alloc):
+        return False
+    if isinstance(stmt, Reduce) and stmt.array in added:
+        return any(x in added for x in arrays_in(Assign("", (), stmt.value))) or stmt.op != "add"
+    return any(x in added for x in arrays_in(stmt))

@@ -1,0 +1,1 @@
+"""The matcher: whether a nest equals a definition, by normal forms, unification and recurrence equations."""

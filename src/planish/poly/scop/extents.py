@@ -1,0 +1,277 @@
+"""How much of each array a kernel touches, and with which sizes it may be called.
+
+>>> from planish.ir.expr import Const, index
+>>> from planish.ir.nest import Array, Assign, Block, For, Kernel
+>>> from planish.ir.types import F32
+>>> from planish.poly.scop.extraction import extract_scop
+>>> loop = For("i", index(0), index("n"), 1, Block((Assign("A", (index("i"),), Const(0.0, F32)),)))
+>>> scop = extract_scop(Kernel("zero", ("n",), arrays=(Array("A", F32, (index(100),)),), body=Block((loop,))))
+>>> pick_sizes(valid_sizes(scop), {"n": 1000})
+{'n': 100}
+>>> count_elements(scop, {"n": 7})
+{'A': 100}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from math import prod
+
+import islpy as isl
+
+from planish.ir.expr import Compare, Expr, index
+from planish.ir.index.evaluate import evaluate
+from planish.ir.nest import Array
+from planish.ir.traverse import variables
+from planish.poly.isl.affine import CONTEXT, NotAffineError, affine_text, condition_set, isl_name
+from planish.poly.isl.coalesce import coalesce
+from planish.poly.isl.expression import piecewise_expr
+from planish.poly.scop.extraction import Access, Scop
+
+PARAM = isl.dim_type.param
+SET = isl.dim_type.set
+
+
+@lru_cache(maxsize=64)
+def valid_sizes(scop: Scop) -> isl.Set:
+    """The sizes that the kernel assumes and with which no access leaves its array, as far as extents are known."""
+    space = scop.context.get_space()
+    bad = isl.Set.empty(space)
+    arrays = {a.name: a for a in scop.kernel.arrays}
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.array in arrays:
+                bad = bad.union(_leaving(access, arrays[access.array], space))
+    return coalesce(isl.Set.universe(space).intersect(scop.context).subtract(bad))
+
+
+def with_values(scop: Scop, values: Mapping[str, Expr]) -> Scop:
+    """The scop where some of its sizes are known to be what others determine, as far as isl can say it."""
+    context = scop.context
+    for name in {v for x in values.values() for v in variables(x)} - set(scop.kernel.sizes):
+        context = context.align_params(isl.Space.create_from_names(CONTEXT, params=[isl_name(name)], set=[]))
+    for name, value in values.items():
+        with suppress(NotAffineError):
+            context = context.intersect(condition_set(Compare("eq", index(name), value), context.get_space()))
+    return replace(scop, context=context)
+
+
+@lru_cache(maxsize=64)
+def busy_sizes(scop: Scop) -> isl.Set:
+    """The valid sizes with which every statement runs; all valid ones where there are none such."""
+    valid = valid_sizes(scop)
+    busy = valid
+    for statement in scop.statements:
+        busy = busy.intersect(statement.domain.params().align_params(valid.get_space()))
+    return valid if busy.is_empty() else coalesce(busy)
+
+
+def _leaving(access: Access, array: Array, space: isl.Space) -> isl.Set:
+    reached = access.relation.range().align_params(space)
+    out = isl.Set.empty(space)
+    for position, extent in enumerate(array.shape):
+        local = isl.LocalSpace.from_space(reached.get_space())
+        value = isl.Aff.var_on_domain(local, SET, position)
+        out = out.union(reached.intersect(value.lt_set(isl.Aff.zero_on_domain(local))).params())
+        limit = _extent(extent, access, array, position, space)
+        if limit is not None:
+            out = out.union(reached.intersect(limit).params())
+    return out
+
+
+def _extent(extent: Expr | None, access: Access, array: Array, position: int, space: isl.Space) -> isl.Set | None:
+    """The elements at or past the extent; None where it is not known as an affine expression."""
+    if extent is None:
+        return None
+    dims = [f"d{i}" for i in range(len(array.shape))]
+    names = [str(space.get_dim_name(PARAM, i)) for i in range(space.dim(PARAM))]
+    try:
+        text = affine_text(extent)
+    except NotAffineError:
+        return None
+    head = f"[{', '.join(names)}] -> " if names else ""
+    return isl.Set(f"{head}{{ {isl_name(array.name)}[{', '.join(dims)}] : {dims[position]} >= {text} }}")
+
+
+def pick_sizes(valid: isl.Set, wanted: Mapping[str, int]) -> dict[str, int] | None:
+    """Sizes in `valid`, each as near to the wanted value as the earlier ones allow; None where the set is empty."""
+    left = valid
+    out: dict[str, int] = {}
+    for name, value in wanted.items():
+        position = left.find_dim_by_name(PARAM, isl_name(name))
+        if position < 0:
+            out[name] = value
+            continue
+        exact = left.fix_val(PARAM, position, isl.Val(value))
+        if exact.is_empty():
+            nearest = _nearest(left, position, value)
+            if nearest is None:
+                return None
+            value, exact = nearest, left.fix_val(PARAM, position, isl.Val(nearest))
+        out[name] = value
+        left = exact
+    return out
+
+
+def _nearest(left: isl.Set, position: int, value: int) -> int | None:
+    """The value of a size that the set allows and that is nearest, at or below `value` if possible."""
+    line = isl.Set.from_params(left).move_dims(SET, 0, PARAM, position, 1).project_out_all_params()
+    below = line.intersect(isl.Set(f"{{ [x] : x <= {value} }}")).dim_max_val(0)
+    if below.is_int():
+        return int(below.to_python())
+    above = line.intersect(isl.Set(f"{{ [x] : x >= {value} }}")).dim_min_val(0)
+    return int(above.to_python()) if above.is_int() else None
+
+
+def fix_sizes(domain: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
+    """The set for given sizes."""
+    for name, value in sizes.items():
+        position = domain.find_dim_by_name(PARAM, isl_name(name))
+        if position >= 0:
+            domain = domain.fix_val(PARAM, position, isl.Val(value))
+    return domain
+
+
+def count_elements(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Elements that each array must have: what its declared extents say, else what the accesses reach.
+
+    Arrays that depend on sizes which are not given are left out."""
+    out: dict[str, int] = {}
+    for array in scop.kernel.arrays:
+        if not _sizes_of(scop, array) <= set(sizes):
+            continue
+        extents = [None if e is None else _value(e, sizes) for e in array.shape]
+        known = [e for e in extents if e is not None]
+        if len(known) == len(extents):
+            out[array.name] = prod(known)
+        else:
+            out[array.name] = _reach(scop, array, [e or 0 for e in extents], sizes)
+    return out
+
+
+def _sizes_of(scop: Scop, array: Array) -> set[str]:
+    """The sizes on which the array's extents and accesses depend."""
+    out = {name for extent in array.shape if extent is not None for name in variables(extent)}
+    return out | _reaching_sizes(scop, array) if None in array.shape else out
+
+
+def _reaching_sizes(scop: Scop, array: Array) -> set[str]:
+    """The sizes on which the elements that are accessed depend."""
+    out: set[str] = set()
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.array == array.name:
+                reached = access.relation.range()
+                out |= {n for n in scop.kernel.sizes if _involves(reached, isl_name(n))}
+    return out
+
+
+def _involves(reached: isl.Set, name: str) -> bool:
+    position = reached.find_dim_by_name(PARAM, name)
+    return position >= 0 and bool(reached.involves_dims(PARAM, position, 1))
+
+
+def reach_elements(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Elements of each array up to the last one that the kernel reaches, whatever extents were declared.
+
+    Arrays that depend on sizes which are not given are left out."""
+    out: dict[str, int] = {}
+    for array in scop.kernel.arrays:
+        if not _sizes_of(scop, array) | _reaching_sizes(scop, array) <= set(sizes):
+            continue
+        extents = [None if e is None else evaluate_extent(e, sizes) for e in array.shape]
+        out[array.name] = _reach(scop, array, [e or 0 for e in extents], sizes) if array.shape else 1
+    return out
+
+
+def _value(extent: Expr, sizes: Mapping[str, int]) -> int:
+    return max(0, evaluate(extent, sizes))
+
+
+def evaluate_extent(extent: Expr, sizes: Mapping[str, int]) -> int | None:
+    """The value of an extent for given sizes; None where it has none or a size is missing."""
+    try:
+        return _value(extent, sizes)
+    except (KeyError, ValueError, ZeroDivisionError):
+        return None
+
+
+def _reach(scop: Scop, array: Array, extents: list[int], sizes: Mapping[str, int]) -> int:
+    """One more than the largest linear offset that any access reaches."""
+    most = 0
+    rows = [prod(extents[i + 1 :]) for i in range(len(extents))]
+    linear = " + ".join(f"{row}d{i}" for i, row in enumerate(rows))
+    dims = ", ".join(f"d{i}" for i in range(len(rows)))
+    flat = isl.Map(f"{{ {isl_name(array.name)}[{dims}] -> [{linear}] }}")
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.array == array.name:
+                reached = fix_sizes(access.relation.range(), sizes).apply(flat)
+                highest = reached.dim_max_val(0)
+                if highest.is_int():
+                    most = max(most, int(highest.to_python()) + 1)
+    return most
+
+
+def count_instances(scop: Scop, sizes: Mapping[str, int]) -> int:
+    """About how many statement instances run: the volume of each domain's bounding box, halved for each triangle."""
+    total = 0
+    for statement in scop.statements:
+        domain = fix_sizes(statement.domain, sizes)
+        if domain.is_empty():
+            continue
+        volume = 1
+        for i in range(domain.dim(SET)):
+            low, high = domain.dim_min_val(i), domain.dim_max_val(i)
+            volume *= int(high.to_python()) - int(low.to_python()) + 1 if low.is_int() and high.is_int() else 1
+        total += volume
+    return total
+
+
+def most_instances(scop: Scop) -> int | None:
+    """How many statement instances run at most, whatever the sizes are, by their domains' bounding boxes; None where
+    no number is known."""
+    total = 0
+    for statement in scop.statements:
+        domain = statement.domain.intersect_params(scop.context)
+        domain = domain.project_out(PARAM, 0, domain.dim(PARAM))
+        if domain.is_empty():
+            continue
+        bounds = [(domain.dim_min_val(i), domain.dim_max_val(i)) for i in range(domain.dim(SET))]
+        if not all(x.is_int() for pair in bounds for x in pair):
+            return None
+        total += prod(int(high.to_python()) - int(low.to_python()) + 1 for low, high in bounds)
+    return total
+
+
+def byte_extent(scop: Scop, array: Array, dimension: int = 0) -> Expr | None:
+    """The last place of a dimension that an access reaches, as an expression over the sizes; None where no instance
+    accesses the array, whatever the sizes are."""
+    spread: isl.PwAff | None = None
+    for statement in scop.statements:
+        for access in statement.accesses:
+            named = access.array == array.name and access.relation.dim(isl.dim_type.out) > dimension
+            if named and not access.relation.is_empty():
+                reached = access.relation.range()
+                highest = reached.dim_max(dimension)
+                spread = highest if spread is None else spread.union_max(highest)
+    if spread is None:
+        return None
+    return piecewise_expr(spread, ())
+
+
+def negative_sizes(scop: Scop) -> isl.Set:
+    """The sizes with which some access lies before the start of its array."""
+    space = scop.context.get_space()
+    out = isl.Set.empty(space)
+    for statement in scop.statements:
+        for access in statement.accesses:
+            reached = access.relation.range().align_params(space)
+            local = isl.LocalSpace.from_space(reached.get_space())
+            for position in range(reached.dim(SET)):
+                value = isl.Aff.var_on_domain(local, SET, position)
+                out = out.union(reached.intersect(value.lt_set(isl.Aff.zero_on_domain(local))).params())
+    return coalesce(out)

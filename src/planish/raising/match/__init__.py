@@ -1,0 +1,1 @@
+"""Matching nests to operations: by syntax, by meaning, by transform matrices."""

@@ -1,0 +1,1 @@
+"""How a function is called: signature, arguments, ABI wrapper, guarded buffers."""

@@ -1,0 +1,92 @@
+"""A built library inside this process: called with NumPy arrays after every argument was checked, without copies.
+
+    function = NativeFunction(Path("axpy.so").read_bytes(), interface)
+    function((2.0, x, y), {})
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.ir.types import Type
+from planish.run.calls.arguments import Interface
+from planish.run.calls.binding import Seen, bind
+from planish.run.calls.loaded_library import kept_environment
+from planish.run.sizes.random_arguments import from_memory, memory_dtype, to_memory
+
+_RESULT_BYTES = 16
+
+
+class NativeFunction:
+    """The entry of a library (built with `entry_text` in it).
+
+    The interpreter lock is free during a call. `threads` above 1 is how many OpenMP threads a call may use.
+    Raises PlanishError E0808 where the library cannot be loaded.
+    """
+
+    __slots__ = ("_entry", "_get_threads", "_seen", "_set_threads", "interface", "threads")
+
+    def __init__(self, library: bytes, interface: Interface, threads: int = 1) -> None:
+        self.interface, self.threads = interface, threads
+        self._seen: Seen = {}
+        loaded = _load(library)
+        self._entry = loaded[f"planish_entry_{interface.signature.function}"]
+        self._entry.restype = None
+        self._get_threads = self._set_threads = None
+        if threads > 1 and hasattr(loaded, "omp_set_num_threads"):
+            self._get_threads, self._set_threads = loaded["omp_get_max_threads"], loaded["omp_set_num_threads"]
+
+    def __call__(self, given: Sequence[object], named: Mapping[str, object]) -> Any:
+        """The function's value as NumPy's scalar; raises what `bind` raises."""
+        values = bind(self.interface, given, named, self._seen)
+        signature = self.interface.signature
+        held = [
+            values[p.name] if p.kind == "array" else to_memory(np.array([values[p.name]]), p.type)
+            for p in signature.parameters
+        ]
+        vector = (ctypes.c_void_p * max(1, len(held)))(*(x.ctypes.data for x in held))
+        result = np.zeros(_RESULT_BYTES, np.uint8)
+        self._run(vector, ctypes.c_void_p(result.ctypes.data))
+        return None if signature.result is None else _value(result, signature.result)
+
+    def _run(self, vector: Any, result: ctypes.c_void_p) -> None:
+        if self._get_threads is None or self._set_threads is None:
+            self._entry(vector, result)
+            return
+        before = self._get_threads()
+        self._set_threads(self.threads)
+        try:
+            self._entry(vector, result)
+        finally:
+            self._set_threads(before)
+
+
+def _value(memory: np.ndarray[Any, np.dtype[np.uint8]], type: Type) -> Any:
+    stored = memory.view(memory_dtype(type))[:1]
+    if type.kind == "bfloat":
+        return np.float32(from_memory(stored, type)[0])
+    return np.bool_(stored[0]) if type.kind == "bool" else stored[0]
+
+
+def _load(library: bytes) -> ctypes.CDLL:
+    path = ""
+    try:
+        handle, path = tempfile.mkstemp(prefix="planish-", suffix=".so")
+        with os.fdopen(handle, "wb") as file:
+            file.write(library)
+        with kept_environment():
+            return ctypes.CDLL(path)
+    except OSError as error:
+        advice = "check the space and the permissions of the temporary folder (it must allow programs to run)"
+        raise PlanishError(Diagnostic("E0808", f"cannot load the compiled library: {error}", help=advice)) from error
+    finally:
+        # What is loaded stays loaded; the file is not needed any more.
+        if path and os.path.exists(path):
+            os.unlink(path)

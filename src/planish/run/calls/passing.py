@@ -1,0 +1,216 @@
+"""How a function is called for a check: what it takes and reaches, in numbers and arrays of them.
+
+>>> from planish.core.span import Source
+>>> from planish.frontend.c.reader import read_c
+>>> text = "struct s { int n; float *x; }; void f(struct s *s) { for (int i = 0; i < s->n; i++) s->x[i] = 0; }"
+>>> function = read_c(Source("f.c", text)).functions[0]
+>>> [(x.name, str(x.type), x.pointer) for x in leaves_of(function)]
+[('s->n', 'i32', False), ('s->x', 'f32', True)]
+>>> signature_of(function).passing.arguments
+('(void *)planish_0',)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from planish.frontend.c.translation_unit import Callback, Cell, CFunction, CParameter, Record
+from planish.ir.expr import index
+from planish.ir.types import I64, U8
+from planish.run.calls.signature import CHANGED, Parameter, Passing, Signature
+from planish.run.toolchains.c_type_names import c_name
+
+ROWS = 1024
+"""A pointer to rows points to so many."""
+ROW = ".length"
+"""What the name of the number ends with that says how many elements such a row has."""
+MEMORY = 4096
+"""Bytes of memory of which nothing is known; all of them are zero."""
+RECORDS = 64
+"""So many structures lie where the address of one is passed; all but the first are zero."""
+
+
+def leaves_of(function: CFunction) -> tuple[CParameter, ...]:
+    """What a call of a function is made of: its own parameters that are numbers or arrays, those that structures hold,
+    and the variables of the file that it works on."""
+    out: list[CParameter] = []
+    for p in function.parameters:
+        match p.form:
+            case None if p.type is not None:
+                out.append(p)
+            case Record(pointer=pointer, cells=cells):
+                out += [_leaf(f"{p.name}{'->' if pointer else '.'}{x.path}", x) for x in cells]
+            case "rows":
+                out.append(p)
+            case "memory":
+                out.append(CParameter(p.name, U8, True, (index(MEMORY),), "", "memory"))
+            case _:
+                pass
+    return (*out, *(_leaf(x.name, x.cell) for x in function.globals if not x.initial))
+
+
+def outcomes_of(function: CFunction) -> tuple[CParameter, ...]:
+    """What a call only leaves behind: the numbers in a structure that it returns, and variables that begin as the file
+    says."""
+    returned = function.returned
+    cells = _returned(returned) if isinstance(returned, Record) else ()
+    out = tuple(_leaf(f"return.{x.path}", x) for x in cells)
+    return (*out, *(_leaf(x.name, x.cell) for x in function.globals if x.initial))
+
+
+def _leaf(name: str, cell: Cell) -> CParameter:
+    array = cell.address or cell.count > 1
+    return CParameter(name, cell.type, array, (None,) if cell.address else (index(cell.count),) if array else (), "")
+
+
+def _returned(record: Record) -> tuple[Cell, ...]:
+    """What is compared of a structure that is returned: addresses are not."""
+    return tuple(x for x in record.cells if not x.address)
+
+
+def signature_of(function: CFunction) -> Signature | None:
+    """How to call a function from outside; None where that cannot be done (`why_not` says why)."""
+    if why_not(function):
+        return None
+    own = {p.name for p in function.parameters if p.form is None}
+    parameters: list[Parameter] = []
+    for p in (*leaves_of(function), *outcomes_of(function)):
+        if p.type is not None:
+            value = p.name in own and not p.pointer
+            parameters.append(Parameter(p.name, p.type, "value" if value else "array"))
+            if p.form == "rows":
+                parameters.append(Parameter(p.name + ROW, I64, "value"))
+    outcomes = frozenset(p.name for p in outcomes_of(function))
+    signature = Signature(
+        function.name, tuple(parameters), function.result, completion=function.completion, outcomes=outcomes
+    )
+    plain = all(p.form is None for p in function.parameters) and function.returned is None
+    if plain and not function.globals:
+        return signature
+    return replace(signature, passing=_Maker(function, signature).make(plain))
+
+
+def why_not(function: CFunction) -> str:
+    """Why a function cannot be called from outside; "" where it can."""
+    unknown = [p.text for p in function.parameters if p.form is None and p.type is None]
+    return function.uncallable or (f"`{unknown[0]}` has no type that is known" if unknown else "")
+
+
+class _Maker:
+    """Writes the C by which the entry makes the arguments of a call."""
+
+    def __init__(self, function: CFunction, signature: Signature) -> None:
+        self.function = function
+        self.number = {p.name: i for i, p in enumerate(signature.parameters)}
+        self.signature = signature
+        self.prelude: list[str] = []
+        self.before: list[str] = []
+        self.after: list[str] = []
+
+    def make(self, plain: bool) -> Passing:
+        arguments = tuple(self._argument(n, p) for n, p in enumerate(self.function.parameters))
+        for x in self.function.globals:
+            self._global(x.text, x.name, x.cell, x.initial)
+        result, returned = "", self.function.returned
+        match returned:
+            case None:
+                pass
+            case Record():
+                # It may have no name.
+                result = "__auto_type"
+                for cell in _returned(returned):
+                    self._take(f"planish_v.{cell.path}", f"return.{cell.path}", cell)
+            case _:
+                result = "address"
+        own: tuple[Parameter, ...] | None = None
+        if plain:
+            kept = {p.name for p in self.function.parameters}
+            own = tuple(p for p in self.signature.parameters if p.name in kept)
+        return Passing("".join(self.prelude), tuple(self.before), arguments, tuple(self.after), result, own)
+
+    def _argument(self, place: int, p: CParameter) -> str:
+        number = self.number.get(p.name, -1)
+        held = f"planish_{place}"
+        match p.form:
+            case None:
+                return self.signature.parameters[number].argument(number)
+            case Record(spelling=spelling, pointer=pointer, cells=cells):
+                address = spelling if pointer else f"__typeof__({spelling}) *"
+                size = f"{RECORDS} * sizeof(*({address})0)" if pointer else f"sizeof({spelling})"
+                aligned = " __attribute__((aligned(64)))"
+                self.prelude.append(f"static char {self._own(held)}[{size}]{aligned};\n")
+                self.before.append(f"char *{held} = {self._own(held)};")
+                self.before.append(f"__builtin_memset({held}, 0, sizeof {self._own(held)});")
+                for cell in cells:
+                    name = f"{p.name}{'->' if pointer else '.'}{cell.path}"
+                    text = f"(({address}){held})->{cell.path}"
+                    self._put(text, name, cell)
+                    if pointer:
+                        self._take(text, name, cell)
+                return f"(void *){held}" if pointer else f"*({address}){held}"
+            case Callback():
+                stub = self._own(f"{held}_stub")
+                self.prelude.append(f"static {p.form.define(stub)}")
+                return f"(void *){stub}"
+            case "rows":
+                step = f"sizeof({c_name(p.type or U8)})"
+                length = f"*(long *)planish_a[{self.number[p.name + ROW]}]"
+                self.before.append(f"char *{held}[{ROWS}];")
+                # The last row comes first, so that rows that follow each other do not lie so.
+                place_ = f"(char *)planish_a[{number}] + ({ROWS - 1} - planish_i) * {length} * {step}"
+                self.before.append(
+                    f"for (long planish_i = 0; planish_i < {ROWS}; planish_i++) {held}[planish_i] = {place_};"
+                )
+                return f"(void *){held}"
+            case "stream":
+                self.prelude.append(f"static FILE *{self._own(held)};\n")
+                opened = 'fopen("/dev/null", "w+")'
+                self.before.append(f"if ({self._own(held)} == 0) {self._own(held)} = {opened};")
+                return self._own(held)
+            case "memory":
+                return f"planish_a[{number}]"
+            case "address":
+                raise AssertionError("an address is returned, not passed")
+            case _:
+                assert_never(p.form)
+
+    def _own(self, name: str) -> str:
+        """A name at file scope."""
+        return f"{name}_of_{self.function.name}"
+
+    def _global(self, text: str, name: str, cell: Cell, initial: bool) -> None:
+        size = _size(cell)
+        if not initial:
+            self._put(text, name, cell)
+        else:
+            kept = self._own(f"planish_first_{self.number[name]}")
+            self.prelude.append(f"static char {kept}[{size}], {kept}_known;\n")
+            self.before.append(f"if (!{kept}_known) __builtin_memcpy({kept}, (void *)&{text}, {size});")
+            self.before.append(f"{kept}_known = 1;")
+            self.before.append(f"__builtin_memcpy((void *)&{text}, {kept}, {size});")
+            bit = f"((unsigned long long *)planish_r)[1] |= 1ull << {CHANGED};"
+            self.after.append(f"if (__builtin_memcmp((void *)&{text}, {kept}, {size})) {bit}")
+        self._take(text, name, cell)
+
+    def _put(self, text: str, name: str, cell: Cell) -> None:
+        number, size = self.number[name], _size(cell)
+        if cell.address:
+            pointer = f"__builtin_memcpy((void *)&{text}, &planish_a[{number}], sizeof planish_a[{number}]);"
+            self.before.append(pointer)
+        elif cell.bitfield:
+            self.before.append(f"{text} = *({c_name(cell.type)} *)planish_a[{number}];")
+        else:
+            self.before.append(f"__builtin_memcpy((void *)&{text}, planish_a[{number}], {size});")
+
+    def _take(self, text: str, name: str, cell: Cell) -> None:
+        if cell.bitfield:
+            self.after.append(f"*({c_name(cell.type)} *)planish_a[{self.number[name]}] = {text};")
+        elif not cell.address:
+            size = _size(cell)
+            self.after.append(f"__builtin_memcpy(planish_a[{self.number[name]}], (void *)&{text}, {size});")
+
+
+def _size(cell: Cell) -> str:
+    """The bytes of a cell, as C text that follows what its type is."""
+    return f"{cell.count} * sizeof({c_name(cell.type)})"

@@ -1,0 +1,1 @@
+"""Child processes: limits, sandboxes, pools of workers, Dask clusters."""

@@ -1,0 +1,169 @@
+"""Calls in which a function comes to a nest that ordinary ones do not reach: by the constants of its conditions.
+
+A search: each parameter alone over the constants that it is compared with and their neighbours, then pairs, then any
+of them at random; what enters is seen by running the original, in which nests set bits.
+
+>>> from planish.core.span import Source
+>>> from planish.frontend.c.reader import read_c
+>>> text = "void f(int mode, int n, int *a) { if (mode == 9) for (int i = 0; i < n; i++) a[i] = 0; }"
+>>> function = read_c(Source("f.c", text)).functions[0]
+>>> 9 in pools_of(function)["mode"]
+True
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, combinations, islice, product
+
+from planish.core.diagnostic import PlanishError
+from planish.emit.dropin.patched_file import Patch, assemble
+from planish.frontend.c.translation_unit import CFunction
+from planish.ir.semantics.arithmetic import limits
+from planish.run.calls.passing import leaves_of
+from planish.run.calls.signature import Case, Signature
+from planish.run.oracle.comparison import survey
+from planish.run.oracle.nest_coverage import count_statement, with_counters
+from planish.run.sizes.call_sizes import Known, make_case, usable_sizes
+from planish.run.workbench import Workbench
+
+MOST_PROPOSED = 600
+MOST_TAKEN = 6
+"""Calls that are proposed, and those of them that are taken for each nest."""
+STREWN_OF = 3
+"""Of so many calls one has the function's constants strewn in its arrays."""
+_PATIENCE = 0.5
+_BASES = (19, 64, 5)
+_SEED = 1
+
+Values = Mapping[str, int | float]
+
+
+class Finder:
+    """Calls that come to nests of one function; the search is made when it is first asked for."""
+
+    def __init__(
+        self, text: str, function: CFunction, signature: Signature, known: tuple[Known, ...]
+    ) -> None:
+        self.text, self.function, self.signature, self.known = text, function, signature, known
+        self._seen: tuple[tuple[Case, int], ...] | None = None
+
+    def find(self, bench: Workbench, starts: Sequence[int]) -> tuple[Case, ...]:
+        """Calls of the original that come to nests which begin at these offsets, some for each."""
+        regions = sorted(self.function.regions, key=lambda x: x.start)
+        bits = [n for n, x in enumerate(regions) if x.start in starts]
+        if self._seen is None:
+            self._seen = self._search(bench)
+        out: dict[int, Case] = {}
+        for bit in bits:
+            hits = [n for n, (_, nests) in enumerate(self._seen) if nests >> bit & 1]
+            # From all over the search, because the first ones are much alike.
+            step = max(1, len(hits) // MOST_TAKEN)
+            out |= {n: self._seen[n][0] for n in hits[::step][:MOST_TAKEN]}
+        return tuple(out[n] for n in sorted(out))
+
+    def _search(self, bench: Workbench) -> tuple[tuple[Case, int], ...]:
+        cases = tuple(islice(propose(self.function, self.known), MOST_PROPOSED))
+        regions = sorted(self.function.regions, key=lambda x: x.start)
+        patches = []
+        for bit, x in enumerate(regions):
+            counted = count_statement(self.text[x.start : x.end], x.function, bit, x.alone)
+            patches.append(Patch(x.start, x.end, counted))
+        counted = with_counters(assemble(self.text, patches, "", ""), [self.function.name])
+        flags = (*bench.plain_flags, *(f"-D{d}" for d in bench.defines))
+        try:
+            library = bench.build(counted, (self.signature,), flags)
+        except PlanishError:
+            return ()
+        found = survey(library, self.signature, cases, _PATIENCE, bench.runner.command, bench.limits)
+        return tuple((case, nests) for case, nests, _ in found if nests)
+
+
+def pools_of(function: CFunction) -> dict[str, tuple[int | float, ...]]:
+    """Values worth trying for each number that a call is made of, those that it is compared with first."""
+    conditions = function.conditions
+    compared = dict(conditions.compared)
+    out: dict[str, tuple[int | float, ...]] = {}
+    for p in leaves_of(function):
+        if p.pointer or p.type is None:
+            continue
+        own, others = compared.get(p.name, ()), (0, 1, *conditions.constants)
+        near = chain(own, *((x - 1, x + 1) for x in own), others, *((x - 1, x + 1) for x in others[2:]), (-1,))
+        if p.type.is_int or p.type.kind == "bool":
+            low, high = limits(p.type) if p.type.is_int else (0, 1)
+            fitting = (x for x in near if low <= x <= high and x == int(x))
+            out[p.name] = tuple(dict.fromkeys(int(x) for x in fitting))
+        else:
+            out[p.name] = tuple(dict.fromkeys(float(x) for x in near))
+    return out
+
+
+def propose(function: CFunction, known: tuple[Known, ...]) -> Iterator[Case]:
+    """Calls that differ in what conditions compare: of the numbers that a call is made of, and of absent arrays."""
+    pools = pools_of(function)
+    bases = list(_bases(function, known))
+    optional = [p.name for p in leaves_of(function) if p.pointer and p.name in function.conditions.bare]
+    number, made = 0, dict[frozenset[tuple[str, int]], Case | None]()
+    for values, absent in _assignments(function, pools, optional):
+        for base in bases[: 2 if number < MOST_PROPOSED // 4 else 1]:
+            case = _with_values(function, known, base, values, made)
+            if case is not None:
+                number += 1
+                pool = function.conditions.constants if number % STREWN_OF == 0 else ()
+                yield replace(case, seed=number, absent=absent, pool=pool)
+
+
+def _bases(function: CFunction, known: tuple[Known, ...]) -> Iterator[Case]:
+    """Calls with sizes that are all alike, and with some that are not."""
+    for value in _BASES:
+        sizes = usable_sizes(known, value, apart=value != _BASES[1])
+        if sizes is not None:
+            loose = {x: value for x in pools_of(function) if x not in sizes}
+            yield make_case(function, known, sizes, seed=1, loose=loose if value == _BASES[1] else None)
+
+
+def _assignments(
+    function: CFunction, pools: Mapping[str, tuple[int | float, ...]], optional: Sequence[str]
+) -> Iterator[tuple[dict[str, int | float], frozenset[str]]]:
+    compared, chance = dict(function.conditions.compared), random.Random(_SEED)
+    none = frozenset[str]()
+    yield {}, none
+    for call in function.conditions.calls:
+        yield dict(call), none
+    for name in optional:
+        yield {}, frozenset({name})
+    for name, pool in sorted(pools.items(), key=lambda x: x[0] not in compared):
+        for value in pool[:12]:
+            yield {name: value}, none
+    first = {name: pool[: max(4, 3 * len(compared.get(name, ())))][:12] for name, pool in pools.items()}
+    for a, b in combinations(sorted(first, key=lambda x: x not in compared), 2):
+        for x, y in islice(product(first[a], first[b]), 60):
+            yield {a: x, b: y}, none
+    for _ in range(MOST_PROPOSED if pools else 0):
+        absent = frozenset(x for x in optional if chance.random() < 0.3)
+        some = [x for x in pools if chance.random() < 0.7]
+        yield {x: chance.choice(first[x] if chance.random() < 0.7 else pools[x]) for x in some if first[x]}, absent
+
+
+def _with_values(
+    function: CFunction, known: tuple[Known, ...], base: Case, values: Values,
+    made: dict[frozenset[tuple[str, int]], Case | None],
+) -> Case | None:  # fmt: skip
+    """The call with other values; with arrays as large as other sizes need (of which `made` keeps calls)."""
+    sizes = {c for k in known for c in k.sizes.values()}
+    kept = {x: int(v) for x, v in base.values.items() if x in sizes}
+    changed = kept | {x: int(v) for x, v in values.items() if x in sizes}
+    if changed != kept:
+        key = frozenset(changed.items())
+        if key not in made:
+            wanted = usable_sizes(known, 0, given=changed)
+            loose = {x: int(v) for x, v in base.values.items() if x not in sizes and v == int(v)}
+            made[key] = None if wanted is None else make_case(function, known, wanted, seed=1, loose=loose)
+        found = made[key]
+        if found is None:
+            return None
+        base = found
+    ranges = {x: r for x, r in base.ranges.items() if x not in values}
+    return replace(base, values={**base.values, **{x: v for x, v in values.items() if x not in sizes}}, ranges=ranges)

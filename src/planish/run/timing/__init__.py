@@ -1,0 +1,1 @@
+"""The clock: interleaved, pinned timing of contestants."""

@@ -1,0 +1,143 @@
+"""The clock: how long one call of each library takes, measured in one child, pinned and interleaved.
+
+    before, after = measure([("before", a), ("after", b)], signature, case, budget_seconds=2.0)
+    before.median / after.median
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.run.calls.signature import Case, Signature
+from planish.run.processes.sandbox import Limits, run_child
+from planish.run.timing.stopwatch import Race
+
+CHILDREN = 3
+"""In which `measure_afresh` measures."""
+DEFAULT_SECONDS = 300.0
+"""Seconds, besides some for the budget, until a race counts as endless."""
+
+
+class ClockError(PlanishError):
+    """E0806: a contestant did not come to its end; `label` says which one, as far as that is known, and `crashed`
+    whether it left its arrays."""
+
+    def __init__(self, diagnostic: Diagnostic, label: str, crashed: bool = False) -> None:
+        super().__init__(diagnostic)
+        self.label = label
+        self.crashed = crashed
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds per call: the median over the `samples`, which are in order, and the 10th and 90th percentile as the
+    spread.
+
+    >>> timing_of("x", [3.0, 1.0]).joined(timing_of("x", [2.0])).median
+    2.0
+    """
+
+    label: str
+    median: float
+    low: float
+    high: float
+    samples: tuple[float, ...]
+
+    @property
+    def rounds(self) -> int:
+        """How many samples there are."""
+        return len(self.samples)
+
+    def joined(self, more: Timing) -> Timing:
+        """Of the samples of both."""
+        return timing_of(self.label, (*self.samples, *more.samples))
+
+
+def measure(
+    libraries: Sequence[tuple[str, Path]],
+    signature: Signature,
+    case: Case,
+    budget_seconds: float = 2.0,
+    min_rounds: int = 5,
+    cores: int = 1,
+    limits: Limits | None = None,
+) -> tuple[Timing, ...]:
+    """Times the libraries (built with `entry_text` in them) on the same data, one sample each per round.
+
+    The child is bound to `cores` cores. Arrays are restored before every sample, in the default floating environment;
+    calls below 200 µs (1 ms on several cores, whose threads have to be awake) are repeated by a loop in C, which
+    restores what the function changes before every call, and what the copies alone cost is subtracted. Rounds go on
+    until the budget is spent, and until `min_rounds` unless that takes four times the budget; a call of seconds may be
+    made only once. Raises ClockError (E0806) where a contestant crashes or does not end.
+    """
+    if not libraries:
+        return ()
+    contestants = tuple((label, str(path)) for label, path in libraries)
+    # Against the front guard every array starts on a page: the alignment that benchmark programs ask for.
+    request = Race(contestants, signature, replace(case, placement="start"), budget_seconds, min_rounds, cores)
+    bounds = limits or Limits(seconds=DEFAULT_SECONDS + 8 * budget_seconds)
+    child = run_child("planish.run.timing.stopwatch:measure_rounds", request, bounds)
+    label = child.progress or contestants[0][0]
+    where = f"'{label}' ({case.describe(signature)})"
+    match child.status:
+        case "ok" if "error" in child.value:
+            reason = str(child.value["error"])
+        case "ok":
+            return tuple(timing_of(label, s) for (label, _), s in zip(contestants, child.value["samples"], strict=True))
+        case "timeout":
+            reason = f"{where} did not end within {bounds.seconds:g} s"
+        case "memory":
+            reason = f"{where} used more than {bounds.memory_bytes >> 20} MB of memory"
+        case _:
+            reason = f"{where} crashed {child.signal}".rstrip()
+    advice = "measure smaller sizes, or build without measuring"
+    diagnostic = Diagnostic("E0806", f"cannot measure {signature.function}: {reason}", help=advice)
+    raise ClockError(diagnostic, label, crashed=child.status == "crashed")
+
+
+def measure_afresh(
+    libraries: Sequence[tuple[str, Path]], signature: Signature, case: Case, budget_seconds: float = 2.0,
+    min_rounds: int = 5, cores: int = 1,
+) -> tuple[Timing, ...]:  # fmt: skip
+    """As `measure`, in several children one after the other. Each has other pages of memory, and what walks down the
+    columns of a matrix may take half as long again with some as with others. Where the first one needs twice the
+    budget, it is the only one."""
+    began = time.monotonic()
+    rounds = -(-min_rounds // CHILDREN)
+    found = measure(libraries, signature, case, budget_seconds / CHILDREN, rounds, cores)
+    for _ in range(CHILDREN - 1):
+        if time.monotonic() - began > 2 * budget_seconds:
+            break
+        more = measure(libraries, signature, case, budget_seconds / CHILDREN, rounds, cores)
+        found = tuple(x.joined(y) for x, y in zip(found, more, strict=True))
+    return found
+
+
+def measure_first(
+    libraries: Sequence[tuple[str, Path]], signature: Signature, cases: Sequence[Case], budget_seconds: float = 2.0,
+    min_rounds: int = 5, cores: int = 1,
+) -> tuple[Case, tuple[Timing, ...]]:  # fmt: skip
+    """As `measure`, with the first of some calls in which the first library does not crash, and which one that is: what
+    arrays have to hold is a guess where a function's own sums decide it. Raises ClockError for the last of them."""
+    crash: ClockError | None = None
+    for case in cases:
+        try:
+            return case, measure(libraries, signature, case, budget_seconds, min_rounds, cores)
+        except ClockError as error:
+            if not error.crashed or error.label != libraries[0][0]:
+                raise
+            crash = error
+    assert crash is not None
+    raise crash
+
+
+def timing_of(label: str, samples: Sequence[float]) -> Timing:
+    """What some samples say."""
+    ordered = tuple(sorted(samples))
+    last = len(ordered) - 1
+    return Timing(label, statistics.median(ordered), ordered[round(0.1 * last)], ordered[round(0.9 * last)], ordered)

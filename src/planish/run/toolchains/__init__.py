@@ -1,0 +1,1 @@
+"""Compilers, cross compilers, emulators and BLAS libraries: found, identified and used."""

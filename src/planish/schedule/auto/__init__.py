@@ -1,0 +1,1 @@
+"""Automatic scheduling: the isl scheduler, tiling, vector lanes, registers; every result is checked for legality."""

@@ -1,0 +1,312 @@
+"""From a kernel to the versions of it that are worth trying, each with its schedule and the proof that it is legal.
+
+>>> from planish.ir.nest import Kernel
+>>> from planish.target.load import load_target
+>>> plan(prepare(Kernel("empty")), load_target("generic"), reassociate=False)
+()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+
+import islpy as isl
+
+from planish.core.diagnostic import Remark
+from planish.ir.nest import Alloc, Array, Kernel
+from planish.ir.traverse import walk
+from planish.isa.instruction import Catalogue
+from planish.poly.canonical.canonicalise import tidy
+from planish.poly.canonical.index_set_splitting import split_statements
+from planish.poly.canonical.privatise import contract
+from planish.poly.isl.op_budget import PASS, OverBudgetError, budget, within
+from planish.poly.isl.schedule_tree import Path, find_node
+from planish.poly.scop.dependence import Dependences, find_dependences, movable_updates
+from planish.poly.scop.extraction import Scop, extract_scop
+from planish.poly.scop.legality import find_violation, schedule_map
+from planish.schedule.auto.lower import lower
+from planish.schedule.auto.recurrence import use_blocks
+from planish.schedule.auto.rewrites.expansion_limit import find_excess
+from planish.schedule.auto.rewrites.reassociate import collect_terms
+from planish.schedule.auto.rewrites.store_forwarding import pass_values
+from planish.schedule.auto.tiling.band import Band, Group, read_band
+from planish.schedule.auto.tiling.description import describe_band, describe_memory
+from planish.schedule.auto.tiling.parallel_loops import mark_threads, with_private_cells
+from planish.schedule.auto.tiling.strip_mining import StripOrder, leaf_bands, shape_band
+from planish.schedule.auto.tiling.tile_sizes import Choice, choose, room_for_sweeps, share_out
+from planish.schedule.automatic.strategies import STRATEGIES, Strategy, compute_schedule
+from planish.target.machine import Target
+
+CONTRACTION_LIMIT = 3_000_000
+"""Bound on isl's work for all local arrays of one version; what is not proven by then keeps its cells."""
+
+SHAPING_LIMIT = 4 * PASS
+"""Bound on isl's work for the shapes of one version and the code of each; of all examples one takes more than PASS."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A kernel in the form that is scheduled: rows and columns, private locals; with its scop and dependences.
+
+    `declared`: the local arrays as they were declared, before each iteration had its own."""
+
+    kernel: Kernel
+    scop: Scop
+    dependences: Dependences
+    declared: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """A version before the costly work: a legal schedule, its innermost bands with what is to be done, the cost; the
+    pairs of instances that keep their order, and the local arrays that keep their dimensions."""
+
+    strategy: Strategy
+    schedule: isl.Schedule
+    bands: tuple[tuple[Path, Band, Choice], ...]
+    cost: float
+    kept: isl.UnionMap
+    whole: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One version: the strategy's name, its schedule, the kernel that runs it, what was done, the estimated cost; and
+    the kernels that it calls. What the kernel assumes besides what was prepared is asked when it runs. `slack`: of
+    some arrays, how far the constants are off of which the original makes them; those of this one are more exact."""
+
+    name: str
+    schedule: isl.Schedule
+    kernel: Kernel
+    remarks: tuple[Remark, ...]
+    cost: float
+    catalogue: Catalogue = Catalogue()
+    slack: Mapping[str, float] = field(default_factory=dict)
+
+
+def prepare(kernel: Kernel) -> Prepared:
+    """Delinearised and privatised; raises NotAffineError where the kernel is not a static control part."""
+    return analyse(tidy(kernel), tuple(x.array for x in walk(kernel.body) if isinstance(x, Alloc)))
+
+
+def analyse(private: Kernel, declared: tuple[Array, ...] = ()) -> Prepared:
+    """What is tidy, with its scop and dependences; NotAffineError as of `extract_scop`. `declared`: its local arrays as
+    they were declared."""
+    scop = extract_scop(private)
+    dependences = find_dependences(scop)
+    cut = split_statements(scop, dependences.order)
+    return Prepared(private, cut, dependences if cut is scop else find_dependences(cut), declared)
+
+
+def as_written(prepared: Prepared) -> Kernel:
+    """The kernel in its own order, with local arrays as small as they may be in it."""
+    scop = prepared.scop
+    dropped = _contractions(scop, prepared.dependences.flow, scop.schedule, {})
+    return lower(scop, scop.schedule, scop.locals, dropped)
+
+
+def plan(
+    prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1, most: int | None = None,
+    strategies: Sequence[Strategy] = STRATEGIES, cells: Collection[str] | None = None,
+) -> tuple[Candidate, ...]:  # fmt: skip
+    """Versions of the kernel, the most promising first, duplicates left out; at most `most` of them. `cells`: local
+    arrays that will be registers, which are no matter where loops are ordered; nothing else is then."""
+    out: list[Candidate] = []
+    drafts: dict[str, Draft] = {}
+    if not prepared.scop.statements:
+        return ()
+    movable = movable_updates(prepared.scop, prepared.dependences, reassociate)
+    kept = prepared.dependences.order.subtract(movable)
+    room = room_for_sweeps(target)
+    for strategy in strategies:
+        # A strategy that takes too long is none; so is below what cannot be shaped in time.
+        with suppress(OverBudgetError):
+            schedule = within(partial(compute_schedule, prepared.scop, prepared.dependences, kept, strategy, room))
+            if schedule is not None and str(schedule) not in drafts:
+                drafts[str(schedule)] = within(partial(
+                    draft_version, prepared, target, strategy, schedule, movable, threads, cells, not reassociate
+                ))  # fmt: skip
+    for draft in sorted(drafts.values(), key=lambda d: d.cost):
+        if most is not None and len(out) >= most:
+            break
+        with suppress(OverBudgetError):
+            candidate = within(partial(_within_room, prepared, draft, threads, reassociate), SHAPING_LIMIT)
+            if candidate is not None and all(str(c.schedule) != str(candidate.schedule) for c in out):
+                out.append(candidate)
+    return tuple(out)
+
+
+def _within_room(prepared: Prepared, draft: Draft, threads: int, reassociate: bool) -> Candidate | None:
+    """The version as drafted, or without tiles and registers, or without lanes as well: the first that needs no array
+    which is larger than those that the nest is given; None where each of them does."""
+    for private in (False, True) if threads > 1 else (False,):
+        for shaped in (draft, *_plainer(draft)):
+            candidate = shape_schedule(prepared, shaped, threads, reassociate, private)
+            if candidate is None:
+                continue
+            if not find_excess(candidate.kernel, prepared.scop, prepared.declared, draft.whole):
+                return candidate
+    return None
+
+
+def _plainer(draft: Draft) -> Iterator[Draft]:
+    """Drafts that let fewer values live at a time."""
+    ways = [[(path, band, x) for path, band, x in draft.bands]]
+    for plain in (_without_blocks, _with_last_lanes, _in_order):
+        ways.append([(path, band, plain(band, x)) for path, band, x in ways[-1]])
+    for before, bands in pairwise(ways):
+        if bands != before:
+            yield replace(draft, bands=tuple(bands))
+
+
+def _without_blocks(band: Band, choice: Choice) -> Choice:
+    """A plan without tiles and strips."""
+    return replace(choice, jam=(), tiles=tuple(0 for _ in choice.tiles))
+
+
+def _with_last_lanes(band: Band, choice: Choice) -> Choice:
+    """A plan with all loops in their order, lanes along the innermost one or none."""
+    return choice if choice.lanes_member == len(band.members) - 1 else _in_order(band, choice)
+
+
+def _in_order(band: Band, choice: Choice) -> Choice:
+    """A plan with all loops in their order, and no lanes."""
+    serial = (Group(frozenset(s.name for s in band.statements), "serial"),)
+    return replace(_without_blocks(band, choice), lanes_member=len(band.members) - 1, groups=serial)
+
+
+def draft_version(
+    prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, movable: isl.UnionMap,
+    threads: int = 1, cells: Collection[str] | None = None, ordered: bool = False,
+) -> Draft:  # fmt: skip
+    """How every innermost band of a legal schedule is to be shaped for the target, and what that costs. `movable`: the
+    pairs of updates that may change places. `cells`: as for `plan`; `ordered`: as for `choose`."""
+    scop, order = prepared.scop, prepared.dependences.order
+    arrays = {a.name: a for a in (*scop.kernel.arrays, *scop.locals)}
+    bands = []
+    for path in leaf_bands(schedule):
+        band = read_band(find_node(schedule, path), scop, order, movable)
+        band = replace(band, motions=tuple(x for x in band.motions if x.access.array not in (cells or ())))
+        chosen = choose(band, target, arrays, ordered)
+        if cells is not None:
+            # Many values at a time fill the registers by themselves.
+            chosen = replace(chosen, jam=())
+        bands.append((path, band, share_out(chosen) if threads > 1 else chosen))
+    cost = sum(_weighted(choice, band, scop) for _, band, choice in bands)
+    return Draft(strategy, schedule, tuple(bands), cost, order.subtract(movable), frozenset(cells or ()))
+
+
+def shape_schedule(
+    prepared: Prepared, draft: Draft, threads: int = 1, reassociate: bool = False, private: bool = False
+) -> Candidate | None:
+    """The version with every innermost band shaped as drafted; None where that breaks a dependence. `reassociate`: sums
+    of floats may be made in another order; `private`: each thread has local scalars of its own, in the place of arrays
+    that hold them for all iterations; None where that cannot be."""
+    scop = prepared.scop
+    strategy, schedule = draft.strategy, draft.schedule
+    shaped: list[tuple[Band, Choice]] = []
+    kept = _Kept()
+    for path, band, choice in draft.bands:
+        schedule, made = _shape(schedule, path, band, choice)
+        kept.note(band, choice, {a.name for a in scop.locals})
+        shaped.append((band, made))
+    if find_violation(schedule_map(schedule), draft.kept) is not None:
+        return None
+    if threads > 1:
+        schedule = mark_threads(schedule, prepared.dependences.order)
+    kept.dimensions |= {x.name: {*range(len(x.shape))} for x in scop.locals if x.name in draft.whole}
+    lowered = lower_schedule(prepared, schedule, kept.dimensions, 1 if private else threads)
+    kernel = with_private_cells(lowered) if private else lowered
+    if kernel is None:
+        return None
+    blocked: tuple[Remark, ...] = ()
+    if reassociate:
+        kernel, blocked = use_blocks(collect_terms(kernel))
+    kernel = pass_values(kernel, draft.whole)
+    first = Remark(f"schedule-{strategy.name}", "done", strategy.describe, scop.kernel.span)
+    done = (describe_band(band, made, kernel) for band, made in shaped)
+    remarks = (first, *done, *blocked, *describe_memory(kernel))
+    return Candidate(strategy.name, schedule, kernel, remarks, draft.cost)
+
+
+def lower_schedule(
+    prepared: Prepared, schedule: isl.Schedule, kept: Mapping[str, Collection[int]], threads: int = 1
+) -> Kernel:
+    """The kernel that runs a legal schedule, with local arrays as small as they may be in it but for dimensions that
+    are `kept`; where several threads run it, local arrays are as they are."""
+    scop, flow = prepared.scop, prepared.dependences.flow
+    dropped = _contractions(scop, flow, schedule, kept) if threads == 1 else {}
+    return lower(scop, schedule, scop.locals, dropped)
+
+
+def _shape(
+    schedule: isl.Schedule, path: Path, band: Band, choice: Choice
+) -> tuple[isl.Schedule, Choice]:
+    """The schedule with one band shaped; plans that would break a dependence give way to simpler ones."""
+    whole, kept = replace(choice, jam=()), band.kept
+    attempts: list[tuple[Choice, StripOrder]] = []
+    if choice.jam:
+        attempts += [(choice, "full-first"), (choice, "rest-first"), (choice, "whole")]
+    attempts += [(whole, "whole"), (replace(whole, tiles=tuple(0 for _ in choice.tiles)), "whole")]
+    for attempt, order in attempts:
+        shaped = shape_band(find_node(schedule, path), band, attempt, order).get_schedule()
+        # The rest of the tree is as it was, so only instances that the band puts in order can have come out of it.
+        if find_violation(schedule_map(shaped).intersect_domain(band.domain), kept) is None:
+            return shaped, attempt
+    serial = (Group(frozenset(s.name for s in band.statements), "serial"),)
+    return schedule, replace(whole, tiles=tuple(0 for _ in choice.tiles), groups=serial)
+
+
+def _weighted(choice: Choice, band: Band, scop: Scop) -> float:
+    """A band's cost per instance, times how often it runs compared with the deepest statements."""
+    deepest = max(len(s.iterators) for s in scop.statements)
+    depth = max((len(s.iterators) for s in band.statements), default=0)
+    untiled = 2.0 if depth >= 3 and not any(choice.tiles) else 1.0
+    jammed = 0.5 if choice.jam else 1.0
+    return choice.cost * untiled * jammed * 100.0 ** (depth - deepest)
+
+
+class _Kept:
+    """Dimensions of local arrays that lanes move along: these keep their cells apart."""
+
+    __slots__ = ("dimensions",)
+
+    def __init__(self) -> None:
+        self.dimensions: dict[str, set[int]] = {}
+
+    def note(self, band: Band, choice: Choice, locals: set[str]) -> None:
+        """Remember what the lanes of one band (and the strips in it) touch."""
+        members = {choice.lanes_member, *(m for m, _ in choice.jam)}
+        for motion in band.motions:
+            if motion.access.array in locals:
+                kept = self.dimensions.setdefault(motion.access.array, set())
+                for m in members:
+                    kept |= {d for d, step in enumerate(motion.steps[m]) if step}
+
+
+def _contractions(
+    scop: Scop, flow: isl.UnionMap, schedule: isl.Schedule, kept: Mapping[str, Collection[int]]
+) -> dict[str, frozenset[int]]:
+    """Dimensions that each local array may lose, but for those that are `kept`, found one by one from the outermost."""
+    times = schedule_map(schedule)
+    out: dict[str, frozenset[int]] = {}
+    try:
+        with budget(scop.context.get_ctx(), CONTRACTION_LIMIT):
+            for array in scop.locals:
+                out[array.name] = frozenset()
+                for dimension in range(len(array.shape)):
+                    if dimension not in kept.get(array.name, ()) and _is_added(array, dimension):
+                        wider = out[array.name] | {dimension}
+                        if contract(scop, flow, times, array, wider):
+                            out[array.name] = wider
+    except isl.Error:
+        return out
+    return out
+
+
+def _is_added(array: Array, dimension: int) -> bool:
+    return array.memory == "dram" and dimension < len(array.shape)

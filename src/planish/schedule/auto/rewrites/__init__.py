@@ -1,0 +1,1 @@
+"""Rewrites before scheduling: loop fission, scalar promotion, packing, reassociation, rematerialisation."""

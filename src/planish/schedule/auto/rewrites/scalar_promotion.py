@@ -1,0 +1,65 @@
+"""Further versions of a kernel that makes values of an array from others of it, each in a variable of its own: the
+variable lives in the array, so that the orders for what is filled from itself are tried.
+
+Before: for l { for i { b = inf;  for k { b min= m[i, k] + m[k + 1, i + l] };  m[i, i + l] = b } }
+After:  for l { for i { m[i, i + l] = inf;  for k { m[i, i + l] min= m[i, k] + m[k + 1, i + l] } } }
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.schedule.auto.plan import prepare
+>>> from planish.target.load import load_target
+>>> update = "for k in i .. i + l { b[] min= m[i, k] + m[k + 1, i + l] }"
+>>> nest = "for l in 1 .. n { for i in 0 .. n - l { alloc b: f64[] b[] = 1e30 %s m[i, i + l] = b[] } }" % update
+>>> prepared = prepare(parse_kernel("kernel chain(n; m: f64[n, n]) { %s }" % nest))
+>>> sorted(x.name for x in settled_versions(prepared, load_target("x86-avx512"), reassociate=False))
+['diagonals, settled', 'eager, settled']
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planish.core.diagnostic import Remark
+from planish.ir.nest import Alloc, Kernel, Let, Reduce
+from planish.ir.traverse import expressions, loads, variables, walk
+from planish.poly.canonical.scalar_promotion import settle
+from planish.poly.isl.affine import NotAffineError
+from planish.schedule.auto.plan import Candidate, Prepared, analyse, plan
+from planish.schedule.automatic.strategies import STRATEGIES
+from planish.target.machine import Target
+
+TRIED = ("diagonals", "eager")
+"""The strategies for what is filled from itself."""
+
+
+def settled_versions(
+    prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1
+) -> tuple[Candidate, ...]:
+    """The versions of a kernel with such variables in the array; none where it has no such ones."""
+    kernel = prepared.kernel
+    settled = settle(kernel, reassociate=False)
+    names = fed_back(settled) - fed_back(kernel)
+    if not names:
+        return ()
+    try:
+        moved = analyse(settled, prepared.declared)
+    except NotAffineError:
+        return ()
+    tried = [x for x in STRATEGIES if x.name in TRIED]
+    made = plan(moved, target, reassociate=reassociate, threads=threads, strategies=tried)
+    message = f"what ends in {', '.join(sorted(names))} is made there from its beginning on"
+    remark = Remark("settled", "done", message, kernel.span)
+    return tuple(replace(x, name=f"{x.name}, settled", remarks=(*x.remarks, remark)) for x in made)
+
+
+def fed_back(kernel: Kernel) -> set[str]:
+    """The arrays of a kernel that are updated with other elements of themselves."""
+    local = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)}
+    named = {x.var: x.value for x in walk(kernel.body) if isinstance(x, Let)}
+    out = set()
+    for stmt in walk(kernel.body):
+        if isinstance(stmt, Reduce) and stmt.array not in local:
+            values = [*expressions(stmt), *(named[x] for x in variables(stmt.value) if x in named)]
+            read = {x.index for value in values for x in loads(value) if x.array == stmt.array}
+            if read - {stmt.index}:
+                out.add(stmt.array)
+    return out

@@ -1,0 +1,1 @@
+"""A band becomes tiles, register strips and vector lanes; scalar replacement inside them."""

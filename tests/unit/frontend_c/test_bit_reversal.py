@@ -1,0 +1,104 @@
+"""Loops that exchange elements whose numbers are each other's backwards, and loops that only look like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from planish.core.span import Source
+from planish.frontend.c.reader import read_c
+from planish.frontend.c.translation_unit import Reversal
+
+LOOP = "for (i = 0, j = 0; i < n - 1; i++) { if (i < j) { SWAP } for (k = n >> 1; k <= j; k >>= 1) j -= k; j += k; }"
+SWAP = "float t = x[i]; x[i] = x[j]; x[j] = t;"
+LATER = "for (i = 1, j = 0; i < n; i++) { k = n >> 1; for (; j & k; k >>= 1) j ^= k; j ^= k; if (i < j) { SWAP } }"
+
+
+def read(loop: str, before: str = "", behind: str = "") -> Reversal | None:
+    """How the loop of a function reverses digits."""
+    text = f"int g; void f(float *x, float *y, double *z, int n) {{ int i, j, k; {before} {loop} {behind} }}"
+    regions = read_c(Source("a.c", text.replace("SWAP", SWAP))).functions[0].regions
+    return regions[0].reversal if regions else None
+
+
+@pytest.mark.parametrize(
+    ("loop", "base"),
+    [
+        (LOOP, 2),
+        (LATER, 2),
+        (LOOP.replace("SWAP", "float t; t = x[j]; x[j] = x[i]; x[i] = t;"), 2),
+        (LOOP.replace("n >> 1", "n / 2").replace("k >>= 1", "k = k / 2"), 2),
+        (LOOP.replace("n >> 1", "n >> 2").replace("k >>= 1", "k /= 4").replace("k <= j", "j >= k * 3")
+         .replace("-= k", "-= 3 * k"), 4),
+        (LOOP.replace("k <= j", "k > 0 && j >= k"), 2),
+        (LOOP.replace("i < n - 1", "i <= n - 2"), 2),
+        (LOOP.replace("n - 1", "1023").replace("n >> 1", "512"), 2),
+    ],
+)  # fmt: skip
+def test_digits_are_reversed(loop: str, base: int) -> None:
+    assert read(loop) == Reversal(base, {"x": 1})
+
+
+@pytest.mark.parametrize(
+    ("swap", "widths"),
+    [
+        (SWAP + "t = y[i]; y[i] = y[j]; y[j] = t;", {"x": 1, "y": 1}),
+        ("float t = x[2*i], u = x[2*i+1]; x[2*i] = x[2*j]; x[2*i+1] = x[2*j+1]; x[2*j] = t; x[2*j+1] = u;", {"x": 2}),
+    ],
+)
+def test_elements_side_by_side(swap: str, widths: dict[str, int]) -> None:
+    assert read(LOOP.replace("SWAP", swap)) == Reversal(2, widths)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        LOOP.replace("i < j", "i != j"),
+        LOOP.replace("i < j", "j < i"),
+        LOOP.replace("if (i < j)", ""),
+        LOOP.replace("i = 0", "i = 1"),
+        LOOP.replace("j = 0", "j = 1"),
+        LOOP.replace("j = 0", "j = 0, y = 0"),
+        LATER.replace("i = 1", "i = 0"),
+        LOOP.replace("n - 1", "n - 2"),
+        LOOP.replace("n - 1", "n + 1"),
+        LOOP.replace("n >> 1", "n >> 2"),
+        LOOP.replace("k >>= 1", "k >>= 2"),
+        LOOP.replace("k <= j", "k < j"),
+        LOOP.replace("k <= j", "k >= j"),
+        LOOP.replace("j -= k", "j += k"),
+        LOOP.replace("j += k", "j -= k"),
+        LOOP.replace("j += k", "j += 2 * k"),
+        LOOP.replace("n >> 1", "n / 3").replace("k >>= 1", "k /= 3").replace("k <= j", "2 * k <= j")
+        .replace("-= k", "-= 2 * k"),
+        LOOP.replace("n >> 1", "n >> 2").replace("k >>= 1", "k >>= 2").replace("k <= j", "3 * k <= j")
+        .replace("-= k", "-= 3 * k").replace("+= k", "|= k"),
+        LOOP.replace("i++", "i += 2"),
+        LOOP.replace("SWAP", "x[i] = x[j]; x[j] = x[i];"),
+        LOOP.replace("SWAP", "float t = x[i]; x[i] = x[j];"),
+        LOOP.replace("SWAP", "float t = x[i]; x[i] = y[j]; y[j] = t;"),
+        LOOP.replace("SWAP", "int t = x[i]; x[i] = x[j]; x[j] = t;"),
+        LOOP.replace("SWAP", "float t = z[i]; z[i] = z[j]; z[j] = t;"),
+        LOOP.replace("SWAP", "float t = x[2 * i]; x[2 * i] = x[2 * j]; x[2 * j] = t;"),
+        LOOP.replace("SWAP", "float t = x[i + 1]; x[i + 1] = x[j + 1]; x[j + 1] = t;"),
+        LOOP.replace("SWAP", SWAP + " n = 4;"),
+        LOOP.replace("SWAP", SWAP + " g = 4;"),
+        LOOP.replace("n - 1", "g - 1").replace("n >> 1", "g >> 1"),
+        LOOP.replace("j", "g"),
+        LOOP.replace("for (k = n >> 1;", "for (short k = n >> 1;"),
+    ],
+)  # fmt: skip
+def test_others_are_not(loop: str) -> None:
+    assert loop not in (LOOP, LATER)
+    assert read(loop) is None
+
+
+def test_what_is_read_behind_the_loop_stays() -> None:
+    assert read(LOOP, behind="x[0] = j;") is None
+    assert read(LOOP, before="float t;", behind="x[0] = t;") is not None  # the inner `t` is another one
+    assert read(LOOP.replace("SWAP", SWAP.replace("float ", "")), before="float t;", behind="x[0] = t;") is None
+
+
+def test_where_the_second_number_begins_is_asked() -> None:
+    text = f"void f(float *x, int n, int j) {{ int i, k; {LOOP.replace(', j = 0', '')} }}".replace("SWAP", SWAP)
+    (region,) = read_c(Source("a.c", text)).functions[0].regions
+    assert region.reversal is not None and "j == 0" in dict(region.names)["tiles"]

@@ -1,0 +1,106 @@
+"""Subscripts that wrap around: which are read as choices of affine ones, under which assumptions, and which are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from planish.core.span import Source
+from planish.frontend.c.reader import read_c
+from planish.frontend.c.translation_unit import CFile
+from planish.ir.expr import Select
+from planish.ir.nest import Alloc, Assign, If
+from planish.ir.text.printer import print_expr
+from planish.ir.traverse import expressions, loads, walk, walk_expr
+
+LOOP = "for (int i = 0; i < n; i++)"
+
+
+def read(body: str, parameters: str = "int n, int m, double *restrict a, double *restrict b") -> CFile:
+    return read_c(Source("a.c", f"#include <stddef.h>\nvoid f({parameters}) {{ {body} }}"), fp="strict")
+
+
+def subscripts(file: CFile) -> list[str]:
+    """What `a` is read at, in all parts."""
+    (region,) = file.functions[0].regions
+    stored = [x for x in walk(region.kernel.body) if isinstance(x, Assign)]
+    assert not any(isinstance(y, Select) for x in stored for e in expressions(x) for y in walk_expr(e))
+    return [print_expr(load.index[0]) for x in stored for load in loads(x.value)]
+
+
+def assumed(file: CFile) -> set[str]:
+    (region,) = file.functions[0].regions
+    return {print_expr(x) for x in region.kernel.assumptions}
+
+
+@pytest.mark.parametrize(
+    ("body", "parts", "assumption"),
+    [
+        (f"{LOOP} b[i] = a[(i + 1) % n];", ["i + 1", "i - n + 1"], "n - 1 >= 0"),
+        (f"{LOOP} b[i] = a[(i - 1 + n) % n];", ["i + n - 1", "i - 1"], "n - 1 >= 0"),
+        (f"{LOOP} b[i] = a[(i + 2) % n];", ["i + 2", "i - n + 2"], "n - 2 >= 0"),
+        (f"{LOOP} b[i] = a[2 * i % n];", ["2 * i", "2 * i - n"], "n - 1 >= 0"),
+        (f"{LOOP} b[i] = a[3 * i % n];", ["3 * i", "3 * i - n", "3 * i - 2 * n"], "n - 1 >= 0"),
+        (f"{LOOP} b[i] = a[(i + 3 * n + 1) % n];", ["i + 1", "i - n + 1"], "n - 1 >= 0"),
+        ("for (int i = 0; i < 10; i++) b[i] = a[(i + 9) % 10];", ["i + 9", "i - 1"], ""),
+        (f"{LOOP} b[i] = a[((i - 1) % n + n) % n];", ["i + n - 1", "i - 1"], "n - 1 >= 0"),
+        (f"{LOOP} b[i] = a[(i - 4) / 2 + 2];", ["2 - (4 - i) // 2", "(i - 4) // 2 + 2"], ""),
+        (f"{LOOP} b[i] = a[i > 0 ? i - 1 : n - 1];", ["i - 1", "n - 1"], ""),
+        (f"{LOOP} {{ int r = i == n - 1 ? 0 : i + 1; b[i] = a[r]; }}", ["0", "i + 1"], ""),
+        (f"{LOOP} {{ int l = i - 1; if (l < 0) l += n; b[i] = a[l]; }}", ["i + n - 1", "i - 1"], ""),
+        (f"{LOOP} {{ int l; if (i) l = i - 1; else l = n - 1; b[i] = a[l]; }}", ["i - 1", "n - 1"], ""),
+    ],
+)
+def test_is_cut_into_affine_parts(body: str, parts: list[str], assumption: str) -> None:
+    file = read(body)
+    assert subscripts(file) == parts
+    assert not assumption or assumption in assumed(file)
+    assert [x.message for x in file.remarks if x.id == "scop-parts"] == [
+        f"subscripts wrap around, or are chosen: cut into {len(parts)} parts, in which they do not"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (f"{LOOP} b[i] = a[(i + 1) % m];", "(i + 1)%m is not affine"),
+        (f"{LOOP} b[i] = a[(i + m) % n];", "(i + m)%n is not affine"),
+        (f"{LOOP} b[i] = a[(i - 1) % n];", "may be negative"),
+        (f"{LOOP} b[i] = a[5 * i % n];", "5*i%n is not affine"),
+        (f"{LOOP} b[i] = a[(i * i + 1) % n];", "may be negative"),
+        (f"{LOOP} b[i] = a[b[i] > 0 ? i : 0];", "read from an array"),
+    ],
+)
+def test_stays_as_written(body: str, reason: str) -> None:
+    file = read(body)
+    assert not file.functions[0].regions
+    assert any(reason in x.message for x in file.remarks), [x.message for x in file.remarks]
+
+
+def test_remainders_by_numbers_stay_where_they_recur() -> None:
+    assert subscripts(read(f"{LOOP} b[i] = a[(i + 1) % 4];")) == ["(i + 1) % 4"]
+    assert subscripts(read("for (int i = 0; i < 8; i++) b[i] = a[i % 4];")) == ["i % 4"]
+
+
+def test_unsigned_arms_count_only_where_they_are_chosen() -> None:
+    rows = "for (size_t i = 0; i < n; i++) for (size_t j = 0; j < n; j++)"
+    file = read(
+        f"{rows} b[i * n + j] = a[(i == 0 ? n - 1 : i - 1) * n + j];", "size_t n, double *restrict a, double *b"
+    )
+    assert len(subscripts(file)) == 2
+    file = read(
+        f"{rows} b[i * n + j] = a[(i == 1 ? n - 1 : i - 1) * n + j];", "size_t n, double *restrict a, double *b"
+    )
+    assert not file.functions[0].regions
+
+
+def test_many_choices_in_a_row_are_read_as_data() -> None:
+    counts = " ".join(f"if (i > {n}) k++;" for n in range(40))
+    (region,) = read(f"{LOOP} {{ int k = 0; {counts} b[i] = a[i] * k; }}").functions[0].regions
+    assert any(isinstance(x, Alloc) and x.array.name == "k" for x in walk(region.kernel.body))
+
+
+def test_a_number_that_is_chosen_is_a_number() -> None:
+    (region,) = read(f"{LOOP} {{ int s = i < m ? 1 : -1; b[i] = s * a[i]; }}").functions[0].regions
+    stored = [x for x in walk(region.kernel.body) if isinstance(x, Assign)]
+    assert not any(isinstance(x, If) for x in walk(region.kernel.body))
+    assert any("select(i - m < 0, 1:i32, -1:i32)" in print_expr(x.value) for x in stored)
