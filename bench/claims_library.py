@@ -11,20 +11,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import raising_race
-from bars import keep
-from blas_anchors import Anchor, find_fftw, find_onednn
+from blas_baselines import Anchor, find_fftw, find_onednn
 from claim import Claim, Note, at_least, at_most
 from claims_raising import over_best, race_suite
 from convolutions import FIRST, KINDS, LAYERS, Convolved, convolve_all
 from dsp import DSP
-from everywhere import TARGETS, family_jobs, find_targets, quick_jobs, run_jobs, tell_how
-from everywhere import stored as stored_of
-from iree_anchor import ORDERS, Shape, time_iree
+from iree_baseline import ORDERS, Shape, time_iree
 from polybench import POLYBENCH
 from record import Result, geometric_mean, ratios
 from streams import Streamed, stream_all
+from thresholds import keep
 from transforms import Transformed, transform_all
 from two_cores import CONVOLUTION, KERNELS, Pair, pair_all
+from version_sweep import TARGETS, family_jobs, find_targets, quick_jobs, run_jobs, tell_how
+from version_sweep import stored as stored_of
 
 HERE = Path(__file__).resolve().parent
 DENSE, WITH_BLAS = HERE / "dense", HERE / "dense_blas.c"
@@ -145,7 +145,7 @@ def examine_transforms(quick: bool) -> Iterator[Claim | Note]:
     if over:
         yield at_least("library.fft_over_pocketfft", min(over), 1.5)
     else:
-        yield Note("skipped pocketfft: SciPy is not installed (python bench/blas_anchors.py --install)")
+        yield Note("skipped pocketfft: SciPy is not installed (python bench/blas_baselines.py --install)")
 
 
 def examine_cores(quick: bool) -> Iterator[Claim | Note]:

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import raising_cost
 import raising_race
-from blas_anchors import Anchor
+from blas_baselines import Anchor
 from build_time import find_command
-from campaign import Campaign
 from claim import Claim, Note, at_least, at_most
 from contest import Rules, compiler_state
 from polybench import POLYBENCH
 from raising_corpus import Record, format_missed, run_corpus, run_misses
 from raising_race import CHAINS, count_products, least_products
 from record import Result, geometric_mean, ratios
+from run_suite import Campaign
 from suite import Suite
 
 from planish.run.toolchains.toolchain import find_compilers

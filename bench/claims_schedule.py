@@ -13,7 +13,7 @@ from pathlib import Path
 import gemm_race
 import mca
 import microkernels
-from blas_anchors import has_avx512
+from blas_baselines import has_avx512
 from claim import Claim, Note, at_least, below
 from gemm_ours import build_ours
 from gemm_race import ElementType, Result, Shape
@@ -103,7 +103,7 @@ def examine_products(quick: bool) -> Iterator[Claim | Note]:
     anchors = gemm_race.find_anchors()
     yield Note(f"libraries: {', '.join(f'{x.name} {x.version}' for x in anchors) or 'none'}")
     if not anchors:
-        yield Note("skipped: python bench/blas_anchors.py --install")
+        yield Note("skipped: python bench/blas_baselines.py --install")
         return
     named = [x for x in anchors if x.name in NAMED]
     sizes = [(n, n, n) for n in (SQUARES[::3] if quick else SQUARES)]

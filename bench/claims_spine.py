@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from build_time import Build, median_seconds, peak_bytes, time_build, time_builds, time_help, worst
-from campaign import Campaign
 from claim import Claim, Note, at_least, below
 from contest import Rules, compiler_state
 from dsp import DSP
 from polybench import POLYBENCH
 from record import RESULTS, Result, geometric_mean, own_ratios, ratios
+from run_suite import Campaign
 from suite import Suite, read_source
 
 from planish.core.diagnostic import PlanishError

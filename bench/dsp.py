@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 
-from campaign import main
+from run_suite import main
 from suite import EXAMPLES, Lengths, Suite
 
 _IMAGE = {"src": "stride * height", "dst": "stride * height"}

@@ -99,7 +99,7 @@ class Program:
     def name(self) -> str:
         """What it is called in the table; an example is called after its folder, too."""
         folder = self.path.parent.name
-        return self.path.stem if folder == "everywhere" else f"{folder}-{self.path.stem}"
+        return self.path.stem if folder == "version_sweep" else f"{folder}-{self.path.stem}"
 
 
 @dataclass(frozen=True, slots=True)

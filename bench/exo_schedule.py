@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # ruff: noqa: F821
-"""The schedules that Exo makes its micro-kernels by, run by its own environment: see bench/exo_anchor.py.
+"""The schedules that Exo makes its micro-kernels by, run by its own environment: see bench/exo_baseline.py.
 
     bench/results/exo/bin/python bench/exo_schedule.py neon 8 12    # prints a line of JSON: name, C, seconds
 
@@ -124,7 +124,7 @@ def unroll_all(p, names):
 
 
 def main(extension, rows, columns):
-    """Prints what bench/exo_anchor.py reads."""
+    """Prints what bench/exo_baseline.py reads."""
     start = time.perf_counter()
     made = {"neon": make_neon, "avx512": make_avx512}[extension](int(rows), int(columns))
     text = made.c_code_str()

@@ -16,7 +16,6 @@ from html import escape
 from math import ceil, log2
 from pathlib import Path
 
-from bars import Bar, stored
 from claims_library import ONE_CALL, PROGRAMMING, STENCILS
 from convolutions import LAYERS
 from dsp import DSP
@@ -25,6 +24,7 @@ from raising_race import folder_of
 from record import RESULTS, Result, Team, load
 from suite import Suite
 from svg import colour, document, line, text
+from thresholds import Bar, stored
 from transforms import SIZES
 from two_cores import CONVOLUTION, KERNELS, STREAMS
 

@@ -1,4 +1,4 @@
-"""Races our matrix multiplication against the libraries of `blas_anchors`, on one core and one thread, driven from C.
+"""Races our matrix multiplication against the libraries of `blas_baselines`, on one core and one thread, driven from C.
 
     python bench/gemm_race.py                                           # the libraries among themselves
     python bench/gemm_race.py --ours own.so --symbol gemm 64 256x48x9   # squares, or m x n x k
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from blas_anchors import ONE_THREAD, Anchor, find_anchors
+from blas_baselines import ONE_THREAD, Anchor, find_anchors
 from record import geometric_mean
 
 Shape = tuple[int, int, int]
@@ -97,7 +97,7 @@ def race(
     found = [x for x in (find_anchors() if anchors is None else anchors) if dtype in x.symbols]
     entered = [f for x in found if x.style not in LINKED for f in (x.name, x.style, str(x.path), x.symbols[dtype])]
     if all(x.style == "libxsmm" for x in found):  # which does not take every shape
-        raise RaceError("there is no library to race against: python bench/blas_anchors.py --install")
+        raise RaceError("there is no library to race against: python bench/blas_baselines.py --install")
     if ours is not None:
         entered += [OURS, "fixed" if fixed else "plain", str(ours.resolve()), symbol]
     environment = dict(ONE_THREAD)

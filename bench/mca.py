@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exo_anchor import NOT_INSTALLED, find_exo, make_neon
+from exo_baseline import NOT_INSTALLED, find_exo, make_neon
 from microkernels import make_text
 
 from planish.ir.types import F32

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from campaign import main
+from run_suite import main
 from suite import EXAMPLES, Suite
 
 POLYBENCH = Suite("polybench", EXAMPLES / "polybench", by_macro=True)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from blas_anchors import ONE_THREAD, Anchor, find_openblas
+from blas_baselines import ONE_THREAD, Anchor, find_openblas
 from contest import Contestant, Course, Rules, Tell, compiler_state, digest, enlist_drop_ins, machine_name, race
 from progress import Progress
 from record import RESULTS, Heat, Result, Team, load, save

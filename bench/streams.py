@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import raising_race
-from bars import Bar, keep
-from blas_anchors import ONE_THREAD, Anchor, find_openblas
+from blas_baselines import ONE_THREAD, Anchor, find_openblas
 from contest import Contestant, Course, Rules, admit, enlist_drop_ins
+from thresholds import Bar, keep
 
 from planish.core.span import Source
 from planish.pipeline import Options, build_file

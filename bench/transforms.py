@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 import raising_race
-from bars import Bar, keep
-from blas_anchors import find_fftw, find_scipy
+from blas_baselines import find_fftw, find_scipy
 from contest import Contestant, Course, Rules, admit, enlist_drop_ins
+from thresholds import Bar, keep
 
 from planish.core.span import Source
 from planish.pipeline import Options, build_file

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import raising_race
-from bars import Bar, keep
 from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 from convolutions import FIRST, FOLDER, LAYERS
 from dsp import LENGTHS
 from polybench import POLYBENCH
 from suite import evaluate_length
+from thresholds import Bar, keep
 
 from planish.core.span import Source
 from planish.pipeline import Options, build_file

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import gemm_race
 import pytest
-from blas_anchors import Anchor
+from blas_baselines import Anchor
 from gemm_race import ElementType, RaceError
 
 PRODUCT = """

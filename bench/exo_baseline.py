@@ -1,7 +1,7 @@
 """Micro-kernels as Exo's users write them, an anchor for ours: the C and the seconds that making it took.
 
-    python bench/exo_anchor.py --install               # fetches Exo into bench/results/exo (0.1 GB) first
-    python bench/exo_anchor.py --extension avx512 --rows 32 --columns 14 > exo.c
+    python bench/exo_baseline.py --install               # fetches Exo into bench/results/exo (0.1 GB) first
+    python bench/exo_baseline.py --extension avx512 --rows 32 --columns 14 > exo.c
 
 A kernel is f(NULL, k, A, B, C), where A is [k][rows], B is [k][columns], and C is [columns][rows] in one piece.
 """
@@ -22,7 +22,7 @@ from record import RESULTS
 ENVIRONMENT = RESULTS / "exo"
 PACKAGE = "exo-lang==1.0.0"
 SCHEDULE = Path(__file__).with_name("exo_schedule.py")
-NOT_INSTALLED = "not installed: python bench/exo_anchor.py --install"
+NOT_INSTALLED = "not installed: python bench/exo_baseline.py --install"
 
 
 @dataclass(frozen=True, slots=True)

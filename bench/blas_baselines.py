@@ -1,7 +1,7 @@
 """The libraries that experts multiply matrices with, as they are found here, each with its best kernels.
 
-    python bench/blas_anchors.py              # says what is found, and why something is not
-    python bench/blas_anchors.py --install    # fetches OpenBLAS and MKL into bench/results/anchors (0.7 GB) first
+    python bench/blas_baselines.py              # says what is found, and why something is not
+    python bench/blas_baselines.py --install    # fetches OpenBLAS and MKL into bench/results/anchors (0.7 GB) first
 
 BLIS, libxsmm and oneDNN are Debian's: `apt-get install libblis4-serial libxsmm-dev libdnnl-dev`.
 """
@@ -27,7 +27,7 @@ PACKAGES = ("scipy-openblas32", "mkl", "scipy")
 LIBXSMM, LIBXSMM_HEADER = Path("/usr/lib/libxsmm.a"), Path("/usr/include/libxsmm_version.h")
 FFTW_HEADER = Path("/usr/include/fftw3.h")
 ONEDNN_HEADER = Path("/usr/include/oneapi/dnnl/dnnl_version.h")
-NOT_INSTALLED = "not installed: python bench/blas_anchors.py --install"
+NOT_INSTALLED = "not installed: python bench/blas_baselines.py --install"
 
 ONE_THREAD: Mapping[str, str] = {
     "OPENBLAS_NUM_THREADS": "1",

@@ -1,7 +1,7 @@
 """A convolution as IREE compiles and runs it on one core, an anchor for ours: seconds of the processor a call.
 
-    python bench/iree_anchor.py --install     # fetches IREE into bench/results/iree (0.3 GB) first
-    python bench/iree_anchor.py               # 3x3, 64 channels and features, 56 x 56, in both orders of dimensions
+    python bench/iree_baseline.py --install     # fetches IREE into bench/results/iree (0.3 GB) first
+    python bench/iree_baseline.py               # 3x3, 64 channels and features, 56 x 56, in both orders of dimensions
 
 >>> print(Shape(64, 3, 8, 3, 2).image, Shape(64, 3, 8, 3, 2).flops)
 17 221184
@@ -24,7 +24,7 @@ from record import RESULTS
 
 ENVIRONMENT = RESULTS / "iree"
 PACKAGES = ("iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0")
-NOT_INSTALLED = "not installed: python bench/iree_anchor.py --install"
+NOT_INSTALLED = "not installed: python bench/iree_baseline.py --install"
 ORDERS = ("nchw", "nhwc")
 """Channels first, as in our text, and last, which is another task."""
 _REPETITIONS = 7

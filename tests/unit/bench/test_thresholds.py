@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bars import Bar, keep, stored
 from figures import draw
+from thresholds import Bar, keep, stored
 
 
 def test_a_race_of_some_functions_leaves_the_others(tmp_path: Path) -> None:

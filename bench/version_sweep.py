@@ -1,10 +1,10 @@
 """Every version of everything that the library has, run beside the original on every target, in every mode.
 
-    python bench/everywhere.py                       # all of it, on all cores: hours; can be interrupted and goes on
-    python bench/everywhere.py stages scans          # these programs only
-    python bench/everywhere.py stages.halved --targets aarch64-neon --fp strict --threads 2
-    python bench/everywhere.py --report              # what is stored
-    python bench/everywhere.py --quick               # one function of each program, in one setting
+    python bench/version_sweep.py                       # all of it, on all cores: hours; can be interrupted and goes on
+    python bench/version_sweep.py stages scans          # these programs only
+    python bench/version_sweep.py stages.halved --targets aarch64-neon --fp strict --threads 2
+    python bench/version_sweep.py --report              # what is stored
+    python bench/version_sweep.py --quick               # one function of each program, in one setting
 
 >>> [str(x) for x in settings(("x86-avx2",), ("strict", "contract"), (1,))]
 ['x86-avx2      strict       1', 'x86-avx2      contract     1']
@@ -43,7 +43,7 @@ from planish.run.processes.workers import CORES, leave_interrupts
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
-PARTS = ("everywhere", "streams", "stages", "dense")
+PARTS = ("version_sweep", "streams", "stages", "dense")
 FOLDERS = (*(HERE / x for x in PARTS), EXAMPLES / "dsp", EXAMPLES / "polybench")
 TARGETS = ("x86-avx512", "aarch64-neon", "x86-avx2")
 MODES: tuple[Floats, ...] = ("reassociate", "strict", "contract")
@@ -145,7 +145,7 @@ def run_jobs(jobs: Sequence[Job], stale: bool = False, fresh: bool = False, show
     wanted = [number for number, found in enumerate(known) if found is None or (stale and found[1])]
     progress = Progress(len(jobs), len(jobs) - len(wanted), show)
     try:
-        with tempfile.TemporaryDirectory(prefix="planish-everywhere-") as folder:
+        with tempfile.TemporaryDirectory(prefix="planish-sweep-") as folder:
             work = [_Work(x, jobs[x], Path(folder), not fresh) for x in wanted]
             for number, found in CORES.run(_run, sorted(work, key=_order), _start):
                 known[number] = (found, False)
@@ -203,7 +203,7 @@ def tell_how(found: Found) -> str:
     """How to see a failure again."""
     s = found.setting
     where = f"--targets {s.target} --fp {s.fp} --threads {s.threads}"
-    return f"python bench/everywhere.py {found.function} {where} --fresh    # {found.version}: {found.message}"
+    return f"python bench/version_sweep.py {found.function} {where} --fresh    # {found.version}: {found.message}"
 
 
 def find_targets(targets: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

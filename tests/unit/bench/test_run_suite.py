@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import campaign
 import pytest
-from campaign import Campaign, format_summary, format_table
+import run_suite
 from contest import Rules, Tell, compiler_state, digest
 from record import Heat, LeftOut, Result, Time, save
+from run_suite import Campaign, format_summary, format_table
 from suite import Suite
 
 from planish.run.toolchains.toolchain import choose_compiler
@@ -51,7 +51,7 @@ def make_result(file: Path, error: str = "") -> Result:
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     stage = Stage()
-    monkeypatch.setattr(campaign, "hold", stage.hold)
+    monkeypatch.setattr(run_suite, "hold", stage.hold)
     return stage
 
 
@@ -116,14 +116,14 @@ def test_the_report_says_what_is_wrong(suite: Suite) -> None:
 
 
 def test_the_command_line(suite: Suite, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(campaign, "RESULTS", tmp_path / "bench" / "results")
-    monkeypatch.setattr(campaign.Campaign, "folder", property(lambda self: tmp_path / "bench" / "results" / "letters"))
+    monkeypatch.setattr(run_suite, "RESULTS", tmp_path / "bench" / "results")
+    monkeypatch.setattr(run_suite.Campaign, "folder", property(lambda self: tmp_path / "bench" / "results" / "letters"))
     name = choose_compiler(None).name
     asked = ["--dataset", "mini", "--compilers", name]
-    assert campaign.main(suite, [*asked, "--kernels", "a,c"]) == 0
-    assert campaign.main(suite, [*asked, "--report"]) == 1  # b has no result
+    assert run_suite.main(suite, [*asked, "--kernels", "a,c"]) == 0
+    assert run_suite.main(suite, [*asked, "--report"]) == 1  # b has no result
     assert stage.seen == ["a", "c"]
-    assert campaign.main(suite, [*asked, "--kernels", "z"]) == 1
-    assert campaign.main(suite, [*asked, "--cc", "no-such-compiler"]) == 1
+    assert run_suite.main(suite, [*asked, "--kernels", "z"]) == 1
+    assert run_suite.main(suite, [*asked, "--cc", "no-such-compiler"]) == 1
     stage.trap = "b"
-    assert campaign.main(suite, asked) == campaign.INTERRUPTED
+    assert run_suite.main(suite, asked) == run_suite.INTERRUPTED

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import every_version
-import everywhere
 import pytest
+import version_sweep
 from every_version import Found, Program, Setting, pack, run_versions, unpack
 
 from planish.core.span import Source
@@ -23,7 +23,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     if shutil.which("gcc") is None:
         pytest.skip("no gcc here")
     monkeypatch.setattr(every_version, "RESULTS", tmp_path / "results")
-    path = tmp_path / "everywhere" / "small.c"
+    path = tmp_path / "version_sweep" / "small.c"
     path.parent.mkdir()
     path.write_text(TEXT)
     return Program(path, large={"twice": [{"n": 1000}]})
@@ -49,7 +49,7 @@ def test_a_wrong_version_is_seen(program: Program, tmp_path: Path, monkeypatch: 
     found = list(run_versions(program, "twice", SETTING, tmp_path, tmp_path / "failed"))
     assert found and all(x.failed and x.verdict == "mismatch" for x in found)
     assert len(list((tmp_path / "failed").glob("*.c"))) == len(found)
-    assert everywhere.tell_how(found[0]).startswith("python bench/everywhere.py small.twice --targets generic")
+    assert version_sweep.tell_how(found[0]).startswith("python bench/version_sweep.py small.twice --targets generic")
 
 
 def test_what_a_function_does_not_name_is_cut_out() -> None:
@@ -78,27 +78,27 @@ def test_that_planish_fails_is_a_finding(program: Program, tmp_path: Path, monke
 def test_jobs_run_on_all_cores_and_are_stored_in_their_order(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(everywhere, "STORE", tmp_path / "store")
-    jobs = [everywhere.Job(program, "twice", replace(SETTING, fp=x)) for x in everywhere.MODES]
-    found = everywhere.run_jobs(jobs, show=False)
-    assert [x.setting.fp for x in found] == sorted((x.setting.fp for x in found), key=everywhere.MODES.index)
-    assert {x.setting.fp for x in found} == set(everywhere.MODES) and not any(x.failed for x in found)
-    assert everywhere.stored(jobs) == found
+    monkeypatch.setattr(version_sweep, "STORE", tmp_path / "store")
+    jobs = [version_sweep.Job(program, "twice", replace(SETTING, fp=x)) for x in version_sweep.MODES]
+    found = version_sweep.run_jobs(jobs, show=False)
+    assert [x.setting.fp for x in found] == sorted((x.setting.fp for x in found), key=version_sweep.MODES.index)
+    assert {x.setting.fp for x in found} == set(version_sweep.MODES) and not any(x.failed for x in found)
+    assert version_sweep.stored(jobs) == found
     # What is stored is taken, and nothing is run.
-    monkeypatch.setattr(everywhere, "_run", lambda work: 1 / 0)
-    assert everywhere.run_jobs(jobs, show=False) == found
+    monkeypatch.setattr(version_sweep, "_run", lambda work: 1 / 0)
+    assert version_sweep.run_jobs(jobs, show=False) == found
 
 
 def test_the_summary_counts_what_is_right() -> None:
     found = [Found("a.b", x, SETTING, y, 0.0) for x, y in (("fused", "ok"), ("apart", "crashed"), ("other", "weak"))]
-    assert [x.split() for x in everywhere.summarise(found)] == [["generic", "strict", "1"], ["a", "2/3"]]
+    assert [x.split() for x in version_sweep.summarise(found)] == [["generic", "strict", "1"], ["a", "2/3"]]
 
 
 def test_the_sample_and_the_calls_are_of_programs_that_there_are() -> None:
-    programs = {x.name: x for x in everywhere.load_programs(everywhere.FOLDERS[0])}
+    programs = {x.name: x for x in version_sweep.load_programs(version_sweep.FOLDERS[0])}
     text = {x: y.path.read_text() for x, y in programs.items()}
-    wanted = [*everywhere.QUICK, *(f"{x}.{z}" for x, y in programs.items() for z in (*y.large, *y.given))]
+    wanted = [*version_sweep.QUICK, *(f"{x}.{z}" for x, y in programs.items() for z in (*y.large, *y.given))]
     for name, _, function in (x.partition(".") for x in wanted):
         assert f" {function}(" in text[name], (name, function)
-    assert "polybench-gemm" in {x.name for x in everywhere.all_programs()}
-    assert len(everywhere.settings(everywhere.TARGETS, everywhere.MODES, everywhere.THREADS)) == 18
+    assert "polybench-gemm" in {x.name for x in version_sweep.all_programs()}
+    assert len(version_sweep.settings(version_sweep.TARGETS, version_sweep.MODES, version_sweep.THREADS)) == 18
