@@ -1,8 +1,10 @@
-"""What all tests share: a compiler, and a way from C text to a library with entries."""
+"""What all tests share: a compiler, a way from C text to a library with entries, and how they import one another (as
+`tests.property`, from wherever pytest is started)."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,9 @@ from planish.run.calls.signature import Signature
 from planish.run.toolchains.toolchain import choose_compiler, compile_library
 
 Build = Callable[[str, Signature], Path]
+ROOT = str(Path(__file__).parents[1])
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from test_microkernels import C_TYPES, need
+from tests.property.sampling import slow
 
 from planish.emit.dropin.kernel_file import emit_file
 from planish.ir.types import BY_NAME
@@ -19,7 +20,7 @@ SIZES = [
     (1, 1, 1), (1, 1, 32), (1, 33, 8), (2, 3, 5), (3, 2, 16), (4, 4, 32), (5, 6, 48), (7, 7, 16), (9, 23, 16),
     (13, 5, 64), (15, 17, 32), (16, 16, 7), (29, 20, 3), (33, 33, 32), (31, 1, 64), (6, 50, 4), (40, 18, 16),
 ]  # fmt: skip
-CASES = [("avx512", "f32"), ("avx512", "f64"), ("avx2", "f32"), ("avx2", "f64")]
+CASES = [("avx512", "f32"), slow("avx512", "f64"), slow("avx2", "f32"), ("avx2", "f64")]
 
 CHECK = """
 #include <stdio.h>
