@@ -39,7 +39,12 @@ KERNELS = {
         " B[2 * i] = A[2 * i] - A[2 * i + 1] B[2 * i + 1] = A[2 * i] * A[2 * i + 1] } }"
     ),
     "inside": "kernel k(n; A: f64[n] distinct, B: f64[n] distinct) { for i in 1 .. n - 1 { B[i] = A[i - 1] + A[i] } }",
-}
+    **{
+        f"{sign}{bits}": f"kernel k(n; A: {sign}{bits}[n] distinct, B: {sign}{bits}[n] distinct) "
+        f"{{ for i in 0 .. n {{ B[i] = A[i] ^ {sign}{bits}(i) }} }}"
+        for sign in "iu" for bits in (8, 16, 32, 64)
+    },
+}  # fmt: skip
 
 
 def flags() -> str:

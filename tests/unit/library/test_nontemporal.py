@@ -25,7 +25,7 @@ ARRAYS = "A: f32[n, n] distinct, B: f32[n, n] distinct, c: f32[n] distinct, d: f
 
 
 def versions_of(body: str, target: str = "x86-avx512") -> tuple[Candidate, ...]:
-    kernel = parse_kernel(f"kernel k(n; s: f32; {ARRAYS}) {{ {body} }}")
+    kernel = parse_kernel(f"kernel k(n; s: f32; {ARRAYS}, h: f16[n] distinct) {{ {body} }}")
     prepared, machine = prepare(kernel), load_target(target)
     return stream_versions(prepared, machine, plan(prepared, machine, reassociate=True))
 
@@ -45,6 +45,7 @@ def marks(kernel: Kernel) -> list[str]:
     [
         "for i in 0 .. n { c[i] = s }",
         "for i in 0 .. n { d[i] = f64(A[0, i]) }",
+        "for i in 0 .. n { e[i] = u8(i) }",
         "for i in 0 .. n { for j in 0 .. n { B[i, j] = A[i, j] * s } }",
         "for i in 0 .. n { for j in 0 .. i { B[i, j] = A[i, j] * s } }",
         "for i in 0 .. n // 2 { c[2 * i] = A[0, i] c[2 * i + 1] = A[1, i] }",
@@ -71,7 +72,7 @@ def test_what_is_only_written_is_streamed(body: str) -> None:
         "for i in 0 .. n // 3 { c[3 * i] = s c[3 * i + 1] = s c[3 * i + 2] = s }",  # iterations and lines do not match
         "for i in 0 .. n { for j in 0 .. n { c[j] = A[i, j] } }",  # each is written many times
         "for i in 0 .. n { B[i, 0] = s }",  # a column
-        "for i in 0 .. n { e[i] = 1:u8 }",  # no instruction for the type
+        "for i in 0 .. n { h[i] = 1.0:f16 }",  # no instruction for the type
         "for i in 0 .. n { for j in 0 .. n { A[0, 0] += B[i, j] } c[i] = s }",  # most of the time goes elsewhere
         "for i in 0 .. n { for j in 0 .. n { B[0, 0] += A[i, j] } }",
     ],
