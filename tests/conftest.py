@@ -1,28 +1,49 @@
-"""What all tests share: a compiler, a way from C text to a library with entries, and how they import one another (as
-`tests.property`, from wherever pytest is started)."""
+"""What all tests share: a compiler, a way from C text to a library with entries, and what is left to `-m slow`."""
 
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.property.sampling import choose
 
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.signature import Signature
 from planish.run.toolchains.toolchain import choose_compiler, compile_library
 
 Build = Callable[[str, Signature], Path]
-ROOT = str(Path(__file__).parents[1])
-if ROOT not in sys.path:
-    sys.path.insert(0, ROOT)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--bless` writes what came out into golden files instead of comparing; look at the difference afterwards."""
     parser.addoption("--bless", action="store_true", help="rewrite golden files with what comes out now")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the combinations of parameters of a test marked `each_value`, those are slow that add no value."""
+    marked = [x for x in items if isinstance(x, pytest.Function) and x.get_closest_marker("each_value")]
+    tests: dict[tuple[pytest.Item | pytest.Collector | None, str], list[pytest.Function]] = {}
+    for item in marked:
+        if item.get_closest_marker("slow") is None:
+            tests.setdefault((item.parent, item.originalname), []).append(item)
+    for combinations in tests.values():
+        marker = combinations[0].get_closest_marker("each_value")
+        chosen = choose([_values(x) for x in combinations], *(marker.args if marker else ()))
+        for item in (x for place, x in enumerate(combinations) if place not in chosen):
+            item.add_marker(pytest.mark.slow)
+
+
+def _values(item: pytest.Function) -> dict[str, str]:
+    """The values of a test's parameters; those that are given together are one."""
+    given = {name: repr(value) for name, value in item.callspec.params.items()}
+    for marker in item.iter_markers("parametrize"):
+        names = marker.args[0] if isinstance(marker.args[0], str) else ",".join(marker.args[0])
+        together = [x.strip() for x in names.split(",")]
+        given[names] = " ".join(given.pop(x) for x in together)
+    return given
 
 
 @pytest.fixture(autouse=True, scope="session")

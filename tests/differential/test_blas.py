@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from tests.property.sampling import slow
 
 from planish.cli import main
 from planish.core.diagnostic import PlanishError
@@ -27,6 +28,11 @@ FILES = {
     "programs/contraction_abc_acd_db": "dgemm", "programs/contraction_abcd_aebf_dfce": "dgemm",
 }  # fmt: skip
 LIBRARIES = [("openblas", False), ("openblas", True), ("blis", False), ("cblas", False), ("mkl", False)]
+CORPUS = [
+    (file, *library) if library == LIBRARIES[0] or at == turn else slow(file, *library)
+    for turn, library in enumerate(LIBRARIES) for at, file in enumerate(FILES)
+]  # fmt: skip
+"""All files with one library; one file with each of the others, and the rest behind the marker."""
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
 
@@ -108,8 +114,7 @@ def compiled(text: str, place: Path, link: tuple[str, ...]) -> ctypes.CDLL:
     return ctypes.CDLL(str(path))
 
 
-@pytest.mark.parametrize("file", FILES)
-@pytest.mark.parametrize(("name", "wide"), LIBRARIES, ids=lambda x: x if isinstance(x, str) else 32 + 32 * x)
+@pytest.mark.parametrize(("file", "name", "wide"), CORPUS, ids=lambda x: x if isinstance(x, str) else 32 + 32 * x)
 def test_the_corpus(file: str, name: str, wide: bool, tmp_path: Path) -> None:
     blas = library(name, wide)
     path = HERE / f"{file}.c"

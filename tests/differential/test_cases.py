@@ -29,6 +29,7 @@ def marked(name: str) -> object:
     return pytest.param(name, marks=pytest.mark.xfail(reason=FAILING[name], strict=True) if name in FAILING else ())
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("name", [marked(x) for x in NAMES])
 def test_case(name: str, setting: str, tmp_path: Path) -> None:
