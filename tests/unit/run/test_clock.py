@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import F64, I32
 from planish.run.calls.signature import Case, Parameter, Signature
 from planish.run.processes.sandbox import Limits
+from planish.run.timing import stopwatch
 from planish.run.timing.clock import CHILDREN, measure, measure_afresh
 
 Build = Callable[[str, Signature], Path]
@@ -76,3 +80,39 @@ def test_an_endless_contestant_is_a_diagnostic(build: Build) -> None:
 
 def test_no_contestants_no_timings() -> None:
     assert measure([], SCALE, Case({"n": 4}, {"x": 4})) == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "restore", "repeated"), [(90e-6, 100e-6, False), (90e-6, 1e-6, True), (1e-6, 100e-6, True)]
+)
+def test_long_calls_are_not_the_difference_of_longer_times(
+    call: float, restore: float, repeated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+
+    class Timed:
+        """A library whose calls take as long as is said."""
+
+        def call(self, arguments: object) -> None:
+            clock[0] += call
+
+        def repeat(self, arguments: object, times: int, run: bool, kept: object) -> None:
+            copied = restore if kept == "restore" else 0.0
+            clock[0] += times * (copied + (call if run else 0.0))
+
+    class Given:
+        """Arguments of which one array changes."""
+
+        views = {"x": np.ones(3)}
+
+        def fill(self, arrays: object) -> None:
+            pass
+
+    monkeypatch.setattr(stopwatch, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    monkeypatch.setattr(stopwatch, "Restore", lambda x, arrays, names: "restore" if names else "nothing")
+    drawn: Any = SimpleNamespace(arrays={"x": np.zeros(3)})
+    library: Any = Timed()
+    given: Any = Given()
+    runner = stopwatch._prepare(library, given, drawn, stopwatch.SHORT)
+    assert runner.looped is repeated
+    assert stopwatch._sample(runner, drawn) == pytest.approx(call, rel=1e-6)

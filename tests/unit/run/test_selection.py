@@ -226,3 +226,24 @@ def test_a_version_for_some_sizes_is_seen_to_run_in_a_call_of_these(
         assert isinstance(entered, Remark) and entered.id == says
     else:
         assert isinstance(entered, Verdict) and (entered.cases_run, entered.ran) == (10, (5,))
+
+
+@pytest.mark.parametrize(("again", "taken"), [(0.5, True), (1.5, False)])
+def test_where_the_fastest_is_not_when_it_runs_alone_the_next_one_is_tried(
+    again: float, taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = replace(RIGHT, label="other", text=RIGHT.text + "\n")
+
+    def time(contestants: list[tuple[str, Path]], *given: object) -> tuple[Timing, ...]:
+        seconds = {"right": 0.5, "other": 0.8}
+        return tuple(timing_of(label, [seconds.get(label, 1.0)] * 3) for label, _ in contestants)
+
+    def alone(contestants: list[tuple[str, Path]], *given: object) -> tuple[Timing, ...]:
+        seconds = {"right": 1.5, "other": again}
+        return tuple(timing_of(label, [seconds.get(label, 1.0)] * 3) for label, _ in contestants)
+
+    monkeypatch.setattr(selection, "measure_afresh", alone)
+    monkeypatch.setattr(selection, "measure_first", lambda x, y, cases, *given: (cases[0], time(x)))
+    chosen = pick(tmp_path, [RIGHT, other], CLOCK)
+    assert (chosen.version is other) is taken
+    assert [x.id for x in chosen.remarks] == ([] if taken else ["clock"])

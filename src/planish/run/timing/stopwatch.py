@@ -23,6 +23,9 @@ SHORT, SHORT_OF_THREADS = 200e-6, 1e-3
 """Seconds: a call that takes less is repeated inside one sample; of threads, which fall asleep while Python restores
 the arrays, and whose first call pays for waking them."""
 
+_ALONE = 50e-6
+"""Seconds: a call that takes as much is not repeated where its arrays take as long to be restored, since that would be
+the difference of two long times, which may come out as nothing; reading the clock around one call takes a hundredth."""
 _CALLS = 5  # a sample takes at least so many times as long as the longest call that is repeated
 _MOST_REPEATS = 1 << 22
 _LONG = 0.5  # seconds: a call that takes more needs no warm-up, and the first one is a sample
@@ -122,7 +125,7 @@ def _prepare(library: Library, arguments: Arguments, drawn: Drawn, short: float)
     # Never called on its own result: that may be no valid input, and its values may leave the range of floats.
     changed = tuple(name for name, view in arguments.views.items() if not _same(view, drawn.arrays[name]))
     arguments.fill(drawn.arrays)
-    seconds = _timed(library, arguments, 1, nothing)
+    alone = seconds = _timed(library, arguments, 1, nothing)
     if seconds >= short:
         return _Runner(library, arguments, nothing, 1, False, None)
     restore = Restore(arguments, drawn.arrays, changed)
@@ -132,6 +135,8 @@ def _prepare(library: Library, arguments: Arguments, drawn: Drawn, short: float)
         if seconds >= sample / 2:
             break
         repeats *= 2
+    if alone >= _ALONE and _restoring(library, arguments, repeats, restore) > seconds / 2:
+        return _Runner(library, arguments, nothing, 1, False, None)
     times = max(1, round(repeats * sample / max(seconds, 1e-9)))
     return _Runner(library, arguments, restore, times, True, None)
 
@@ -143,15 +148,20 @@ def _sample(runner: _Runner, drawn: Drawn) -> float:
     if not runner.looped:
         return max(1e-9, _timed(runner.library, runner.arguments, 1, runner.restore))
     total = _timed(runner.library, runner.arguments, runner.repeats, runner.restore)
-    started = time.perf_counter()
-    runner.library.repeat(runner.arguments, runner.repeats, False, runner.restore)
-    empty = time.perf_counter() - started
+    empty = _restoring(runner.library, runner.arguments, runner.repeats, runner.restore)
     return max(1e-12, (total - empty) / runner.repeats)
 
 
 def _timed(library: Library, arguments: Arguments, times: int, restore: Restore) -> float:
     started = time.perf_counter()
     library.repeat(arguments, times, True, restore)
+    return time.perf_counter() - started
+
+
+def _restoring(library: Library, arguments: Arguments, times: int, restore: Restore) -> float:
+    """Seconds of a sample in which the arrays are restored and nothing is called."""
+    started = time.perf_counter()
+    library.repeat(arguments, times, False, restore)
     return time.perf_counter() - started
 
 
