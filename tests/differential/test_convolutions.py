@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from test_raised_versions import MARGIN, DropIn, Matrix, call, make
 from test_raised_versions import pytestmark as pytestmark
+from tests.property.sampling import slow
 
 from planish.core.span import Source
 
@@ -83,7 +84,7 @@ def build(text: str, type: str, place: Path) -> DropIn:
 
 @pytest.mark.parametrize(
     ("type", "moved"),
-    [("float", Moved(3, 3, 1, 1)), ("float", Moved(7, 7, 2, 1)), ("double", Moved(2, 5, 3, 2))],
+    [("float", Moved(3, 3, 1, 1)), slow("float", Moved(7, 7, 2, 1)), slow("double", Moved(2, 5, 3, 2))],
 )  # fmt: skip
 def test_an_image_is_seen_through_a_window(type: str, moved: Moved, tmp_path: Path) -> None:
     made = build(moved.macros + ONE, type, tmp_path)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from test_raised_versions import NATIVE, DropIn, compile_both, enclosed
 from test_raised_versions import pytestmark as pytestmark
+from tests.property.sampling import slow
 
 from planish.library.dense.gemv.unroll_and_jam import dot_versions
 
@@ -44,7 +45,10 @@ TYPES = {"float": ("float32", 1e-4), "double": ("float64", 1e-12)}
 SIZES = ((0, 0), (0, 7), (7, 0), (1, 1), (5, 16), (12, 1), (13, 3), (27, 31), (33, 33), (64, 64), (50, 100))
 
 
-@pytest.fixture(scope="module", params=[(x, y) for x in TYPES for y in (0, 1)])
+WAYS = [("float", 0), ("double", 1), slow(("float", 1)), slow(("double", 0))]
+
+
+@pytest.fixture(scope="module", params=WAYS)
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, DropIn, DropIn]:
     """The type, the loops as they are written, and the drop-in with many or fewer rows at a time, whatever the clock
     would say of it."""

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.property.sampling import slow
 
 from planish.ir.types import Floats
 
@@ -24,7 +25,7 @@ SEED = 45
 
 
 @has_gcc
-@pytest.mark.parametrize(("first", "end"), [(0, 16), pytest.param(16, 40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("first", "end"), [(0, 8), slow(8, 16), slow(16, 40)])
 @pytest.mark.parametrize("fp", ["strict", "reassociate"])
 def test_a_sample_is_taken_and_right(fp: Floats, first: int, end: int, tmp_path: Path) -> None:
     found = run_loops(choose(40, SEED, "")[first:end], fp, tmp_path)
@@ -32,7 +33,7 @@ def test_a_sample_is_taken_and_right(fp: Floats, first: int, end: int, tmp_path:
 
 
 @has_gcc
-@pytest.mark.parametrize(("first", "end"), [(0, 3), pytest.param(3, 8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("first", "end"), [(0, 3), slow(3, 8)])
 def test_a_sample_passes_the_checks_of_a_build(first: int, end: int, tmp_path: Path) -> None:
     found = run_loops(choose(8, SEED, "/(map|update|sum)/")[first:end], "strict", tmp_path, "checked")
     assert len(found) == end - first and not [x for x in found if is_fault(x)]

@@ -64,6 +64,7 @@ def fill(type: str, seed: int, *shape: int) -> Matrix:
     return out.reshape(shape)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("left", "right"), [("uint8", "int8"), ("int8", "uint8"), ("int16", "int16")])
 def test_a_product(left: str, right: str, way: str, tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ def test_no_calls_are_left(compiler: str, made: str, tmp_path: Path) -> None:
                 assert re.search(lanes, body[1], re.MULTILINE), (place, flags)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("flags", ["-O2", "-O3 -march=native", "-O2 -std=c11 -Wall -Wpedantic -Werror"])
 def test_values_are_the_librarys_and_the_users_own_calls_tell_errno(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from test_raised_versions import NATIVE, DropIn, compile_both, enclosed
 from test_raised_versions import pytestmark as pytestmark
+from tests.property.sampling import slow
 
 from planish.core.span import Source
 from planish.library.signal.lms.look_ahead import lookahead_versions
@@ -56,7 +57,10 @@ TYPES = {"float": ("float32", 1e-5), "double": ("float64", 1e-13)}
 SIZES = ((0, 0), (0, 7), (7, 0), (1, 1), (5, 16), (6, 1), (13, 3), (32, 31), (33, 33), (64, 64), (50, 100))
 
 
-@pytest.fixture(scope="module", params=[(x, y) for x in TYPES for y in (False, True)])
+WAYS = [("float", False), ("double", True), slow(("float", True)), slow(("double", False))]
+
+
+@pytest.fixture(scope="module", params=WAYS)
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, DropIn, DropIn]:
     """The type, the loops as they are written, and the drop-in that looks ahead by long or short blocks, whatever the
     clock would say of it."""

@@ -125,6 +125,7 @@ def test_all_are_right_under_any_flags(floats: Floats, tmp_path: Path) -> None:
         assert run(made, way, tmp_path) == right, way
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("floats", ["reassociate", "strict"])
 def test_what_is_as_it_was_compiles_to_what_it_was(compiler: str, floats: Floats, tmp_path: Path) -> None:
@@ -191,6 +192,7 @@ int main(void)
 """
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("flags", ["-O2", "-O3 -march=native"])
 def test_lanes_whose_elements_lie_apart_wait_for_those_of_the_iteration_before(

@@ -82,6 +82,7 @@ def guarded() -> Iterator[Any]:
         libc.mprotect(ctypes.c_void_p(start), len(memory), mmap.PROT_READ | mmap.PROT_WRITE)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("target", TARGETS)
 def test_streamed_rows_are_the_same(name: str, target: str, tmp_path: Path, guarded: Any) -> None:
@@ -167,6 +168,7 @@ def test_rows_that_are_stored_while_the_next_are_made_are_the_same(text: str, tm
             assert same, (m, n, after)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("type", [F32, F64], ids=str)
 def test_sums_that_grow_are_stored_past_the_caches(target: str, type: Type, tmp_path: Path, guarded: Any) -> None:

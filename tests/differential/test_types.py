@@ -148,6 +148,7 @@ def spelt(kind: str) -> str:
     return str(found[0].path)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("sources", [("included.c",), ("apart.c", "new.c")], ids=["included", "linked"])
 @pytest.mark.parametrize("kind", ["gcc", "clang"])
 def test_callers_see_what_was_stored(made: tuple[Path, str], kind: str, sources: tuple[str, ...]) -> None:

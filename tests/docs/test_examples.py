@@ -3,7 +3,7 @@
 A fence says how: `c NAME` and `mlir NAME` write files that the examples of the page use, `toml NAME` a machine,
 `tdl NAME` tactics that are right; `python` runs (as a session where it has prompts); `planish` is a kernel; `console`
 holds a command after `$`, and what it prints, with `…` standing for any lines; `console NAME` needs that BLAS, or what
-makes and runs code for that machine.
+makes and runs code for that machine. Builds that are timed take longest: those of the README are in the suite.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from tests.property.sampling import slow
 
 from planish.cli.entry import main
 from planish.core.diagnostic import PlanishError
@@ -55,13 +56,24 @@ def examples(page: Path) -> Iterator[Example]:
         yield Example(found[1], found[2] or "", found[3], text.count("\n", 0, found.start()) + 2)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def is_timed(example: Example) -> bool:
+    """Whether it is a build that races versions with the clock."""
+    command = example.text.partition("\n")[0]
+    return example.language == "console" and " build " in command and "--no-measure" not in command
+
+
+CASES = [(page, page.name == "README.md") for page in PAGES]
+CASES += [slow(page, True) for page, timed in CASES if not timed and any(map(is_timed, examples(page)))]
+"""The pages, and whether their timed builds are run as well."""
+
+
+@pytest.mark.parametrize(("page", "timed"), CASES, ids=lambda x: x.name if isinstance(x, Path) else "timed" * x)
 def test_every_example_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path, timed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    found = list(examples(page))
+    found = [x for x in examples(page) if timed or not is_timed(x)]
     for example in found:
         if example.name and example.language != "console":
             Path(example.name).write_text(example.text)

@@ -29,9 +29,9 @@ def one_in(number: int, values: Iterable[_T]) -> list[ParameterSet]:
     return [pytest.param(x, marks=pytest.mark.slow if k % number else ()) for k, x in enumerate(values)]
 
 
-def slow(*values: object) -> ParameterSet:
+def slow(*values: object, id: str | None = None) -> ParameterSet:
     """Values for the parameters of a test that are left to `-m slow`."""
-    return pytest.param(*values, marks=pytest.mark.slow)
+    return pytest.param(*values, marks=pytest.mark.slow, id=id)
 
 
 def choose(combinations: Sequence[Mapping[str, str | int]], times: int = 1) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from random_kernels import exprs, kernels
+from tests.property.sampling import one_in
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.expr import Binary, Const, Expr, Unary, Var
@@ -41,9 +42,10 @@ def test_a_kernel_prints_as_it_was_written() -> None:
     assert print_kernel(parse_kernel(GEMM)) == GEMM
 
 
-@given(kernels)
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_every_kernel_parses_back(kernel: Kernel) -> None:
+@pytest.mark.parametrize("turn", one_in(3, range(3)))
+@given(kernel=kernels)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_every_kernel_parses_back(turn: int, kernel: Kernel) -> None:
     assert parse_kernel(print_kernel(kernel)) == kernel
 
 

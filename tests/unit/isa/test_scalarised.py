@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.property.sampling import one_in
 
 from planish.isa.collection import load_collection
 from planish.isa.entry import Entry
@@ -20,6 +21,8 @@ from planish.run.instructions.judge import differing
 
 ROWS = 24
 STEPS = {"x86": 9, "arm": 7, "hvx": 3, "sve": 5}
+TURNS = 3
+"""In how many parts they are compared; one of them is in the suite."""
 
 
 def _written_out(definition: Definition) -> Definition | None:
@@ -48,19 +51,20 @@ def _check(definition: Definition, chance: np.random.Generator) -> bool:
     return True
 
 
+@pytest.mark.parametrize("turn", one_in(TURNS, range(TURNS)))
 @pytest.mark.parametrize("isa", STEPS)
-def test_they_are_the_same_functions(isa: str) -> None:
+def test_they_are_the_same_functions(isa: str, turn: int) -> None:
     chance = np.random.default_rng(3)
     checked = 0
     entries = [x for x in load_collection(isa) if x.status == "verified" and len(x.text) < 2000]
-    for entry in entries[:: STEPS[isa]]:
+    for entry in entries[turn * STEPS[isa] :: TURNS * STEPS[isa]]:
         definition = entry.definition
         bits = sum(x.bits for x in definition.operands)
         try:
             checked += bits < 4096 and _check(definition, chance)
         except AssertionError as error:
             raise AssertionError(entry.name) from error
-    assert checked > 100
+    assert checked > 30
 
 
 def _immediate(entry: Entry) -> str:

@@ -49,6 +49,7 @@ def distances(type: str, n: int, low: int, high: int) -> np.ndarray:
     return found.astype({"i": "int", "f": "float"}[type[0]] + type[1:])
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("type", ["i16", "i32", "i64", "f32", "f64"])
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 8, 13])
 def test_blocks_find_what_the_loops_find(type: str, n: int) -> None:

@@ -151,6 +151,7 @@ def run(kernel: Kernel, n: int, m: int, mu: float, values: dict[str, np.ndarray]
     return out
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", FOUND)
 @pytest.mark.parametrize("target", TARGETS)
 def test_whole_numbers_are_the_same(name: str, target: str) -> None:
@@ -165,6 +166,7 @@ def test_whole_numbers_are_the_same(name: str, target: str) -> None:
             assert all(np.array_equal(before[x], after[x]) for x in before), (n, m)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_other_numbers_are_nearly_the_same(kind: str, target: str) -> None:

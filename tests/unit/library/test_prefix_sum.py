@@ -85,6 +85,7 @@ def run(kernel: Kernel, n: int, *special: float) -> np.ndarray:
     return np.concatenate([x, s[None]]) if kernel.array("i").name not in arrays_in(kernel.body) else np.append(i, c)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("body", [*SUMS.values(), *CELLS.values()])
 @pytest.mark.parametrize("type", ["f32", "f64"])
 def test_sums_in_lanes_are_what_they_are_one_by_one(body: str, type: str) -> None:
@@ -140,6 +141,7 @@ def shared(kernel: Kernel, threads: int, long: int = 32) -> Kernel:
     return replace(kernel, body=Block((Shares(sums, threads, long).stmt(),)))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("body", SHARED.values(), ids=SHARED)
 @pytest.mark.parametrize("threads", [2, 3, 5])
 def test_threads_make_parts_of_a_sum(body: str, threads: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.property.sampling import slow
 
 from planish.ir.nest import Kernel
 from planish.ir.semantics.interpreter import run_kernel
@@ -147,7 +148,7 @@ def test_the_kernel_transposes_matrices_of_any_size(name: str, type: Type) -> No
         assert (a == wanted).all(), (n, lda)
 
 
-@pytest.mark.parametrize(("extension", "type"), [("avx512", F64), ("avx2", F64), ("avx2", F32), ("neon", F32)])
+@pytest.mark.parametrize(("extension", "type"), [slow("avx512", F64), slow("avx2", F64), ("avx2", F32), ("neon", F32)])
 def test_squares_are_proven_to_transpose_the_matrix(extension: str, type: Type) -> None:
     """For every size: each element is followed through the blocks, as it is through a nest of the user's."""
     found = find_mirror(extract_scop(make_mirror(find_vectors(extension, type))), {"a"})

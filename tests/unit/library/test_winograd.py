@@ -74,6 +74,7 @@ def assert_equal(kernel: Kernel, made: Kernel, sizes: dict[str, int]) -> None:
     assert np.array_equal(one["O"], two["O"])
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("type", ["f32", "f64"])
 @pytest.mark.parametrize("h,w", [(2, 2), (3, 2), (2, 5), (4, 6), (7, 3), (9, 9)])
 def test_tiles_find_what_the_loops_find(h: int, w: int, type: str) -> None:

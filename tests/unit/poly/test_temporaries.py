@@ -45,6 +45,7 @@ def test_what_is_bound(name: str) -> None:
     assert bound(f"{HEAD} {{ for i in 0 .. n {{ {body} }} }}") == count
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", [n for n in CASES if n != "read before the write"])
 @pytest.mark.parametrize("n", [0, 1, 5, 33])
 def test_the_versions_compute_the_same(name: str, n: int) -> None:

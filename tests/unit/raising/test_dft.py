@@ -144,6 +144,7 @@ def prepared(text: str) -> Prepared:
     return prepare(region.kernel)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("target", ["generic", "x86-avx512"])
 def test_a_transform_in_passes_is_what_its_loops_are(form: str, target: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
 from tests.unit.raising.interpreted import assert_same, make_values
 
@@ -54,7 +52,10 @@ SUMS = {
 }
 
 
-@pytest.mark.parametrize(("part", "shape", "sum"), list(product(BOUNDS, SHAPES, SUMS)))
+@pytest.mark.each_value(2)
+@pytest.mark.parametrize("part", BOUNDS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("sum", SUMS)
 def test_a_part_of_a_product_of_matrices(part: str, shape: str, sum: str) -> None:
     low, high, left, right, *inner = BOUNDS[part]
     arrays, term, target = SHAPES[shape]

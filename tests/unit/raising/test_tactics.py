@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from tests.property.sampling import one_in
 
 from planish.core.span import Source
 from planish.ir.checker import check_kernel
@@ -280,7 +281,7 @@ def test_the_two_layouts_of_a_convolution_are_one_sum() -> None:
     np.testing.assert_array_equal(left.transpose(0, 2, 3, 1), right)
 
 
-@pytest.mark.parametrize("tactic", SHIPPED.values(), ids=lambda x: x.name)
+@pytest.mark.parametrize("tactic", one_in(3, SHIPPED.values()), ids=list(SHIPPED))
 def test_a_tactic_applies_to_its_example_only(tactic: Tactic) -> None:
     for example in tactic.examples:
         assert try_example(tactic, example, raise_kernel).applies
