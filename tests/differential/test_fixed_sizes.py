@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from test_raised_versions import pytestmark as pytestmark
+from tests.property.sampling import slow
 
 from planish.core.span import Source
 from planish.pipeline import Options, build_file
@@ -52,7 +53,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [slow(x) if x == "steps" else x for x in PROGRAMS])
 def test_the_library_does_it(name: str) -> None:
     type = "double" if name == "factorisation" else "float"
     head = f"#include <math.h>\nvoid f(const {type} *restrict x, const {type} *restrict y, {type} *restrict z)"

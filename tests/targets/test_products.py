@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_gemm import TARGETS
 from tests.property.sampling import slow
+from tests.targets.test_gemm import TARGETS
 
 from planish.cli import main
 from planish.library.kernels.gemm.blocked import HEIGHT

@@ -11,7 +11,7 @@ import pytest
 from execution import AT_END, Machine, Request, build, call_all, machine
 from operands import corners
 from reference import canonical
-from test_instructions import GROUPS, UNTESTED, Group
+from tests.targets.test_instructions import GROUPS, UNTESTED, Group
 
 from planish.ir.types import Type
 from planish.isa.instruction import Instruction

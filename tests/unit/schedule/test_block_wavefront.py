@@ -47,6 +47,7 @@ def planned(text: str, threads: int) -> Candidate | None:
     return made[0] if made else None
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("n", [0, 1, 2, 63, 64, 65, 200])
 @pytest.mark.parametrize(
     ("text", "threads"),
