@@ -16,6 +16,8 @@ from planish.ir.text.parser import parse_expr, parse_kernel
 
 ANY_SIGN = Context()
 ASSUMED = Context(known={"i": (0, 1000)})
+LONG = Context(known={"i": (0, 1 << 32)})
+POSITIVE = Context(known={"i": (0, (1 << 32) - 1), "n": (1, (1 << 31) - 1)})
 SEEN = Context(known={"i": (0, 1000)}, seen={"i": (0, 1000)})
 BOUNDED = Context(known={"i": (-1000, 1000)})
 FOURTH = Context(residues={"i": (12, 0)})
@@ -33,8 +35,14 @@ FOURTH = Context(residues={"i": (12, 0)})
         ("i % 8", SEEN, "i % 8"),
         ("i // 6", ANY_SIGN, "planish_floordiv(i, 6)"),
         ("i % 6", ANY_SIGN, "planish_mod(i, 6)"),
-        ("i // 6", ASSUMED, "(int64_t)((uint64_t)i / 6ull)"),
-        ("i % 6", ASSUMED, "(int64_t)((uint64_t)i % 6ull)"),
+        ("i // 6", ASSUMED, "(int64_t)((uint32_t)i / 6u)"),
+        ("i % 6", ASSUMED, "(int64_t)((uint32_t)i % 6u)"),
+        ("i // 6", LONG, "(int64_t)((uint64_t)i / 6ull)"),
+        ("i % 6", LONG, "(int64_t)((uint64_t)i % 6ull)"),
+        ("i % n", POSITIVE, "(int64_t)((uint32_t)i % (uint32_t)n)"),
+        ("i32(i // n)", POSITIVE, "(int32_t)((uint32_t)i / (uint32_t)n)"),
+        ("(i + n) // 6", POSITIVE, "(int64_t)((uint64_t)(i + n) / 6ull)"),
+        ("(i + n) // 8", POSITIVE, "(i + n) >> 3"),
         ("i // 6", SEEN, "i / 6"),
         ("i // 6", FOURTH, "i / 6"),
         ("(i + 1) // 6", FOURTH, "planish_floordiv(i + 1, 6)"),
@@ -42,12 +50,14 @@ FOURTH = Context(residues={"i": (12, 0)})
         ("i // n", ASSUMED, "planish_floordiv(i, n)"),
         ("i % 4 == 0", ANY_SIGN, "i % 4 == 0"),
         ("i % 6 != 0", ANY_SIGN, "i % 6 != 0"),
-        ("i % 6 == 0", ASSUMED, "(uint64_t)i % 6ull == 0ull"),
+        ("i % 6 == 0", ASSUMED, "(uint32_t)i % 6u == 0u"),
+        ("i % 6 == 0", LONG, "(uint64_t)i % 6ull == 0ull"),
         ("i % 6 == 0", SEEN, "i % 6 == 0"),
         ("i % 4 == 3", ANY_SIGN, "(i & 3) == 3"),
         ("i % 6 == 5", ANY_SIGN, "planish_mod(i, 6) == 5"),
         ("i % 6 == 5", BOUNDED, "(i - 5) % 6 == 0"),
-        ("i % 6 == 5", ASSUMED, "(uint64_t)i % 6ull == 5ull"),
+        ("i % 6 == 5", ASSUMED, "(uint32_t)i % 6u == 5u"),
+        ("i % 6 == 5", LONG, "(uint64_t)i % 6ull == 5ull"),
         ("i % 6 == 7", BOUNDED, "planish_mod(i, 6) == 7"),
         ("i % 6 <= 2", BOUNDED, "planish_mod(i, 6) <= 2"),
         ("x:i32 % 8:i32", ANY_SIGN, "x & 7"),

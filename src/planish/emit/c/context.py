@@ -13,11 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import gcd
 
-from planish.ir.expr import Binary, Compare, Const, Expr, Unary, Var, type_of
+from planish.ir.expr import Binary, Compare, Expr, Unary, Var, index, type_of
 from planish.ir.index.congruence import Residue, Residues, residue, residue_of
 from planish.ir.index.interval import Interval, range_of
+from planish.ir.index.polynomial import polynomial, sub
 from planish.ir.nest import For, Kernel, Reduce
+from planish.ir.semantics.arithmetic import limits
 from planish.ir.traverse import expressions, walk, walk_expr
+from planish.ir.types import INDEX, Type
 
 HUGE = 1 << 40
 """No size is larger: arithmetic on iterators then stays within 64 bits, and its sign can be told."""
@@ -69,13 +72,30 @@ class Context:
         )
 
 
-def size_ranges(kernel: Kernel) -> dict[str, tuple[int, int]]:
-    """Where the sizes lie: what the assumptions say directly (`n >= 1` and the like), and that memory is finite."""
-    out = dict.fromkeys(kernel.sizes, (-HUGE, HUGE))
+def size_ranges(kernel: Kernel, types: Mapping[str, Type] | None = None) -> dict[str, tuple[int, int]]:
+    """Where the sizes lie: what the assumptions say of one (`n >= 1`, `n - 1 >= 0` and the like), what the `types` hold
+    that they have where the kernel is called, and that memory is finite.
+
+    >>> from planish.ir.text.parser import parse_kernel
+    >>> from planish.ir.types import I32
+    >>> kernel = parse_kernel("kernel k(n, m; A: f32[n]) assume m - 1 >= 0 assume 2 * n < 9 { A[0] = 1.0:f32 }")
+    >>> size_ranges(kernel, {"m": I32})["m"], size_ranges(kernel)["n"][1]
+    ((1, 2147483647), 4)
+    """
+    out = {x: limits((types or {})[x]) if x in (types or {}) else (-HUGE, HUGE) for x in kernel.sizes}
     for assumption in kernel.assumptions:
         match assumption:
-            case Compare(op="ge" | "gt" as op, left=Var(name=name), right=Const(value=value)) if name in out:
-                out[name] = (max(int(value) + (op == "gt"), out[name][0]), HUGE)
+            case Compare(op="ge" | "gt" | "le" | "lt" as op, left=left, right=right) if type_of(left) == INDEX:
+                # What is not negative: a number times a size, and a constant.
+                more = sub(left, right) if op in ("ge", "gt") else sub(right, left)
+                terms = dict(polynomial(sub(more, index(int(op in ("gt", "lt"))))))
+                rest = terms.pop((), 0)
+            case _:
+                continue
+        match list(terms.items()):
+            case [((Var(name=name),), times)] if name in out:
+                low, high = out[name]
+                out[name] = (max(low, -(rest // times)), high) if times > 0 else (low, min(high, rest // -times))
             case _:
                 pass
     return out

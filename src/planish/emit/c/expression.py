@@ -131,6 +131,10 @@ def _form(expr: Expr, context: Context) -> tuple[str, int]:
                 return _form(extremum, context)
             if BF16 in (type, type_of(operand)):
                 return _bf16(operand, type, context)
+            if type.is_int and isinstance(operand, Binary) and operand.op in ("floordiv", "mod"):
+                # What was divided in a narrower type is not widened to be cut off.
+                plain = rounded(operand, context)
+                operand = plain.operand if isinstance(plain, Cast) else operand
             return f"({c_type(type)}){emit_expr(operand, context, PREFIX)}", PREFIX
         case Call():
             return _call(expr, context)

@@ -20,7 +20,7 @@ from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.c.context import HUGE, Context, adds_and_subtracts, size_ranges
-from planish.emit.c.element_types import Declared, declared_type, others_of
+from planish.emit.c.element_types import Declared, declared_type, others_of, sizes_of
 from planish.emit.c.expression import (
     POSTFIX,
     PREFIX,
@@ -210,7 +210,7 @@ class _Function:
         cells = frozenset(x.name for x in kernel.arrays if not x.shape)
         heap = [x.array for x in kernel.body.body if isinstance(x, Alloc) and _is_heap(x.array)]
         flat = {x.name: x.shape for x in (*kernel.arrays, *heap) if self.portable and len(x.shape) > 1}
-        ranges, seen = size_ranges(kernel), dict.fromkeys(kernel.sizes, (-HUGE, HUGE))
+        ranges, seen = size_ranges(kernel, sizes_of(kernel, self.declared)), dict.fromkeys(kernel.sizes, (-HUGE, HUGE))
         context = Context(self.spelt, cells, ranges, seen, flat=flat, apart=self.apart)
         parameters = [f"ptrdiff_t {self.spelt[x]}" for x in kernel.sizes]
         parameters += [f"{declared_type(x, self.declared)} {self.spelt[x.name]}" for x in kernel.scalars]

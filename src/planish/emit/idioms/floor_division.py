@@ -18,7 +18,7 @@ from planish.ir.expr import Binary, Cast, CompareOp, Const, Expr, type_of
 from planish.ir.index.congruence import known_modulo, residue_of
 from planish.ir.index.interval import range_of
 from planish.ir.semantics.arithmetic import limits
-from planish.ir.types import I64, U64
+from planish.ir.types import I64, U32, U64
 
 
 def rounded(expr: Binary, context: Context) -> Expr | None:
@@ -26,8 +26,10 @@ def rounded(expr: Binary, context: Context) -> Expr | None:
     left, right, type = expr.left, expr.right, type_of(expr)
     whole = expr.op == "floordiv"
     plain = Binary("quo" if whole else "rem", left, right)
-    if type.kind == "uint" or (range_of(right, context.seen)[0] > 0 and range_of(left, context.seen)[0] >= 0):
+    if type.kind == "uint":
         return plain
+    if range_of(right, context.seen)[0] > 0 and range_of(left, context.seen)[0] >= 0:
+        return _short(plain, context) or plain
     divisor = _positive(right)
     if divisor == 1:
         return left if whole else Const(0, type)
@@ -36,12 +38,29 @@ def rounded(expr: Binary, context: Context) -> Expr | None:
         bits = divisor.bit_length() - 1
         return Binary("shr", left, Const(bits, type)) if whole else Binary("and", left, Const(divisor - 1, type))
     if range_of(right, context.known)[0] > 0 and range_of(left, context.known)[0] >= 0:
+        if (short := _short(plain, context)) is not None:
+            return short
         # Compilers spend two to four instructions on the sign of a dividend; this tells them that it has none.
         unsigned = type == I64 and divisor is not None
         return Cast(_unsigned(plain.op == "quo", left, divisor), type) if unsigned and divisor is not None else plain
     if whole and divisor is not None and known_modulo(residue_of(left, context.residues), divisor) == 0:
         return plain
     return None
+
+
+def _short(plain: Binary, context: Context) -> Cast | None:
+    """A division of indices, neither of which is negative, in 32 bits where these hold both: processors take two to
+    four times as long for 64, and have no lanes for it. None where they do not, where the compiler sees that they do,
+    and for powers of two."""
+    both, most, divisor = (plain.left, plain.right), limits(U32)[1], _positive(plain.right)
+    if type_of(plain) != I64 or any(range_of(x, context.known)[1] > most for x in both):
+        return None
+    if all(range_of(x, context.seen)[1] <= most for x in both) and range_of(plain.left, context.seen)[0] >= 0:
+        return None
+    if divisor is not None and divisor & (divisor - 1) == 0:
+        return None
+    left, right = (Const(x.value, U32) if isinstance(x, Const) else Cast(x, U32) for x in both)
+    return Cast(Binary(plain.op, left, right), I64)
 
 
 def tested(op: CompareOp, left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
@@ -61,6 +80,8 @@ def tested(op: CompareOp, left: Expr, right: Expr, context: Context) -> tuple[Ex
         return Binary("rem", dividend, modulus), right
     if divisor & (divisor - 1) == 0:
         return left, right
+    if low >= 0 and (short := _short(Binary("rem", dividend, modulus), context)) is not None:
+        return short.operand, Const(remainder, U32)
     if low >= 0 and type == I64:
         return _unsigned(False, dividend, divisor), Const(remainder, U64)
     if low - remainder >= limits(type)[0]:

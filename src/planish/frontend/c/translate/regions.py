@@ -351,7 +351,8 @@ def _finish(
     computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
     return Region(
         name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
-        computed, span, alone=first.start in s.alone, shy=finished.shy, declared=_declared(kernel, s.bound),
+        computed, span, alone=first.start in s.alone, shy=finished.shy,
+        declared=_declared(kernel, s.bound) + _sizes(finished, s.bound),
     )  # fmt: skip
 
 
@@ -360,6 +361,14 @@ def _declared(kernel: Kernel, bound: Bound) -> tuple[tuple[str, str], ...]:
     by_key = {x.key: x for x in (*bound.symbols, *bound.by_node.values())}
     names = [*(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)]
     types = [(x, scalar_of(by_key[x].ctype)) for x in names if x in by_key]
+    return tuple((name, scalar.spelling) for name, scalar in types if scalar is not None and scalar.spelling)
+
+
+def _sizes(finished: Finished, bound: Bound) -> tuple[tuple[str, str], ...]:
+    """What C calls the types of those sizes of a kernel that are variables."""
+    by_key, passed = {x.key: x for x in (*bound.symbols, *bound.by_node.values())}, dict(finished.names)
+    known = [(x, by_key[x]) for x in finished.kernel.sizes if x in by_key and passed.get(x) == by_key[x].name]
+    types = [(name, scalar_of(x.ctype)) for name, x in known if x.whole is None]
     return tuple((name, scalar.spelling) for name, scalar in types if scalar is not None and scalar.spelling)
 
 
