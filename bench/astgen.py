@@ -35,7 +35,7 @@ import planish
 from planish.astgen.checking.verify import compare_traces
 from planish.astgen.code_size.effort import EffortLimitError, compile_nest, count_copies, count_lines
 from planish.astgen.code_size.isl_codegen import rival_nest, run_isl
-from planish.astgen.formats import Input, generate_input, list_input, load_input, parse_input
+from planish.astgen.formats import CodegenInput, generate_input, list_input, load_input, parse_input
 from planish.core.diagnostic import PlanishError
 from planish.ir.nest import Block
 
@@ -169,17 +169,17 @@ def _answer(task: Callable[[], Any], seconds: int, writer: int) -> None:
     os._exit(0)
 
 
-def time_ours(found: Input) -> float:
+def time_ours(found: CodegenInput) -> float:
     """Seconds to generate our nest."""
     return _clock(generate_input, found)
 
 
-def time_isl(found: Input) -> float:
+def time_isl(found: CodegenInput) -> float:
     """Seconds of isl's own call."""
     return _clock(run_isl, found)
 
 
-def _clock(generate: Callable[[Input], object], found: Input) -> float:
+def _clock(generate: Callable[[CodegenInput], object], found: CodegenInput) -> float:
     # Another input first: a new process has yet to touch its memory, which costs Python more than the work itself.
     for _ in range(WARM_CALLS):
         generate(WARM)
@@ -191,10 +191,10 @@ def _clock(generate: Callable[[Input], object], found: Input) -> float:
     return time.process_time() - started
 
 
-def time_both(found: Input, rounds: int) -> tuple[Answer, Answer]:
+def time_both(found: CodegenInput, rounds: int) -> tuple[Answer, Answer]:
     """The median seconds of both, in turns; each time in a fresh process, where nothing of the input is known."""
-    times: dict[Callable[[Input], float], list[float]] = {time_ours: [], time_isl: []}
-    failures: dict[Callable[[Input], float], str] = {}
+    times: dict[Callable[[CodegenInput], float], list[float]] = {time_ours: [], time_isl: []}
+    failures: dict[Callable[[CodegenInput], float], str] = {}
     for number in range(rounds):
         for clock in (time_ours, time_isl) if number % 2 else (time_isl, time_ours):
             if clock not in failures:
@@ -220,7 +220,7 @@ class Judged:
     isl: Side | None
 
 
-def judge(found: Input, ours: Block | None, theirs: Block | None, wanted: int) -> Judged:
+def judge(found: CodegenInput, ours: Block | None, theirs: Block | None, wanted: int) -> Judged:
     """Runs both nests and compares each with the schedule; the first that is there says which sizes are affordable."""
     guide = theirs if theirs is not None else ours
     if guide is None:
@@ -251,7 +251,7 @@ def judge(found: Input, ours: Block | None, theirs: Block | None, wanted: int) -
     return Judged(tuple(x for x, _ in runs), sum(map(len, listed)), sides[0], sides[1])
 
 
-def has_set(found: Input) -> bool:
+def has_set(found: CodegenInput) -> bool:
     """Whether the input is a tree with a node whose children have no order."""
     return found.kind == "tree" and "set:" in found.source.text
 
@@ -279,12 +279,12 @@ def examine(path: Path, name: str, wanted: int = WANTED, rounds: int = ROUNDS) -
     return Row(name, result.sizes, result.instances, sides[0], sides[1], note)
 
 
-def generate_both(found: Input) -> tuple[Answer, Answer]:
+def generate_both(found: CodegenInput) -> tuple[Answer, Answer]:
     """Our nest and isl's."""
     return in_child(lambda: generate_input(found), SECONDS), in_child(lambda: rival_nest(found), SECONDS)
 
 
-def judge_apart(found: Input, nests: tuple[Answer, Answer], wanted: int) -> Answer:
+def judge_apart(found: CodegenInput, nests: tuple[Answer, Answer], wanted: int) -> Answer:
     """`judge` in a process of its own."""
     return in_child(lambda: judge(found, nests[0].value, nests[1].value, wanted), JUDGE_SECONDS)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import islpy as isl
 
 from planish.astgen.code_size.effort import EffortLimitError, Run, compile_nest
-from planish.astgen.formats import PARAM, Input
+from planish.astgen.formats import PARAM, CodegenInput
 from planish.ir.nest import Block
 from planish.poly.isl.affine import CONTEXT, isl_name
 
@@ -51,7 +51,7 @@ def name_inputs(paths: Sequence[Path]) -> list[str]:
 Sizes = dict[str, int]
 
 
-def choose_sizes(found: Input, nest: Block, wanted: int) -> Iterator[tuple[Sizes, Run]]:
+def choose_sizes(found: CodegenInput, nest: Block, wanted: int) -> Iterator[tuple[Sizes, Run]]:
     """Parameter values that the context allows, at most `wanted` with something to run and one with nothing; `nest`
     says what is affordable, and its runs come along."""
     execute = compile_nest(nest)
@@ -87,7 +87,7 @@ def shrink_constants(text: str, most: int, gap: int) -> str:
     return _NUMBER.sub(lambda match: str(fresh.get(int(match[0]), int(match[0]))), body)
 
 
-def propose_sizes(found: Input) -> Iterator[Sizes]:
+def propose_sizes(found: CodegenInput) -> Iterator[Sizes]:
     """Different parameter values, first such that something runs; one empty proposal where there are no parameters."""
     names = found.parameters
     inside = found.context.align_params(found.instances().get_space())

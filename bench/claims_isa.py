@@ -21,7 +21,7 @@ import numpy as np
 from claim import Claim, Note, at_least, at_most, below
 from hostile_specifications import hostile_files, learn_from
 
-from planish.isa.classes.operation_classes import Class, Member, find_classes
+from planish.isa.classes.operation_classes import Class, ClassMember, find_classes
 from planish.isa.classes.proof import are_same
 from planish.isa.collection import Collection, collection_names, load_collection
 from planish.isa.costs.tables import PROCESSORS, load_costs
@@ -131,11 +131,11 @@ def _members(everything: tuple[Class, ...], quick: bool) -> Iterator[Claim | Not
     yield Note(f"{rows} inputs for each of {len(chosen)} members; differing: {', '.join(wrong[:10]) or 'none'}")
 
 
-def _is_proven(member: Member) -> bool:
+def _is_proven(member: ClassMember) -> bool:
     return are_same(member.definition(), member.entry.definition)
 
 
-def _alike(member: Member, rows: int) -> bool:
+def _alike(member: ClassMember, rows: int) -> bool:
     made, own = member.definition(), member.entry.definition
     if made == own:
         return True

@@ -23,7 +23,7 @@ import islpy as isl
 from astgen_cases import find_inputs
 
 from planish.astgen.code_size.isl_codegen import run_isl
-from planish.astgen.formats import Input, generate_input, load_input, parse_input
+from planish.astgen.formats import CodegenInput, generate_input, load_input, parse_input
 from planish.emit.c.kernel_text import emit_function
 from planish.emit.c.prologue import emit_prologue
 from planish.ir.expr import Binary, Compare, Const, Expr, index
@@ -62,7 +62,7 @@ class Case:
     """An input, the parameter values with which it is called, and what the paper measured of other tools' code."""
 
     name: str
-    input: Input
+    input: CodegenInput
     sizes: Mapping[str, int]
     paper: Mapping[str, Figures]
 
@@ -234,7 +234,7 @@ def write_ours(case: Case, name: str, type: str) -> str:
 BIG = 1 << 40
 
 
-def parameter_ranges(found: Input) -> dict[str, Interval]:
+def parameter_ranges(found: CodegenInput) -> dict[str, Interval]:
     """The constant bounds that the context gives each parameter, BIG where it gives none."""
     out: dict[str, Interval] = {}
     known = found.context.intersect_params(isl.Set.universe(found.context.get_space().params()))

@@ -27,7 +27,7 @@ from planish.core.diagnostic import PlanishError
 from planish.pipeline import FileResult, FunctionResult, Options, build_file, make_workbench
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.passing import signature_of
-from planish.run.calls.signature import Case, Signature
+from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import compare
 from planish.run.oracle.tolerance import Tolerance
 from planish.run.processes.process import Limits
@@ -79,8 +79,8 @@ class Course:
 
     reference: Path
     signature: Signature
-    small: Case
-    full: Case
+    small: CallCase
+    full: CallCase
     folder: Path
     include: Path
     rules: Rules

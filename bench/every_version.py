@@ -38,7 +38,7 @@ from planish.pipeline import (
 )
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.passing import signature_of
-from planish.run.calls.signature import Case, Signature
+from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import Verdict, compare
 from planish.run.oracle.tolerance import Tolerance
 from planish.run.processes.process import Limits
@@ -219,7 +219,7 @@ def run_versions(
         yield out
 
 
-def _cases(function: CFunction, known: Any, program: Program, emulated: bool) -> tuple[Case, ...]:
+def _cases(function: CFunction, known: Any, program: Program, emulated: bool) -> tuple[CallCase, ...]:
     """The calls of every check, some of them with numbers of either sign, those with the sizes that planish was told,
     and large ones."""
     cases = list(check_cases(function, known, program.given.get(function.name, {})))
@@ -261,7 +261,7 @@ class _Judge:
 
     bench: Workbench
     signature: Signature
-    cases: tuple[Case, ...]
+    cases: tuple[CallCase, ...]
     text: str
     remember: bool = True
 
@@ -302,7 +302,7 @@ class _Judge:
         found = _fields(verdict.status, verdict.worst_relative, verdict.message)
         return {**found, "done": noted.count("d"), "fallen": noted.count("f")}
 
-    def _apart(self, reference: Path, library: Path, wild: Sequence[Case]) -> Verdict:
+    def _apart(self, reference: Path, library: Path, wild: Sequence[CallCase]) -> Verdict:
         """The verdict on the calls without wild numbers, and then on those, which may prove nothing."""
         verdict = self._compare(reference, library, self.cases, "exact")
         if verdict.status == "ok":
@@ -326,7 +326,7 @@ class _Judge:
         folder, include = self.bench.folder, self.bench.include_dirs
         return compile_library(self.bench.compiler, full, ("-w", *flags), folder, limits, include)
 
-    def _compare(self, reference: Path, library: Path, cases: Sequence[Case], tolerance: Any) -> Verdict:
+    def _compare(self, reference: Path, library: Path, cases: Sequence[CallCase], tolerance: Any) -> Verdict:
         """The verdict on the calls that the original comes through."""
         left = tuple(cases)
         tries = 0

@@ -42,7 +42,7 @@ from planish.pipeline import FileResult, FunctionResult, Options, build_file, kn
 from planish.report.account import account_for
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.passing import signature_of
-from planish.run.calls.signature import Case, Signature
+from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import Verdict, compare
 from planish.run.oracle.tolerance import Tolerance
 from planish.run.processes.process import Limits
@@ -185,7 +185,7 @@ def judge_function(path: Path, built: FileResult, result: FunctionResult, course
     )  # fmt: skip
 
 
-def find_faults(course: Course, cases: Sequence[Case]) -> Iterator[str]:
+def find_faults(course: Course, cases: Sequence[CallCase]) -> Iterator[str]:
     """What is wrong with the drop-in by the printed command and by plain -O2, under every compiler."""
     ways = [(course.compiler, course.printed), *((x, PLAIN) for x in find_compilers())]
     for compiler, flags in ways:
@@ -210,7 +210,9 @@ def find_faults(course: Course, cases: Sequence[Case]) -> Iterator[str]:
             yield f"{way}: {verdict.status}: {verdict.message}"
 
 
-def check(course: Course, library: Path, cases: tuple[Case, ...], compiler: Compiler, flags: Sequence[str]) -> Verdict:
+def check(
+    course: Course, library: Path, cases: tuple[CallCase, ...], compiler: Compiler, flags: Sequence[str]
+) -> Verdict:
     """What the oracle says of the drop-in, as a build asks it. Where bits are compared, those that the same command
     makes of the original are right, too: it may contract what stays as it was written. Where it does so with a part
     only, the bits are those of no original, and the drop-in is judged without contraction."""
@@ -247,7 +249,7 @@ def build_contestants(course: Course, fp: Floats) -> dict[str, Path]:
         return dict(zip(wanted, pool.map(lambda x: course.build(*x), wanted.values()), strict=True))
 
 
-def race(libraries: dict[str, Path], course: Course, call: Case) -> tuple[dict[str, float], list[str]]:
+def race(libraries: dict[str, Path], course: Course, call: CallCase) -> tuple[dict[str, float], list[str]]:
     """Median seconds by label, and what is wrong: who does not come through the call is left out, and may only be one
     of several compilers' originals."""
     left, out = dict(libraries), []

@@ -18,7 +18,7 @@ from planish.emit.dropin.kernel_file import emit_file
 from planish.ir.types import BY_NAME
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
-from planish.library.kernels.gemm.small import Size, make_small
+from planish.library.kernels.gemm.small import GemmSize, make_small
 from planish.library.kernels.vectors import find_vectors
 
 Shape = tuple[int, int, int]
@@ -54,7 +54,7 @@ def name_of(shape: Shape) -> str:
 def _build_chunk(source: Path, shapes: Sequence[Shape], extension: str, element: str) -> Path:
     vectors = find_vectors(extension, BY_NAME[element])
     known: dict[str, Instruction] = {}
-    kernels = [make_small(name_of((m, n, k)), Size(vectors, m, n, k), known).kernel for m, n, k in shapes]
+    kernels = [make_small(name_of((m, n, k)), GemmSize(vectors, m, n, k), known).kernel for m, n, k in shapes]
     catalogue = shipped().joined(Catalogue().with_instructions(known.values()))
     source.write_text(emit_file(*kernels, catalogue=catalogue, inline=True))
     target = source.with_suffix(".o")

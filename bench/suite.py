@@ -17,7 +17,7 @@ from pathlib import Path
 
 from planish.core.span import Source
 from planish.frontend.c.translation_unit import CFunction
-from planish.run.calls.signature import Case
+from planish.run.calls.signature import CallCase
 from planish.run.sizes.call_sizes import make_case
 
 DATASETS = ("MINI", "SMALL", "MEDIUM", "LARGE")
@@ -59,7 +59,7 @@ class Suite:
         """What the dataset adds to the compiler's command line, without -D."""
         return (f"{dataset}_DATASET",) if self.by_macro else ()
 
-    def case(self, function: CFunction, sizes: Mapping[str, int]) -> Case:
+    def case(self, function: CFunction, sizes: Mapping[str, int]) -> CallCase:
         """One call of a function: every array has exactly the elements that its documentation names."""
         case = make_case(function, (), sizes, seed=1)
         lengths = {name: evaluate_length(text, sizes) for name, text in self.lengths.get(function.name, {}).items()}

@@ -46,7 +46,7 @@ from planish.poly.isl.affine import NotAffineError
 from planish.report.account import FileAccount, FunctionAccount, account_for, parse_account, print_account
 from planish.report.store import build_address
 from planish.run.calls.abi_wrapper import entry_text
-from planish.run.calls.arguments import Argument, Interface, interface_of_c, interface_of_kernel
+from planish.run.calls.arguments import Argument, CallInterface, interface_of_c, interface_of_kernel
 from planish.run.calls.callable import NativeFunction
 from planish.run.toolchains.cross import is_foreign
 from planish.run.toolchains.missing_headers import pointing_at_headers
@@ -145,7 +145,7 @@ class _Unit:
 
     file: CFile
     function: CFunction
-    interface: Interface
+    interface: CallInterface
 
 
 def compile(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from planish.core.span import Source
-from planish.emit.c.compiler_attributes import Settings, settings_for
+from planish.emit.c.compiler_attributes import CompilerSettings, settings_for
 from planish.ir.types import Floats
 from planish.isa.instruction import Catalogue
 from planish.target.load import load_target
@@ -49,7 +49,7 @@ class Options:
     race: bool = False
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> CompilerSettings:
         """What compilers are told of generated functions."""
         return settings_for(load_target(self.target), self.fp)
 

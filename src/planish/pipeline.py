@@ -30,7 +30,7 @@ from planish.frontend.c.translation_unit import CFile, CFunction, Region
 from planish.ir.checker import check_kernel
 from planish.library.dense.panel_factorisation import is_searching, stepwise_versions
 from planish.library.further import further_versions, library_versions
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.likely import likely_version
 from planish.library.parallel.thread_threshold import start_where_worth
 from planish.library.signal.fft_stages.radix_stages import stage_versions
@@ -41,13 +41,13 @@ from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import PASS, OverBudgetError, within
 from planish.reading import read_file as read_file
 from planish.run.calls.passing import signature_of, why_not
-from planish.run.calls.signature import Case, Signature
+from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.batch import Entrant, check_together
 from planish.run.oracle.interpreter_check import confirm_meaning
 from planish.run.selection import Probes, Selection, select
 from planish.run.size_condition import limit_candidate, limit_stages
-from planish.run.sizes.branch_inputs import Finder
-from planish.run.sizes.call_sizes import Known, check_cases, find_known
+from planish.run.sizes.branch_inputs import BranchFinder
+from planish.run.sizes.call_sizes import KnownSizes, check_cases, find_known
 from planish.run.sizes.workloads import clock_cases, probe_cases, require_sizes
 from planish.run.toolchains.blas import find_blas
 from planish.run.toolchains.cross import compiler_for, runner_for
@@ -93,8 +93,8 @@ class Draft:
     plans: tuple[RegionPlan, ...]
     remarks: tuple[Remark, ...]
     signature: Signature
-    known: tuple[Known, ...]
-    cases: tuple[Case, ...]
+    known: tuple[KnownSizes, ...]
+    cases: tuple[CallCase, ...]
     versions: tuple[Version, ...] = ()
     refused: tuple[Remark, ...] = ()
 
@@ -189,7 +189,7 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
         elif is_searching(region.kernel):
             # To search for what is chosen is no version that is worth trying.
             candidates, spoken = stepwise_versions(
-                region.kernel, prepared, target, options.fp, Maker(Cache()), options.threads
+                region.kernel, prepared, target, options.fp, KernelCache(Cache()), options.threads
             )
         else:
             sizes = sizes_of(region, options)
@@ -234,8 +234,8 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     return replace(plan, candidates=(*plan.candidates, *made), remarks=(*plan.remarks, *remarks))
 
 
-def _maker(region: Region, tell: Tell = keep_quiet) -> Maker:
-    return Maker(Cache(), tell=lambda x: tell(f"{region.function}: making {x}"))
+def _maker(region: Region, tell: Tell = keep_quiet) -> KernelCache:
+    return KernelCache(Cache(), tell=lambda x: tell(f"{region.function}: making {x}"))
 
 
 def make_job(
@@ -386,7 +386,7 @@ def _choose_version(draft: Draft, job: Job, tell: Tell) -> FunctionResult:
     probing = options.measure or options.race
     probes = probe_cases(function, known, options.sizes, job.target.caches, file.source) if probing else ()
 
-    def limited(label: str, fast: Sequence[Case], slow: Sequence[Case]) -> Version | None:
+    def limited(label: str, fast: Sequence[CallCase], slow: Sequence[CallCase]) -> Version | None:
         """A version for calls like some and not like others, by a condition on the sizes of each region; what asks
         nothing of sizes, as a call of a BLAS, is none."""
         if label == BLAS:
@@ -397,7 +397,7 @@ def _choose_version(draft: Draft, job: Job, tell: Tell) -> FunctionResult:
         return replace(made[0], label=label) if made else None
 
     more = Probes(probes, limited)
-    finder = Finder(file.source.text, function, signature, known)
+    finder = BranchFinder(file.source.text, function, signature, known)
     while True:
         tell(f"{function.name}: checking{' and timing' if clocks else ''} {len(draft.versions)} versions")
         selection = select(
@@ -415,7 +415,7 @@ def _choose_version(draft: Draft, job: Job, tell: Tell) -> FunctionResult:
 
 
 def _limit_plan(
-    plan: RegionPlan, label: str, function: CFunction, fast: Sequence[Case], slow: Sequence[Case]
+    plan: RegionPlan, label: str, function: CFunction, fast: Sequence[CallCase], slow: Sequence[CallCase]
 ) -> RegionPlan:
     """The plan with the version of that name for calls like some and not like others; with none where that cannot be
     told, or there was none: what is written there stays."""
@@ -432,7 +432,7 @@ def _limit_plan(
     return replace(plan, candidates=candidates, stages=stages)
 
 
-def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> Known:
+def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> KnownSizes:
     """The kernel's sizes and arrays that are the function's own parameters; `text` is the file's."""
     assert plan.prepared is not None
     return find_known(plan.region, plan.prepared.scop, function, text)

@@ -26,7 +26,7 @@ from planish.poly.isl.op_budget import PASS, SHORT, OverBudgetError, within
 from planish.run.oracle.nest_coverage import count_calls, with_counters
 from planish.run.oracle.tolerance import with_slack
 from planish.run.toolchains.blas import Blas
-from planish.run.workbench import Nest, Version
+from planish.run.workbench import ReplacedNest, Version
 from planish.schedule.auto.plan import Candidate, Prepared
 from planish.target.load import load_target
 
@@ -97,7 +97,7 @@ def make_versions(
             link = blas.link if blas is not None and label == BLAS else ()
             patches = tuple(count_calls(made, regions))
             counted = with_counters(compose(file.source.text, patches, ""), {x.function: x for x in regions.values()})
-            nests = tuple(Nest(x.patch.start, regions[x.patch.start].span) for x in made)
+            nests = tuple(ReplacedNest(x.patch.start, regions[x.patch.start].span) for x in made)
             text = compose(file.source.text, made, "")
             versions.append(Version(label, text, link, slack, counted, nests, patches, tuple(made)))
     return tuple(versions), tuple(dict.fromkeys(remarks))

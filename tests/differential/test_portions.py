@@ -16,7 +16,7 @@ from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
 from planish.library.dense.transpose_inplace.blocked_transpose import mirror_versions
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.loops.nontemporal.streaming_stores import stream_versions
 from planish.library.parallel.chunks import portion_versions
 from planish.library.parallel.parallel_marks import marked_versions
@@ -92,7 +92,7 @@ def streamed(part: Prepared) -> tuple[Candidate, ...]:
 
 def raised(part: Prepared) -> tuple[Candidate, ...]:
     """The version that calls kernels of the library."""
-    made, _ = raise_version(part.kernel, part, (), NATIVE, "reassociate", Maker(Cache()))
+    made, _ = raise_version(part.kernel, part, (), NATIVE, "reassociate", KernelCache(Cache()))
     return () if made is None else (made,)
 
 

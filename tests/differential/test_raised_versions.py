@@ -19,7 +19,7 @@ from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.emit.dropin.replacement import Replacement
 from planish.ir.types import Floats
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.versions import raise_version
 from planish.pipeline import Options, compose, make_replacement, read_file
 from planish.run.toolchains.toolchain import Compiler, choose_compiler
@@ -159,7 +159,9 @@ def make(
     made, kinds = [], []
     for region in (x for f in file.functions for x in f.regions):
         prepared = prepare(region.kernel)
-        candidate, remarks = raise_version(region.kernel, prepared, region.scratch, NATIVE, options.fp, Maker(Cache()))
+        candidate, remarks = raise_version(
+            region.kernel, prepared, region.scratch, NATIVE, options.fp, KernelCache(Cache())
+        )
         assert candidate is not None, remarks
         kinds += [x.id for x in candidate.remarks]
         made.append(counted(make_replacement(region, prepared, candidate, source, options)))
@@ -606,7 +608,7 @@ def test_sums_in_order_call_nothing(fp: str) -> None:
     file = read_file(Source("nest.c", GEMM), Options(fp=fp))  # type: ignore[arg-type]
     (region,) = file.functions[0].regions
     kernel = region.kernel
-    candidate, remarks = raise_version(kernel, prepare(kernel), (), NATIVE, fp, Maker())  # type: ignore[arg-type]
+    candidate, remarks = raise_version(kernel, prepare(kernel), (), NATIVE, fp, KernelCache())  # type: ignore[arg-type]
     assert candidate is None and [x.id for x in remarks] == ["raise-floats"]
 
 

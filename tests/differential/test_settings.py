@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from planish.core.span import Source
-from planish.emit.c.compiler_attributes import Settings
+from planish.emit.c.compiler_attributes import CompilerSettings
 from planish.emit.c.prologue import emit_prologue
 from planish.ir.types import Floats
 from planish.pipeline import Options, build_file
@@ -198,7 +198,7 @@ int main(void)
 def test_lanes_whose_elements_lie_apart_wait_for_those_of_the_iteration_before(
     compiler: str, flags: str, tmp_path: Path
 ) -> None:
-    text = emit_prologue([STRIDED], settings=Settings("strict")) + PRINTED
+    text = emit_prologue([STRIDED], settings=CompilerSettings("strict")) + PRINTED
     plain = [compiler, "-O1", "-ffp-contract=off", "-Dplanish_lanes="]
     right = run(STRIDED + PRINTED, plain, tmp_path)
     assert run(text, [compiler, *flags.split()], tmp_path) == right

@@ -13,7 +13,7 @@ from test_raised_versions import pytestmark as pytestmark
 from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.library.conv.winograd.tiled_conv import tile_version
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.versions import raise_version
 from planish.pipeline import Options, compose, make_replacement, read_file
 from planish.run.toolchains.toolchain import choose_compiler
@@ -35,7 +35,7 @@ def make(text: str, folder: Path, tiles: bool = False) -> tuple[str, ctypes.CDLL
     file = read_file(Source("nest.c", text), options)
     (region,) = file.functions[0].regions
     prepared = prepare(region.kernel)
-    what = (region.kernel, prepared, region.scratch, NATIVE, "reassociate", Maker(Cache()), 2)
+    what = (region.kernel, prepared, region.scratch, NATIVE, "reassociate", KernelCache(Cache()), 2)
     made = tile_version(*what) if tiles else raise_version(*what)[0]
     assert made is not None
     whole = compose(text, [make_replacement(region, prepared, made, file.source, options)], "")

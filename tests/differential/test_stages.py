@@ -12,7 +12,7 @@ from test_raised_versions import MARGIN, NATIVE, DropIn, compile_text
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
-from planish.emit.c.compiler_attributes import Settings
+from planish.emit.c.compiler_attributes import CompilerSettings
 from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
 from planish.emit.dropin.replacement import Replacement
 from planish.library.signal.fft_stages.radix_stages import stage_versions
@@ -287,7 +287,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[DropIn, DropIn]:
     file, made = read_file(Source("stages.c", TEXT), Options(fp="strict")), []
     for region in (x for f in file.functions for x in f.regions):
         version = stage_versions(region, NATIVE)[0][0]
-        ladder = replace_by_ladder(region, version, TEXT, True, "stages", frozenset(), settings=Settings("strict"))
+        ladder = replace_by_ladder(
+            region, version, TEXT, True, "stages", frozenset(), settings=CompilerSettings("strict")
+        )
         made.append(tallied(ladder))
     assert len(made) == len(TYPES)
     text = "int fallbacks;\n" + compose(TEXT, made, "")

@@ -17,7 +17,7 @@ from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.emit.dropin.replacement import Replacement
 from planish.library.dense.panel_factorisation import is_searching, stepwise_versions
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.pipeline import Options, compose, make_replacement, read_file
 from planish.run.toolchains.toolchain import choose_compiler
 from planish.schedule.auto.plan import prepare
@@ -193,7 +193,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ctypes.CDLL, ctypes.
         (region,) = function.regions
         prepared = prepare(region.kernel)
         assert is_searching(region.kernel) == (function.name in NAMES)
-        (candidate,), _ = stepwise_versions(region.kernel, prepared, NATIVE, "reassociate", Maker(Cache()))
+        (candidate,), _ = stepwise_versions(region.kernel, prepared, NATIVE, "reassociate", KernelCache(Cache()))
         made.append(counted(make_replacement(region, prepared, candidate, source, options)))
     text = "int fallbacks;\n" + compose(FORMS, made, "")
     return calls(FORMS, tmp_path_factory.mktemp("plain")), calls(text, tmp_path_factory.mktemp("blocks"))

@@ -13,7 +13,7 @@ from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.library.conv.winograd.matrices import F23
 from planish.library.conv.winograd.tiled_conv import tile_version
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.pipeline import Options, compose, make_replacement, read_file
 from planish.schedule.auto.plan import prepare
 
@@ -39,7 +39,7 @@ def test_tiles_find_what_the_loops_find(tmp_path: Path) -> None:
     options, source = Options(), Source("conv.c", TEXT)
     (region,) = read_file(source, options).functions[0].regions
     prepared = prepare(region.kernel)
-    made = tile_version(region.kernel, prepared, region.scratch, NATIVE, "reassociate", Maker(Cache()))
+    made = tile_version(region.kernel, prepared, region.scratch, NATIVE, "reassociate", KernelCache(Cache()))
     assert made is not None
     assert "2.25 times fewer multiplications" in next(x.message for x in made.remarks if x.id == "algebra-tiles")
     replacement = counted(make_replacement(region, prepared, made, source, options))

@@ -14,7 +14,7 @@ from test_raised_versions import NATIVE, compile_text, counted
 from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.library.conv.conv_packed.packed_conv import woven_version
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.pipeline import Options, compose, make_replacement, read_file
 from planish.schedule.auto.plan import prepare
 
@@ -44,7 +44,7 @@ def test_what_is_woven_finds_what_the_loops_find(tmp_path: Path) -> None:
     options, source = Options(), Source("layer.c", TEXT)
     (region,) = read_file(source, options).functions[0].regions
     prepared = prepare(region.kernel)
-    made = woven_version(region.kernel, prepared, region.scratch, NATIVE, "strict", Maker(Cache()))
+    made = woven_version(region.kernel, prepared, region.scratch, NATIVE, "strict", KernelCache(Cache()))
     assert made is not None
     assert "weaves channels" in next(x.message for x in made.remarks if x.id == "algebra-woven")
     replacement = counted(make_replacement(region, prepared, made, source, options))
@@ -65,4 +65,4 @@ def test_what_is_woven_finds_what_the_loops_find(tmp_path: Path) -> None:
 def test_there_is_none_of_what_is_wide(text: str) -> None:
     (region,) = read_file(Source("layer.c", text.replace("int32_t", "float")), Options()).functions[0].regions
     prepared = prepare(region.kernel)
-    assert woven_version(region.kernel, prepared, region.scratch, NATIVE, "reassociate", Maker(Cache())) is None
+    assert woven_version(region.kernel, prepared, region.scratch, NATIVE, "reassociate", KernelCache(Cache())) is None

@@ -43,11 +43,11 @@ from planish.schedule.auto.tiling.strip_mining import StripOrder, leaf_bands, sh
 from planish.schedule.auto.tiling.tile_sizes import choose
 from planish.schedule.automatic import strategies
 from planish.schedule.automatic.strategies import STRATEGIES, compute_schedule
-from planish.target.machine import Cache, Target
+from planish.target.machine import CacheLevel, Target
 
 TARGETS = (
-    Target("wide", "x86-64", 256, 16, True, (Cache(1, 32768), Cache(2, 1 << 20))),
-    Target("tiny", "any", 64, 8, False, (Cache(1, 256, 16), Cache(2, 1024, 16))),
+    Target("wide", "x86-64", 256, 16, True, (CacheLevel(1, 32768), CacheLevel(2, 1 << 20))),
+    Target("tiny", "any", 64, 8, False, (CacheLevel(1, 256, 16), CacheLevel(2, 1024, 16))),
 )
 WORK_LIMIT = 30_000_000
 SCHEDULE_LIMIT, SCHEDULE_SECONDS = 500_000, 1.5

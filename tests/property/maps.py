@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from planish.astgen.checking.symbolic import Verdict, verify_map
+from planish.astgen.checking.symbolic import ScheduleVerdict, verify_map
 from planish.astgen.checking.times import list_times, map_times
 from planish.astgen.checking.verify import compare_traces, record
 from planish.astgen.code_size.effort import EffortLimitError, compile_nest
@@ -218,6 +218,6 @@ def _prove(problem: Problem, nest: Block, count: Counter[str]) -> str | None:
     verdict = verify_map(nest, problem.schedule, problem.context, PROOF_LIMIT)
     if verdict.answer == "differs" and _trace(replace(problem, sizes=(dict(verdict.sizes),)), nest, Counter()) is None:
         # The example is none: one of isl's operations lost something on the way to it.
-        verdict = Verdict("given up")
+        verdict = ScheduleVerdict("given up")
     count[verdict.answer if verdict.answer != "given up" else "not proven"] += 1
     return f"map {problem.seed}: {verdict.detail}\n{problem}" if verdict.answer == "differs" else None

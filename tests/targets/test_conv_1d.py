@@ -14,7 +14,7 @@ from planish.emit.dropin.kernel_file import emit_file
 from planish.ir.types import BY_NAME
 from planish.isa.shipped import shipped
 from planish.library.kernels.conv_1d import choose_shape, make_sliding
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import find_vectors
 
 CASES = (
@@ -63,7 +63,7 @@ def test_sums_are_what_their_loops_are(
     extension: str, type: str, turned: bool, threads: int, tmp_path: Path
 ) -> None:
     need(extension)
-    kernels = make_sliding(choose_shape(find_vectors(extension, BY_NAME[type]), turned), Maker(Cache()), threads)
+    kernels = make_sliding(choose_shape(find_vectors(extension, BY_NAME[type]), turned), KernelCache(Cache()), threads)
     made = kernels[-1]
     text = emit_file(made.implementation, catalogue=shipped().with_instructions(kernels), threads=threads > 1)
     assert ("omp parallel for" in text) == (threads > 1)

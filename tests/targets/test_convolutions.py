@@ -15,7 +15,7 @@ from planish.ir.types import F32
 from planish.isa.shipped import shipped
 from planish.library.kernels.convolution import choose_shape, make_convolution
 from planish.library.kernels.gemm.window import Window
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import PRODUCTS, find_vectors
 from planish.target.load import load_target
 
@@ -102,7 +102,7 @@ static int check(long nf, long nc, long oh, long ow)
 def test_a_convolution_is_what_its_loops_are(extension: str, tmp_path: Path) -> None:
     need(extension)
     shape = choose_shape(find_vectors(extension, F32), WINDOW, load_target(TARGETS[extension]), first=True)
-    whole, made = make_convolution(shape, Maker(Cache()))
+    whole, made = make_convolution(shape, KernelCache(Cache()))
     text = emit_file(whole.implementation, catalogue=shipped().with_instructions(made))
     calls = " || ".join(f"check({', '.join(map(str, x))})" for x in SIZES)
     check = FLOATS + CHECK.replace("NAME", whole.name)
@@ -119,7 +119,7 @@ def test_a_convolution_of_groups_is_what_its_loops_are(product: str, first: bool
         pytest.skip(f"this processor has no {feature}")
     shape = choose_shape(find_vectors("avx512", PRODUCTS[product]), WINDOW, load_target("x86-avx512"), first=first)
     shape = replace(shape, depth=DEPTH, tile=replace(shape.tile, rows=4))
-    whole, made = make_convolution(shape, Maker(Cache()), threads)
+    whole, made = make_convolution(shape, KernelCache(Cache()), threads)
     text = emit_file(whole.implementation, catalogue=shipped().with_instructions(made))
     calls = " || ".join(f"check({', '.join(map(str, x))})" for x in MORE)
     check = types + CHECK.replace("NAME", whole.name)

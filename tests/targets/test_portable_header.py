@@ -13,7 +13,7 @@ from tests.property.sampling import one_in
 
 from planish.isa.classes.shipped import shipped_classes
 from planish.isa.exports.header import write_header
-from planish.isa.exports.operations import Operation, find_operations
+from planish.isa.exports.operations import ExportedOperation, find_operations
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.hexagon import hexagon_machines
 from planish.run.instructions.machines import arm_machines, x86_machines
@@ -30,13 +30,15 @@ _MACHINES = {
 
 
 @pytest.fixture(scope="module")
-def operations() -> tuple[Operation, ...]:
+def operations() -> tuple[ExportedOperation, ...]:
     return find_operations(shipped_classes())
 
 
 @pytest.mark.parametrize("turn", one_in(TURNS, range(TURNS)))
 @pytest.mark.parametrize("kind", list(_MACHINES))
-def test_functions_do_what_their_definitions_say(kind: str, turn: int, operations: tuple[Operation, ...]) -> None:
+def test_functions_do_what_their_definitions_say(
+    kind: str, turn: int, operations: tuple[ExportedOperation, ...]
+) -> None:
     machines: tuple[Machine, ...] = _MACHINES[kind]()
     if not machines:
         pytest.skip(f"no compiler or emulator for {kind}")
@@ -51,7 +53,7 @@ def test_functions_do_what_their_definitions_say(kind: str, turn: int, operation
 
 
 @pytest.mark.parametrize(("suffix", "standard"), [(".c", "-std=c11"), (".cc", "-std=c++11")])
-def test_it_is_c_and_cpp(tmp_path: Path, suffix: str, standard: str, operations: tuple[Operation, ...]) -> None:
+def test_it_is_c_and_cpp(tmp_path: Path, suffix: str, standard: str, operations: tuple[ExportedOperation, ...]) -> None:
     compilers = find_compilers()
     if not compilers:
         pytest.skip("no C compiler here")
@@ -64,7 +66,7 @@ def test_it_is_c_and_cpp(tmp_path: Path, suffix: str, standard: str, operations:
         assert done.returncode == 0, done.stderr[:2000]
 
 
-def test_a_person_can_use_it(tmp_path: Path, operations: tuple[Operation, ...]) -> None:
+def test_a_person_can_use_it(tmp_path: Path, operations: tuple[ExportedOperation, ...]) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("no gcc here")
     adds = [x for x in operations if x.of in ("add", "add_saturate")]
@@ -81,7 +83,7 @@ def test_a_person_can_use_it(tmp_path: Path, operations: tuple[Operation, ...]) 
     assert subprocess.run([tmp_path / "use"], check=False).returncode == 0
 
 
-def test_what_a_macro_is_given_may_be_an_expression(operations: tuple[Operation, ...]) -> None:
+def test_what_a_macro_is_given_may_be_an_expression(operations: tuple[ExportedOperation, ...]) -> None:
     text = write_header(operations)
     macros = re.findall(r"^#define planish_(\w+)\(([^)]*)\) (\(.*\))$", text, re.M)
     assert len(macros) > 500

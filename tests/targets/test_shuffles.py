@@ -13,8 +13,8 @@ from execution import AT_END, Machine, Request, build, call_all, machine
 from planish.ir.text.parser import parse_kernel
 from planish.ir.types import BY_NAME
 from planish.isa.instruction import Instruction, make_instruction
-from planish.isa.select.instruction_text import Finder, spell
-from planish.isa.select.selector import Manner
+from planish.isa.select.instruction_text import InstructionFinder, spell
+from planish.isa.select.selector import FpFlags
 from planish.isa.shipped import extension
 from planish.schedule.program import Program
 from planish.schedule.steps.instructions import Replace
@@ -50,7 +50,7 @@ def sums(name: str, kind: str, lanes: int, count: int, apart: bool) -> str:
     return f"kernel {name}(x: {kind}; {into}, {arrays}) {{ for l in 0 .. {lanes} {{ {body} }} }}"
 
 
-def instruction(text: str, finder: Finder, header: str, manner: Manner) -> Instruction:
+def instruction(text: str, finder: InstructionFinder, header: str, manner: FpFlags) -> Instruction:
     """The instruction that does a kernel."""
     definition = parse_kernel(text)
     found = spell(definition, finder.speech, manner)
@@ -63,7 +63,7 @@ def test_elements_come_where_they_belong(name: str, tmp_path: Path) -> None:
     registers, processor, features, flags = SETS[name]
     known = extension(name)
     finder, header = known.speakers[registers]
-    assert isinstance(finder, Finder)
+    assert isinstance(finder, InstructionFinder)
     chance = random.Random(name)
     made: list[tuple[Instruction, Table, str]] = []
     for number in range(CASES):
@@ -71,7 +71,7 @@ def test_elements_come_where_they_belong(name: str, tmp_path: Path) -> None:
         text, table = movement(f"move_{number}", kind, known.memories[registers].lanes(BY_NAME[kind]), chance)
         # Bytes of AVX2 cannot cross the halves of a register in every way.
         if kind in ("f32", "f64") or spell(parse_kernel(text), finder.speech) is not None:
-            made.append((instruction(text, finder, header, Manner()), table, kind))
+            made.append((instruction(text, finder, header, FpFlags()), table, kind))
     assert len(made) >= CASES // 2
     target = machine(processor, features, flags)
     if not isinstance(target, Machine):
@@ -98,12 +98,12 @@ def test_lanes_are_added_up(name: str, tmp_path: Path) -> None:
     registers, processor, features, flags = SETS[name]
     known = extension(name)
     finder, header = known.speakers[registers]
-    assert isinstance(finder, Finder)
+    assert isinstance(finder, InstructionFinder)
     made, texts = [], []
     for kind, count, apart in SUMS:
         lanes = known.memories[registers].lanes(BY_NAME[kind])
         text = sums(f"sum_{len(made)}", kind, lanes, count, apart)
-        made.append(instruction(text.replace("KIND", registers), finder, header, Manner(reassociates=True)))
+        made.append(instruction(text.replace("KIND", registers), finder, header, FpFlags(reassociates=True)))
         loads = " ".join(
             f"alloc a{i}: {kind}[{lanes}] @{registers} for f{i} in 0 .. {lanes} {{ a{i}[f{i}] = A[{i}, f{i}] }}"
             for i in range(count)

@@ -13,7 +13,7 @@ from planish.emit.dropin.kernel_file import emit_file
 from planish.ir.types import BY_NAME
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
-from planish.library.kernels.gemm.small import Size, choose_pieces, make_small
+from planish.library.kernels.gemm.small import GemmSize, choose_pieces, make_small
 from planish.library.kernels.vectors import find_vectors
 
 SIZES = [
@@ -75,7 +75,7 @@ def test_products_of_one_size(extension: str, element: str, turn: int, tmp_path:
     kernels, calls = [], []
     for number, (m, n, k) in list(enumerate(SIZES))[turn::2]:
         more, first = number % 3, number % 2 == 0
-        size = Size(vectors, m, n, k, k + more, n + more, n + 2 * more, first)
+        size = GemmSize(vectors, m, n, k, k + more, n + more, n + 2 * more, first)
         made = make_small(f"small_{number}", size, known)
         kernels.append(made.kernel)
         distances = ", ".join(map(str, size.distances))
@@ -93,6 +93,6 @@ def test_products_of_one_size(extension: str, element: str, turn: int, tmp_path:
 
 def test_few_columns_are_summed_along_k() -> None:
     vectors = find_vectors("avx512", BY_NAME["f32"])
-    assert [x.width for x in choose_pieces(Size(vectors, 33, 23, 256))] == [16, 4, 3]
-    assert [x.width for x in choose_pieces(Size(vectors, 33, 23, 255))] == [23]
-    assert [x.width for x in choose_pieces(Size(vectors, 4, 100, 8))] == [48, 32, 20]
+    assert [x.width for x in choose_pieces(GemmSize(vectors, 33, 23, 256))] == [16, 4, 3]
+    assert [x.width for x in choose_pieces(GemmSize(vectors, 33, 23, 255))] == [23]
+    assert [x.width for x in choose_pieces(GemmSize(vectors, 4, 100, 8))] == [48, 32, 20]

@@ -12,7 +12,7 @@ from planish import pipeline
 from planish.core.diagnostic import Remark
 from planish.core.span import Source
 from planish.pipeline import FunctionResult, Options, build_function, make_job, make_workbench, read_file
-from planish.run.calls.signature import Case
+from planish.run.calls.signature import CallCase
 from planish.run.selection import Probes, Selection
 from planish.run.workbench import Version
 from planish.target.load import load_target
@@ -23,7 +23,7 @@ UNKNOWN = "int q = 0; while (q * q < n) q++; if (q < 0) return;"
 STAGES = """for (int h = 1; h < n; h *= 2)
     for (int i = 0; i < n; i += 2 * h)
       for (int j = i; j < i + h; j++) { double t = y[j]; y[j] = t + y[j + h]; y[j + h] = t - y[j + h]; }"""
-SMALL, LARGE = Case({"n": 10}, {}), Case({"n": 2000}, {})
+SMALL, LARGE = CallCase({"n": 10}, {}), CallCase({"n": 2000}, {})
 RACING = Options(measure=False, race=True, target="generic")
 
 

@@ -21,7 +21,7 @@ import islpy as isl
 from planish.astgen.checking.times import list_times, map_times
 from planish.astgen.checking.verify import Instance, list_instances, record
 from planish.astgen.generate import UnboundedError, find_context, generate, generate_map
-from planish.astgen.options import PLAIN, Settings
+from planish.astgen.options import PLAIN, CodegenSettings
 from planish.astgen.place import NO_HOOKS, Hooks
 from planish.astgen.state import Instantiate
 from planish.core.diagnostic import Diagnostic, PlanishError
@@ -40,7 +40,7 @@ PARTS = ("the schedule map", "the context", "the options")
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class CodegenInput:
     """What to generate code for: a `schedule` tree, or a `schedule_map` with `options` (both empty for a tree).
 
     `parameters` are those of the context and of the instances, `statements` in the order in which the text speaks of
@@ -62,19 +62,19 @@ class Input:
         return self.schedule.get_domain() if self.schedule is not None else self.schedule_map.domain()
 
 
-def load_input(path: str) -> Input:
+def load_input(path: str) -> CodegenInput:
     """The input in a file; PlanishError where the file is unreadable or its content is neither of the formats."""
     source = read_input(path, "a schedule tree (.st) or a schedule map (.in)").source
     return parse_input(source.text, path)
 
 
-def parse_input(text: str, name: str) -> Input:
+def parse_input(text: str, name: str) -> CodegenInput:
     """The input that a text stands for, a map where the name ends in `.in`; PlanishError E0501, E0510, E0511."""
     source, stem = Source(name, text), PurePath(name).stem
     if PurePath(name).suffix != ".in":
         schedule = _with_parameters(parse_schedule(text, name))
         nothing = isl.UnionMap.empty(schedule.get_domain().get_space())
-        return _named(Input(stem, source, "tree", find_context(schedule), nothing, nothing, schedule))
+        return _named(CodegenInput(stem, source, "tree", find_context(schedule), nothing, nothing, schedule))
     parts = list(split_objects(source))
     if len(parts) != len(PARTS):
         raise _refuse_parts(source, parts)
@@ -84,7 +84,7 @@ def parse_input(text: str, name: str) -> Input:
     if not context.is_params():
         message, advice = "the context is no set of parameters", "write it as in `[n] -> { : n >= 1 }`"
         raise PlanishError(Diagnostic("E0511", message, source.point(parts[1][0]), advice), source)
-    return _named(Input(stem, source, "map", context, schedule_map, options))
+    return _named(CodegenInput(stem, source, "map", context, schedule_map, options))
 
 
 def _with_parameters(schedule: isl.Schedule) -> isl.Schedule:
@@ -120,7 +120,7 @@ def _said(node: isl.ScheduleNode, schedule: isl.Schedule) -> isl.Set | isl.Union
             return schedule.get_domain()
 
 
-def _named(found: Input) -> Input:
+def _named(found: CodegenInput) -> CodegenInput:
     """The input with the names of its parameters and statements."""
     space = found.context.get_space().align_params(found.instances().get_space())
     parameters = tuple(source_name(str(space.get_dim_name(PARAM, i))) for i in range(space.dim(PARAM)))
@@ -168,10 +168,10 @@ def _read(source: Source, parts: list[tuple[int, str]], number: int, read: Calla
 
 
 def generate_input(
-    found: Input,
+    found: CodegenInput,
     instantiate: Instantiate = record,
     taken: frozenset[str] = frozenset(),
-    settings: Settings = PLAIN,
+    settings: CodegenSettings = PLAIN,
     hooks: Hooks = NO_HOOKS,
 ) -> Block:
     """The nest for an input; PlanishError E0512 where a loop would have no bound."""
@@ -189,7 +189,7 @@ def generate_input(
         raise PlanishError(Diagnostic("E0512", message, found.source.point(1), advice), found.source) from error
 
 
-def list_input(found: Input, sizes: dict[str, int]) -> list[tuple[tuple[int, ...], Instance]]:
+def list_input(found: CodegenInput, sizes: dict[str, int]) -> list[tuple[tuple[int, ...], Instance]]:
     """All instances with their times, in order, for parameters that the context allows."""
     if found.schedule is not None:
         return list_instances(found.schedule, sizes)

@@ -23,9 +23,9 @@ import islpy as isl
 from planish.astgen.annotated import Graft, count_tests, materialise
 from planish.astgen.dimensions.bounds import UnboundedError
 from planish.astgen.dimensions.project import Actor, pad_range
-from planish.astgen.levels import Band, Options, level
+from planish.astgen.levels import LevelBand, LevelOptions, level
 from planish.astgen.naming import loop_hint
-from planish.astgen.options import PLAIN, Settings, band_options, isolated_part, map_options
+from planish.astgen.options import PLAIN, CodegenSettings, band_options, isolated_part, map_options
 from planish.astgen.order import comes_after
 from planish.astgen.place import NO_HOOKS, Hooks, Place
 from planish.astgen.state import Instantiate, State, start
@@ -47,7 +47,7 @@ def generate(
     taken: frozenset[str],
     context: isl.Set | None = None,
     facts: Callable[[str], LoopFacts | None] = lambda name: None,
-    settings: Settings = PLAIN,
+    settings: CodegenSettings = PLAIN,
     hooks: Hooks = NO_HOOKS,
     names: Sequence[str] = (),
 ) -> Block:
@@ -74,7 +74,7 @@ def generate_map(
     options: isl.UnionMap,
     instantiate: Instantiate,
     taken: frozenset[str],
-    settings: Settings = PLAIN,
+    settings: CodegenSettings = PLAIN,
     hooks: Hooks = NO_HOOKS,
     names: Sequence[str] = (),
     hints: Sequence[str] = (),
@@ -92,7 +92,7 @@ def generate_map(
     maps = [m.reverse().intersect_params(state.context.params()) for m in padded]
     generator = _Generator(instantiate, hooks=hooks, names=names)
     hint = hints.__getitem__ if hints else _number_from(0)
-    band = Band(0, total, generator.act, hint, options=map_options(options, total, settings), hooks=hooks)
+    band = LevelBand(0, total, generator.act, hint, options=map_options(options, total, settings), hooks=hooks)
     return _finish(level(band, [Actor(m, 0) for m in maps], state, False), state)
 
 
@@ -118,10 +118,10 @@ def generate_at(
     state = state.aligned(wider.get_space())
     deep = state.within.insert_dims(SET, state.depth, total)
     actors = [Actor(m.intersect_domain(deep), state.depth) for m in _ordered(wider, names)]
-    chosen = Options() if options is None else map_options(options, total).shifted(state.depth)
+    chosen = LevelOptions() if options is None else map_options(options, total).shifted(state.depth)
     act = _Generator(instantiate, hooks=hooks, names=names).act
     hint = _number_from(state.depth)
-    band = Band(state.depth, state.depth + total, act, hint, options=chosen, hooks=hooks)
+    band = LevelBand(state.depth, state.depth + total, act, hint, options=chosen, hooks=hooks)
     grafts = level(band, [a for a in actors if not a.relation.is_empty()], state, False)
     return Block(tuple(materialise(grafts, state.context, state.dims)))
 
@@ -191,7 +191,7 @@ class _Generator:
         self,
         instantiate: Instantiate,
         facts: Callable[[str], LoopFacts | None] = lambda name: None,
-        settings: Settings = PLAIN,
+        settings: CodegenSettings = PLAIN,
         hooks: Hooks = NO_HOOKS,
         names: Sequence[str] = (),
     ) -> None:
@@ -256,7 +256,7 @@ class _Generator:
         partial = node.band_get_partial_schedule()
         wider = executed.reverse().flat_range_product(isl.UnionMap.from_multi_union_pw_aff(partial)).reverse()
         leaf = kind_of(child) == Kind.leaf
-        band = Band(
+        band = LevelBand(
             state.depth,
             state.depth + members,
             self.act if leaf else lambda actors, at: self.node(child, unite_maps(a.relation for a in actors), at),
@@ -293,7 +293,7 @@ class _Generator:
         identity = isl.Map.identity(relation.get_space().range().map_from_set()).reset_tuple_id(OUT)
         wider = relation.reverse().flat_range_product(identity).reverse()
         number = _number_from(state.depth)
-        band = Band(
+        band = LevelBand(
             state.depth, state.depth + dims, self.act, lambda i: relation.get_dim_name(OUT, i) or number(i)
         )
         return level(band, [Actor(wider, state.depth)], state, False)

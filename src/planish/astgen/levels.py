@@ -2,7 +2,7 @@
 
 level -> components -> isolation -> shifted strides -> pieces (unroll, separate, atomic, default) -> loop -> next level
 
->>> Options().kinds(3, False)
+>>> LevelOptions().kinds(3, False)
 [('default', None)]
 """
 
@@ -15,12 +15,12 @@ from typing import Literal
 import islpy as isl
 
 from planish.astgen.annotated import Graft, find_busy, find_common, find_switch, materialise, simplify_guard
-from planish.astgen.code_size.cuts import Plan
+from planish.astgen.code_size.cuts import CutPlan
 from planish.astgen.components import sort_components, sort_pieces
 from planish.astgen.dimensions.bounds import find_range
 from planish.astgen.dimensions.divisions import with_known_divisions
 from planish.astgen.dimensions.project import Actor, cut_dims, determines, loosen
-from planish.astgen.dimensions.ranges import Range
+from planish.astgen.dimensions.ranges import DimensionRange
 from planish.astgen.dimensions.strides import find_shifts, shift, tighten
 from planish.astgen.isolate import split
 from planish.astgen.place import NO_HOOKS, Hooks, Place
@@ -48,7 +48,7 @@ Kinds = list[tuple[LoopKind, "isl.Set | None"]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Options:
+class LevelOptions:
     """How the loop of each dimension is made, by position: in all points, or in a set of them; `isolated` for the
     isolated part alone; `otherwise` where these say nothing. `classes`: sets of points that get loops of their own.
     `plan`: what is cut is chosen loop by loop, unless a loop is to be atomic or unrolled. `hoist`: conditions do not
@@ -58,11 +58,11 @@ class Options:
     isolated: Mapping[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = field(default_factory=dict)
     otherwise: Mapping[int, LoopKind] = field(default_factory=dict)
     classes: Mapping[int, tuple[isl.Set, ...]] = field(default_factory=dict)
-    plan: Plan | None = None
+    plan: CutPlan | None = None
     hoist: int = 0
     remark: Callable[[Remark], None] = lambda remark: None
 
-    def shifted(self, depth: int) -> Options:
+    def shifted(self, depth: int) -> LevelOptions:
         """The same for dimensions that have `depth` others around them."""
 
         def deeper(points: isl.Set) -> isl.Set:
@@ -91,7 +91,7 @@ Below = Callable[[Sequence[Actor], State], list[Graft]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Band:
+class LevelBand:
     """Schedule dimensions `first` to `total` - 1, and what comes inside of them.
 
     `hint` gives names for the loops, by their place in the band; `facts`: what is known of each, `coincident` which
@@ -104,7 +104,7 @@ class Band:
     below: Below
     hint: Callable[[int], str]
     facts: tuple[LoopFacts, ...] = ()
-    options: Options = Options()
+    options: LevelOptions = LevelOptions()
     part: isl.Set | None = None
     runs_after: Callable[[Actor, Actor], bool] | None = None
     coincident: tuple[bool, ...] = ()
@@ -115,7 +115,7 @@ Active = list[tuple[Actor, isl.Set]]
 """Statements that run here, with the points (up to the present dimension) at which they do."""
 
 
-def level(band: Band, actors: Sequence[Actor], state: State, isolated: bool) -> list[Graft]:
+def level(band: LevelBand, actors: Sequence[Actor], state: State, isolated: bool) -> list[Graft]:
     """The code of the band from the present dimension on; `isolated`: the outer ones are in the isolated part."""
     position = state.depth
     if position == band.total:
@@ -140,7 +140,7 @@ def level(band: Band, actors: Sequence[Actor], state: State, isolated: bool) -> 
     return out
 
 
-def _component(band: Band, active: Active, state: State, isolated: bool) -> list[Graft]:
+def _component(band: LevelBand, active: Active, state: State, isolated: bool) -> list[Graft]:
     """The loops over statements that share them, with the parts that are to have loops of their own."""
     position = state.depth
     groups = [(active, False)]
@@ -176,7 +176,7 @@ def _site(active: Active, state: State) -> str:
     return f"{state.depth} {state.within} {' '.join(actor.name for actor, _ in active)}"
 
 
-def _base(band: Band, active: Active, state: State, isolated: bool) -> list[Graft]:
+def _base(band: LevelBand, active: Active, state: State, isolated: bool) -> list[Graft]:
     """The loops of one dimension over the points of `active`."""
     position = state.depth
     kinds = band.options.kinds(position, isolated)
@@ -213,7 +213,7 @@ def _explicit(actor: Actor, state: State) -> isl.Set:
 
 
 def _cut(
-    kind: LoopKind, options: Options, domain: isl.Set, explicit: Callable[[], list[isl.Set]], position: int,
+    kind: LoopKind, options: LevelOptions, domain: isl.Set, explicit: Callable[[], list[isl.Set]], position: int,
     exact: isl.Set,
 ) -> list[isl.Set]:  # fmt: skip
     """The pieces that get a loop each, in order: as the plan says, unless they are to be atomic or unrolled. `explicit`
@@ -241,7 +241,7 @@ def _cut(
             return disjoint(domain, SEPARATION_BUDGET) if strided is None else strided
 
 
-def _planned(plan: Plan, domain: isl.Set, loose: Sequence[isl.Set]) -> list[isl.Set]:
+def _planned(plan: CutPlan, domain: isl.Set, loose: Sequence[isl.Set]) -> list[isl.Set]:
     """The pieces of a loop, cut where the plan says, at bounds of the statements."""
     last = domain.dim(SET) - 1
     for test in list_bounds(loose, last):
@@ -263,7 +263,7 @@ def _grouped(
 
 
 def _shifted(
-    band: Band, active: Active, stride: int, shifts: list[int], state: State, isolated: bool
+    band: LevelBand, active: Active, stride: int, shifts: list[int], state: State, isolated: bool
 ) -> list[Graft]:
     """One strided loop for statements on different residues: inside, each group runs at its distance from the
     loop's value, the nearest first."""
@@ -292,8 +292,8 @@ def _shifted(
 
 
 def _loop(
-    band: Band, groups: list[tuple[int, Active]], piece: isl.Set, state: State, isolated: bool, counted: bool = False,
-    copy: int | None = None,
+    band: LevelBand, groups: list[tuple[int, Active]], piece: isl.Set, state: State, isolated: bool,
+    counted: bool = False, copy: int | None = None,
 ) -> list[Graft]:  # fmt: skip
     """One loop over a piece of the dimension, or its body where there is a single value. The values of the group's
     points are `shift` (the number beside it) more than those of the loop, which may count the steps of a stride. With
@@ -352,7 +352,7 @@ def _loop(
 
 
 def _for(
-    band: Band, dimension: Dimension, grafts: list[Graft], bounds: Range, state: State,
+    band: LevelBand, dimension: Dimension, grafts: list[Graft], bounds: DimensionRange, state: State,
     groups: list[tuple[int, Active]],
 ) -> Graft:  # fmt: skip
     """The loop around its body."""
@@ -383,7 +383,7 @@ def _find_place(active: Active, state: State) -> Place:
     return Place(state, unite_maps(relations))
 
 
-def _named(name: str, value: Expr, grafts: list[Graft], bounds: Range, state: State) -> list[Graft]:
+def _named(name: str, value: Expr, grafts: list[Graft], bounds: DimensionRange, state: State) -> list[Graft]:
     """The code of a single iteration whose value takes work: computed once where a condition or a bound needs it."""
     if any(g.guard.involves_dims(SET, state.depth, 1) or name in control_names(Block(g.code)) for g in grafts):
         let = Let(name, value)
@@ -402,7 +402,12 @@ def _spliced(body: Block) -> tuple[Stmt, ...]:
 
 
 def _around(
-    wrap: Callable[[Block], Stmt], value: Expr, grafts: list[Graft], bounds: Range, state: State, hoisted: bool = True
+    wrap: Callable[[Block], Stmt],
+    value: Expr,
+    grafts: list[Graft],
+    bounds: DimensionRange,
+    state: State,
+    hoisted: bool = True,
 ) -> Graft:
     """A body in what gives the newest dimension its value; what the body's conditions have in common moves out where
     they are to be `hoisted`."""
@@ -428,7 +433,7 @@ def _shift_graft(graft: Graft, position: int, distance: int) -> Graft:
     return Graft(graft.code, shift(graft.guard, position, distance), busy)
 
 
-def _at_value(graft: Graft, bounds: Range, state: State) -> Graft:
+def _at_value(graft: Graft, bounds: DimensionRange, state: State) -> Graft:
     """A graft at the single value of the newest dimension, with conditions on the outer ones."""
     position = state.depth
     whole = graft.guard.intersect(bounds.ensured).intersect(bounds.guard)

@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import islpy as isl
 
-from planish.astgen.formats import Input
+from planish.astgen.formats import CodegenInput
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source, Span
 from planish.poly.isl.affine import CONTEXT
@@ -32,7 +32,7 @@ OF_MAPS = ("atomic", "separate", "unroll", "separation_class")
 OF_BANDS = ("atomic", "separate", "unroll", "isolate")
 
 
-def check_options(found: Input) -> None:
+def check_options(found: CodegenInput) -> None:
     """That every option in an input is one that exists; raises PlanishError E0514."""
     if found.schedule is None:
         _check_names(_map_names(found.options), OF_MAPS, found.source)
@@ -41,7 +41,7 @@ def check_options(found: Input) -> None:
         _check_names(_band_names(node.band_get_ast_build_options()), OF_BANDS, found.source)
 
 
-def find_idle_options(found: Input) -> list[Diagnostic]:
+def find_idle_options(found: CodegenInput) -> list[Diagnostic]:
     """Warnings for options of a map which say nothing, since the schedule has another number of dimensions."""
     schedule = {part.dim(OUT) for part in list_maps(found.schedule_map)}
     out = []
@@ -55,7 +55,7 @@ def find_idle_options(found: Input) -> list[Diagnostic]:
     return out
 
 
-def set_options(found: Input, text: str) -> Input:
+def set_options(found: CodegenInput, text: str) -> CodegenInput:
     """The input with other options: those of a map, or of every band in a tree. Raises PlanishError E0514, E0515."""
     source = Source("--options", text)
     try:

@@ -14,8 +14,8 @@ from typing import cast
 
 import islpy as isl
 
-from planish.astgen.code_size.cuts import Plan
-from planish.astgen.levels import LoopKind, Options
+from planish.astgen.code_size.cuts import CutPlan
+from planish.astgen.levels import LevelOptions, LoopKind
 from planish.core.diagnostic import Remark
 from planish.poly.isl.schedule_tree import has_band, loop_type_of
 
@@ -33,26 +33,26 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CodegenSettings:
     """What holds where options say nothing: for loops with loops inside, and for the innermost ones; with a `plan`,
     what is cut is chosen loop by loop. Conditions do not move out of the loops of the outermost `hoist` dimensions.
     `remark` hears of what is asked for and not done."""
 
     outer: LoopKind = "default"
     inner: LoopKind = "default"
-    plan: Plan | None = None
+    plan: CutPlan | None = None
     hoist: int = 0
     remark: Callable[[Remark], None] = lambda remark: None
 
-    def apply(self, options: Options) -> Options:
+    def apply(self, options: LevelOptions) -> LevelOptions:
         """The options with what does not depend on the dimension."""
         return replace(options, plan=self.plan, hoist=self.hoist, remark=self.remark)
 
 
-PLAIN = Settings()
+PLAIN = CodegenSettings()
 
 
-def map_options(options: isl.UnionMap, total: int, settings: Settings = PLAIN) -> Options:
+def map_options(options: isl.UnionMap, total: int, settings: CodegenSettings = PLAIN) -> LevelOptions:
     """The options `{ schedule point -> kind[position] : condition }`; those with other names say nothing here."""
     found: dict[int, list[tuple[LoopKind, isl.Set | None]]] = {}
     maps: list[isl.Map] = []
@@ -69,7 +69,7 @@ def map_options(options: isl.UnionMap, total: int, settings: Settings = PLAIN) -
                 whole = here.plain_is_universe()
                 found.setdefault(position, []).append((kind, None if whole else here))
     everywhere = {position: _until_whole(kinds) for position, kinds in found.items()}
-    return settings.apply(Options(everywhere, classes=_classes(maps, total)))
+    return settings.apply(LevelOptions(everywhere, classes=_classes(maps, total)))
 
 
 def _classes(maps: Sequence[isl.Map], total: int) -> dict[int, tuple[isl.Set, ...]]:
@@ -103,7 +103,7 @@ def _until_whole(
     return tuple(out)
 
 
-def band_options(node: isl.ScheduleNode, first: int, settings: Settings = PLAIN) -> Options:
+def band_options(node: isl.ScheduleNode, first: int, settings: CodegenSettings = PLAIN) -> LevelOptions:
     """The options of a band's members, for all points and for the isolated part."""
     everywhere: dict[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = {}
     isolated: dict[int, tuple[tuple[LoopKind, isl.Set | None], ...]] = {}
@@ -119,7 +119,7 @@ def band_options(node: isl.ScheduleNode, first: int, settings: Settings = PLAIN)
     otherwise = dict.fromkeys(range(first, last + 1), settings.outer)
     if not has_band(node.get_child(0)):
         otherwise[last] = settings.inner
-    return settings.apply(Options(everywhere, isolated, otherwise))
+    return settings.apply(LevelOptions(everywhere, isolated, otherwise))
 
 
 def isolated_part(node: isl.ScheduleNode, first: int) -> isl.Set | None:

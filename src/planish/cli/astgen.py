@@ -16,10 +16,10 @@ import typer
 
 from planish.astgen.checking.judge import choose_sizes, name_unbounded, rival_text, verify_input
 from planish.astgen.code_size.isl_codegen import rival_nest
-from planish.astgen.code_size.sized import Size, Sized, improve
-from planish.astgen.formats import Input, generate_input, load_input
+from planish.astgen.code_size.sized import SizeBound, Sized, improve
+from planish.astgen.formats import CodegenInput, generate_input, load_input
 from planish.astgen.option_names import check_options, find_idle_options, set_options
-from planish.astgen.options import Settings
+from planish.astgen.options import CodegenSettings
 from planish.cli.exits import OK, USER_ERROR, guarded, tell
 from planish.cli.progress import show_progress
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
@@ -37,8 +37,8 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 class Wish:
     """What the nest is to be like."""
 
-    size: Size
-    settings: Settings
+    size: SizeBound
+    settings: CodegenSettings
 
 
 def parse_values(texts: Sequence[str] | None) -> list[dict[str, int]]:
@@ -112,7 +112,7 @@ def astgen(
             found = _load(name, options)
             sizes = [_complete(found, values) for values in parse_values(param)]
             remarks: dict[Remark, None] = {}
-            wish = Wish(Size(copies, loops), Settings(hoist=hoist, remark=remarks.setdefault))
+            wish = Wish(SizeBound(copies, loops), CodegenSettings(hoist=hoist, remark=remarks.setdefault))
             nest = _nest(found, theirs, verify, wish, sizes)
             for remark in remarks:
                 print(remark.render(found.source), file=sys.stderr)
@@ -130,22 +130,22 @@ def astgen(
     return USER_ERROR if failed else OK
 
 
-def _nest(found: Input, theirs: bool, needed: bool, wish: Wish, sizes: Sequence[dict[str, int]]) -> Block:
+def _nest(found: CodegenInput, theirs: bool, needed: bool, wish: Wish, sizes: Sequence[dict[str, int]]) -> Block:
     """Ours, or isl's where it is asked for; some of isl's can be printed, but not held (and need not be)."""
     if not theirs:
         return _ours(found, wish, sizes)
     return rival_nest(found) if needed else Block(())
 
 
-def _ours(found: Input, wish: Wish, sizes: Sequence[dict[str, int]]) -> Block:
+def _ours(found: CodegenInput, wish: Wish, sizes: Sequence[dict[str, int]]) -> Block:
     try:
-        plain = wish.size == Size()
+        plain = wish.size == SizeBound()
         return generate_input(found, settings=wish.settings) if plain else _sized(found, wish, sizes)
     except PlanishError as error:
         raise (name_unbounded(found) if error.diagnostic.code == "E0512" else None) or error from error
 
 
-def _sized(found: Input, wish: Wish, sizes: Sequence[dict[str, int]]) -> Block:
+def _sized(found: CodegenInput, wish: Wish, sizes: Sequence[dict[str, int]]) -> Block:
     """The best nest within a size; what was found by then where the search is interrupted. Raises PlanishError E0520
     where none is that small."""
     best: Sized | None = None
@@ -168,7 +168,7 @@ def _sized(found: Input, wish: Wish, sizes: Sequence[dict[str, int]]) -> Block:
     return best.nest
 
 
-def _load(name: str, options: str | None) -> Input:
+def _load(name: str, options: str | None) -> CodegenInput:
     if Path(name).suffix not in _FORMATS and Path(name).is_file():
         message = f"{name} is neither a schedule tree (.st) nor a schedule map (.in)"
         raise PlanishError(Diagnostic("E0519", message, help="give isl's file formats; C goes to `planish build`"))
@@ -181,7 +181,7 @@ def _load(name: str, options: str | None) -> Input:
     return found
 
 
-def _complete(found: Input, values: dict[str, int]) -> dict[str, int]:
+def _complete(found: CodegenInput, values: dict[str, int]) -> dict[str, int]:
     """The values for the parameters that the input has; raises PlanishError E0517 where one is missing."""
     missing = [name for name in found.parameters if name not in values]
     if missing:
@@ -190,7 +190,7 @@ def _complete(found: Input, values: dict[str, int]) -> dict[str, int]:
     return {name: values[name] for name in found.parameters}
 
 
-def _verify(found: Input, nest: Block, sizes: Sequence[dict[str, int]]) -> bool:
+def _verify(found: CodegenInput, nest: Block, sizes: Sequence[dict[str, int]]) -> bool:
     """Say what was found as a comment, or as an error where something differs."""
     verdict = verify_input(found, nest, sizes)
     match verdict.answer:

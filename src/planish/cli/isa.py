@@ -34,7 +34,7 @@ from planish.isa.costs.tables import PROCESSORS, costs_file, load_costs
 from planish.isa.entry import Entry
 from planish.isa.exports.header import write_header
 from planish.isa.exports.irdl import write_irdl
-from planish.isa.exports.operations import Operation, choose_operations, find_operations
+from planish.isa.exports.operations import ExportedOperation, choose_operations, find_operations
 from planish.isa.exports.smt import write_smt
 from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.finding import find_entries
@@ -233,7 +233,7 @@ def export_instructions(
     return OK
 
 
-def _operations() -> tuple[Operation, ...]:
+def _operations() -> tuple[ExportedOperation, ...]:
     return find_operations(shipped_classes())
 
 

@@ -29,7 +29,7 @@ from planish.library.kernels.gemm.blocked import Blocking, choose_blocking
 from planish.library.kernels.gemm.functions import Request, check_request, count_kernels, make_functions
 from planish.library.kernels.gemm.microkernel import Layout, Tile, choose_tile, make_micro
 from planish.library.kernels.gemm.operands import OPS, Op
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import PRODUCTS, Vectors, choose_vectors
 from planish.schedule.script import print_script
 from planish.target.load import load_target
@@ -40,13 +40,13 @@ from planish.version import VERSION
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
-class Name(StrEnum):
+class KernelName(StrEnum):
     """A kernel of the library."""
 
     gemm = "gemm"
 
 
-class ElementType(StrEnum):
+class ElementTypeName(StrEnum):
     """A type of elements, or those of both factors."""
 
     f16 = "f16"
@@ -78,7 +78,7 @@ class Order(StrEnum):
     column = "column"
 
 
-class Form(StrEnum):
+class OperandForm(StrEnum):
     """How A lies."""
 
     columns = "columns"
@@ -97,14 +97,15 @@ class Convention(StrEnum):
 @app.command()
 @guarded
 def kernel(
-    name: Annotated[Name, typer.Argument(help="The kernel.", show_default=False)],
+    name: Annotated[KernelName, typer.Argument(help="The kernel.", show_default=False)],
     output: Annotated[
         Path | None, typer.Option("-o", metavar="FILE", help="Where the C goes.", show_default="stdout")
     ] = None,
     target: Target = "native",
     dtype: Annotated[
-        ElementType, typer.Option("--dtype", help="The type of A and B; sums of bf16 are f32, sums of integers i32.")
-    ] = ElementType.f32,
+        ElementTypeName,
+        typer.Option("--dtype", help="The type of A and B; sums of bf16 are f32, sums of integers i32."),
+    ] = ElementTypeName.f32,
     mr: Annotated[
         int | None, typer.Option("--mr", min=1, help="Rows of the micro-kernel's tile.", show_default="the best")
     ] = None,
@@ -112,7 +113,7 @@ def kernel(
         int | None, typer.Option("--nr", min=1, help="Columns of the micro-kernel's tile.", show_default="the best")
     ] = None,
     layout: Annotated[
-        Form | None,
+        OperandForm | None,
         typer.Option("--layout", help="How A lies for the micro-kernel.", show_default="columns where there are any"),
     ] = None,
     first: Annotated[bool, typer.Option("--first", help="Store the products, do not add them to C.")] = False,
@@ -162,7 +163,7 @@ def kernel(
     if header:
         request = Request(_ops(op or ()), order is Order.column, batch, threads)
         check_request(request, vectors.product)
-        blocking, maker = _blocking(vectors, machine, mr, nr), Maker(Cache(), anew=force)
+        blocking, maker = _blocking(vectors, machine, mr, nr), KernelCache(Cache(), anew=force)
         if refine:
             blocking = _refine(vectors, machine, blocking, maker, quiet)
         banner += f", in blocks of {describe(blocking)}; it belongs to you. */\n"
@@ -218,7 +219,7 @@ def _blocking(vectors: Vectors, machine: Machine, rows: int | None, columns: int
     return choose_blocking(vectors, rows or best[0], count, machine.cache(1).share, machine.cache(2).share)
 
 
-def _refine(vectors: Vectors, machine: Machine, start: Blocking, maker: Maker, quiet: bool) -> Blocking:
+def _refine(vectors: Vectors, machine: Machine, start: Blocking, maker: KernelCache, quiet: bool) -> Blocking:
     """The fastest blocks of those around `start`; a remark on stderr says what was tried."""
     with _counting(maker, count_trials(start), "blocks", quiet):
         chosen, tried = refine_blocking(vectors, start, machine, maker)
@@ -227,7 +228,7 @@ def _refine(vectors: Vectors, machine: Machine, start: Blocking, maker: Maker, q
     return chosen
 
 
-def _whole(vectors: Vectors, blocking: Blocking, request: Request, maker: Maker, quiet: bool) -> str:
+def _whole(vectors: Vectors, blocking: Blocking, request: Request, maker: KernelCache, quiet: bool) -> str:
     """The text of the header."""
     name = _stem(vectors)
     with _counting(maker, count_kernels(request, vectors, blocking), name, quiet):
@@ -237,7 +238,7 @@ def _whole(vectors: Vectors, blocking: Blocking, request: Request, maker: Maker,
 
 
 @contextmanager
-def _counting(maker: Maker, total: int, name: str, quiet: bool) -> Iterator[None]:
+def _counting(maker: KernelCache, total: int, name: str, quiet: bool) -> Iterator[None]:
     """A bar over what is made; KeyboardInterrupt says how much is kept."""
     with show_progress(total, quiet) as progress:
         progress.start(name)

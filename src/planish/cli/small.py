@@ -11,14 +11,14 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.emit.dropin.kernel_file import emit_file
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
-from planish.library.kernels.gemm.small import Size, make_small
+from planish.library.kernels.gemm.small import GemmSize, make_small
 from planish.library.kernels.vectors import Vectors
 
 LARGEST = 256
 """The rows and columns that a product of one size has at most: larger ones are for blocks that fit caches."""
 
 
-def parse_size(text: str, vectors: Vectors, first: bool) -> Size:
+def parse_size(text: str, vectors: Vectors, first: bool) -> GemmSize:
     """The sizes m, n and k in a text; PlanishError E0642 where they are none, or too large."""
     found = re.fullmatch(r"([1-9]\d{0,8})x([1-9]\d{0,8})x([1-9]\d{0,8})", text)
     if found is None:
@@ -31,10 +31,10 @@ def parse_size(text: str, vectors: Vectors, first: bool) -> Size:
     if vectors.product.group > 1 or not vectors.has("masked_load"):
         message = f"`{vectors.extension}` has no products of {vectors.product.name} for one size"
         raise PlanishError(Diagnostic("E0642", message, help="take --header, which is for all sizes"))
-    return Size(vectors, m, n, k, first=first)
+    return GemmSize(vectors, m, n, k, first=first)
 
 
-def emit_small(size: Size, name: str) -> str:
+def emit_small(size: GemmSize, name: str) -> str:
     """The C of the product of one size."""
     known: dict[str, Instruction] = {}
     kernel = make_small(f"{name}_{size.name}", size, known).kernel

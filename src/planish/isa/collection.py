@@ -1,7 +1,7 @@
 """The instructions of one architecture, learnt from its vendor's description: a file of entries, read when asked for.
 
->>> from planish.isa.entry import Signature
->>> add = Entry("add8", "toy", Signature("char", (("char", "a"),)), "(a: 8) -> dst: 8 { dst.u8[0] = a.u8[0] }")
+>>> from planish.isa.entry import IntrinsicSignature
+>>> add = Entry("add8", "toy", IntrinsicSignature("char", (("char", "a"),)), "(a: 8) -> dst: 8 { dst.u8[0] = a.u8[0] }")
 >>> text = Collection.of("toy", "a sheet of paper", [add]).packed()
 >>> found = Collection.unpacked(text)
 >>> found.source, found.entry("add8") == add, len(found)

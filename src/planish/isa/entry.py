@@ -1,7 +1,7 @@
 """An instruction of the library: how it is called in C, what it needs, what it does, and how that was found to be so.
 
 >>> text = "(a: 16, b: 16) -> dst: 16 { for i < 2 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
->>> add = Entry("add8", "x86", Signature("__m128i", (("__m128i", "a"), ("__m128i", "b"))), text)
+>>> add = Entry("add8", "x86", IntrinsicSignature("__m128i", (("__m128i", "a"), ("__m128i", "b"))), text)
 >>> add.definition.puts[0].width, add.status
 (8, 'unproven')
 """
@@ -24,7 +24,7 @@ operands. `refused`: what the vendor says of it could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class IntrinsicSignature:
     """A function of C: the type of the result, and those of the parameters with their names."""
 
     result: str
@@ -38,7 +38,7 @@ class Entry:
 
     name: str
     isa: str
-    signature: Signature
+    signature: IntrinsicSignature
     text: str = ""
     features: tuple[str, ...] = ()
     mnemonic: str = ""
@@ -58,7 +58,7 @@ class Entry:
     def parsed(cls, plain: list[Any]) -> Entry:
         """The entry that `plain` gave."""
         name, isa, result, parameters, features, mnemonic, category, values, status, reason, text = plain
-        signature = Signature(result, tuple((kind, given) for kind, given in parameters))
+        signature = IntrinsicSignature(result, tuple((kind, given) for kind, given in parameters))
         stated = {given: tuple(found) for given, found in values.items()}
         return cls(name, isa, signature, text, tuple(features), mnemonic, category, stated, status, reason)
 

@@ -1,9 +1,9 @@
 """Instructions found by what they compute, or by words of their names.
 
 >>> from planish.isa.collection import Collection
->>> from planish.isa.entry import Signature
+>>> from planish.isa.entry import IntrinsicSignature
 >>> text = "(a: 16, b: 16) -> dst: 16 { for i < 2 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
->>> entries = Collection.of("toy", "", [Entry("add8", "toy", Signature("int", ()), text, status="verified")])
+>>> entries = Collection.of("toy", "", [Entry("add8", "toy", IntrinsicSignature("int", ()), text, status="verified")])
 >>> [x.name for query in ("i8 = i8 + i8", "ADD", "i8 = i8 - i8") for x in find_entries(query, entries)]
 ['add8', 'add8']
 """

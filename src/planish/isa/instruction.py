@@ -43,7 +43,7 @@ class Text(Protocol):
         """The text, with `{name}` for operands."""
 
 
-class Speaker(Protocol):
+class Selector(Protocol):
     """Finds the C of definitions, of instructions that are known by theirs."""
 
     def find(self, definition: Kernel, *, fused: bool) -> str | None:
@@ -132,7 +132,7 @@ class Catalogue:
 
     instructions: Mapping[str, Instruction] = field(default_factory=dict)
     memories: Mapping[str, MemoryKind] = field(default_factory=dict)
-    speakers: Mapping[str, tuple[Speaker, str]] = field(default_factory=dict)
+    speakers: Mapping[str, tuple[Selector, str]] = field(default_factory=dict)
 
     def joined(self, other: Catalogue) -> Catalogue:
         """All of this and of another one, which wins where both have a name."""

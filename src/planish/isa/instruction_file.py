@@ -44,9 +44,9 @@ from planish.ir.text.parser import parse_kernel
 from planish.ir.types import BY_NAME, Type
 from planish.isa.collection import collection_names, load_collection
 from planish.isa.instruction import Catalogue, Instruction, MemoryKind, make_instruction
-from planish.isa.select.instruction_set import Vocabulary
-from planish.isa.select.instruction_text import Finder, Hint, Spelling
-from planish.isa.select.selector import Manner, Mask, Speech
+from planish.isa.select.instruction_set import InstructionSet
+from planish.isa.select.instruction_text import Hint, InstructionFinder, InstructionText
+from planish.isa.select.selector import FpFlags, Mask, RegisterFile
 
 _HEADER = re.compile(r"header\s+(\S+)\s*")
 _MEMORY = re.compile(r"memory\s+(\w+)\s+(\d+)\s+bits\s+(\d+)\s+registers\s*:\s*(.+)")
@@ -72,9 +72,9 @@ class _Head:
     masks: dict[int, Mask] = field(default_factory=dict)
     prefetch: str = ""
 
-    def speech(self, kind: MemoryKind, features: tuple[str, ...]) -> Speech:
+    def speech(self, kind: MemoryKind, features: tuple[str, ...]) -> RegisterFile:
         """What instructions without a text are made of, for registers of a kind."""
-        return Speech(Vocabulary(self.isa, features), kind, dict(self.masks))
+        return RegisterFile(InstructionSet(self.isa, features), kind, dict(self.masks))
 
 
 def read_instructions(source: Source, *, lazy: bool = False) -> Catalogue:
@@ -104,7 +104,7 @@ def read_instructions(source: Source, *, lazy: bool = False) -> Catalogue:
         place = end
     # A loop that names no instruction gets what all processors of the extension have: what the first `from` says.
     kinds = head.memories.values() if head.isa else ()
-    speakers = {x.name: (Finder(head.speech(x, head.first)), head.header) for x in kinds}
+    speakers = {x.name: (InstructionFinder(head.speech(x, head.first)), head.header) for x in kinds}
     return Catalogue(instructions, head.memories, speakers)
 
 
@@ -183,7 +183,7 @@ def _instruction(found: re.Match[str], body: list[str], place: int, head: _Head,
 
 def _spelling(
     definition: Kernel, words: list[str], immediate: tuple[str, ...], head: _Head, source: Source, place: int
-) -> Spelling:
+) -> InstructionText:
     if not head.isa or not head.memories:
         message = "an instruction without a text needs `from ISA: EXTENSION …` and `memory …` before it"
         raise _wrong(message, source, place)
@@ -192,8 +192,8 @@ def _spelling(
         if name not in head.memories:
             raise _wrong(f"there is no `memory {name}` before it", source, place)
     kind = head.memories[used[0]] if used else next(iter(head.memories.values()))
-    manner = Manner(*(x in words for x in ("fused", "reassociates", "flushes", "streams")))
-    return Spelling(definition, head.speech(kind, head.features), manner, immediate)
+    manner = FpFlags(*(x in words for x in ("fused", "reassociates", "flushes", "streams")))
+    return InstructionText(definition, head.speech(kind, head.features), manner, immediate)
 
 
 def _prefetch(definition: Kernel, head: _Head) -> Hint | None:

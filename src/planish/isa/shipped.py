@@ -27,7 +27,7 @@ _PREPARED = Path(__file__).with_name("prepared")
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedText:
     """The C of an instruction, found by its definition when Planish was set up."""
 
     text: str
@@ -47,7 +47,7 @@ def extensions() -> tuple[str, ...]:
 def extension(name: str) -> Catalogue:
     """The instructions of one vector extension."""
     read, texts = _read(name), _load_texts().get(name, {})
-    known = {x: replace(y, text=Prepared(texts[x])) if x in texts else y for x, y in read.instructions.items()}
+    known = {x: replace(y, text=PreparedText(texts[x])) if x in texts else y for x, y in read.instructions.items()}
     return replace(read, instructions=known)
 
 

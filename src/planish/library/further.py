@@ -24,7 +24,7 @@ from planish.library.conv.winograd.tiled_conv import tile_version
 from planish.library.dense.gemv.unroll_and_jam import dot_versions
 from planish.library.dense.panel_factorisation import stepwise_versions
 from planish.library.dense.transpose_inplace.blocked_transpose import mirror_versions
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.loops.inner_nests.nest_schedules import inside_versions
 from planish.library.loops.nontemporal.streaming_stores import stream_versions, streamed_versions
 from planish.library.loops.scan.vector_scan import scan_versions
@@ -75,7 +75,7 @@ def further_versions(
 
 
 def raised_portions(
-    prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
+    prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: KernelCache,
     threads: int, sizes: Mapping[str, int] | None, known: Candidate | None,
 ) -> tuple[Candidate, ...]:  # fmt: skip
     """The versions for several threads of a kernel whose version that calls kernels of the library, `known`, is for one
@@ -91,7 +91,7 @@ def raised_portions(
 
 
 def library_versions(
-    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
+    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: KernelCache,
     threads: int, sizes: Mapping[str, int] | None,
 ) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:  # fmt: skip
     """The versions of a kernel that call kernels of the library, and remarks on those that do not; the arguments are

@@ -8,7 +8,7 @@ versions were timed, so that it is tried first.
 >>> from planish.target.load import load_target
 >>> loops = "for i in 0 .. n { for j in 0 .. n { B[j, i] = A[i, j] } }"
 >>> kernel = parse_kernel(f"kernel turn(n; A: f64[n, n], B: f64[n, n] distinct) {{ {loops} }}")
->>> likely_version(kernel, prepare(kernel), (), load_target("x86-avx2"), "reassociate", Maker())[0].name
+>>> likely_version(kernel, prepare(kernel), (), load_target("x86-avx2"), "reassociate", KernelCache())[0].name
 'raised'
 """
 
@@ -23,7 +23,7 @@ from planish.ir.nest import Kernel
 from planish.ir.types import Floats
 from planish.library.dense.panel_factorisation import stepwise_versions
 from planish.library.dense.transpose_inplace.blocked_transpose import mirror_versions
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.loops.stencil_1d.dimension_lifting import segment_versions
 from planish.library.parallel.parallel_marks import has_threads
 from planish.library.parallel.work_estimate import estimate
@@ -39,7 +39,7 @@ LITTLE = 1 << 15
 
 
 def likely_version(
-    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
+    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: KernelCache,
     threads: int = 1, typical: Mapping[str, int] | None = None,
 ) -> tuple[Candidate | None, tuple[Remark, ...]]:  # fmt: skip
     """The library's own version of a kernel, None where it has none, or where there is known to be little to do; and
@@ -66,7 +66,9 @@ def _is_little(kernel: Kernel, sizes: Mapping[str, int]) -> bool:
     return known is not None and known < LITTLE
 
 
-def _others(prepared: Prepared, target: Target, reassociate: bool, maker: Maker, threads: int) -> Iterator[Candidate]:
+def _others(
+    prepared: Prepared, target: Target, reassociate: bool, maker: KernelCache, threads: int
+) -> Iterator[Candidate]:
     """Those that need no operations to be raised; each is made when it is asked for."""
     if reassociate:
         yield from filter_versions(prepared, target, maker, threads)

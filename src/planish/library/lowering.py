@@ -6,7 +6,7 @@
 >>> from planish.target.load import load_target
 >>> kernel = parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = 0.0 } }")
 >>> try:
-...     lower_raised(Raised(kernel, (Loops(kernel.body),)), load_target("generic"), Maker())
+...     lower_raised(Raised(kernel, (Loops(kernel.body),)), load_target("generic"), KernelCache())
 ... except NotLoweredError as error:
 ...     print(error)
 there is no product of matrices
@@ -33,10 +33,10 @@ from planish.isa.shipped import shipped
 from planish.library.conv.low_precision import as_it_is, with_copies, with_types
 from planish.library.dense.blocked_factorisation import cut_factor, is_factor, is_one_block
 from planish.library.dense.floyd_warshall import WIDTH, cut_paths, is_paths
-from planish.library.dense.triangular import Split, Triangle, choose_width, find_triangle, split
-from planish.library.kernels.batched_gemm import Matrices, NoMatricesError, find_matrices, turn
+from planish.library.dense.triangular import BlockSplit, Triangle, choose_width, find_triangle, split
+from planish.library.kernels.batched_gemm import BatchedProduct, NoMatricesError, find_matrices, turn
 from planish.library.kernels.flatten import with_one_name
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.renaming import renamed, with_name
 from planish.library.kernels.tensor_transpose import Transposition, share_transposition
 from planish.library.kernels.vectors import choose_vectors
@@ -83,7 +83,7 @@ class Lowered:
 
 
 def lower_raised(
-    raised: Raised, target: Target, maker: Maker, kept: Sequence[str] = (), threads: int = 1,
+    raised: Raised, target: Target, maker: KernelCache, kept: Sequence[str] = (), threads: int = 1,
     narrow: Mapping[str, Type] | None = None,
 ) -> Lowered:  # fmt: skip
     """The kernel that runs a raised one on a target; sums of floats are made in another order. `kept`: locals that are
@@ -129,7 +129,7 @@ class _Lowering:
 
     raised: Raised
     target: Target
-    maker: Maker
+    maker: KernelCache
     threads: int
     narrow: Mapping[str, Type]
     heap: list[Array] = field(default_factory=list)
@@ -259,7 +259,7 @@ class _Lowering:
         self.heap.append(cut.block)
         return self.steps(cut.steps, place)
 
-    def shares(self, cut: Split, place: _Place) -> For | None:
+    def shares(self, cut: BlockSplit, place: _Place) -> For | None:
         """The blocks of a triangle on threads, which take the next one when they are done with one; None where these
         would meet."""
         (repeat,) = cut.steps
@@ -399,7 +399,7 @@ class _Lowering:
                 shared = self.shared(part, place) if part is not None else None
                 if shared is not None:
                     return [], shared
-            if isinstance(work, Matrices) and work.is_turned:
+            if isinstance(work, BatchedProduct) and work.is_turned:
                 work, array, *fill = turn(work, self.fresh("turned", place), self.raised.kernel.sizes)
                 self.heap.append(array)
                 self.arrays[array.name] = array

@@ -4,7 +4,7 @@
 >>> from planish.schedule.auto.plan import prepare
 >>> from planish.target.load import load_target
 >>> kernel = parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = 0.0 } }")
->>> raise_version(kernel, prepare(kernel), (), load_target("generic"), "reassociate", Maker())
+>>> raise_version(kernel, prepare(kernel), (), load_target("generic"), "reassociate", KernelCache())
 (None, ())
 """
 
@@ -23,7 +23,7 @@ from planish.ir.nest import Array, Assign, Kernel, Reduce
 from planish.ir.text.printer import print_expr
 from planish.ir.types import F32, F64, Floats, Type
 from planish.library.conv.low_precision import widen, with_copies
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import choose_vectors
 from planish.library.lowering import NotLoweredError, lower_raised
 from planish.poly.isl.affine import NotAffineError
@@ -56,7 +56,7 @@ class Convolve:
 
 
 def raise_version(
-    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
+    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: KernelCache,
     threads: int = 1, typical: Mapping[str, int] | None = None, convolve: Convolve | None = None,
 ) -> tuple[Candidate | None, tuple[Remark, ...]]:  # fmt: skip
     """The version of a kernel that calls kernels of the library, and why there is none where there is none. `prepared`:

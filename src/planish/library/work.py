@@ -22,19 +22,19 @@ from typing import assert_never
 from planish.ir.nest import Array, For, Stmt
 from planish.ir.types import F32, F64, Type
 from planish.isa.instruction import Instruction
-from planish.library.kernels.batched_gemm import Matrices, NoMatricesError, begin, find_matrices, loops_of
+from planish.library.kernels.batched_gemm import BatchedProduct, NoMatricesError, begin, find_matrices, loops_of
 from planish.library.kernels.conv_windows import Windows, find_windows
 from planish.library.kernels.convolution import choose_shape, make_convolution
 from planish.library.kernels.gemm.compact import choose_few_blocks, make_compact
 from planish.library.kernels.gemm.grouped import make_compact_groups
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.tensor_transpose import Transposition, find_transposition
 from planish.library.kernels.transpose import make_transposition
-from planish.library.kernels.vectors import Product, Vectors
+from planish.library.kernels.vectors import ProductTypes, Vectors
 from planish.raising.raised import Apply
 from planish.target.machine import Target
 
-Work = Matrices | Transposition | Windows
+Work = BatchedProduct | Transposition | Windows
 
 _PREFIXES = {F32: "s", F64: "d"}
 
@@ -52,9 +52,11 @@ def find_work(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Work
 def describe(work: Work) -> str:
     """What it is."""
     numbers = numbers_of(work)
-    flushed = ", which takes denormal numbers for zeros" if isinstance(numbers, Product) and numbers.flushes else ""
+    flushed = (
+        ", which takes denormal numbers for zeros" if isinstance(numbers, ProductTypes) and numbers.flushes else ""
+    )
     match work:
-        case Matrices():
+        case BatchedProduct():
             return f"product of matrices ({work.op}){flushed}"
         case Transposition():
             return "transposition"
@@ -66,13 +68,13 @@ def describe(work: Work) -> str:
 
 def loops_for(work: Work) -> For:
     """The loops that the kernel stands for, without those around it."""
-    return loops_of(work) if isinstance(work, Matrices) else work.loop
+    return loops_of(work) if isinstance(work, BatchedProduct) else work.loop
 
 
 def begun(work: Work) -> list[Stmt]:
     """What is done before."""
     match work:
-        case Matrices():
+        case BatchedProduct():
             return [] if work.stores else begin(work.product, work.letters, work.type)
         case Windows():
             return [] if work.product.overwrites else begin(work.product, work.letters, work.type)
@@ -82,23 +84,23 @@ def begun(work: Work) -> list[Stmt]:
             assert_never(work)
 
 
-def numbers_of(work: Work) -> Product | Type:
+def numbers_of(work: Work) -> ProductTypes | Type:
     """What vectors have to be for."""
     return work.type if isinstance(work, Transposition) else work.numbers
 
 
 def make_kernel(
-    work: Work, vectors: Vectors, target: Target, maker: Maker, threads: int = 1
+    work: Work, vectors: Vectors, target: Target, maker: KernelCache, threads: int = 1
 ) -> tuple[Instruction, list[Instruction]]:
     """The kernel that does it on a target, and all that it calls, with itself; a transposition is one thread's, or
     some of the rows of one are."""
     name = f"planish_{_PREFIXES.get(work.type, '')}"
     match work:
-        case Matrices() if work.numbers.group > 1:
+        case BatchedProduct() if work.numbers.group > 1:
             name = f"planish_{work.numbers.name}_gemm"
             blocking = choose_few_blocks(vectors, target)
             return make_compact_groups(name, vectors, blocking, maker, threads, work.stores)
-        case Matrices():
+        case BatchedProduct():
             return make_compact(f"{name}gemm", vectors, target, work.op, maker, threads)
         case Windows():
             return make_convolution(choose_shape(vectors, work.window, target, work.product.overwrites), maker, threads)

@@ -1,9 +1,9 @@
 """Classes of instructions as a table, one of them in full, and everything as JSON or Markdown.
 
->>> from planish.isa.entry import Entry, Signature
+>>> from planish.isa.entry import Entry, IntrinsicSignature
 >>> from planish.isa.classes.operation_classes import find_classes
 >>> text = "(a: 16, b: 16) -> dst: 16 { for i < 2 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
->>> add = Entry("add8", "toy", Signature("int", (("int", "a"), ("int", "b"))), text, status="verified")
+>>> add = Entry("add8", "toy", IntrinsicSignature("int", (("int", "a"), ("int", "b"))), text, status="verified")
 >>> print(explain_class(find_classes([add])[0]))
 add: i8 = i8 + i8, and the like; 1 instruction, 0 numbers in which they differ
 <BLANKLINE>

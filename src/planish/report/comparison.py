@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from planish.pipeline import Options
-from planish.report.compiler_comparison import Contest, Place
+from planish.report.compiler_comparison import Contest, Standing
 from planish.report.tables import format_ratio, format_seconds
 from planish.version import VERSION
 
@@ -43,7 +43,7 @@ def contest_table(contest: Contest) -> Table:
     return table
 
 
-def _order(place: Place) -> float:
+def _order(place: Standing) -> float:
     return place.timing.median if place.timing is not None else float("inf")
 
 
@@ -90,7 +90,7 @@ def _contest(contest: Contest) -> dict[str, Any]:
     }
 
 
-def _place(place: Place) -> dict[str, Any]:
+def _place(place: Standing) -> dict[str, Any]:
     who, timing = place.contestant, place.timing
     times = {} if timing is None else {
         "median": timing.median, "low": timing.low, "high": timing.high, "rounds": timing.rounds,

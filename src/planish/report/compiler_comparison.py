@@ -22,7 +22,7 @@ from planish.poly.isl.affine import NotAffineError
 from planish.report.account import FileAccount
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.passing import signature_of
-from planish.run.calls.signature import Case, Signature
+from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import compare
 from planish.run.oracle.tolerance import Tolerance, with_slack
 from planish.run.processes.process import Limits
@@ -56,7 +56,7 @@ class Contestant:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Standing:
     """How a contestant fared: its times, or the reason why it has none."""
 
     contestant: Contestant
@@ -72,9 +72,9 @@ class Contest:
     function: str
     arguments: str
     replaced: bool
-    places: tuple[Place, ...]
+    places: tuple[Standing, ...]
 
-    def best(self, side: Side) -> Place | None:
+    def best(self, side: Side) -> Standing | None:
         """The fastest of one side; None where none was timed."""
         timed = [p for p in self.places if p.contestant.side == side and p.timing is not None]
         return min(timed, key=lambda p: p.timing.median if p.timing else 0.0, default=None)
@@ -92,8 +92,8 @@ class _Event:
     """What all contestants of one function share."""
 
     signature: Signature
-    cases: tuple[Case, ...]
-    clocks: Sequence[Case]
+    cases: tuple[CallCase, ...]
+    clocks: Sequence[CallCase]
     reference: Path
     folder: Path
     include_dirs: tuple[Path, ...]
@@ -185,20 +185,20 @@ def _compile(
 def _compete(
     event: _Event, contestants: tuple[Contestant, ...], original: str, ours: str, budget: float, threads: int,
     tell: Tell,
-) -> tuple[Case, tuple[Place, ...]]:  # fmt: skip
+) -> tuple[CallCase, tuple[Standing, ...]]:  # fmt: skip
     """The call that was timed, and how every contestant did."""
     name = event.signature.function
     ready: list[tuple[str, Path]] = []
-    places: dict[str, Place] = {}
+    places: dict[str, Standing] = {}
     for number, contestant in enumerate(contestants):
         tell(f"{name}: checking {contestant.side} under {contestant.label}")
         text = ours if contestant.side == "planish" else original
         outcome = _verify(event, contestant, text)
         if isinstance(outcome, str):
-            places[str(number)] = Place(contestant, None, outcome)
+            places[str(number)] = Standing(contestant, None, outcome)
         else:
             ready.append((str(number), outcome))
-            places[str(number)] = Place(contestant, None, "")
+            places[str(number)] = Standing(contestant, None, "")
     tell(f"{name}: timing {len(ready)} contestants")
     clock = event.clocks[0]
     try:

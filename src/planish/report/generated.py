@@ -15,19 +15,19 @@ from rich.table import Table
 
 from planish.astgen.checking.judge import MOST_STEPS, choose_sizes, describe_sizes, find_ranges
 from planish.astgen.code_size.effort import EffortLimitError, compile_nest, count_copies, count_lines
-from planish.astgen.formats import Input
+from planish.astgen.formats import CodegenInput
 from planish.emit.formats.readable import emit_readable
 from planish.ir.nest import Block
 
 Sizes = Mapping[str, int]
 
 
-def print_nest(found: Input, nest: Block, facts: bool = False) -> str:
+def print_nest(found: CodegenInput, nest: Block, facts: bool = False) -> str:
     """The nest as C, without a function around it; with `facts`, what is known of the loops beside them."""
     return emit_readable(nest, find_ranges(found), facts)
 
 
-def compare_nests(found: Input, ours: Block, theirs: Block, sizes: Sequence[Sizes]) -> Table:
+def compare_nests(found: CodegenInput, ours: Block, theirs: Block, sizes: Sequence[Sizes]) -> Table:
     """What two nests cost: copies of statements and lines, and for each choice of the parameters what is executed."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(found.name)

@@ -1,8 +1,8 @@
 """Instructions as tables, and one of them in full.
 
->>> from planish.isa.entry import Signature
+>>> from planish.isa.entry import IntrinsicSignature
 >>> text = "(a: 16, b: 16) -> dst: 16 { for i < 2 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
->>> add = Entry("add8", "toy", Signature("int", (("int", "a"), ("int", "b"))), text, status="verified")
+>>> add = Entry("add8", "toy", IntrinsicSignature("int", (("int", "a"), ("int", "b"))), text, status="verified")
 >>> print(explain_entry(add, "a sheet of paper"))
 int add8(int a, int b)
 <BLANKLINE>
@@ -28,7 +28,7 @@ from planish.isa.classes.signature import outlines
 from planish.isa.collection import Collection
 from planish.isa.costs.tables import CYCLES, PROCESSORS, Cost
 from planish.isa.entry import Entry
-from planish.isa.semantics.definition import Loop, Statement
+from planish.isa.semantics.definition import LaneLoop, Statement
 from planish.isa.semantics.scalable import USUAL
 from planish.isa.semantics.text import print_heading, print_put
 from planish.schedule.query_instruction import Answer
@@ -122,7 +122,7 @@ def explain_costs(isa: str, costs: Mapping[str, Cost], source: str) -> str:
 
 def _lines(statement: Statement, depth: int) -> list[str]:
     indent = "  " * depth
-    if isinstance(statement, Loop):
+    if isinstance(statement, LaneLoop):
         inner = [x for y in statement.body for x in _lines(y, depth + 1)]
         return [f"{indent}for {statement.var} < {statement.count}", *inner]
     return [indent + x for x in print_put(statement).split("; ")]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Span
-from planish.run.calls.signature import Case, Signature
+from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import Verdict, compare
 from planish.run.oracle.nest_coverage import LEAST_CALLS, missed
 from planish.run.timing.clock import ClockError, Timing, measure, measure_afresh, measure_first
@@ -52,7 +52,7 @@ class Selection:
     after: Timing | None
     remarks: tuple[Remark, ...]
     library: Path | None = None
-    clock: Case | None = None
+    clock: CallCase | None = None
     idle: frozenset[int] = frozenset()
     others: tuple[Race, ...] = ()
     limited: bool = False
@@ -69,7 +69,7 @@ class Selection:
 class Race:
     """One call, and how long the original and a version take for it."""
 
-    case: Case
+    case: CallCase
     before: Timing
     after: Timing
 
@@ -104,17 +104,17 @@ class Probes:
     """Calls in which a version must not be slower either, and what makes a version that is only used for calls like
     some, and not like others (None: nothing tells these apart)."""
 
-    cases: tuple[Case, ...] = ()
-    limit: Callable[[str, Sequence[Case], Sequence[Case]], Version | None] = lambda label, fast, slow: None
+    cases: tuple[CallCase, ...] = ()
+    limit: Callable[[str, Sequence[CallCase], Sequence[CallCase]], Version | None] = lambda label, fast, slow: None
 
 
-Find = Callable[[Workbench, Sequence[int]], tuple[Case, ...]]
+Find = Callable[[Workbench, Sequence[int]], tuple[CallCase, ...]]
 """More calls, in which the original comes to nests that begin in some places of the text."""
 
 
 def select(
-    reference: Reference, versions: Sequence[Version], signature: Signature, cases: Sequence[Case],
-    clocks: Sequence[Case], bench: Workbench, span: Span | None, find: Find = lambda bench, starts: (),
+    reference: Reference, versions: Sequence[Version], signature: Signature, cases: Sequence[CallCase],
+    clocks: Sequence[CallCase], bench: Workbench, span: Span | None, find: Find = lambda bench, starts: (),
     probes: Probes | None = None,
 ) -> Selection:  # fmt: skip
     """Verify the versions and, where there are `clocks`, time them against the original under its best flags: with the
@@ -163,8 +163,8 @@ def _compile_shipped(version: Version, signature: Signature, bench: Workbench) -
 
 
 def _verify(
-    version: Version, reference: Reference, signature: Signature, cases: Sequence[Case], bench: Workbench
-) -> tuple[tuple[Verdict, Path] | Remark, tuple[Case, ...]]:  # fmt: skip
+    version: Version, reference: Reference, signature: Signature, cases: Sequence[CallCase], bench: Workbench
+) -> tuple[tuple[Verdict, Path] | Remark, tuple[CallCase, ...]]:  # fmt: skip
     """The verdict and the library of a version that computes the same, or a remark; and the cases that the original
     itself comes through (what it may be called with is its author's to say)."""
     left, why = tuple(cases), "there are none"
@@ -187,8 +187,8 @@ def _verify(
 
 def _exercise(
     version: Version, verdict: Verdict, library: Path, reference: Reference, signature: Signature,
-    cases: tuple[Case, ...], bench: Workbench, find: Find,
-) -> tuple[tuple[Verdict, Path] | Remark, tuple[Case, ...], frozenset[int]]:  # fmt: skip
+    cases: tuple[CallCase, ...], bench: Workbench, find: Find,
+) -> tuple[tuple[Verdict, Path] | Remark, tuple[CallCase, ...], frozenset[int]]:  # fmt: skip
     """The verdict of a version that was seen to run, also in calls that are searched for that, or a remark; all cases;
     and the beginnings of the nests that did not run."""
     least = min(LEAST_CALLS, len(cases))
@@ -209,7 +209,12 @@ def _exercise(
 
 
 def _compare(
-    version: Version, reference: Reference, library: Path, signature: Signature, cases: Sequence[Case], bench: Workbench
+    version: Version,
+    reference: Reference,
+    library: Path,
+    signature: Signature,
+    cases: Sequence[CallCase],
+    bench: Workbench,
 ) -> Verdict:
     tolerance, command = version.tolerance(bench.floats), bench.runner.command
     right = reference.library_for(signature)
@@ -222,15 +227,15 @@ def _compare(
     return compare(right, library, signature, cases, tolerance, bench.limits, PATIENCE, (), exact)
 
 
-def _without_failed(cases: tuple[Case, ...], verdict: Verdict) -> tuple[Case, ...]:
+def _without_failed(cases: tuple[CallCase, ...], verdict: Verdict) -> tuple[CallCase, ...]:
     """The cases but the one at which the original failed; after one that does not end, no later one would either."""
     failed = verdict.cases_run
     return cases[:failed] if "did not come to its end" in verdict.message else cases[:failed] + cases[failed + 1 :]
 
 
 def _select_timed(
-    good: list[tuple[Version, Verdict, Path]], reference: Reference, signature: Signature, cases: Sequence[Case],
-    clocks: Sequence[Case], bench: Workbench, remarks: list[Remark], span: Span | None, probes: Probes,
+    good: list[tuple[Version, Verdict, Path]], reference: Reference, signature: Signature, cases: Sequence[CallCase],
+    clocks: Sequence[CallCase], bench: Workbench, remarks: list[Remark], span: Span | None, probes: Probes,
 ) -> Selection:  # fmt: skip
     rival = _rival(reference, signature, bench)
     timings, good, clock = _race(rival, good, signature, clocks, bench, remarks, span)
@@ -278,7 +283,7 @@ def _select_timed(
 
 
 def _take_even(
-    best: Selection, rival: tuple[str, Path], reference: Reference, signature: Signature, cases: Sequence[Case],
+    best: Selection, rival: tuple[str, Path], reference: Reference, signature: Signature, cases: Sequence[CallCase],
     bench: Workbench, probes: Probes, span: Span | None,
 ) -> Selection | None:  # fmt: skip
     """The best version, where the clock does not tell it from the original at this call, and it is faster in another
@@ -294,7 +299,7 @@ def _take_even(
 
 
 def _probe(
-    chosen: Selection, rival: tuple[str, Path], reference: Reference, signature: Signature, cases: Sequence[Case],
+    chosen: Selection, rival: tuple[str, Path], reference: Reference, signature: Signature, cases: Sequence[CallCase],
     bench: Workbench, probes: Probes, span: Span | None,
 ) -> Selection | Remark:  # fmt: skip
     """The winner with its times in other calls; where it is slower in some, a version that leaves those to the original
@@ -341,7 +346,7 @@ def _probe(
 
 
 def _enter(
-    limited: Version, found: tuple[Verdict, Path], reference: Reference, signature: Signature, case: Case | None,
+    limited: Version, found: tuple[Verdict, Path], reference: Reference, signature: Signature, case: CallCase | None,
     bench: Workbench,
 ) -> Verdict | Remark:  # fmt: skip
     """What is said of a version that some sizes do not enter, after a call that does; a remark where all of its nests
@@ -359,7 +364,7 @@ def _enter(
 
 
 def _time_others(
-    version: Version, rival: tuple[str, Path], signature: Signature, cases: Sequence[Case], bench: Workbench
+    version: Version, rival: tuple[str, Path], signature: Signature, cases: Sequence[CallCase], bench: Workbench
 ) -> list[Race]:
     """The races of the original and a version, in a short time each, in those calls that the original comes through;
     one that seems lost is run again. ClockError where it is the version that does not come through one."""
@@ -380,7 +385,7 @@ def _time_others(
 
 
 def _check_timed(
-    chosen: Selection, reference: Reference, signature: Signature, cases: Sequence[Case], bench: Workbench
+    chosen: Selection, reference: Reference, signature: Signature, cases: Sequence[CallCase], bench: Workbench
 ) -> Remark | None:
     """What is wrong with a version at the call that was timed, if that is none of the cases: where there is much to do,
     it may take other ways. None where nothing is."""
@@ -398,8 +403,8 @@ def _check_timed(
 
 def _race(
     original: tuple[str, Path], good: list[tuple[Version, Verdict, Path]], signature: Signature,
-    clocks: Sequence[Case], bench: Workbench, remarks: list[Remark], span: Span | None,
-) -> tuple[dict[str, Timing], list[tuple[Version, Verdict, Path]], Case]:  # fmt: skip
+    clocks: Sequence[CallCase], bench: Workbench, remarks: list[Remark], span: Span | None,
+) -> tuple[dict[str, Timing], list[tuple[Version, Verdict, Path]], CallCase]:  # fmt: skip
     """The times, the versions that came to their end, and the call; a version that does not is left out with a
     remark."""
     while good:
@@ -415,7 +420,7 @@ def _race(
 
 
 def _confirm(
-    chosen: Selection, original: tuple[str, Path], signature: Signature, clock: Case, bench: Workbench,
+    chosen: Selection, original: tuple[str, Path], signature: Signature, clock: CallCase, bench: Workbench,
     span: Span | None, most: float,
 ) -> Selection:  # fmt: skip
     """A second race of the winner with the original, as the user gets it, of whose time it may take so much: the best

@@ -20,15 +20,15 @@ from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Kernel
 from planish.library.parallel.work_estimate import estimate
 from planish.library.signal.fft_stages.stage_kernels import StageVersion
-from planish.run.calls.signature import Case
-from planish.run.sizes.call_sizes import Known, find_known
+from planish.run.calls.signature import CallCase
+from planish.run.sizes.call_sizes import KnownSizes, find_known
 from planish.run.sizes.size_roles import find_roles
 from planish.schedule.auto.plan import Candidate
 
 Values = Mapping[str, int | float]
 
 
-def find_limit(kernel: Kernel, known: Known, fast: Sequence[Values], slow: Sequence[Values]) -> Expr | None:
+def find_limit(kernel: Kernel, known: KnownSizes, fast: Sequence[Values], slow: Sequence[Values]) -> Expr | None:
     """A condition on the sizes of a kernel that holds for the calls `fast` and for none of the calls `slow`, as wide as
     these say: on one of those that say how data lies, on the work that is to be done, or on another size; None where
     nothing tells them apart."""
@@ -59,7 +59,7 @@ def tell_apart(
 
 
 def limit_candidate(
-    candidate: Candidate, kernel: Kernel, known: Known, fast: Sequence[Case], slow: Sequence[Case]
+    candidate: Candidate, kernel: Kernel, known: KnownSizes, fast: Sequence[CallCase], slow: Sequence[CallCase]
 ) -> Candidate | None:
     """A version of a kernel that is only called for sizes like those of the calls `fast`, and not for those like the
     calls `slow`, where the original runs; None where nothing tells them apart."""
@@ -68,7 +68,7 @@ def limit_candidate(
 
 
 def limit_stages(
-    version: StageVersion, function: CFunction, fast: Sequence[Case], slow: Sequence[Case]
+    version: StageVersion, function: CFunction, fast: Sequence[CallCase], slow: Sequence[CallCase]
 ) -> StageVersion | None:
     """As `limit_candidate`, of a version that does several iterations of the loop around a region: each of its kernels
     asks."""
@@ -86,7 +86,7 @@ def _assume(kernel: Kernel, limit: Expr) -> Kernel:
     return replace(kernel, assumptions=(*kernel.assumptions, limit))
 
 
-def _inner(known: Known, values: Values) -> dict[str, int]:
+def _inner(known: KnownSizes, values: Values) -> dict[str, int]:
     """The kernel's sizes of a call, as far as they are known before it."""
     given = {s: int(values[c]) for s, c in known.sizes.items() if c in values}
     for size, value in known.computed.items():

@@ -31,7 +31,7 @@ _BUILDING = Limits(120.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class ReplacedNest:
     """A nest that a version replaces: where it begins in the text, and its place."""
 
     start: int
@@ -50,7 +50,7 @@ class Version:
     link: tuple[str, ...] = ()
     slack: Mapping[str, float] = field(default_factory=dict)
     counted: str = ""
-    nests: tuple[Nest, ...] = ()
+    nests: tuple[ReplacedNest, ...] = ()
     patches: tuple[Replacement, ...] = ()
     shipped: tuple[Replacement, ...] = ()
 

@@ -21,9 +21,9 @@ from planish.ir.traverse import blocks_of, expressions, flatten, loads
 from planish.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, INDEX, U8, U16, U32, U64, Type
 from planish.isa.collection import load_collection
 from planish.isa.instruction import MemoryKind
-from planish.isa.select.instruction_set import Vocabulary
-from planish.isa.select.lane_values import Unspelt
-from planish.isa.select.selector import Manner, Speech
+from planish.isa.select.instruction_set import InstructionSet
+from planish.isa.select.lane_values import NoCover
+from planish.isa.select.selector import FpFlags, RegisterFile
 from planish.isa.select.tree_cover import cover
 from planish.isa.vendors.x86.features import EXTENSIONS
 
@@ -90,7 +90,7 @@ def find_for_statement(query: str, isa: str | None = None) -> list[Answer]:
     found = []
     for name, kinds in _REGISTERS.items():
         if isa in (None, name):
-            vocabulary = Vocabulary(name, _features(name))
+            vocabulary = InstructionSet(name, _features(name))
             found += [x for kind in kinds for x in _answers(asked, vocabulary, kind)]
     return found
 
@@ -103,22 +103,22 @@ def _features(isa: str) -> tuple[str, ...]:
     return tuple(sorted(needed, key=lambda x: (known.index(x) if x in known else len(known), x)))
 
 
-def _answers(asked: _Statement, vocabulary: Vocabulary, kind: MemoryKind) -> Iterator[Answer]:
+def _answers(asked: _Statement, vocabulary: InstructionSet, kind: MemoryKind) -> Iterator[Answer]:
     definition = asked.definition(kind)
     if definition is None:
         return
-    speech, collection = Speech(vocabulary, kind), load_collection(vocabulary.isa)
-    exact, fused = (_covered(definition, speech, Manner(x)) for x in (False, True))
+    speech, collection = RegisterFile(vocabulary, kind), load_collection(vocabulary.isa)
+    exact, fused = (_covered(definition, speech, FpFlags(x)) for x in (False, True))
     for text in dict.fromkeys(x for x in (exact, fused) if x is not None):
         called = (x for x in re.findall(r"\b(\w+)\(", text) if x in collection.records)
         needs = tuple(dict.fromkeys(y for x in called for y in collection.entry(x).features))
         yield Answer(vocabulary.isa, kind.name, re.sub(r"\{(\w+)\}", r"\1", text), needs, text != exact)
 
 
-def _covered(definition: Kernel, speech: Speech, manner: Manner) -> str | None:
+def _covered(definition: Kernel, speech: RegisterFile, manner: FpFlags) -> str | None:
     try:
         return cover(definition, speech, manner)
-    except Unspelt:
+    except NoCover:
         return None
 
 

@@ -22,7 +22,7 @@ from planish.schedule.steps import STEPS, script_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class ScriptLine:
     """A step of a script, and where it stands."""
 
     step: Step
@@ -73,7 +73,7 @@ def _literal(value: object) -> str:
             return repr(value)
 
 
-def read_script(source: Source) -> list[Line]:
+def read_script(source: Source) -> list[ScriptLine]:
     """The steps of a script with their places; PlanishError E0620, E0621, E0622."""
     try:
         tree = parse_module(source.text)
@@ -84,7 +84,7 @@ def read_script(source: Source) -> list[Line]:
     return [_read(stmt, source) for stmt in tree.body]
 
 
-def _read(stmt: ast.stmt, source: Source) -> Line:
+def _read(stmt: ast.stmt, source: Source) -> ScriptLine:
     span = _span(stmt, source)
     match stmt:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=args, keywords=keywords)):
@@ -111,7 +111,7 @@ def _read(stmt: ast.stmt, source: Source) -> Line:
     for field in fields(kind):
         if field.default is MISSING and field.name not in values:
             raise _misfit(f"`{name}` lacks the argument `{field.name}`", stmt, name, source)
-    return Line(kind(**values), span)
+    return ScriptLine(kind(**values), span)
 
 
 def _value(node: ast.expr, kind: type[Step], field: str, name: str, source: Source) -> object:

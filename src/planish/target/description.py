@@ -19,7 +19,7 @@ from typing import Any
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source, Span
 from planish.isa.costs.tables import PROCESSORS
-from planish.target.machine import Cache, Target
+from planish.target.machine import CacheLevel, Target
 
 MACHINES = Path(__file__).with_name("machines")
 """The folder of the descriptions; a machine is added by one file in it."""
@@ -192,13 +192,13 @@ def _processor(root: _Table) -> str:
     return str(root.take("processor", what, lambda x: x in known)) if "processor" in root.entries else ""
 
 
-def _caches(root: _Table) -> tuple[Cache, ...]:
+def _caches(root: _Table) -> tuple[CacheLevel, ...]:
     tables = root.take("cache", "a list of sections [[cache]]", lambda v: isinstance(v, list) and bool(v))
-    caches: list[Cache] = []
+    caches: list[CacheLevel] = []
     for ordinal, entries in enumerate(tables):
         table = _Table(root.source, "cache", entries, ordinal)
         table.known("level", "bytes", "line", "associativity", "shared")
-        cache = Cache(
+        cache = CacheLevel(
             level=table.whole("level", 1),
             bytes=table.size("bytes"),
             line=table.whole("line", 1, 64),

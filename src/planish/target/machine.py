@@ -1,7 +1,7 @@
 """A machine as the schedules see it: vectors, caches, cores, and how compilers are told of it.
 
 >>> from planish.ir.types import F32
->>> tiny = Target("tiny", "x86-64", 128, 16, False, (Cache(1, 32768),))
+>>> tiny = Target("tiny", "x86-64", 128, 16, False, (CacheLevel(1, 32768),))
 >>> tiny.lanes(F32), tiny.cache(1).bytes, tiny.cache(3).level
 (4, 32768, 1)
 """
@@ -15,7 +15,7 @@ from planish.ir.types import Type
 
 
 @dataclass(frozen=True, slots=True)
-class Cache:
+class CacheLevel:
     """A data cache: its size and line in bytes, the ways of a set, and the number of cores that share it."""
 
     level: int
@@ -47,7 +47,7 @@ class Target:
     vector_bits: int
     vector_registers: int
     fma: bool
-    caches: tuple[Cache, ...]
+    caches: tuple[CacheLevel, ...]
     cores: int = 1
     masks: bool = False
     fma_units: int = 1
@@ -73,7 +73,7 @@ class Target:
         """How many elements of a type one vector holds, at least 1."""
         return max(1, self.vector_bits // (8 * type.size))
 
-    def cache(self, level: int) -> Cache:
+    def cache(self, level: int) -> CacheLevel:
         """The cache of that level; the last one where the machine has fewer."""
         return next((cache for cache in self.caches if cache.level >= level), self.caches[-1])
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planish.target.description import NATIVE, load_description, parse_size
-from planish.target.machine import Cache, Target
+from planish.target.machine import CacheLevel, Target
 
 _CPUS = "sys/devices/system/cpu"
 
@@ -103,8 +103,8 @@ def _cpuinfo(root: Path) -> dict[str, str]:
     return facts
 
 
-def _caches(root: Path) -> tuple[Cache, ...]:
-    found: dict[int, Cache] = {}
+def _caches(root: Path) -> tuple[CacheLevel, ...]:
+    found: dict[int, CacheLevel] = {}
     for folder in sorted((root / _CPUS / "cpu0/cache").glob("index[0-9]*")):
         level, size = _number(folder / "level"), parse_size(_read(folder / "size"))
         if _read(folder / "type") == "Instruction" or level <= 0 or size <= 0:
@@ -112,7 +112,7 @@ def _caches(root: Path) -> tuple[Cache, ...]:
         sharing = cpu_count(_read(folder / "shared_cpu_list"))
         # Two threads of one core count as one: the private caches of a core are not halved.
         threads = cpu_count(_read(root / _CPUS / "cpu0/topology/thread_siblings_list"))
-        found[level] = Cache(
+        found[level] = CacheLevel(
             level=level,
             bytes=size,
             line=_number(folder / "coherency_line_size") or 64,

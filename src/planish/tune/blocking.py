@@ -30,10 +30,10 @@ from planish.library.kernels.as_instruction import make_callable
 from planish.library.kernels.gemm.blocked import Blocking, define_product, make_packed
 from planish.library.kernels.gemm.edges import count_family
 from planish.library.kernels.gemm.whole import make_tiles
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import Vectors
 from planish.run.calls.abi_wrapper import entry_text
-from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.timing.clock import measure
 from planish.run.toolchains.toolchain import Compiler, choose_compiler, compile_library
 from planish.target.description import NATIVE
@@ -50,11 +50,11 @@ GRAIN = 192
 """The depths that are tried are multiples of this, so that two thirds of them are whole lines of the cache as well."""
 
 Vary = Callable[[Vectors, Blocking], list[Blocking]]
-Race = Callable[[Sequence[Blocking]], "list[Trial]"]
+Race = Callable[[Sequence[Blocking]], "list[BlockingTrial]"]
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class BlockingTrial:
     """What a blocking reached: 10^9 operations a second for each size."""
 
     blocking: Blocking
@@ -74,7 +74,7 @@ class Track:
     vectors: Vectors
     machine: Target
     compiler: Compiler
-    maker: Maker
+    maker: KernelCache
     sizes: tuple[int, ...] = SIZES
     budget: float = BUDGET
 
@@ -83,7 +83,7 @@ class Track:
         """How trials are compiled: as users are told to."""
         return ("-O3", *self.machine.flags_for(self.compiler.kind))
 
-    def race(self, blockings: Sequence[Blocking]) -> list[Trial]:
+    def race(self, blockings: Sequence[Blocking]) -> list[BlockingTrial]:
         """What blockings reach, taking turns in a process of their own; PlanishError as of `compile_library` and
         `measure`."""
         with tempfile.TemporaryDirectory(prefix="planish-trial-") as folder:
@@ -93,7 +93,7 @@ class Track:
                 self.maker.tell(f"timing products of {size} x {size} x {size}")
                 taken.append(measure(built, describe_call(self.vectors), make_case(size), self.budget))
         return [
-            Trial(x, self.sizes, tuple(2e-9 * n**3 / t.median for n, t in zip(self.sizes, times, strict=True)))
+            BlockingTrial(x, self.sizes, tuple(2e-9 * n**3 / t.median for n, t in zip(self.sizes, times, strict=True)))
             for x, times in zip(blockings, zip(*taken, strict=True), strict=True)
         ]
 
@@ -114,14 +114,14 @@ class Track:
 
 
 def refine_blocking(
-    vectors: Vectors, start: Blocking, machine: Target, maker: Maker, race: Race | None = None
-) -> tuple[Blocking, list[Trial]]:
+    vectors: Vectors, start: Blocking, machine: Target, maker: KernelCache, race: Race | None = None
+) -> tuple[Blocking, list[BlockingTrial]]:
     """The fastest of some blockings around `start`, and all that were tried, in order: first other depths, then other
     columns, then other heights; in the end the fastest and `start` once more. `race`: what times them, by default on
     this machine. PlanishError E0643 for another machine, and for products of groups."""
     check_native(vectors, machine)
     race = race or Track(vectors, machine, choose_compiler(None), maker).race
-    best, tried = start, list[Trial]()
+    best, tried = start, list[BlockingTrial]()
     varied: tuple[Vary, ...] = (list_depths, list_columns, list_heights)
     for vary in varied:
         trials = race(vary(vectors, best))
@@ -135,7 +135,7 @@ def refine_blocking(
     return best, tried
 
 
-def choose_fastest(trials: Sequence[Trial]) -> Blocking:
+def choose_fastest(trials: Sequence[BlockingTrial]) -> Blocking:
     """The blocking of the fastest trial, or of the first one where that is no slower by more than noise."""
     fastest = max(trials, key=lambda x: x.score)
     return (fastest if fastest.score > BETTER * trials[0].score else trials[0]).blocking
@@ -151,7 +151,7 @@ def check_native(vectors: Vectors, machine: Target) -> None:
         raise PlanishError(Diagnostic("E0643", message, help="leave the choice to the model"))
 
 
-def remark_on(chosen: Blocking, tried: Iterable[Trial]) -> Remark:
+def remark_on(chosen: Blocking, tried: Iterable[BlockingTrial]) -> Remark:
     """What was tried and what it reached, and what was taken."""
     lines = [f"the blocks of the packed product were timed; taken: {describe(chosen)}"]
     for trial in tried:
@@ -204,7 +204,7 @@ def _multiple(size: int, unit: int) -> int:
     return max(unit, size // unit * unit)
 
 
-def write_trial(vectors: Vectors, blocking: Blocking, maker: Maker) -> str:
+def write_trial(vectors: Vectors, blocking: Blocking, maker: KernelCache) -> str:
     """The C of a packed product by itself."""
     tiles = [blocking.tile(vectors, "rows", first) for first in (True, False)]
     made = make_tiles(tiles, blocking, maker)
@@ -225,7 +225,7 @@ def describe_call(vectors: Vectors) -> Signature:
     return Signature(NAME, (*sizes, Parameter("alpha", vectors.type, "value"), *arrays))
 
 
-def make_case(size: int) -> Case:
+def make_case(size: int) -> CallCase:
     """A square product."""
     values = dict.fromkeys(("m", "n", "k", "lda", "ldb", "ldc"), size)
-    return Case({**values, "alpha": 1.0}, dict.fromkeys("ABC", size * size), distribution="uniform")
+    return CallCase({**values, "alpha": 1.0}, dict.fromkeys("ABC", size * size), distribution="uniform")

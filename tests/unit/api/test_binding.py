@@ -6,7 +6,7 @@ import pytest
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.run.calls.arguments import Interface, interface_of_c
+from planish.run.calls.arguments import CallInterface, interface_of_c
 from planish.run.calls.binding import bind, row_lengths, solve
 
 AXPY = "void axpy(int n, float a, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] += a * x[i]; }"
@@ -21,7 +21,7 @@ CELL = "void total(int n, const float *x, double *out) { for (int i = 0; i < n; 
 FLAGS = "#include <stdbool.h>\nvoid flags(int n, bool on, _Bool *x) { for (int i = 0; i < n; i++) x[i] = on; }"
 
 
-def interface(text: str) -> Interface:
+def interface(text: str) -> CallInterface:
     return interface_of_c(read_c(Source("text.c", text)).functions[-1], text)
 
 

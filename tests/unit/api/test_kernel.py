@@ -13,7 +13,7 @@ from planish import f32, f64, i32, size, u8
 from planish.emit.dropin.standalone import emit_standalone
 from planish.ir.text.parser import parse_kernel
 from planish.run.calls.abi_wrapper import entry_text
-from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.oracle.interpreter_check import confirm_meaning
 from planish.run.toolchains.toolchain import choose_compiler, compile_library
 
@@ -131,7 +131,7 @@ def test_a_c_function_that_means_something_else_is_found(tmp_path: Path) -> None
     kernel = parse_kernel("kernel add(n; x: f64[n]) { for i in 0 .. n { x[i] += 1.5 } }")
     file = emit_standalone(kernel)
     signature = Signature("add", (Parameter("n", planish.i64.type, "value"), Parameter("x", f64.type, "array")))
-    cases = [Case({"n": v}, {"x": v}, {"x": (v,)}, seed=v) for v in (0, 1, 3, 500)]
+    cases = [CallCase({"n": v}, {"x": v}, {"x": (v,)}, seed=v) for v in (0, 1, 3, 500)]
 
     def check(text: str) -> str:
         library = compile_library(choose_compiler(None), text + entry_text(signature), ("-w",), tmp_path)

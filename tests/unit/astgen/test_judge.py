@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planish.astgen.checking.judge import choose_sizes, find_ranges, name_unbounded, rival_text, verify_input
-from planish.astgen.formats import Input, generate_input, parse_input
+from planish.astgen.formats import CodegenInput, generate_input, parse_input
 from planish.astgen.option_names import check_options, set_options
 from planish.core.diagnostic import PlanishError
 from planish.ir.nest import Block
@@ -13,7 +13,7 @@ from planish.ir.nest import Block
 ROWS = "[n, m] -> { S[i, j] -> [j mod 3, i, j] : 0 <= i < n and 0 <= j < m }"
 
 
-def map_of(schedule: str, context: str = "{ : }", options: str = "{ }") -> Input:
+def map_of(schedule: str, context: str = "{ : }", options: str = "{ }") -> CodegenInput:
     return parse_input(f"{schedule}\n{context}\n{options}", "test.in")
 
 

@@ -11,8 +11,8 @@ from planish.astgen.checking.judge import name_unbounded, rival_text
 from planish.astgen.checking.verify import compare_traces
 from planish.astgen.code_size.effort import compile_nest, count_copies, count_lines, count_loops
 from planish.astgen.code_size.isl_codegen import rival_nest
-from planish.astgen.code_size.sized import Size, generate_sized
-from planish.astgen.formats import Input, generate_input, list_input, parse_input
+from planish.astgen.code_size.sized import SizeBound, generate_sized
+from planish.astgen.formats import CodegenInput, generate_input, list_input, parse_input
 from planish.astgen.option_names import check_options
 from planish.core.diagnostic import PlanishError
 from planish.emit.formats.readable import emit_readable
@@ -32,7 +32,7 @@ class Facts:
     loops: int
 
 
-def measure(found: Input, nest: Block, sizes: Sizes, theirs: bool = False) -> Facts:
+def measure(found: CodegenInput, nest: Block, sizes: Sizes, theirs: bool = False) -> Facts:
     run = compile_nest(nest, at_each_test=theirs)(sizes, 10**7)
     assert compare_traces(run.trace, list_input(found, sizes)) is None
     return Facts(run.effort.guards, run.effort.control, count_copies(nest), count_loops(nest))
@@ -58,7 +58,7 @@ def test_1_separation_explodes() -> None:
     found, sizes = parse_input(intervals(4), "intervals.in"), ends(4)
     theirs = measure(found, rival_nest(found), sizes, theirs=True)
     assert theirs.copies == 108
-    ours = generate_sized(found, Size(copies=28), [sizes])
+    ours = generate_sized(found, SizeBound(copies=28), [sizes])
     facts = measure(found, ours.nest, sizes)
     assert facts.copies <= 28
     assert facts.guards + facts.control < theirs.guards + theirs.control
@@ -124,7 +124,7 @@ def test_5_the_steady_state_of_remainders() -> None:
     found, sizes = parse_input(text, "thirds.in"), {"n": 100}
     theirs = measure(found, rival_nest(found), sizes, theirs=True)
     assert theirs.guards > 60
-    ours = generate_sized(found, Size(copies=6), [sizes])
+    ours = generate_sized(found, SizeBound(copies=6), [sizes])
     facts = measure(found, ours.nest, sizes)
     assert facts.copies == 6 and facts.guards < 10
     for n in range(8):

@@ -13,7 +13,7 @@ from suite import Suite
 
 from planish.ir.types import F64, I32
 from planish.run.calls.abi_wrapper import entry_text
-from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.toolchains.toolchain import choose_compiler, compile_library
 
 SCALE = "void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] = 2.0 * x[i] + 1.0; }\n"
@@ -30,7 +30,7 @@ def _private_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def course(tmp_path: Path) -> contest.Course:
     compiler = choose_compiler(None)
     library = compile_library(compiler, SCALE + entry_text(SIGNATURE), ("-w",), tmp_path)
-    cases = [Case({"n": n}, {"x": n}) for n in (40, 4000)]
+    cases = [CallCase({"n": n}, {"x": n}) for n in (40, 4000)]
     return contest.Course(library, SIGNATURE, cases[0], cases[1], tmp_path, tmp_path, Rules((compiler,), 0.05, 4.0))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from planish.astgen.code_size.sized import Size, improve
-from planish.astgen.formats import Input, load_input
+from planish.astgen.code_size.sized import SizeBound, improve
+from planish.astgen.formats import CodegenInput, load_input
 from planish.cli import astgen, main
 from planish.ir.nest import Block, For
 
@@ -70,7 +70,7 @@ def test_a_proof_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_difference_is_an_error(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def shortened(found: Input, **options: Any) -> Block:
+    def shortened(found: CodegenInput, **options: Any) -> Block:
         nest = generate(found, **options)
         loop = nest.body[0]
         assert isinstance(loop, For)
@@ -137,7 +137,7 @@ def test_what_was_found_is_printed_where_the_search_is_interrupted(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: object) -> Iterator[object]:
-        yield next(improve(load_input("two.in"), Size(), [{"n": 9}]))
+        yield next(improve(load_input("two.in"), SizeBound(), [{"n": 9}]))
         raise KeyboardInterrupt
 
     (tmp_path / "two.in").write_text(TWO)

@@ -18,7 +18,7 @@ from planish.library.kernels.gemm.blocked import Blocking
 from planish.library.kernels.gemm.edges import make_family
 from planish.library.kernels.gemm.functions import Request, count_kernels, make_functions
 from planish.library.kernels.gemm.microkernel import Tile
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import PRODUCTS, find_vectors
 
 SMALL = ["kernel", "gemm", "--header", "--target", "aarch64-neon", "--mr", "2", "--nr", "4"]
@@ -77,17 +77,17 @@ def count_puts(put: Callable[[Cache, str, bytes], bool], made: list[str]) -> Cal
 )  # fmt: skip
 def test_all_that_is_made_is_told_of(extension: str, element: str, asked: Request) -> None:
     vectors, told = find_vectors(extension, PRODUCTS[element]), []
-    maker = Maker(tell=told.append)
+    maker = KernelCache(tell=told.append)
     make_functions("product", vectors, BLOCKING, asked, maker)
     assert len(told) == maker.made == count_kernels(asked, vectors, BLOCKING)
 
 
 def test_other_tiles_are_other_entries() -> None:
     for tile in (Tile(VECTORS, 1, 1), Tile(VECTORS, 1, 1, first=True), Tile(VECTORS, 1, 1, layout="rows")):
-        maker = Maker(Cache())
+        maker = KernelCache(Cache())
         make_family(tile, 64, maker)
         assert maker.found == 0
-    maker = Maker(Cache())
+    maker = KernelCache(Cache())
     make_family(Tile(VECTORS, 1, 1, layout="rows"), 68, maker)
     assert maker.found == 0, "the length of rows counts"
 
@@ -101,19 +101,19 @@ class Intruder:
 
 @pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x04N.", None])
 def test_what_is_no_kernel_is_made_again(content: bytes | None) -> None:
-    before = Maker(Cache())
+    before = KernelCache(Cache())
     made = make_family(Tile(VECTORS, 1, 1), maker=before)
     for entry in Cache().root.rglob("*.entry"):
         address = entry.parent.name + entry.stem
         Cache().put(address, pickle.dumps(Intruder()) if content is None else content)
-    again = Maker(Cache())
+    again = KernelCache(Cache())
     assert make_family(Tile(VECTORS, 1, 1), maker=again) == made
     assert again.made == len(made) and not Path("intruded").exists()
 
 
 def test_a_cache_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    maker = Maker(Cache(tmp_path / "file"))
+    maker = KernelCache(Cache(tmp_path / "file"))
     with pytest.warns(UserWarning, match="E0901"):
         made = make_family(Tile(VECTORS, 1, 1), maker=maker)
     assert all(isinstance(x, Instruction) for x in made)

@@ -14,7 +14,7 @@ from planish.ir.index.evaluate import evaluate
 from planish.ir.index.polynomial import mul
 from planish.ir.nest import Array, Block, For, Kernel
 from planish.ir.semantics.interpreter import run_kernel
-from planish.ir.text.operator_names import Scope
+from planish.ir.text.operator_names import TypeScope
 from planish.ir.text.parser import parse_expr, parse_kernel
 from planish.ir.types import BOOL, F64, Type
 from planish.raising.operation import Operation
@@ -138,7 +138,7 @@ def example(name: str, text: str, steps: Sequence[Any], sizes: Sequence[Mapping[
     """A kernel with steps: `(operation, {operand: view}, {size: text}, {scalar: text})`, or the number of a statement
     of the kernel that stays as it is."""
     kernel = parse_kernel(text, f"{name}.k")
-    scope = Scope()
+    scope = TypeScope()
     for size in kernel.sizes:
         scope = scope.with_value(size, parse_expr("0").type)
     for scalar in kernel.scalars:

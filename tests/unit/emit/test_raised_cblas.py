@@ -16,7 +16,7 @@ from raised_examples import DEFINITIONS, EXAMPLES, Example, check_close, copied,
 from tests.property.sampling import one_in
 
 from planish.emit.formats.blas.cblas_text import emit_cblas
-from planish.emit.formats.blas.routines import Call, choose_calls
+from planish.emit.formats.blas.routines import RoutineCall, choose_calls
 from planish.emit.formats.blas.triangular import Routine, list_routines
 from planish.ir.expr import Var
 from planish.ir.nest import Alloc, Array, Kernel
@@ -204,7 +204,7 @@ def check_routines(turned: str, routines: Sequence[Routine], narrow: Blas, folde
         kernel = expand(Raised(kernel, (apply,)))
         raised = Raised(kernel, (apply,))
         calls = choose_calls(apply, raised)
-        if calls is None or not all(isinstance(x, Call) for x in calls):
+        if calls is None or not all(isinstance(x, RoutineCall) for x in calls):
             continue
         seen.add(routine.name)
         made.append((raised, kernel))

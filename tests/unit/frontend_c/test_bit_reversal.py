@@ -6,14 +6,14 @@ import pytest
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.translation_unit import Reversal
+from planish.frontend.c.translation_unit import BitReversal
 
 LOOP = "for (i = 0, j = 0; i < n - 1; i++) { if (i < j) { SWAP } for (k = n >> 1; k <= j; k >>= 1) j -= k; j += k; }"
 SWAP = "float t = x[i]; x[i] = x[j]; x[j] = t;"
 LATER = "for (i = 1, j = 0; i < n; i++) { k = n >> 1; for (; j & k; k >>= 1) j ^= k; j ^= k; if (i < j) { SWAP } }"
 
 
-def read(loop: str, before: str = "", behind: str = "") -> Reversal | None:
+def read(loop: str, before: str = "", behind: str = "") -> BitReversal | None:
     """How the loop of a function reverses digits."""
     text = f"int g; void f(float *x, float *y, double *z, int n) {{ int i, j, k; {before} {loop} {behind} }}"
     regions = read_c(Source("a.c", text.replace("SWAP", SWAP))).functions[0].regions
@@ -35,7 +35,7 @@ def read(loop: str, before: str = "", behind: str = "") -> Reversal | None:
     ],
 )  # fmt: skip
 def test_digits_are_reversed(loop: str, base: int) -> None:
-    assert read(loop) == Reversal(base, {"x": 1})
+    assert read(loop) == BitReversal(base, {"x": 1})
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_digits_are_reversed(loop: str, base: int) -> None:
     ],
 )
 def test_elements_side_by_side(swap: str, widths: dict[str, int]) -> None:
-    assert read(LOOP.replace("SWAP", swap)) == Reversal(2, widths)
+    assert read(LOOP.replace("SWAP", swap)) == BitReversal(2, widths)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.translation_unit import CFile, Record
+from planish.frontend.c.translation_unit import CFile, RecordParameter
 from planish.ir.text.printer import print_kernel
 
 FILE = "enum { A = 1, B = 2, C = A + B, D = -1 };\n"
@@ -61,5 +61,5 @@ def test_variables_hide_enumerators_in_steps() -> None:
 def test_bit_fields_may_be_as_wide_as_enumerators() -> None:
     text = f"{FILE}struct s {{ int n : C; int m : sizeof(int); }}; void f(struct s *p) {{ p->n = p->m; }}"
     form = read_c(Source("f.c", text)).functions[0].parameters[0].form
-    assert isinstance(form, Record)
+    assert isinstance(form, RecordParameter)
     assert [x.path for x in form.cells] == ["n", "m"]

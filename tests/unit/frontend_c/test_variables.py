@@ -6,7 +6,7 @@ import pytest
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.frontend.c.translation_unit import CFunction, Record
+from planish.frontend.c.translation_unit import CFunction, RecordParameter
 
 
 def read(text: str, name: str = "f") -> CFunction:
@@ -32,7 +32,7 @@ def test_lengths_are_constants_of_any_form(extent: str) -> None:
 def test_members_may_have_lengths_by_enumerators() -> None:
     text = "enum { N = 6 }; struct s { int n; float v[N][N]; }; void f(struct s *p) { p->n = 1; }"
     form = read(text).parameters[0].form
-    assert isinstance(form, Record)
+    assert isinstance(form, RecordParameter)
     assert [(x.path, x.count) for x in form.cells] == [("n", 1), ("v", 36)]
 
 

@@ -10,7 +10,7 @@ from tests.property.sampling import one_in
 from planish.core.diagnostic import PlanishError
 from planish.ir.expr import Binary, Const, Expr, Unary, Var
 from planish.ir.nest import Kernel
-from planish.ir.text.operator_names import Scope
+from planish.ir.text.operator_names import TypeScope
 from planish.ir.text.parser import parse_expr, parse_kernel
 from planish.ir.text.printer import print_expr, print_kernel, print_stmt
 from planish.ir.types import BOOL, F64, INDEX
@@ -52,7 +52,7 @@ def test_every_kernel_parses_back(turn: int, kernel: Kernel) -> None:
 @given(exprs)
 @settings(max_examples=300, deadline=None)
 def test_every_expression_parses_back(expr: Expr) -> None:
-    assert parse_expr(print_expr(expr, Scope()), Scope()) == expr
+    assert parse_expr(print_expr(expr, TypeScope()), TypeScope()) == expr
 
 
 def test_negative_zero_keeps_its_sign() -> None:

@@ -11,7 +11,7 @@ from planish.isa.semantics.text import print_definition
 from planish.isa.vendors.arm.bf16_moves import renamed_moves
 from planish.isa.vendors.arm.entries import entry_of
 from planish.isa.vendors.arm.grammar import parse_operation
-from planish.isa.vendors.arm.page import Intrinsic, read_page
+from planish.isa.vendors.arm.page import ArmIntrinsic, read_page
 from planish.isa.vendors.arm.translate import translate
 
 ADD = """bits(datasize) operand1 = V[n];
@@ -40,9 +40,9 @@ for e = 0 to elements-1
 Vpart[d, part] = result;"""
 
 
-def _entry(instruction: str, operation: str, result: str, prepared: str, **parameters: str) -> Intrinsic:
+def _entry(instruction: str, operation: str, result: str, prepared: str, **parameters: str) -> ArmIntrinsic:
     given = tuple((kind, name) for name, kind in parameters.items())
-    return Intrinsic("vf", result, given, instruction, prepared, "Vd → result", operation, "A64", 1)
+    return ArmIntrinsic("vf", result, given, instruction, prepared, "Vd → result", operation, "A64", 1)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def _entry(instruction: str, operation: str, result: str, prepared: str, **param
          "(r: 64, a: 128) -> dst: 128 { dst.u64[0] = r.u64[0] for i < 8 { dst.u8[i + 8] = u8(sat_s8(a.s16[i])) } }"),
     ],
 )  # fmt: skip
-def test_operations_become_nests(entry: Intrinsic, text: str) -> None:
+def test_operations_become_nests(entry: ArmIntrinsic, text: str) -> None:
     assert print_definition(translate(entry)) == text
 
 
@@ -82,7 +82,7 @@ def test_operations_become_nests(entry: Intrinsic, text: str) -> None:
 def test_moves_of_other_elements_are_named_after_whole_numbers(
     name: str, result: str, kind: str, made: dict[str, str]
 ) -> None:
-    given = Intrinsic(name, result, ((kind, "a"),), "", "", "", "", "A64", 1)
+    given = ArmIntrinsic(name, result, ((kind, "a"),), "", "", "", "", "A64", 1)
     assert {x.name: x.parameters[0][0] for x in renamed_moves([given])} == made
 
 

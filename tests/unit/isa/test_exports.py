@@ -14,7 +14,7 @@ from planish.isa.classes.parameters import label_numbers
 from planish.isa.classes.shipped import shipped_classes
 from planish.isa.exports.header import find_bodies
 from planish.isa.exports.irdl import write_call, write_irdl
-from planish.isa.exports.operations import Operation, choose_operations, find_operations
+from planish.isa.exports.operations import ExportedOperation, choose_operations, find_operations
 from planish.isa.exports.statements import conditions_of, write_statements
 from planish.isa.exports.tablegen import write_tablegen
 from planish.isa.semantics.text import parse_definition
@@ -28,7 +28,7 @@ def classes() -> tuple[Class, ...]:
 
 
 @pytest.fixture(scope="module")
-def operations(classes: tuple[Class, ...]) -> tuple[Operation, ...]:
+def operations(classes: tuple[Class, ...]) -> tuple[ExportedOperation, ...]:
     return find_operations(classes)
 
 
@@ -41,7 +41,7 @@ def test_every_number_of_a_shape_has_a_word(classes: tuple[Class, ...]) -> None:
 
 @pytest.mark.parametrize("isa", ["x86", "arm", "hvx"])
 def test_names_are_the_same_whatever_is_chosen(
-    classes: tuple[Class, ...], operations: tuple[Operation, ...], isa: str
+    classes: tuple[Class, ...], operations: tuple[ExportedOperation, ...], isa: str
 ) -> None:
     everything = {x.name: x for x in operations}
     some = [replace(x, members=tuple(y for y in x.members if y.entry.isa == isa)) for x in classes]
@@ -53,7 +53,7 @@ def test_names_are_the_same_whatever_is_chosen(
     assert choose_operations(operations, classes) == operations
 
 
-def test_nearly_every_operation_is_plain_c(operations: tuple[Operation, ...]) -> None:
+def test_nearly_every_operation_is_plain_c(operations: tuple[ExportedOperation, ...]) -> None:
     bodies = find_bodies(operations)
     assert len({x.name for x in operations}) == len(operations)
     assert sum(not bodies[x.name].lines for x in operations) <= 10

@@ -7,7 +7,7 @@ import pytest
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.isa.vendors.hvx.entries import entry_of
-from planish.isa.vendors.hvx.listing import Instruction, read_listing
+from planish.isa.vendors.hvx.listing import ListedInstruction, read_listing
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_semantics_become_nests(syntax: str, body: str, text: str) -> None:
     ],
 )
 def test_what_is_not_understood_is_refused_with_a_reason(syntax: str, body: str, reason: str) -> None:
-    entry = entry_of(Instruction("V6_x", syntax, body))
+    entry = entry_of(ListedInstruction("V6_x", syntax, body))
     assert entry.status == "refused"
     assert reason in entry.reason
 

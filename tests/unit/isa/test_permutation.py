@@ -7,21 +7,21 @@ import pytest
 from planish.ir.text.parser import parse_kernel
 from planish.isa.classes.proof import are_same
 from planish.isa.select.fp_modulo import loosen
-from planish.isa.select.instruction_text import Finder, spell
-from planish.isa.select.selector import Manner, Speech
+from planish.isa.select.instruction_text import InstructionFinder, spell
+from planish.isa.select.selector import FpFlags, RegisterFile
 from planish.isa.semantics.text import parse_definition
 from planish.isa.shipped import extension
 
 ZMM = "@zmm"
 
 
-def _speech() -> Speech:
+def _speech() -> RegisterFile:
     finder, _ = extension("avx512").speakers["zmm"]
-    assert isinstance(finder, Finder)
+    assert isinstance(finder, InstructionFinder)
     return finder.speech
 
 
-def _spelt(text: str, manner: Manner) -> str | None:
+def _spelt(text: str, manner: FpFlags) -> str | None:
     return spell(parse_kernel(text), _speech(), manner)
 
 
@@ -51,18 +51,18 @@ def _spelt(text: str, manner: Manner) -> str | None:
     ],
 )  # fmt: skip
 def test_other_loops_are_refused(text: str) -> None:
-    assert _spelt(f"kernel k{text}", Manner(reassociates=True)) is None
+    assert _spelt(f"kernel k{text}", FpFlags(reassociates=True)) is None
 
 
 def test_sums_have_an_order_unless_it_is_free() -> None:
     text = "kernel k(s: f32[1], a: f32[16] @zmm) { for l in 0 .. 16 { s[0] += a[l] } }"
-    assert _spelt(text, Manner()) is None
-    assert _spelt(text, Manner(reassociates=True)) is not None
+    assert _spelt(text, FpFlags()) is None
+    assert _spelt(text, FpFlags(reassociates=True)) is not None
 
 
 def test_sums_go_to_rows_of_their_own() -> None:
     head = "kernel k(d: f32[2, 8], a: f32[16] @zmm, b: f32[16] @zmm)"
-    found = _spelt(f"{head} {{ for l in 0 .. 16 {{ d[0, 3] += a[l] d[1, 3] += b[l] }} }}", Manner(reassociates=True))
+    found = _spelt(f"{head} {{ for l in 0 .. 16 {{ d[0, 3] += a[l] d[1, 3] += b[l] }} }}", FpFlags(reassociates=True))
     assert found is not None
     assert "*({d} + 3) += " in found
     assert "*(({d} + 8) + 3) += " in found
@@ -71,14 +71,16 @@ def test_sums_go_to_rows_of_their_own() -> None:
 @pytest.mark.parametrize(("stride", "streams"), [("32", True), ("17", False)])
 def test_rows_that_are_never_round_are_not_streamed(stride: str, streams: bool) -> None:
     head = f"kernel k(d: f32[2, {stride}], s: f32[2, 16])"
-    found = _spelt(f"{head} {{ for i in 0 .. 2 {{ for q in 0 .. 16 {{ d[i, q] = s[i, q] }} }} }}", Manner(streams=True))
+    found = _spelt(
+        f"{head} {{ for i in 0 .. 2 {{ for q in 0 .. 16 {{ d[i, q] = s[i, q] }} }} }}", FpFlags(streams=True)
+    )
     assert found is not None
     assert ("_stream_" in found) == streams
 
 
 def test_a_register_is_not_streamed() -> None:
     text = "kernel k(d: f32[16] @zmm, s: f32[16]) { for l in 0 .. 16 { d[l] = s[l] } }"
-    assert _spelt(text, Manner(streams=True)) == _spelt(text, Manner())
+    assert _spelt(text, FpFlags(streams=True)) == _spelt(text, FpFlags())
 
 
 @pytest.mark.parametrize(
@@ -114,18 +116,18 @@ def test_only_what_is_tested_is_taken_for_zero(tested: str, flushes: bool) -> No
 )
 def test_other_slides_are_refused(lane: str) -> None:
     head = "kernel k(x: f32, y: f32; d: f32[16] @zmm, s: f32[16] @zmm)"
-    assert _spelt(f"{head} {{ for l in 0 .. 16 {{ d[l] = {lane} }} }}", Manner()) is None
+    assert _spelt(f"{head} {{ for l in 0 .. 16 {{ d[l] = {lane} }} }}", FpFlags()) is None
 
 
 def test_lanes_slide_by_several() -> None:
     head = "kernel k(x: f32; d: f32[16] @zmm, s: f32[16] @zmm)"
-    text = _spelt(f"{head} {{ for l in 0 .. 16 {{ d[l] = select(l < 3, x, s[l - 3]) }} }}", Manner())
+    text = _spelt(f"{head} {{ for l in 0 .. 16 {{ d[l] = select(l < 3, x, s[l - 3]) }} }}", FpFlags())
     assert text is not None and text.endswith(", 13)); }")
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 8])
 def test_lanes_of_integers_slide_too(count: int) -> None:
     head = "kernel k(x: i32; d: i32[16] @zmm, s: i32[16] @zmm)"
-    text = _spelt(f"{head} {{ for l in 0 .. 16 {{ d[l] = select(l < {count}, x, s[l - {count}]) }} }}", Manner())
+    text = _spelt(f"{head} {{ for l in 0 .. 16 {{ d[l] = select(l < {count}, x, s[l - {count}]) }} }}", FpFlags())
     moved = f"_mm512_alignr_epi32({{s}}, _mm512_set1_epi32({{x}}), {16 - count})"
     assert text == f"{{ {{d}} = {moved if count < 8 else '_mm512_shuffle_i32x4(_mm512_set1_epi32({x}), {s}, 64)'}; }}"

@@ -30,7 +30,7 @@ def test_what_was_prepared_is_what_is_found() -> None:
     shipped.extension.cache_clear()
     shipped._load_texts.cache_clear()
     prepared = shipped.extension("neon").instructions
-    assert all(isinstance(prepared[x].text, shipped.Prepared) for x in NAMES)
+    assert all(isinstance(prepared[x].text, shipped.PreparedText) for x in NAMES)
     assert {x: y.template for x, y in prepared.items()} == {x: y.template for x, y in found.items()}
 
 
@@ -38,4 +38,4 @@ def test_what_another_program_prepared_is_not_read(monkeypatch: pytest.MonkeyPat
     assert shipped.prepare_texts()
     monkeypatch.setattr(shipped, "stamp_contents", lambda *_: "another")
     shipped._load_texts.cache_clear()
-    assert not any(isinstance(x.text, shipped.Prepared) for x in shipped.extension("neon").instructions.values())
+    assert not any(isinstance(x.text, shipped.PreparedText) for x in shipped.extension("neon").instructions.values())

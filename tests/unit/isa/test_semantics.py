@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from planish.core.diagnostic import PlanishError
 from planish.isa.semantics import build, floats
-from planish.isa.semantics.definition import Loop, Put
+from planish.isa.semantics.definition import LaneLoop, Put
 from planish.isa.semantics.evaluate import Memory, evaluate
 from planish.isa.semantics.node import Node, const
 from planish.isa.semantics.reroll import roll, roll_sums
@@ -74,9 +74,9 @@ def _lane(operand: str, at: int, width: int = 8) -> Node:
 def test_blocks_of_lanes_become_nests() -> None:
     puts = [Put("out", const(8 * x), 8, _lane("a", 8 * (x % 4 + 8 * (x // 4)))) for x in range(16)]
     (outer,) = roll(puts)
-    assert isinstance(outer, Loop)
+    assert isinstance(outer, LaneLoop)
     (inner,) = outer.body
-    assert isinstance(inner, Loop)
+    assert isinstance(inner, LaneLoop)
     assert (outer.count, inner.count) == (4, 4)
 
 

@@ -11,15 +11,15 @@ from planish.isa.collection import load_collection
 from planish.isa.semantics.evaluate import evaluate
 from planish.isa.semantics.text import print_definition
 from planish.isa.vendors.symbolic_state import Unreadable
-from planish.isa.vendors.x86.data import Intrinsic, Parameter, read_listing
+from planish.isa.vendors.x86.data import IntelIntrinsic, IntelParameter, read_listing
 from planish.isa.vendors.x86.grammar import parse_operation
 from planish.isa.vendors.x86.translate import translate
 
 
-def _entry(operation: str, kind: str = "UI8", width: int = 128, instruction: str = "") -> Intrinsic:
-    parameters = tuple(Parameter(f"__m{width}i", x, kind) for x in "ab")
-    result = Parameter(f"__m{width}i", "dst", kind)
-    return Intrinsic("_f", "SSE2", ("SSE2",), "", result, parameters, operation, 1, instruction)
+def _entry(operation: str, kind: str = "UI8", width: int = 128, instruction: str = "") -> IntelIntrinsic:
+    parameters = tuple(IntelParameter(f"__m{width}i", x, kind) for x in "ab")
+    result = IntelParameter(f"__m{width}i", "dst", kind)
+    return IntelIntrinsic("_f", "SSE2", ("SSE2",), "", result, parameters, operation, 1, instruction)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ ENDFOR"""
 
 
 def test_tiles_are_rows_that_are_changed_in_place() -> None:
-    tiles = tuple(Parameter("__tile", x, "") for x in ("dst", "a"))
+    tiles = tuple(IntelParameter("__tile", x, "") for x in ("dst", "a"))
     operation = """FOR m := 0 TO dst.rows - 1
 	tmp := dst.row[m]
 	FOR n := 0 TO (dst.colsb / 4) - 1
@@ -66,7 +66,7 @@ def test_tiles_are_rows_that_are_changed_in_place() -> None:
 	ENDFOR
 	dst.row[m] := tmp
 ENDFOR"""
-    entry = Intrinsic("_tile_x", "AMX", ("AMXINT8",), "", Parameter("void", "", ""), tiles, operation, 1)
+    entry = IntelIntrinsic("_tile_x", "AMX", ("AMXINT8",), "", IntelParameter("void", "", ""), tiles, operation, 1)
     assert print_definition(translate(entry, overrides=())) == (
         "(dst: 8192, a: 8192) -> out: 8192 { for j < 16 { for i < 16 "
         "{ out.u32[16*j + i] = u32(dst.u32[16*j + i] + a.u32[j + 16*i]) } } }"

@@ -11,18 +11,25 @@ from planish.ir.expr import Expr, Load, Var, index
 from planish.ir.nest import Alloc, Array, Block, Kernel, Let, Stmt
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.types import F64
-from planish.library.kernels.fft.butterfly import Code, Number, Part, count_operations, root, transform
+from planish.library.kernels.fft.butterfly import (
+    ComplexValue,
+    RealValue,
+    StraightLineCode,
+    count_operations,
+    root,
+    transform,
+)
 from planish.library.kernels.fft.radices import choose_radices
 from planish.library.kernels.fft.stockham_passes import make_passes, set_parts
 
 XY, AB = ("xr", "xi"), ("yr", "yi")
 
 
-def load(part: int, place: Expr) -> Part:
-    return Part(Load(XY[part], (place,), F64))
+def load(part: int, place: Expr) -> RealValue:
+    return RealValue(Load(XY[part], (place,), F64))
 
 
-def store(place: Expr, number: Number, code: Code) -> list[Stmt]:
+def store(place: Expr, number: ComplexValue, code: StraightLineCode) -> list[Stmt]:
     return set_parts(AB, (place,), number, code)
 
 
@@ -45,9 +52,9 @@ def test_a_butterfly_is_a_transform(size: int) -> None:
 
 def test_a_butterfly_of_real_numbers_computes_less() -> None:
     def count(imaginary: bool) -> int:
-        code = Code(F64, "t")
-        parts = [Part(Var(f"y{n}", F64) if imaginary else None) for n in range(8)]
-        out = transform([Number(Part(Var(f"x{n}", F64)), parts[n]) for n in range(8)], code)
+        code = StraightLineCode(F64, "t")
+        parts = [RealValue(Var(f"y{n}", F64) if imaginary else None) for n in range(8)]
+        out = transform([ComplexValue(RealValue(Var(f"x{n}", F64)), parts[n]) for n in range(8)], code)
         assert out[0].imaginary.value is None or imaginary
         return len(code.lines)
 

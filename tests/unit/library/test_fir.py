@@ -14,7 +14,7 @@ from planish.ir.nest import For, Kernel
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.signal import fir
 from planish.library.signal.fir import filter_versions, name_filters
 from planish.schedule.auto.plan import prepare
@@ -59,8 +59,8 @@ LEFT = {
 
 
 @cache
-def maker() -> Maker:
-    return Maker(Cache())
+def maker() -> KernelCache:
+    return KernelCache(Cache())
 
 
 def kernel_of(body: str) -> Kernel:

@@ -12,7 +12,7 @@ from planish.ir.nest import For, Kernel
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_expr, parse_kernel
 from planish.library.dense import floyd_warshall
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.versions import raise_version
 from planish.raising.raised import Apply
 from planish.raising.raised import whole as whole_view
@@ -32,7 +32,7 @@ def plain(type: str) -> Kernel:
 @cache
 def by_blocks(kernel: Kernel, fp: str = "reassociate") -> Candidate | None:
     prepared = prepare(kernel)
-    return raise_version(kernel, prepared, (), load_target("x86-avx512"), fp, Maker())[0]  # type: ignore[arg-type]
+    return raise_version(kernel, prepared, (), load_target("x86-avx512"), fp, KernelCache())[0]  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)

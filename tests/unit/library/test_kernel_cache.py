@@ -25,7 +25,7 @@ def test_what_was_prepared_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(kernel_cache, "_PREPARED", tmp_path / "prepared")
     assert prepare_families(FAMILIES)
     assert not prepare_families(FAMILIES)
-    user = kernel_cache.Maker(Cache(tmp_path / "user"))
+    user = kernel_cache.KernelCache(Cache(tmp_path / "user"))
     assert make_family(TILE, depth=100, maker=user) == make_family(TILE)
     assert (user.made, user.found) == (0, 3)
 
@@ -34,7 +34,7 @@ def test_what_another_program_prepared_is_not_read(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(kernel_cache, "_PREPARED", tmp_path / "prepared")
     assert prepare_families(FAMILIES)
     monkeypatch.setattr(kernel_cache, "_stamp_makers", lambda: "another")
-    user = kernel_cache.Maker(Cache(tmp_path / "user"))
+    user = kernel_cache.KernelCache(Cache(tmp_path / "user"))
     make_family(TILE, maker=user)
     assert (user.made, user.found) == (3, 0)
 
@@ -42,6 +42,6 @@ def test_what_another_program_prepared_is_not_read(tmp_path: Path, monkeypatch: 
 def test_what_is_made_anew_is_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_cache, "_PREPARED", tmp_path / "prepared")
     assert prepare_families(FAMILIES)
-    user = kernel_cache.Maker(Cache(tmp_path / "user"), anew=True)
+    user = kernel_cache.KernelCache(Cache(tmp_path / "user"), anew=True)
     make_family(TILE, maker=user)
     assert (user.made, user.found) == (3, 0)

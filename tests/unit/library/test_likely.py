@@ -9,7 +9,7 @@ import pytest
 
 from planish.core.span import Source
 from planish.ir.types import Floats
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.likely import likely_version
 from planish.library.parallel.parallel_marks import has_threads
 from planish.pipeline import Options, read_file
@@ -41,7 +41,7 @@ def likely(loops: str, fp: Floats, threads: int = 1, sizes: Mapping[str, int] | 
     file = read_file(Source("f.c", f"{HEAD} {{ {loops} }}\n"), Options(fp=fp))
     (region,) = file.functions[0].regions
     target = load_target("x86-avx2")
-    made, _ = likely_version(region.kernel, prepare(region.kernel), (), target, fp, Maker(), threads, sizes)
+    made, _ = likely_version(region.kernel, prepare(region.kernel), (), target, fp, KernelCache(), threads, sizes)
     return made
 
 

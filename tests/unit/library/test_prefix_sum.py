@@ -13,10 +13,10 @@ from planish.ir.nest import Block, For, Kernel
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import arrays_in, used_names, walk
-from planish.library.loops.scan.parallel_prefix_sum import Shares, may_share
+from planish.library.loops.scan.parallel_prefix_sum import PrefixSumShares, may_share
 from planish.library.loops.scan.prefix_sum import find_sum
 from planish.library.loops.scan.prefix_sum_lanes import Sums
-from planish.library.loops.scan.strip_statements import STRIP, Registers
+from planish.library.loops.scan.strip_statements import STRIP, ValueRegisters
 from planish.library.loops.scan.vector_scan import scan_versions
 from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target
@@ -137,8 +137,8 @@ def shared(kernel: Kernel, threads: int, long: int = 32) -> Kernel:
     found = find_sum(loop, {"a"})
     assert found is not None
     assert may_share(found)
-    sums = Sums(found, Registers("avx512", "zmm", 16), {*used_names(kernel)})
-    return replace(kernel, body=Block((Shares(sums, threads, long).stmt(),)))
+    sums = Sums(found, ValueRegisters("avx512", "zmm", 16), {*used_names(kernel)})
+    return replace(kernel, body=Block((PrefixSumShares(sums, threads, long).stmt(),)))
 
 
 @pytest.mark.each_value

@@ -12,7 +12,7 @@ from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.text.printer import print_expr, print_kernel
 from planish.library.loops.scan.affine_gap import find_gaps
-from planish.library.loops.scan.max_plus import Chain, find_chain
+from planish.library.loops.scan.max_plus import MaxPlusChain, find_chain
 from planish.library.loops.scan.vector_scan import scan_versions
 from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target
@@ -84,7 +84,7 @@ def version_of(name: str) -> Kernel:
     return version.kernel
 
 
-def find(body: str) -> Chain | None:
+def find(body: str) -> MaxPlusChain | None:
     loop = kernel_of(body, "2").body.body[0]
     return find_chain(loop, ("c", "d")) or find_gaps(loop, ("c", "d"))
 

@@ -15,9 +15,9 @@ from planish.ir.text.printer import print_kernel
 from planish.library.loops.stencil_1d.dimension_lifting import segment_versions
 from planish.library.loops.stencil_1d.line_sweeps import find_sweeps
 from planish.schedule.auto.plan import prepare
-from planish.target.machine import Cache, Target
+from planish.target.machine import CacheLevel, Target
 
-TINY = Target("tiny", "x86-64", 128, 16, False, (Cache(1, 1024),))
+TINY = Target("tiny", "x86-64", 128, 16, False, (CacheLevel(1, 1024),))
 """Two lanes of doubles; a tile has some 100 elements."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planish.ir.text.parser import parse_kernel
-from planish.poly.idioms.gram_schmidt import Projecting, find_projecting
+from planish.poly.idioms.gram_schmidt import GramSchmidt, find_projecting
 
 STEP = """
 kernel gram(m, n; A: f64[m, n], Q: f64[m, n], R: f64[n, n], s: f64[n])
@@ -35,7 +35,7 @@ kernel gram(m, n; A: f64[m, n], Q: f64[m, n], R: f64[n, n], s: f64[n])
 """
 
 
-def find(*changes: tuple[str, str]) -> Projecting | None:
+def find(*changes: tuple[str, str]) -> GramSchmidt | None:
     text = STEP
     for old, new in changes:
         assert text.count(old) == 1, old

@@ -6,7 +6,7 @@ import pytest
 
 from planish.ir.text.parser import parse_kernel
 from planish.ir.text.printer import print_expr
-from planish.poly.idioms.householder import Reflecting, find_reflecting
+from planish.poly.idioms.householder import Householder, find_reflecting
 
 STEP = """
 kernel qr(m, n; A: f64[m, n], B: f64[m, n], t: f64[n])
@@ -39,7 +39,7 @@ kernel qr(m, n; A: f64[m, n], B: f64[m, n], t: f64[n])
 """
 
 
-def find(*changes: tuple[str, str]) -> Reflecting | None:
+def find(*changes: tuple[str, str]) -> Householder | None:
     text = STEP
     for old, new in changes:
         assert text.count(old) == 1, old

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planish.ir.text.parser import parse_kernel
-from planish.poly.idioms.lu_partial_pivoting import Pivoting, find_pivoting
+from planish.poly.idioms.lu_partial_pivoting import PartialPivoting, find_pivoting
 
 STEP = """
 kernel lu(n; A: f64[n, n], B: f64[n], s: f64[] distinct, rows: i32[n])
@@ -43,7 +43,7 @@ kernel lu(n; A: f64[n, n], B: f64[n], s: f64[] distinct, rows: i32[n])
 """
 
 
-def find(*changes: tuple[str, str]) -> Pivoting | None:
+def find(*changes: tuple[str, str]) -> PartialPivoting | None:
     text = STEP
     for old, new in changes:
         assert text.count(old) == 1, old

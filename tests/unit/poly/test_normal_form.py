@@ -6,13 +6,13 @@ import pytest
 
 from planish.ir.text.parser import parse_kernel
 from planish.poly.match.composition import normal_form
-from planish.poly.match.normal_form import Form
+from planish.poly.match.normal_form import NormalForm
 from planish.poly.match.sum_of_products import NoFormError
 
 HEAD = "kernel k(n, m; a: f64; A: f64[n, m], x: f64[m], y: f64[n], t: f64[n]) { "
 
 
-def form(body: str) -> Form:
+def form(body: str) -> NormalForm:
     return normal_form(parse_kernel(HEAD + body + " }"))
 
 

@@ -9,7 +9,7 @@ from planish.ir.nest import Assign
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
 from planish.poly.match.composition import normal_form
-from planish.poly.match.operands import MismatchError
+from planish.poly.match.operands import OperandMismatchError
 from planish.poly.match.sum_of_products import whole
 from planish.poly.match.unify import agree, pattern_of
 
@@ -56,7 +56,7 @@ def test_operands_that_look_alike_are_tried_in_either_order(
     other = normal_form(parse_kernel(HEAD.replace("@", text)))
     pattern = pattern_of(parse_kernel("kernel d(n; x: f64[n], y: f64[n], z: f64[n]) {}"), normal_form(kernel))
     if found is None:
-        with pytest.raises(MismatchError):
+        with pytest.raises(OperandMismatchError):
             agree(pattern, other)
         return
     operands = agree(pattern, other).operands

@@ -15,7 +15,7 @@ from planish.frontend.c.translation_unit import Region
 from planish.ir.types import F64, I32
 from planish.pipeline import FileResult, FunctionResult, Options, build_file
 from planish.run.calls.abi_wrapper import entries_text, entry_text
-from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.oracle.comparison import Limits, compare_each, make_comparison
 from planish.run.oracle.differential import Comparison
 from planish.run.toolchains.toolchain import choose_compiler, compile_library
@@ -128,7 +128,7 @@ def _requests(folder: Path) -> list[Comparison]:
     right = compile_library(compiler, "".join(RIGHT.format(x) for x in VERSIONS) + entries, ("-w",), folder)
     text = "".join(x.format(name) for name, x in VERSIONS.items())
     made = compile_library(compiler, text + entries, ("-w",), folder)
-    cases = [Case({"n": n}, {"x": n}, seed=n) for n in (1, 5)]
+    cases = [CallCase({"n": n}, {"x": n}, seed=n) for n in (1, 5)]
     return [make_comparison(right, made, x, cases, "exact", 1.0, ()) for x in signatures.values()]
 
 

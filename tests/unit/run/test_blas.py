@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planish.core.diagnostic import PlanishError
-from planish.emit.formats.blas.interface import Interface
+from planish.emit.formats.blas.interface import BlasInterface
 from planish.run.processes.process import Limits, run_process
 from planish.run.toolchains import blas
 from planish.run.toolchains.blas import Blas, find_blas
@@ -51,15 +51,15 @@ def put(compiler: Compiler, path: Path, name: str, integer: str) -> None:
 @pytest.mark.parametrize(
     ("file", "function", "integer", "interface"),
     [
-        ("libopenblas.so.0", "cblas_ddot", "int", Interface()),
-        ("libopenblas64.so.0", "cblas_ddot", "int64_t", Interface(wide=True)),
-        ("libopenblas64.so.0", "cblas_ddot64_", "int64_t", Interface("", "64_", True)),
-        ("libscipy_openblas.so", "scipy_cblas_ddot", "int", Interface("scipy_")),
-        ("libscipy_openblas64_.so", "scipy_cblas_ddot64_", "int64_t", Interface("scipy_", "64_", True)),
+        ("libopenblas.so.0", "cblas_ddot", "int", BlasInterface()),
+        ("libopenblas64.so.0", "cblas_ddot", "int64_t", BlasInterface(wide=True)),
+        ("libopenblas64.so.0", "cblas_ddot64_", "int64_t", BlasInterface("", "64_", True)),
+        ("libscipy_openblas.so", "scipy_cblas_ddot", "int", BlasInterface("scipy_")),
+        ("libscipy_openblas64_.so", "scipy_cblas_ddot64_", "int64_t", BlasInterface("scipy_", "64_", True)),
     ],
 )
 def test_names_and_integers(
-    file: str, function: str, integer: str, interface: Interface, compiler: Compiler, tmp_path: Path
+    file: str, function: str, integer: str, interface: BlasInterface, compiler: Compiler, tmp_path: Path
 ) -> None:
     put(compiler, tmp_path / "lib" / file, function, integer)
     found = find_blas("openblas", interface.wide, compiler)

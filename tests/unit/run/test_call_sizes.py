@@ -17,7 +17,7 @@ from planish.run.calls.signature import Parameter
 from planish.run.sizes.call_sizes import (
     CHECK_BYTES,
     LOOSE_SIZES,
-    Known,
+    KnownSizes,
     bytes_of,
     check_cases,
     make_case,
@@ -25,7 +25,7 @@ from planish.run.sizes.call_sizes import (
 )
 from planish.run.sizes.workloads import CLOCK_ATTEMPTS, CLOCK_BYTES, clock_cases, probe_cases, require_sizes
 from planish.target.load import load_target
-from planish.target.machine import Cache
+from planish.target.machine import CacheLevel
 
 SCALE = "void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] *= 2; }"
 MATRIX = (
@@ -48,7 +48,7 @@ void filter(int n, int taps, float *x, float *h, float *y)
 LARGE = "void large(int n, float *x, float *y) { for (int i = 0; i < n; i++) y[i] = x[i]; }"
 
 
-def known_of(text: str) -> tuple[CFunction, tuple[Known, ...]]:
+def known_of(text: str) -> tuple[CFunction, tuple[KnownSizes, ...]]:
     file = read_c(Source("case.c", text))
     (function,) = file.functions
     target = load_target("generic")
@@ -247,7 +247,7 @@ void copy(int h, int w, int from, int to, int pad, const float *a, float *b)
             b[(y + pad) * to + x + pad] = a[y * from + x];
 }
 """
-CACHES = (Cache(1, 32 << 10), Cache(2, 1 << 20), Cache(3, 32 << 20, shared=16))
+CACHES = (CacheLevel(1, 32 << 10), CacheLevel(2, 1 << 20), CacheLevel(3, 32 << 20, shared=16))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import F64, I32
-from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.processes.sandbox import Limits
 from planish.run.timing import stopwatch
 from planish.run.timing.clock import CHILDREN, measure, measure_afresh
@@ -27,7 +27,7 @@ SLOW = FAST.replace("{", "{ for (volatile int k = 0; k < 20 * n; k++) ; ")
 @pytest.mark.parametrize("n", [20, 200_000], ids=["repeated", "single"])
 def test_slower_takes_longer(build: Build, n: int) -> None:
     libraries = [("fast", build(FAST, SCALE)), ("slow", build(SLOW, SCALE))]
-    fast, slow = measure(libraries, SCALE, Case({"n": n}, {"x": n}), budget_seconds=0.2)
+    fast, slow = measure(libraries, SCALE, CallCase({"n": n}, {"x": n}), budget_seconds=0.2)
     assert (fast.label, slow.label) == ("fast", "slow")
     assert fast.rounds == slow.rounds >= 1
     assert 0 < fast.low <= fast.median <= fast.high
@@ -54,7 +54,7 @@ def test_every_call_sees_the_same_data(build: Build, microseconds: int, cores: i
     }}
     """
     libraries = [("once", build(text, SCALE))]
-    (timing,) = measure(libraries, SCALE, Case({"n": 4}, {"x": 4}), budget_seconds=0.1, cores=cores)
+    (timing,) = measure(libraries, SCALE, CallCase({"n": 4}, {"x": 4}), budget_seconds=0.1, cores=cores)
     assert timing.rounds >= 5
     assert timing.low >= 1e-6 * microseconds / 2
 
@@ -63,7 +63,7 @@ def test_several_children_have_their_samples_together(build: Build, tmp_path: Pa
     noted = FAST.replace("{", f'{{ static int noted; if (!noted++) {{ FILE *f = fopen("{tmp_path}/noted", "a"); '
                               'fprintf(f, "%p\\n", (void *)&noted); fclose(f); }', 1)  # fmt: skip
     libraries = [("fast", build("#include <stdio.h>\n" + noted, SCALE)), ("slow", build(SLOW, SCALE))]
-    fast, slow = measure_afresh(libraries, SCALE, Case({"n": 2000}, {"x": 2000}), 1.5, 6)
+    fast, slow = measure_afresh(libraries, SCALE, CallCase({"n": 2000}, {"x": 2000}), 1.5, 6)
     assert (fast.label, slow.label) == ("fast", "slow") and fast.median < slow.median
     assert fast.rounds == slow.rounds >= 6 and list(fast.samples) == sorted(fast.samples)
     assert 1 < len((tmp_path / "noted").read_text().split()) <= CHILDREN
@@ -73,13 +73,13 @@ def test_an_endless_contestant_is_a_diagnostic(build: Build) -> None:
     endless = build("void scale(int n, double *x) { for (volatile int i = 0; ; i++) ; }", SCALE)
     libraries = [("good", build(FAST, SCALE)), ("bad", endless)]
     with pytest.raises(PlanishError) as caught:
-        measure(libraries, SCALE, Case({"n": 4}, {"x": 4}), 0.1, limits=Limits(1.0))
+        measure(libraries, SCALE, CallCase({"n": 4}, {"x": 4}), 0.1, limits=Limits(1.0))
     assert caught.value.diagnostic.code == "E0806"
     assert "'bad'" in caught.value.diagnostic.message
 
 
 def test_no_contestants_no_timings() -> None:
-    assert measure([], SCALE, Case({"n": 4}, {"x": 4})) == ()
+    assert measure([], SCALE, CallCase({"n": 4}, {"x": 4})) == ()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from planish.pipeline import Options, build_file
 from planish.run.toolchains.cross import Runner, compiler_for, is_foreign, runner_for, takes
 from planish.run.toolchains.toolchain import choose_compiler, find_compilers
 from planish.target.load import load_target
-from planish.target.machine import Cache, Target
+from planish.target.machine import CacheLevel, Target
 
 ARM, X86 = load_target("aarch64-neon"), load_target("x86-avx2")
 FOREIGN = X86 if platform.machine() in ("aarch64", "arm64") else ARM
@@ -23,7 +23,7 @@ TEXT = "void scale(int n, double x[n]) { for (int i = 0; i < n; i++) x[i] *= 3; 
 
 
 def machine(isa: str) -> Target:
-    return Target("some", isa, 128, 32, True, (Cache(1, 32768),))
+    return Target("some", isa, 128, 32, True, (CacheLevel(1, 32768),))
 
 
 @pytest.mark.parametrize(

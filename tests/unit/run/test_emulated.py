@@ -9,7 +9,7 @@ import pytest
 
 from planish.ir.types import F64, I32
 from planish.run.calls.abi_wrapper import entry_text
-from planish.run.oracle.comparison import Case, Limits, Parameter, Signature, Verdict, compare
+from planish.run.oracle.comparison import CallCase, Limits, Parameter, Signature, Verdict, compare
 from planish.run.toolchains.emulator import build_caller, find_emulator
 from planish.run.toolchains.toolchain import choose_compiler, compile_library
 
@@ -37,7 +37,7 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
 def check(text: str, placement: str, emulator: tuple[str, ...], folder: Path, *sizes: int) -> Verdict:
     compiler, entry = choose_compiler(NAME), entry_text(SIGNATURE)
     original, other = (compile_library(compiler, x + entry, ("-O1", "-w"), folder) for x in (TEXT, text))
-    cases = [Case({"n": n}, {"x": n}, placement=placement, seed=n) for n in sizes]  # type: ignore[arg-type]
+    cases = [CallCase({"n": n}, {"x": n}, placement=placement, seed=n) for n in sizes]  # type: ignore[arg-type]
     return compare(original, other, SIGNATURE, cases, "exact", Limits(2), emulator=emulator)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from planish.isa.entry import Entry, Signature
+from planish.isa.entry import Entry, IntrinsicSignature
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.program import HOSTED, Dialect
-from planish.run.instructions.verify import Verdict, verify
+from planish.run.instructions.verify import InstructionVerdict, verify
 from planish.run.toolchains.toolchain import find_compilers
 
 _PREAMBLE = """
@@ -23,11 +23,11 @@ _STORE = "(p: 32 memory, a: 32) { p.u32[0] = a.u32[0] }"
 
 
 def _entry(name: str, result: str, parameters: tuple[tuple[str, str], ...], text: str) -> Entry:
-    return Entry(name, "test", Signature(result, parameters), text)
+    return Entry(name, "test", IntrinsicSignature(result, parameters), text)
 
 
 @pytest.fixture(scope="module")
-def verdicts() -> dict[str, Verdict]:
+def verdicts() -> dict[str, InstructionVerdict]:
     compilers = find_compilers()
     if not compilers:
         pytest.skip("no C compiler here")
@@ -55,9 +55,9 @@ def verdicts() -> dict[str, Verdict]:
     [("add", "verified"), ("shift", "verified"), ("put", "verified"), ("third", "verified"),
      ("take_too_much", "crashed"), ("nowhere", "not compiled"), ("wrong", "differs")],
 )  # fmt: skip
-def test_verdicts(verdicts: dict[str, Verdict], name: str, kind: str) -> None:
+def test_verdicts(verdicts: dict[str, InstructionVerdict], name: str, kind: str) -> None:
     assert verdicts[name].kind == kind, verdicts[name].message
 
 
-def test_all_values_of_an_immediate_are_tried(verdicts: dict[str, Verdict]) -> None:
+def test_all_values_of_an_immediate_are_tried(verdicts: dict[str, InstructionVerdict]) -> None:
     assert (verdicts["shift"].values, verdicts["shift"].possible, verdicts["shift"].rows) == (8, 8, 256)

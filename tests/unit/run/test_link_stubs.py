@@ -9,7 +9,7 @@ import pytest
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import F32, I32
 from planish.run.calls.abi_wrapper import entry_text
-from planish.run.oracle.comparison import Case, Parameter, Signature, compare
+from planish.run.oracle.comparison import CallCase, Parameter, Signature, compare
 from planish.run.toolchains.toolchain import choose_compiler, compile_library
 
 _FILE = """
@@ -23,7 +23,7 @@ def _verdict(function: str, folder: Path) -> tuple[str, str]:
     signature = Signature(function, (Parameter("n", I32, "value"), Parameter("x", F32, "array")))
     text = _FILE + entry_text(signature)
     first, second = (compile_library(choose_compiler(None), text, ("-w", o), folder) for o in ("-O1", "-O2"))
-    verdict = compare(first, second, signature, [Case({"n": 3}, {"x": 3})])
+    verdict = compare(first, second, signature, [CallCase({"n": 3}, {"x": 3})])
     return verdict.status, verdict.message
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import ALL_TYPES, BF16, F16, F32, F64, I32, U8, Type
-from planish.run.oracle.comparison import Case, Limits, Parameter, Signature, Tolerance, Verdict, compare, survey
+from planish.run.oracle.comparison import CallCase, Limits, Parameter, Signature, Tolerance, Verdict, compare, survey
 from planish.run.toolchains.c_type_names import c_name
 
 Build = Callable[[str, Signature], Path]
@@ -31,8 +31,8 @@ double dot(int n, const double *x, const double *y) {
 DOT_BACKWARD_C = DOT_C.replace("int i = 0; i < n; i++", "int i = n; i-- > 0;")
 
 
-def cases(*sizes: int, arrays: str = "x") -> list[Case]:
-    return [Case({"n": n}, dict.fromkeys(arrays, n), seed=n) for n in sizes]
+def cases(*sizes: int, arrays: str = "x") -> list[CallCase]:
+    return [CallCase({"n": n}, dict.fromkeys(arrays, n), seed=n) for n in sizes]
 
 
 def check(build: Build, candidate: str, limits: Limits = AMPLE) -> Verdict:
@@ -72,7 +72,7 @@ def test_memory_that_is_read_before_it_is_written_holds_no_zeros(build: Build) -
 )
 def test_a_read_outside_an_array_crashes(build: Build, placement: str, body: str) -> None:
     wrong = f"void scale(int n, double *x) {{ for (int i = 0; i < n; i++) x[i] *= 2; {body} }}"
-    case = Case({"n": 5}, {"x": 5}, placement="end" if placement == "end" else "start")
+    case = CallCase({"n": 5}, {"x": 5}, placement="end" if placement == "end" else "start")
     verdict = compare(build(SCALE_C, SCALE), build(wrong, SCALE), SCALE, [case])
     assert verdict.status == "crashed"
     assert "SIGSEGV" in verdict.message and "n=5" in verdict.message
@@ -182,7 +182,7 @@ def test_every_type_travels(build: Build, type: Type) -> None:
         pytest.skip(f"this compiler has no {name}")
     right = build(f"{name} copy({name} a, {name} *x) {{ x[2] = a; return x[0]; }}", signature)
     wrong = build(f"{name} copy({name} a, {name} *x) {{ x[1] = a; return x[0]; }}", signature)
-    several = [Case({}, {"x": 3}, seed=s) for s in range(6)]
+    several = [CallCase({}, {"x": 3}, seed=s) for s in range(6)]
     assert compare(right, right, signature, several).status == "ok"
     assert compare(right, wrong, signature, several).status == "mismatch"
 
@@ -191,9 +191,9 @@ def test_integer_ranges_bound_what_is_drawn(build: Build) -> None:
     signature = Signature("pick", (Parameter("b", U8, "array"), Parameter("h", I32, "array")), None)
     text = "void pick(unsigned char *b, int *h) { for (int i = 0; i < 50; i++) h[b[i]]++; }"
     library = build(text, signature)
-    bounded = Case({}, {"b": 50, "h": 4}, ranges={"b": (0, 3)})
+    bounded = CallCase({}, {"b": 50, "h": 4}, ranges={"b": (0, 3)})
     assert compare(library, library, signature, [bounded]).status == "ok"
-    free = Case({}, {"b": 50, "h": 4}, placement="end")
+    free = CallCase({}, {"b": 50, "h": 4}, placement="end")
     assert compare(library, library, signature, [free]).status == "not comparable"
 
 
@@ -206,7 +206,7 @@ def test_single_precision_has_its_own_bound() -> None:
 def test_a_survey_goes_on_behind_calls_that_fail_and_keeps_what_was_seen(build: Build) -> None:
     body = "for (;;) if (n % 10 == 3) __builtin_trap(); else if (n < 50 || n == 77) break; x[0] = n;"
     library = build(f"void scale(int n, double *x) {{ {body} }}", SCALE)
-    calls = [Case({"n": n}, {"x": 1}, seed=n) for n in range(80)]
+    calls = [CallCase({"n": n}, {"x": 1}, seed=n) for n in range(80)]
     seen = survey(library, SCALE, calls, 0.5, limits=Limits(seconds=5))
     numbers = [case.values["n"] for case, _, _ in seen]
     # Those from 50 on do not end: the time is over before all were tried.

@@ -13,12 +13,12 @@ from planish.core.diagnostic import Remark
 from planish.core.span import Source
 from planish.ir.types import F64, I32, Floats
 from planish.run import selection
-from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.oracle.comparison import Verdict, VerdictStatus
 from planish.run.selection import Probes, Selection, choose_fastest, select
 from planish.run.timing.clock import Timing, timing_of
 from planish.run.toolchains.toolchain import choose_compiler
-from planish.run.workbench import Nest, Reference, Version, Workbench
+from planish.run.workbench import Reference, ReplacedNest, Version, Workbench
 from planish.target.load import load_target
 
 SIGNATURE = Signature("scale", (Parameter("n", I32, "value"), Parameter("x", F64, "array")), None)
@@ -27,13 +27,13 @@ RIGHT = Version("right", "void scale(int n, double *x) { while (n-- > 0) x[n] = 
 WRONG = Version("wrong", TEXT.replace("* 3", "* 3.001"))
 BROKEN = Version("broken", TEXT.replace("int i", "inte i"))
 SLOW = Version("slow", TEXT.replace("x[i] =", "for (volatile int k = 0; k < 99; k++) if (k == 50) x[i] ="))
-CASES = tuple(Case({"n": n}, {"x": n}, seed=n) for n in (0, 1, 17))
-CLOCK = Case({"n": 2000}, {"x": 2000})
+CASES = tuple(CallCase({"n": n}, {"x": n}, seed=n) for n in (0, 1, 17))
+CLOCK = CallCase({"n": 2000}, {"x": 2000})
 
 
 def pick(
-    place: Path, versions: list[Version], *clocks: Case, floats: Floats = "strict",
-    text: str = TEXT, cases: tuple[Case, ...] = CASES, probes: Probes | None = None,
+    place: Path, versions: list[Version], *clocks: CallCase, floats: Floats = "strict",
+    text: str = TEXT, cases: tuple[CallCase, ...] = CASES, probes: Probes | None = None,
 ) -> Selection:  # fmt: skip
     bench = Workbench(choose_compiler(None), (), place, floats, budget=0.2)
     return select(Reference(text, bench), versions, SIGNATURE, cases, clocks, bench, None, probes=probes)
@@ -76,7 +76,7 @@ def test_a_version_may_have_any_name(tmp_path: Path) -> None:
 
 
 def test_the_timed_call_is_one_that_the_original_comes_through(tmp_path: Path) -> None:
-    short = Case({"n": 1 << 20}, {"x": 16})
+    short = CallCase({"n": 1 << 20}, {"x": 16})
     chosen = pick(tmp_path, [RIGHT], short, CLOCK, text=SLOW.text)
     assert chosen.version is RIGHT and chosen.clock is CLOCK
     chosen = pick(tmp_path, [RIGHT], short, text=SLOW.text)
@@ -95,7 +95,7 @@ def test_the_timed_call_is_checked_too(tmp_path: Path) -> None:
     assert chosen.version is slower
 
 
-SMALL = Case({"n": 3}, {"x": 3})
+SMALL = CallCase({"n": 3}, {"x": 3})
 WAITS = Version("waits", TEXT.replace("{ for", "{ for (volatile int k = 0; k < 5000; k++) ; for"))
 """Slower for few elements, and faster than `SLOW` for many."""
 QUICK = "if (n > 99) { for (int i = 0; i < n; i++) x[i] = x[i] * 3 + 1; return; }"
@@ -125,7 +125,7 @@ def test_a_version_that_is_as_fast_is_taken_where_it_is_faster_in_another_call(
     elsewhere: float, taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def time(
-        contestants: list[tuple[str, Path]], signature: Signature, case: Case, *given: object
+        contestants: list[tuple[str, Path]], signature: Signature, case: CallCase, *given: object
     ) -> tuple[Timing, ...]:
         new = elsewhere if case == SMALL else 1.0
         return tuple(timing_of(label, [1.0 if k == 0 else new] * 3) for k, (label, _) in enumerate(contestants))
@@ -139,7 +139,7 @@ def test_a_version_that_is_as_fast_is_taken_where_it_is_faster_in_another_call(
 
 
 CRASHES = Version("crashes", TEXT.replace("{ for", "{ if (n == 5000) x[1 << 28] = 1; for"))
-LARGER = Case({"n": 5000}, {"x": 5000})
+LARGER = CallCase({"n": 5000}, {"x": 5000})
 
 
 @pytest.mark.parametrize("limited", [False, True])
@@ -158,7 +158,7 @@ def test_without_any_case_nothing_is_verified(tmp_path: Path) -> None:
 
 
 def test_calls_that_the_original_cannot_take_are_left_out(tmp_path: Path) -> None:
-    short = Case({"n": 5000}, {"x": 1}, seed=3)
+    short = CallCase({"n": 5000}, {"x": 1}, seed=3)
     chosen = pick(tmp_path, [RIGHT], cases=(CASES[1], short, CASES[2]))
     assert chosen.version is RIGHT
     assert chosen.verdict is not None and chosen.verdict.cases_run == 2
@@ -167,7 +167,7 @@ def test_calls_that_the_original_cannot_take_are_left_out(tmp_path: Path) -> Non
 def test_calls_from_one_that_does_not_end_on_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planish.run.selection.PATIENCE", 1.0)
     text = TEXT.replace("{ for", "{ while (n == 17); for")
-    chosen = pick(tmp_path, [RIGHT], text=text, cases=(*CASES, Case({"n": 3}, {"x": 3})))
+    chosen = pick(tmp_path, [RIGHT], text=text, cases=(*CASES, CallCase({"n": 3}, {"x": 3})))
     assert chosen.version is RIGHT
     assert chosen.verdict is not None and chosen.verdict.cases_run == 2
 
@@ -219,8 +219,8 @@ def test_a_version_for_some_sizes_is_seen_to_run_in_a_call_of_these(
     usual = Verdict("ok", 9, 0.0, 0.0, None, "", ran=(0,))
     inside = Verdict(status, 1, 0.0, 0.0, None, "differs", ran=(ran,))
     monkeypatch.setattr(selection, "_compare", lambda *given: inside)
-    version = replace(RIGHT, nests=(Nest(0, Source("f.c", "x;").point(0)),))
-    found: Any = (version, (usual, tmp_path), None, None, Case({"n": 5}, {"x": 5}), None)
+    version = replace(RIGHT, nests=(ReplacedNest(0, Source("f.c", "x;").point(0)),))
+    found: Any = (version, (usual, tmp_path), None, None, CallCase({"n": 5}, {"x": 5}), None)
     entered = selection._enter(*found)
     if says:
         assert isinstance(entered, Remark) and entered.id == says

@@ -10,7 +10,7 @@ from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.text.printer import print_expr
 from planish.pipeline import Options, known_arguments, make_versions, plan_region
-from planish.run.calls.signature import Case
+from planish.run.calls.signature import CallCase
 from planish.run.selection import Race, choose_fastest
 from planish.run.size_condition import find_limit, limit_candidate
 from planish.run.timing.clock import timing_of
@@ -26,8 +26,8 @@ void axpy(int n, double a, const double *x, int incx, double *y, int incy)
 OPTIONS = Options(target="generic", measure=False)
 
 
-def case(**values: int) -> Case:
-    return Case(values, {})
+def case(**values: int) -> CallCase:
+    return CallCase(values, {})
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def case(**values: int) -> Case:
         ([case(n=10, incx=1, incy=1), case(n=1000, incx=1, incy=1)], [case(n=100, incx=1, incy=1)], None),
     ],
 )
-def test_a_condition_tells_calls_apart(fast: list[Case], slow: list[Case], limit: str | None) -> None:
+def test_a_condition_tells_calls_apart(fast: list[CallCase], slow: list[CallCase], limit: str | None) -> None:
     function = read_c(Source("axpy.c", AXPY), fp="reassociate").functions[0]
     plan = plan_region(function.regions[0], OPTIONS, load_target("generic"), 1)
     assert plan.prepared is not None

@@ -8,14 +8,14 @@ import pytest
 from bands import PRODUCT, RANK_K, STENCIL, SUM, TRANSPOSE, find_band
 
 from planish.schedule.auto.tiling.band import Band
-from planish.schedule.auto.tiling.tile_sizes import Choice, choose, tile_candidates
+from planish.schedule.auto.tiling.tile_sizes import BandPlan, choose, tile_candidates
 from planish.target.load import load_target
 from planish.target.machine import Target
 
 WIDE, GENERIC = load_target("x86-avx512"), load_target("generic")
 
 
-def plan(text: str, target: Target = WIDE, reassociate: bool = True) -> tuple[Band, Choice]:
+def plan(text: str, target: Target = WIDE, reassociate: bool = True) -> tuple[Band, BandPlan]:
     found = find_band(text, reassociate)
     return found.band, choose(found.band, target, found.arrays)
 

@@ -13,13 +13,13 @@ from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import F32, F64
 from planish.library.kernels.gemm.blocked import Blocking, choose_blocking
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import PRODUCTS, choose_vectors, find_vectors
 from planish.run.toolchains.toolchain import choose_compiler
 from planish.target.load import load_target
 from planish.tune.blocking import (
+    BlockingTrial,
     Track,
-    Trial,
     list_columns,
     list_depths,
     list_heights,
@@ -32,9 +32,9 @@ NATIVE = replace(load_target("x86-avx512"), name="native")
 START = choose_blocking(VECTORS, 14, 2, 48 << 10, 1 << 20)
 
 
-def race_by(speed: Callable[[Blocking], float]) -> Callable[[Sequence[Blocking]], list[Trial]]:
+def race_by(speed: Callable[[Blocking], float]) -> Callable[[Sequence[Blocking]], list[BlockingTrial]]:
     """A race whose outcome is known."""
-    return lambda blockings: [Trial(x, (512, 1536), (speed(x), 2 * speed(x))) for x in blockings]
+    return lambda blockings: [BlockingTrial(x, (512, 1536), (speed(x), 2 * speed(x))) for x in blockings]
 
 
 @pytest.mark.parametrize(("extension", "type", "rows", "count"), [
@@ -53,7 +53,7 @@ def test_candidates_are_made_of_whole_tiles(extension: str, type: type, rows: in
 
 
 def test_the_fastest_is_taken() -> None:
-    chosen, tried = refine_blocking(VECTORS, START, NATIVE, Maker(), race_by(lambda x: 1e6 / x.depth + x.height))
+    chosen, tried = refine_blocking(VECTORS, START, NATIVE, KernelCache(), race_by(lambda x: 1e6 / x.depth + x.height))
     assert (chosen.depth, chosen.height) == (192, 4256)
     assert max(tried, key=lambda x: x.score).blocking == chosen
     told = remark_on(chosen, tried).render()
@@ -64,18 +64,18 @@ def test_the_fastest_is_taken() -> None:
 def test_what_was_only_luck_is_not_taken() -> None:
     raced: list[Sequence[Blocking]] = []
 
-    def race(blockings: Sequence[Blocking]) -> list[Trial]:
+    def race(blockings: Sequence[Blocking]) -> list[BlockingTrial]:
         raced.append(blockings)
         lucky = 2.0 * (len(raced) < 4)
-        return [Trial(x, (512,), (100 + lucky * (x.depth != START.depth),)) for x in blockings]
+        return [BlockingTrial(x, (512,), (100 + lucky * (x.depth != START.depth),)) for x in blockings]
 
-    chosen, tried = refine_blocking(VECTORS, START, NATIVE, Maker(), race)
+    chosen, tried = refine_blocking(VECTORS, START, NATIVE, KernelCache(), race)
     assert chosen == START and len(raced) == 4 and raced[-1][0] == START
     assert len(tried) == sum(map(len, raced))
 
 
 def test_what_may_be_noise_changes_nothing() -> None:
-    chosen, _ = refine_blocking(VECTORS, START, NATIVE, Maker(), race_by(lambda x: 100 + 0.9 * (x != START)))
+    chosen, _ = refine_blocking(VECTORS, START, NATIVE, KernelCache(), race_by(lambda x: 100 + 0.9 * (x != START)))
     assert chosen == START
 
 
@@ -83,7 +83,7 @@ def test_what_may_be_noise_changes_nothing() -> None:
 def test_what_cannot_be_timed_is_refused(name: str, product: str) -> None:
     vectors = find_vectors("avx512", PRODUCTS[product])
     with pytest.raises(PlanishError, match="E0643"):
-        refine_blocking(vectors, START, replace(NATIVE, name=name), Maker(), race_by(lambda x: 1.0))
+        refine_blocking(vectors, START, replace(NATIVE, name=name), KernelCache(), race_by(lambda x: 1.0))
 
 
 def test_a_race_is_run_here(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_race_is_run_here(tmp_path: Path) -> None:
         pytest.skip(str(error))
     blockings, told = [Blocking(2, 1, 64, 64, height) for height in (16, 32)], list[str]()
     for compiled in (True, False):
-        maker = Maker(Cache(tmp_path), told.append)
+        maker = KernelCache(Cache(tmp_path), told.append)
         trials = Track(vectors, machine, choose_compiler(None), maker, (24, 40), 0.02).race(blockings)
         assert [x.blocking for x in trials] == blockings
         assert all(len(x.gflops) == 2 and min(x.gflops) > 0 for x in trials)

@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 
 import islpy as isl
 
-from planish.astgen.checking.symbolic import OPERATIONS, Verdict, verify_map, verify_tree
+from planish.astgen.checking.symbolic import OPERATIONS, ScheduleVerdict, verify_map, verify_tree
 from planish.astgen.checking.times import Times, fix_sizes, list_times, map_times, tree_times
 from planish.astgen.checking.verify import compare_traces
 from planish.astgen.code_size.effort import EffortLimitError, compile_nest
 from planish.astgen.code_size.isl_codegen import run_isl
-from planish.astgen.formats import Input
+from planish.astgen.formats import CodegenInput
 from planish.astgen.option_names import find_word
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.index.interval import Interval
@@ -43,14 +43,14 @@ LISTING = 3_000_000
 _RANGES = ((0, 1), (1, 3), (2, 6), (5, 9), (8, 20), (0, 40), (-5, 200), (-2000, 5000))
 
 
-def times_of(found: Input) -> Times:
+def times_of(found: CodegenInput) -> Times:
     """When each instance of an input is to run."""
     if found.schedule is not None:
         return tree_times(found.schedule, found.context)
     return map_times(found.schedule_map, found.context)
 
 
-def find_ranges(found: Input) -> dict[str, Interval]:
+def find_ranges(found: CodegenInput) -> dict[str, Interval]:
     """Where each parameter lies, as far as the context bounds it by constants."""
     context = found.context.params()
     out = dict.fromkeys(found.parameters, (-FAR, FAR))
@@ -68,7 +68,9 @@ def find_ranges(found: Input) -> dict[str, Interval]:
     return out
 
 
-def verify_input(found: Input, nest: Block, sizes: Sequence[Sizes], operations: int = OPERATIONS) -> Verdict:
+def verify_input(
+    found: CodegenInput, nest: Block, sizes: Sequence[Sizes], operations: int = OPERATIONS
+) -> ScheduleVerdict:
     """Whether a nest of tracing statements runs what is scheduled, for all parameters; where no proof is found, it is
     run for `sizes` (or some that are chosen), and the verdict is `given up` unless something differs."""
     if found.schedule is not None:
@@ -81,7 +83,7 @@ def verify_input(found: Input, nest: Block, sizes: Sequence[Sizes], operations: 
     return verdict if verdict.answer == "proven" else _run(found, nest, sizes, verdict.detail)
 
 
-def _run(found: Input, nest: Block, sizes: Sequence[Sizes], reason: str) -> Verdict:
+def _run(found: CodegenInput, nest: Block, sizes: Sequence[Sizes], reason: str) -> ScheduleVerdict:
     run, times = compile_nest(nest), times_of(found)
     done = []
     for here in sizes or choose_sizes(found):
@@ -90,10 +92,10 @@ def _run(found: Input, nest: Block, sizes: Sequence[Sizes], reason: str) -> Verd
         except EffortLimitError:
             continue
         if fault is not None:
-            return Verdict("differs", f"{fault}{describe_sizes(here)}")
+            return ScheduleVerdict("differs", f"{fault}{describe_sizes(here)}")
         done.append(describe_sizes(here).removeprefix(", ") or "as it has no parameters")
     told = f"; right {'; '.join(done)}" if done else "; no parameters were found for which it can be run"
-    return Verdict("given up", f"{reason}{told}")
+    return ScheduleVerdict("given up", f"{reason}{told}")
 
 
 def describe_sizes(sizes: Sizes) -> str:
@@ -102,7 +104,7 @@ def describe_sizes(sizes: Sizes) -> str:
     return f", for {values}" if values else ""
 
 
-def choose_sizes(found: Input) -> list[dict[str, int]]:
+def choose_sizes(found: CodegenInput) -> list[dict[str, int]]:
     """A few values of the parameters that the context allows, and for which there are some instances, not too many."""
     times = times_of(found)
     out: list[dict[str, int]] = []
@@ -139,7 +141,7 @@ def _pick(times: Times, names: Sequence[str], low: int, high: int) -> dict[str, 
     return {name: 0 if i < 0 else int(point.get_coordinate_val(PARAM, i).to_python()) for name, i in positions.items()}
 
 
-def name_unbounded(found: Input) -> PlanishError | None:
+def name_unbounded(found: CodegenInput) -> PlanishError | None:
     """The statement and the dimension of its schedule for which a loop would have no bound (E0512); None if there is
     no such."""
     for relation in list_maps(times_of(found).relation):
@@ -163,7 +165,7 @@ def name_unbounded(found: Input) -> PlanishError | None:
     return None
 
 
-def rival_text(found: Input) -> str:
+def rival_text(found: CodegenInput) -> str:
     """isl's own answer as isl prints it, with the macros that it uses; PlanishError E0513 where it has none."""
     try:
         node = run_isl(found)

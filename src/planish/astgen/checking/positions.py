@@ -41,14 +41,14 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class PositionLoop:
     """A loop whose values are the dimension `depth` of what its items run for."""
 
     depth: int
     items: tuple[Item, ...]
 
 
-Item = Copy | Loop
+Item = Copy | PositionLoop
 
 
 def read_items(nest: Block, context: isl.Set) -> tuple[Item, ...]:
@@ -62,8 +62,8 @@ def _numbered(items: Sequence[Item], path: tuple[int, ...]) -> tuple[Item, ...]:
     for number, item in enumerate(items):
         here = (*path, number)
         match item:
-            case Loop():
-                out.append(Loop(item.depth, _numbered(item.items, here)))
+            case PositionLoop():
+                out.append(PositionLoop(item.depth, _numbered(item.items, here)))
             case Copy():
                 out.append(Copy(item.instances, here))
             case _:
@@ -92,7 +92,7 @@ def _read(stmt: Stmt, domain: isl.Set, values: Mapping[str, Expr]) -> list[Item]
             inside = _enter(stmt, domain, values)
             # The loop's own name hides a value of the same name.
             items = _read_block(stmt.body, inside, {k: v for k, v in values.items() if k != stmt.var})
-            return [Loop(domain.dim(SET), tuple(items))] if items else []
+            return [PositionLoop(domain.dim(SET), tuple(items))] if items else []
         case If():
             holds = _condition(substitute(stmt.condition, values), domain.get_space()).intersect(domain)
             then = _read(stmt.then, holds, values)
@@ -201,13 +201,13 @@ def _residue(expr: Expr, step: int) -> Expr:
 
 def depth_of(items: tuple[Item, ...]) -> int:
     """The greatest number of loops around a statement."""
-    return max((1 + depth_of(x.items) for x in items if isinstance(x, Loop)), default=0)
+    return max((1 + depth_of(x.items) for x in items if isinstance(x, PositionLoop)), default=0)
 
 
 def walk_copies(items: tuple[Item, ...]) -> Iterator[Copy]:
     """Every statement, in textual order."""
     for item in items:
-        if isinstance(item, Loop):
+        if isinstance(item, PositionLoop):
             yield from walk_copies(item.items)
         else:
             yield item

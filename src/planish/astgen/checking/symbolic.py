@@ -22,7 +22,7 @@ from typing import Literal, assert_never
 
 import islpy as isl
 
-from planish.astgen.checking.positions import Copy, Item, Loop, list_positions, position_map, read_items
+from planish.astgen.checking.positions import Copy, Item, PositionLoop, list_positions, position_map, read_items
 from planish.astgen.checking.times import Times, map_times, tree_times
 from planish.ir.nest import Block
 from planish.poly.isl.affine import NotAffineError, source_name
@@ -42,7 +42,7 @@ else helps."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ScheduleVerdict:
     """What was found; `detail` is the example or the reason, `sizes` those of the example.
 
     An example deserves to be run: some of isl's operations lose elements, on both sides of the comparison.
@@ -58,31 +58,31 @@ class Verdict:
 
 def verify_tree(
     nest: Block, schedule: isl.Schedule, context: isl.Set | None = None, operations: int = OPERATIONS
-) -> Verdict:
+) -> ScheduleVerdict:
     """Compare a nest of tracing statements (see `verify.record`) with a schedule tree."""
     return _bounded(lambda: _compare(nest, tree_times(schedule, context)), operations)
 
 
-def verify_map(nest: Block, schedule: isl.UnionMap, context: isl.Set, operations: int = OPERATIONS) -> Verdict:
+def verify_map(nest: Block, schedule: isl.UnionMap, context: isl.Set, operations: int = OPERATIONS) -> ScheduleVerdict:
     """Compare a nest of tracing statements (see `verify.record`) with a schedule map."""
     return _bounded(lambda: _compare(nest, map_times(schedule, context)), operations)
 
 
-def _bounded(compare: Callable[[], None], operations: int) -> Verdict:
+def _bounded(compare: Callable[[], None], operations: int) -> ScheduleVerdict:
     with budget(isl.DEFAULT_CONTEXT, operations):
         try:
             compare()
         except _DifferenceError as difference:
-            return Verdict("differs", difference.sentence + _ending(difference.sizes), difference.sizes)
+            return ScheduleVerdict("differs", difference.sentence + _ending(difference.sizes), difference.sizes)
         except NotAffineError as error:
-            return Verdict("given up", f"an expression cannot be read back: {error.reason}")
+            return ScheduleVerdict("given up", f"an expression cannot be read back: {error.reason}")
         except _UnpairedError as error:
-            return Verdict("given up", str(error))
+            return ScheduleVerdict("given up", str(error))
         except (isl.Error, TypeError):
             if not is_used_up(isl.DEFAULT_CONTEXT):
                 raise
-            return Verdict("given up", "it takes too long")
-    return Verdict("proven")
+            return ScheduleVerdict("given up", "it takes too long")
+    return ScheduleVerdict("proven")
 
 
 class _DifferenceError(Exception):
@@ -211,7 +211,7 @@ def _check(items: tuple[Item, ...], view: _View) -> isl.UnionMap:
         match item:
             case Copy():
                 here = view.see(item)
-            case Loop():
+            case PositionLoop():
                 here = _check_loop(item, view)
             case _:
                 assert_never(item)
@@ -220,7 +220,7 @@ def _check(items: tuple[Item, ...], view: _View) -> isl.UnionMap:
     return out
 
 
-def _check_loop(loop: Loop, view: _View) -> isl.UnionMap:
+def _check_loop(loop: PositionLoop, view: _View) -> isl.UnionMap:
     inner = _check(loop.items, view)
     if inner.is_empty():
         return inner

@@ -2,7 +2,7 @@
 
 A cut is known by its place: the points over which a loop runs, and the bound of a statement at which it is divided.
 
->>> plan = Plan(frozenset({"a"}))
+>>> plan = CutPlan(frozenset({"a"}))
 >>> plan.cuts("a"), plan.cuts("b"), sorted(plan.offered)
 (True, False, ['b'])
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CutPlan:
     """The places of cuts that are made, and those that could be, too, which are gathered on the way."""
 
     chosen: frozenset[str] = frozenset()

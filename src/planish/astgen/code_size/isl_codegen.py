@@ -12,7 +12,7 @@ from __future__ import annotations
 import islpy as isl
 
 from planish.astgen.checking.verify import record
-from planish.astgen.formats import Input
+from planish.astgen.formats import CodegenInput
 from planish.astgen.state import Instantiate
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Binary, BinaryOp, Compare, CompareOp, Const, Expr, Select, Unary, Var, index, type_of
@@ -37,7 +37,7 @@ _COMPARISONS: dict[str, CompareOp] = {"eq": "eq", "le": "le", "lt": "lt", "ge": 
 _SWAPPED: dict[str, CompareOp] = {"le": "ge", "lt": "gt", "ge": "le", "gt": "lt"}
 
 
-def rival_nest(found: Input, instantiate: Instantiate = record) -> Block:
+def rival_nest(found: CodegenInput, instantiate: Instantiate = record) -> Block:
     """The nest that isl generates; PlanishError E0513 where it generates none or one that the IR cannot hold."""
     try:
         return convert(run_isl(found), instantiate)
@@ -47,12 +47,12 @@ def rival_nest(found: Input, instantiate: Instantiate = record) -> Block:
         raise _refuse(found, str(error)) from error
 
 
-def _refuse(found: Input, reason: str) -> PlanishError:
+def _refuse(found: CodegenInput, reason: str) -> PlanishError:
     message = f"isl generates no nest for {found.name}: {reason}"
     return PlanishError(Diagnostic("E0513", message, found.source.point(1)), found.source)
 
 
-def run_isl(found: Input) -> isl.AstNode:
+def run_isl(found: CodegenInput) -> isl.AstNode:
     """isl's own tree for the input, with the settings of its own tests; raises isl.Error."""
     before = CONTEXT.get_ast_build_detect_min_max()
     CONTEXT.set_ast_build_detect_min_max(1)

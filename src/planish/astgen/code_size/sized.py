@@ -6,7 +6,7 @@ statement that it adds stays, until none fits. What runs most often is thereby f
 >>> from planish.astgen.formats import parse_input
 >>> text = "[n, m] -> { A[i] -> [i] : 0 <= i < n; B[i] -> [i] : 2 <= i < m } [n, m] -> { : n > m > 2 } { }"
 >>> found = parse_input(text, "two.in")
->>> [generate_sized(found, Size(copies=k), [{"n": 40, "m": 30}]).copies for k in (2, 4, 9)]
+>>> [generate_sized(found, SizeBound(copies=k), [{"n": 40, "m": 30}]).copies for k in (2, 4, 9)]
 [2, 4, 4]
 """
 
@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from planish.astgen.code_size.cuts import Plan
+from planish.astgen.code_size.cuts import CutPlan
 from planish.astgen.code_size.effort import EffortLimitError, compile_nest, count_copies, count_loops
-from planish.astgen.formats import Input, generate_input
-from planish.astgen.options import PLAIN, Settings
+from planish.astgen.formats import CodegenInput, generate_input
+from planish.astgen.options import PLAIN, CodegenSettings
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Block
 
@@ -32,7 +32,7 @@ MOST_STEPS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class SizeBound:
     """A bound on the statements and the loops in a text; None: any number."""
 
     copies: int | None = None
@@ -53,7 +53,7 @@ class Sized:
     executed: int
 
 
-def generate_sized(found: Input, size: Size, runs: Sequence[Sizes]) -> Sized:
+def generate_sized(found: CodegenInput, size: SizeBound, runs: Sequence[Sizes]) -> Sized:
     """The best nest found within `size`, judged by `runs` (values of the parameters); the smallest one found where
     none is. Options `atomic` and `unroll` hold; where to separate is chosen here. Raises PlanishError as generation
     does."""
@@ -62,26 +62,26 @@ def generate_sized(found: Input, size: Size, runs: Sequence[Sizes]) -> Sized:
 
 
 def improve(
-    found: Input,
-    size: Size,
+    found: CodegenInput,
+    size: SizeBound,
     runs: Sequence[Sizes],
     tell: Callable[[str], None] = lambda message: None,
-    settings: Settings = PLAIN,
+    settings: CodegenSettings = PLAIN,
 ) -> Iterator[Sized]:
     """The nest without a cut, then better ones within `size`; `tell` hears of each that is tried. Raises PlanishError
     E0521 where there is no run, or one of the nest without a cut is too long, besides what generation raises."""
-    plan = Plan()
+    plan = CutPlan()
     uncut = generate_input(found, settings=replace(settings, plan=plan))
     _check_runs(found, uncut, runs)
     best = _measure(uncut, runs)
     yield best
     trials = 0
     while plan.offered and trials < MOST_TRIALS:
-        good: list[tuple[Sized, Plan]] = []
+        good: list[tuple[Sized, CutPlan]] = []
         for place in sorted(plan.offered)[: MOST_TRIALS - trials]:
             trials += 1
             tell(f"{trials} nests tried, {best.copies} statements, {best.executed} tests and steps")
-            cut = Plan(plan.chosen | {place})
+            cut = CutPlan(plan.chosen | {place})
             nest = _measure(generate_input(found, settings=replace(settings, plan=cut)), runs)
             if size.holds(nest) and nest.executed < best.executed:
                 good.append((nest, cut))
@@ -96,7 +96,7 @@ def _worth(nest: Sized, before: Sized) -> float:
     return (before.executed - nest.executed) / max(1, nest.copies - before.copies)
 
 
-def _check_runs(found: Input, nest: Block, runs: Sequence[Sizes]) -> None:
+def _check_runs(found: CodegenInput, nest: Block, runs: Sequence[Sizes]) -> None:
     """That the runs say something of the nest; raises PlanishError E0521."""
     execute = compile_nest(nest)
     for sizes in runs:
@@ -109,7 +109,7 @@ def _check_runs(found: Input, nest: Block, runs: Sequence[Sizes]) -> None:
         raise _too_long(found, "")
 
 
-def _too_long(found: Input, sizes: str) -> PlanishError:
+def _too_long(found: CodegenInput, sizes: str) -> PlanishError:
     message = f"the loops of {found.source.name} take more than {MOST_STEPS} steps{sizes}"
     advice = "cuts are chosen by running them: give smaller values with --param"
     if not found.parameters:

@@ -13,7 +13,7 @@ import islpy as isl
 
 from planish.astgen.dimensions.divisions import convex_without_divisions
 from planish.astgen.dimensions.project import determines
-from planish.astgen.dimensions.ranges import Range, coefficient, one_side
+from planish.astgen.dimensions.ranges import DimensionRange, coefficient, one_side
 from planish.astgen.dimensions.strided import Counting, align, find_strided
 from planish.astgen.dimensions.strides import Lattice, extend_aff, find_stride
 from planish.ir.expr import Binary, Expr, index
@@ -36,7 +36,7 @@ class UnboundedError(Exception):
 def find_range(
     domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], exact: isl.Set | None = None,
     counted: bool = False,
-) -> Range:  # fmt: skip
+) -> DimensionRange:  # fmt: skip
     """The range of set dimension `position` (the last) of `domain`, given that `context` holds; may be too wide for a
     union of several pieces, never too narrow. `exact`: the points of it that are used, which may lie on a stride;
     `counted`: better count steps, where that takes no more work. Raises UnboundedError."""
@@ -63,7 +63,7 @@ def find_range(
 
 def _piecewise_range(
     lattice: isl.Set, pieces: list[isl.BasicSet], position: int, context: isl.Set, dims: tuple[Expr, ...]
-) -> Range:
+) -> DimensionRange:
     """From the least lower to the greatest upper bound of the pieces; no constraint is enforced."""
     ranges = [_hull_range(p.to_set(), position, context, dims, lattice.intersect(p.to_set()), "never") for p in pieces]
     lower = extremum("min", [r.lower if r.only is None else r.only for r in ranges])
@@ -83,7 +83,7 @@ def _piecewise_range(
         if any(r.only is not None or r.stride != stride for r in ranges):
             # A single value is on the stride only where its piece is there.
             lower = align(lower, line, (*dims, ZERO))
-    return Range(lower, upper, stride, None, ensured, guard, certain, fractional=fractional)
+    return DimensionRange(lower, upper, stride, None, ensured, guard, certain, fractional=fractional)
 
 
 def _outer_bounds(domain: isl.Set, context: isl.Set, position: int) -> isl.Set:
@@ -165,13 +165,13 @@ def _is_near(domain: isl.Set, own: isl.Aff, bound: isl.Aff, sign: int, far: int)
 
 def _hull_range(
     domain: isl.Set, position: int, context: isl.Set, dims: tuple[Expr, ...], lattice: isl.Set, counting: Counting
-) -> Range:
+) -> DimensionRange:
     known = context.simple_hull().remove_unknown_divs()
     hull = convex(domain).remove_unknown_divs()
     slim = convex_without_divisions(hull.gist(known), position)
     guard = slim.drop_constraints_involving_dims(SET, position, 1).to_set()
     if slim.is_empty():
-        return Range(ZERO, index(-1), 1, None, slim.to_set(), guard, slim.to_set())
+        return DimensionRange(ZERO, index(-1), 1, None, slim.to_set(), guard, slim.to_set())
     facing = slim.drop_constraints_not_involving_dims(SET, position, 1)
     constraints = [c for c in slim.get_constraints() if c.involves_dims(SET, position, 1)]
     all_dims = (*dims, ZERO)
@@ -196,7 +196,7 @@ def _hull_range(
             return _single(found, lattice, slim.to_set(), guard, position, all_dims)
     lower = extremum("max", [bound_expr(c, position, all_dims) for c in lowers])
     upper = extremum("min", [bound_expr(c, position, all_dims) for c in uppers])
-    dense = Range(lower, upper, 1, None, facing.to_set(), guard, facing.to_set())
+    dense = DimensionRange(lower, upper, 1, None, facing.to_set(), guard, facing.to_set())
     if offset is None:
         return dense
     line = Lattice(step, offset, position)
@@ -216,7 +216,7 @@ def _extra_work(bounds: tuple[Expr, Expr], others: tuple[Expr, Expr]) -> tuple[i
 
 def _single(
     value: isl.Aff, domain: isl.Set, slim: isl.Set, guard: isl.Set, position: int, dims: tuple[Expr, ...]
-) -> Range:
+) -> DimensionRange:
     """The range of a dimension that has one value; the value is given over all dimensions or the outer ones."""
     value = extend_aff(value, position)
     variable = isl.Aff.var_on_domain(value.get_domain_local_space(), SET, position)
@@ -230,7 +230,7 @@ def _single(
     fractional = not value.get_denominator_val().is_one()
     certain = isl.Set.universe(graph.get_space()) if fractional else graph
     only = aff_expr(value, dims)
-    return Range(ZERO, ZERO, 1, only, graph, guard.intersect(outer), certain, fractional=fractional)
+    return DimensionRange(ZERO, ZERO, 1, only, graph, guard.intersect(outer), certain, fractional=fractional)
 
 
 def _fixed_value(exact: isl.Set, context: isl.Set, position: int) -> isl.Aff | None:

@@ -19,7 +19,7 @@ SET = isl.dim_type.set
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Range:
+class DimensionRange:
     """The values of a dimension: from `lower` to `upper` (inclusive) by `stride`; `only` where there is just one.
     With an `origin`, the bounds are numbers of steps from there. `fractional`: `guard` asks that the offset of the
     stride, or the single value, be whole, which the loop itself does not see to.

@@ -15,7 +15,7 @@ from typing import Literal
 
 import islpy as isl
 
-from planish.astgen.dimensions.ranges import Range, coefficient, one_side
+from planish.astgen.dimensions.ranges import DimensionRange, coefficient, one_side
 from planish.astgen.dimensions.strides import Lattice
 from planish.ir.expr import Binary, Expr, index
 from planish.ir.traverse import count_work
@@ -32,9 +32,9 @@ Dims = tuple[Expr, ...]
 
 
 def find_strided(
-    dense: Range, lattice: Lattice, bounds: isl.BasicSet, sides: Sides, exact: isl.Set, context: isl.Set, dims: Dims,
-    counting: Counting,
-) -> Range:  # fmt: skip
+    dense: DimensionRange, lattice: Lattice, bounds: isl.BasicSet, sides: Sides, exact: isl.Set, context: isl.Set,
+    dims: Dims, counting: Counting,
+) -> DimensionRange:  # fmt: skip
     """The range `dense`, which runs through all values between some `bounds` (and their constraints from below and from
     above), for those on a lattice, on which the points in `exact` lie, given that `context` holds."""
     position, lowers = lattice.position, sides[0]
@@ -63,7 +63,7 @@ def find_strided(
     return out
 
 
-def _aligned(found: Range, lattice: Lattice, sides: Sides, context: isl.Set, dims: Dims) -> Range:
+def _aligned(found: DimensionRange, lattice: Lattice, sides: Sides, context: isl.Set, dims: Dims) -> DimensionRange:
     """The range from the first value on the lattice on: the greatest of those from each bound, or from the greatest."""
     lowers, uppers = sides
     firsts = [_first_from(c, lattice, context, dims) for c in lowers]
@@ -78,7 +78,9 @@ def _aligned(found: Range, lattice: Lattice, sides: Sides, context: isl.Set, dim
     return replace(found, lower=apart, certain=certain)
 
 
-def _counted(found: Range, bounds: isl.BasicSet, lattice: Lattice, dims: Dims, guard: isl.Set) -> Range:
+def _counted(
+    found: DimensionRange, bounds: isl.BasicSet, lattice: Lattice, dims: Dims, guard: isl.Set
+) -> DimensionRange:
     """The range in numbers of steps: what would have to be aligned to the stride is divided by it instead."""
     position, steps = lattice.position, lattice.steps()
     slim = bounds.preimage_multi_aff(steps).remove_redundancies()
@@ -93,7 +95,7 @@ def _counted(found: Range, bounds: isl.BasicSet, lattice: Lattice, dims: Dims, g
     upper = extremum("min", [bound_expr(c, position, dims) for c in one_side(constraints, position, -1)])
     ensured = inside.to_set().apply(isl.Map.from_multi_aff(steps))
     origin = aff_expr(lattice.offset, dims)
-    return Range(lower, upper, found.stride, None, ensured, guard.intersect(outer), ensured, origin)
+    return DimensionRange(lower, upper, found.stride, None, ensured, guard.intersect(outer), ensured, origin)
 
 
 def align(lower: Expr, lattice: Lattice, dims: Dims) -> Expr:

@@ -1,6 +1,6 @@
 r"""What compilers are told of generated functions, and of nothing else: in their text, whatever the command is.
 
->>> print(Settings(features=("avx2",)).guard.replace("\\\n    ", ""), end="")
+>>> print(CompilerSettings(features=("avx2",)).guard.replace("\\\n    ", ""), end="")
 #if defined(PLANISH_ORIGINAL)
 #define planish_able 0
 #elif !defined(__x86_64__) || defined(__AVX2__)
@@ -34,7 +34,7 @@ nothing. gcc 10 knows no `modref`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CompilerSettings:
     """`floats`: what may happen to them; `features`: what the functions need of the processor, as compilers call it."""
 
     floats: Floats = "reassociate"
@@ -104,13 +104,13 @@ class Settings:
         return ("#ifdef planish_told", directive % ",".join(self.features), "#endif")
 
 
-USUAL = Settings()
+USUAL = CompilerSettings()
 """Sums may be reordered, and nothing is needed of the processor."""
 
 
-def settings_for(target: Target, floats: Floats) -> Settings:
+def settings_for(target: Target, floats: Floats) -> CompilerSettings:
     """The settings of functions for a target."""
-    return Settings(floats, _LEVELS.get(target.isa, ()))
+    return CompilerSettings(floats, _LEVELS.get(target.isa, ()))
 
 
 def _quote(text: str) -> str:

@@ -33,8 +33,8 @@ from planish.emit.c.expression import (
 from planish.emit.c.function_head import write_head
 from planish.emit.c.instruction_calls import check_lanes, find_callee
 from planish.emit.c.local_arrays import declare, without_dead, write_extents
-from planish.emit.c.pragmas import Bounds, directives, has_partial_sums, on_threads
-from planish.emit.idioms.lane_sums import Partial, Sum, clear, count_lanes, directive_of
+from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads
+from planish.emit.idioms.lane_sums import LaneSum, Partial, clear, count_lanes, directive_of
 from planish.emit.idioms.nontemporal import LINE, calls_of, in_parts, iterations, promise_whole, take_names
 from planish.emit.idioms.strip_mined_math import BLOCKS
 from planish.emit.idioms.update_statements import update
@@ -414,12 +414,12 @@ class _Function:
     def loop(self, loop: For, context: Context, indent: str) -> None:
         """`for` with its directives; cells that lanes or threads reduce are held in variables meanwhile."""
         facts = loop.facts
-        sums = [Sum(op, name, self.arrays[name].type) for op, name in facts.reductions]
+        sums = [LaneSum(op, name, self.arrays[name].type) for op, name in facts.reductions]
         ordered = self.strict and any(x.type.is_float for x in sums)
         threads = on_threads(loop, self.catalogue) if facts.parallel and self.threads and not ordered else ""
         lanes = facts.simd and not ordered
         inner = replace(context, lanes=True) if lanes and self.own_functions else context
-        bounds = Bounds(emit_expr(loop.lower, context, SUM), emit_expr(loop.upper, context, SUM))
+        bounds = LoopBounds(emit_expr(loop.lower, context, SUM), emit_expr(loop.upper, context, SUM))
         before: list[str] = []
         after: list[str] = []
         if any(isinstance(x, Load) for x in walk_expr(loop.upper)):
@@ -441,7 +441,9 @@ class _Function:
         if before:
             self.lines.append(f"{indent[:-2]}}}")
 
-    def hold(self, sums: list[Sum], context: Context, before: list[str], after: list[str], threads: bool) -> Context:
+    def hold(
+        self, sums: list[LaneSum], context: Context, before: list[str], after: list[str], threads: bool
+    ) -> Context:
         """Cells behind pointers become variables in a loop; what stands `before` it and `after` it."""
         for x in sums:
             cell = context.names.get(x.name, x.name)
@@ -458,7 +460,7 @@ class _Function:
                 after.insert(0, f"{cell} = planish_{x.op}{helper_suffix(x.type)}({cell}, {first});")
         return context
 
-    def rounds(self, loop: For, bounds: Bounds, context: Context, indent: str, lane: str = "") -> None:
+    def rounds(self, loop: For, bounds: LoopBounds, context: Context, indent: str, lane: str = "") -> None:
         """The loop itself; `lane`: what counts its iterations besides."""
         self.lines.append(f"{indent}{bounds.head(self.spelt[loop.var], loop.step, lane)} {{")
         before = dict(self.finishes)
@@ -469,7 +471,7 @@ class _Function:
             self.finishes = before
         self.lines.append(f"{indent}}}")
 
-    def partial(self, loop: For, sums: list[Sum], bounds: Bounds, context: Context, indent: str) -> None:
+    def partial(self, loop: For, sums: list[LaneSum], bounds: LoopBounds, context: Context, indent: str) -> None:
         """The loop with partial sums: as many as there are lanes at a time, then the rest, then all added up."""
         var, length, count = self.spelt[loop.var], length_of(loop), count_lanes(sums)
         first, lane, inner = self.fresh(f"{var}_first"), self.fresh("l"), context
@@ -490,7 +492,7 @@ class _Function:
             last = strip - loop.step + 1
             self.lines.append(f"{indent}  for (; {first} <= {bounds.upper} - {last}; {first} += {strip}) {{")
             self.lines.append(f"{indent}    {directive_of(sums)}")
-            self.rounds(loop, Bounds(first, f"{first} + {strip}"), inner, indent + "    ", counted)
+            self.rounds(loop, LoopBounds(first, f"{first} + {strip}"), inner, indent + "    ", counted)
             self.lines.append(f"{indent}  }}")
         if length is None or length % count:
             self.lines.append(f"{indent}  planish_lanes")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planish.emit.idioms.lane_sums import Sum
+from planish.emit.idioms.lane_sums import LaneSum
 from planish.emit.idioms.update_statements import clause
 from planish.ir.expr import Const, Expr
 from planish.ir.index.polynomial import coefficient_of, sub
@@ -25,7 +25,7 @@ _THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class LoopBounds:
     """Where a loop begins and ends, in C that is fit for a sum."""
 
     lower: str
@@ -41,7 +41,7 @@ class Bounds:
     def head(self, var: str, step: int, lane: str = "") -> str:
         """The `for` of a loop from the one to the other; `lane`: what counts its iterations besides.
 
-        >>> Bounds("0", "n").head("i", 2, "l")
+        >>> LoopBounds("0", "n").head("i", 2, "l")
         'for (ptrdiff_t i = 0, l = 0; i < n; i += 2, l++)'
         """
         first, more = (f", {lane} = 0", f", {lane}++") if lane else ("", "")
@@ -50,7 +50,7 @@ class Bounds:
 
 
 def directives(
-    loop: For, threads: str, lanes: bool, sums: Sequence[Sum], names: Mapping[str, str]
+    loop: For, threads: str, lanes: bool, sums: Sequence[LaneSum], names: Mapping[str, str]
 ) -> tuple[str, ...]:
     """The lines before a loop; `threads` are OpenMP's words for them, `names` the spelling of what is reduced.
 
@@ -83,7 +83,7 @@ def on_threads(loop: For, catalogue: Catalogue) -> str:
     return f"parallel for{' schedule(dynamic)' * ((large and not few) or uneven)}"
 
 
-def has_partial_sums(loop: For, sums: Sequence[Sum], values: Mapping[str, Expr]) -> bool:
+def has_partial_sums(loop: For, sums: Sequence[LaneSum], values: Mapping[str, Expr]) -> bool:
     """Whether a loop in lanes gets a partial sum for each lane: a compiler may not reorder sums of floats by itself,
     and makes lanes of none of those beside them. `values`: what names stand for."""
     return any(x.type.is_float for x in sums) and runs_in_lanes(loop, values)

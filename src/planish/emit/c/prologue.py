@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from planish.emit.c.compiler_attributes import USUAL, Settings
+from planish.emit.c.compiler_attributes import USUAL, CompilerSettings
 from planish.emit.c.expression import c_type, helper_suffix
 from planish.emit.idioms.lane_sums import LANES, STRIP, SUMS
 from planish.emit.idioms.math_functions import LANE_FUNCTIONS
@@ -303,7 +303,7 @@ _MATH = re.compile(rf"\b(?:{_CALLED})\(|\bINFINITY\b|\bNAN\b")
 
 def emit_prologue(
     functions: Sequence[str], calls: Sequence[str] = (), headers: Sequence[str] = (),
-    settings: Settings | None = USUAL,
+    settings: CompilerSettings | None = USUAL,
 ) -> str:  # fmt: skip
     """Headers, the helper functions in use, and the functions: what stands before the user's own functions.
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 
-from planish.frontend.c.translation_unit import Interface, Prototype, TypeText
+from planish.frontend.c.translation_unit import HeaderInterface, Prototype, TypeText
 
 _RESTRICT = """\
 #if !defined(__cplusplus)
@@ -32,7 +32,7 @@ _RESTRICT = """\
 """
 
 
-def emit_header(stem: str, interface: Interface) -> str:
+def emit_header(stem: str, interface: HeaderInterface) -> str:
     """A header of the user's functions; `stem` is the name of the file without what follows the dot."""
     guard = _guard(stem)
     word = f"{guard}_RESTRICT"
@@ -52,7 +52,7 @@ def emit_header(stem: str, interface: Interface) -> str:
     return "\n".join(parts)
 
 
-def share_types(text: str, stem: str, interface: Interface) -> str:
+def share_types(text: str, stem: str, interface: HeaderInterface) -> str:
     """The drop-in's text, which leaves the types to the header where that stands before it, and the other way round."""
     defined = [x for x in interface.types if x.original]
     if not defined:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planish.emit.c.compiler_attributes import USUAL, Settings
+from planish.emit.c.compiler_attributes import USUAL, CompilerSettings
 from planish.emit.dropin.replacement import Replacement, replace_region
 from planish.frontend.c.translation_unit import Region
 from planish.isa.instruction import Catalogue
@@ -26,7 +26,7 @@ from planish.library.signal.fft_stages.stage_kernels import StageVersion
 
 def replace_by_ladder(
     region: Region, version: StageVersion, source_text: str, strict: bool, comment: str, reserved: frozenset[str],
-    catalogue: Catalogue | None = None, threads: bool = False, settings: Settings = USUAL,
+    catalogue: Catalogue | None = None, threads: bool = False, settings: CompilerSettings = USUAL,
 ) -> Replacement:  # fmt: skip
     """The replacement of a region by the kernels of a version, tried from the first one on; what is written there stays
     for where none may do it. Raises NoExtentError."""

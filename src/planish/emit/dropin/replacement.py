@@ -16,7 +16,7 @@ from itertools import combinations
 import islpy as isl
 
 from planish.emit.c.callees import emit_callees
-from planish.emit.c.compiler_attributes import USUAL, Settings
+from planish.emit.c.compiler_attributes import USUAL, CompilerSettings
 from planish.emit.c.element_types import declared_type
 from planish.emit.c.expression import refuse_bf16
 from planish.emit.c.instruction_calls import headers_of
@@ -49,7 +49,7 @@ class Replacement:
     headers: tuple[str, ...] = ()
     callees: tuple[str, ...] = ()
     done: tuple[str, ...] = ()
-    settings: Settings = USUAL
+    settings: CompilerSettings = USUAL
 
 
 class NoExtentError(Exception):
@@ -59,7 +59,7 @@ class NoExtentError(Exception):
 def replace_region(
     region: Region, scop: Scop, kernel: Kernel, source_text: str, *, threads: bool, strict: bool, comment: str,
     reserved: frozenset[str], catalogue: Catalogue | None = None, suffix: str = "", original: str | None = None,
-    settings: Settings = USUAL,
+    settings: CompilerSettings = USUAL,
 ) -> Replacement:  # fmt: skip
     """The replacement of `region` by `kernel`, which computes what `scop` describes; raises NoExtentError, and
     PlanishError E0710 for values of bf16 that are copied, of which functions have but the bits in memory. `suffix`:
@@ -89,7 +89,7 @@ def name_of(region: Region) -> str:
 def call_instead(
     region: Region, scop: Scop, name: str, text: str, source_text: str, fallible: bool, headers: tuple[str, ...] = (),
     callees: tuple[str, ...] = (), done: tuple[str, ...] = (), assumptions: tuple[Expr, ...] = (),
-    original: str | None = None, settings: Settings = USUAL,
+    original: str | None = None, settings: CompilerSettings = USUAL,
 ) -> Replacement:  # fmt: skip
     """The replacement of `region` by a call of the function `name`, which `text` defines and which computes what `scop`
     describes for arrays that do not overlap; `fallible`: it returns 0, or something else where it did nothing;

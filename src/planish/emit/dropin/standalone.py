@@ -25,7 +25,7 @@ from planish.core.span import Source, Span
 from planish.emit.c.expression import refuse_bf16
 from planish.emit.c.kernel_text import emit_function
 from planish.emit.c.prologue import HELPERS, emit_prologue
-from planish.frontend.c.translation_unit import CFile, CFunction, CParameter, Interface, Region
+from planish.frontend.c.translation_unit import CFile, CFunction, CParameter, HeaderInterface, Region
 from planish.frontend.c.types.declarations import NAMED_BY_HEADERS
 from planish.frontend.c.types.prototypes import find_interface
 from planish.ir.expr import PURE_FUNCTIONS, Expr, Var
@@ -84,7 +84,7 @@ def emit_standalone(*kernels: Kernel, origin: Source | None = None) -> CFile:
     return CFile(source, tuple(functions), (), whole, origin, _interface([x.prototype for x in functions]))
 
 
-def _interface(prototypes: Sequence[str]) -> Interface:
+def _interface(prototypes: Sequence[str]) -> HeaderInterface:
     """What a header says of the functions."""
     names = (*NAMED_BY_HEADERS, "_Float16")
     text = "".join(f"typedef int {x};\n" for x in sorted(names))

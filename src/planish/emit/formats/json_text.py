@@ -20,7 +20,7 @@ from planish.core.span import Span
 from planish.emit.formats.step_comment import repeated
 from planish.ir.expr import Expr
 from planish.ir.nest import Array, Block, Kernel, Stmt
-from planish.ir.text.operator_names import Scope
+from planish.ir.text.operator_names import TypeScope
 from planish.ir.text.parser import parse_expr, parse_kernel
 from planish.ir.text.printer import print_expr, print_kernel
 from planish.ir.types import INDEX
@@ -59,9 +59,9 @@ def _refuse(reason: str) -> NoReturn:
     raise PlanishError(Diagnostic("E0842", f"not a raised kernel: {reason}", help="give what --to json wrote"))
 
 
-def _scope(kernel: Kernel, local: Sequence[Array] = ()) -> Scope:
+def _scope(kernel: Kernel, local: Sequence[Array] = ()) -> TypeScope:
     """The types of a kernel's names."""
-    scope = Scope()
+    scope = TypeScope()
     for name in kernel.sizes:
         scope = scope.with_value(name, INDEX)
     for scalar in kernel.scalars:
@@ -88,7 +88,7 @@ def _kernel(raised: Raised) -> dict[str, Any]:
     }
 
 
-def _array(array: Array, scope: Scope) -> dict[str, Any]:
+def _array(array: Array, scope: TypeScope) -> dict[str, Any]:
     shape = [None if x is None else print_expr(x, scope) for x in array.shape]
     return {"name": array.name, "type": str(array.type), "shape": shape, "distinct": array.distinct,
             "memory": array.memory}  # fmt: skip
@@ -101,7 +101,7 @@ def _span(span: Span | None) -> dict[str, Any] | None:
             "end_column": span.end_column}  # fmt: skip
 
 
-def _step(step: Step, raised: Raised, scope: Scope) -> dict[str, Any]:
+def _step(step: Step, raised: Raised, scope: TypeScope) -> dict[str, Any]:
     match step:
         case Apply():
             own = step.operation
@@ -140,7 +140,7 @@ def _step(step: Step, raised: Raised, scope: Scope) -> dict[str, Any]:
             assert_never(step)
 
 
-def _case(case: Case, raised: Raised, scope: Scope) -> dict[str, Any]:
+def _case(case: Case, raised: Raised, scope: TypeScope) -> dict[str, Any]:
     return {
         "condition": print_expr(case.condition, scope),
         "locals": [_array(x, scope) for x in case.locals],
@@ -155,7 +155,7 @@ def _around(raised: Raised, body: Sequence[Stmt]) -> Kernel:
     return replace(kernel, sizes=sizes, arrays=arrays, body=Block(tuple(body)), assumptions=())
 
 
-def _view(view: View, scope: Scope) -> dict[str, Any]:
+def _view(view: View, scope: TypeScope) -> dict[str, Any]:
     return {
         "array": view.array,
         "start": [print_expr(x, scope) for x in view.start],
@@ -199,7 +199,7 @@ class _Reader:
     """What reads steps: the sizes and the names that there are."""
 
     sizes: tuple[str, ...]
-    scope: Scope
+    scope: TypeScope
 
     def step(self, value: Mapping[str, Any]) -> Step:
         """One step."""
@@ -249,7 +249,7 @@ def _placed(stmt: Stmt, span: Span | None) -> Stmt:
     return stmt if isinstance(stmt, Block) else replace(stmt, span=span)
 
 
-def _read_view(value: Mapping[str, Any], scope: Scope) -> View:
+def _read_view(value: Mapping[str, Any], scope: TypeScope) -> View:
     start = tuple(parse_expr(x, scope) for x in value["start"])
     shape = tuple(parse_expr(x, scope) for x in value["shape"])
     return View(value["array"], start, tuple(tuple(x) for x in value["steps"]), shape)

@@ -1,7 +1,8 @@
 """Sums in lanes: each lane has a partial sum of its own, written out, so that no compiler has to reorder any.
 
 >>> from planish.ir.types import F32
->>> Partial(Sum("add", "s", F32), "s", "s_lanes", 64).added, Partial(Sum("max", "s", F32), "s", "s_lanes", 64).first
+>>> added, most = (Partial(LaneSum(op, "s", F32), "s", "s_lanes", 64) for op in ("add", "max"))
+>>> added.added, most.first
 ('s = s + planish_add_64_f32(s_lanes);', 's')
 """
 
@@ -43,7 +44,7 @@ _MANY = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class LaneSum:
     """What a loop reduces: the operation, the kernel's name of the place, and its type."""
 
     op: ReduceOp
@@ -55,7 +56,7 @@ class Sum:
 class Partial:
     """The partial sums of one sum, `count` of them in the array `lanes`; `cell` is C's name of the place."""
 
-    sum: Sum
+    sum: LaneSum
     cell: str
     lanes: str
     count: int
@@ -73,13 +74,13 @@ class Partial:
         return f"{self.cell} = {_joined(op, type, self.cell, total) if op in _FIRST else total};"
 
 
-def count_lanes(sums: Sequence[Sum]) -> int:
+def count_lanes(sums: Sequence[LaneSum]) -> int:
     """How many partial sums each sum has: four registers of 64 bytes, or eight of 32, of a lone one; one of many."""
     size = max(x.type.size for x in sums)
     return 64 // size if len(sums) >= _MANY else 64 if len(sums) == 1 and size == 4 else 32
 
 
-def directive_of(sums: Sequence[Sum]) -> str:
+def directive_of(sums: Sequence[LaneSum]) -> str:
     """What stands before the loop over the lanes."""
     return "planish_strip" if len(sums) >= _MANY else "planish_lanes"
 

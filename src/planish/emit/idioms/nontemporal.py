@@ -7,7 +7,7 @@ parts of some lines, which are made beside and then stored, and what is left.
 >>> from planish.library.loops.nontemporal.row_stores import find_row
 >>> loop = parse_kernel("kernel k(n; A: f64[n]) { for j in 0 .. n simd past s { A[j] = 1.0 } }").body.body[0]
 >>> row = find_row(loop)
->>> names = Names("ahead", "rest", "part", "made", "lane", "word")
+>>> names = StreamNames("ahead", "rest", "part", "made", "lane", "word")
 >>> for stmt in in_parts(loop, row, Array("A", F64, (index("n"),)), 8, names):
 ...     print(print_stmt(stmt).rstrip())
 for j in 0 .. ahead simd {
@@ -41,7 +41,7 @@ from planish.ir.index.polynomial import add, floordiv, mul, place, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Let, LoopFacts, Reduce, Stmt
 from planish.ir.traverse import expressions, flatten, map_block, map_expr, substitute_block, variables, walk
 from planish.isa.instruction import Instruction
-from planish.library.loops.nontemporal.row_stores import Row
+from planish.library.loops.nontemporal.row_stores import StoredRow
 
 LINE = 64
 """The bytes of a line of the cache."""
@@ -50,7 +50,7 @@ PART = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class StreamNames:
     """What is named besides: the iterations before the first line, where the last part ends, the first iteration of a
     part, its elements, a lane of what is stored and of what is fetched; what functions give that are made
     for a whole part."""
@@ -64,11 +64,11 @@ class Names:
     values: tuple[str, ...] = ()
 
 
-def take_names(loop: For, take: Callable[[str], str], calls: Sequence[Call] = ()) -> Names:
+def take_names(loop: For, take: Callable[[str], str], calls: Sequence[Call] = ()) -> StreamNames:
     """Names like that of the loop's variable, as they are to be had; `calls`: those that are made for a whole part."""
     values = tuple(take("value") for _ in calls)
     ahead, rest, part = (take(f"{loop.var}_{x}") for x in ("ahead", "rest", "part"))
-    return Names(ahead, rest, part, take("made"), take("lane"), take("word"), values)
+    return StreamNames(ahead, rest, part, take("made"), take("lane"), take("word"), values)
 
 
 def promise_whole(instruction: Instruction, operands: Mapping[str, str]) -> str:
@@ -83,25 +83,25 @@ def iterations(loop: For) -> Expr:
     return floordiv(add(sub(loop.upper, loop.lower), index(loop.step - 1)), index(loop.step))
 
 
-def calls_of(loop: For, row: Row, array: Array, lanes: int) -> tuple[Call, ...]:
+def calls_of(loop: For, row: StoredRow, array: Array, lanes: int) -> tuple[Call, ...]:
     """What a loop calls that is made for a whole part, where `lanes` are those of the instruction that stores."""
     count = BYTES // (row.count * array.type.size)
     large = lanes * array.type.size == REGISTER and loop.step == 1
     return tuple(call for x in _split(loop, row) for call in find_calls(x, count)) if large else ()
 
 
-def _times(row: Row, array: Array, names: Names) -> int:
+def _times(row: StoredRow, array: Array, names: StreamNames) -> int:
     """The iterations of a part."""
     return (BYTES if names.values else PART) // (row.count * array.type.size)
 
 
-def _buffer(row: Row, array: Array, names: Names) -> Array:
+def _buffer(row: StoredRow, array: Array, names: StreamNames) -> Array:
     """Where a part is made."""
     times = _times(row, array, names)
     return Array(names.made, array.type, (index(times * row.count),), memory="stack")
 
 
-def in_parts(loop: For, row: Row, array: Array, lanes: int, names: Names) -> tuple[Stmt, ...]:
+def in_parts(loop: For, row: StoredRow, array: Array, lanes: int, names: StreamNames) -> tuple[Stmt, ...]:
     """The loops; `lanes`: of the instruction that stores."""
     plain, fetch = _apart(replace(loop, facts=replace(loop.facts, stream="", fetch="")))
     *others, own = _split(plain, row)
@@ -130,7 +130,7 @@ def in_parts(loop: For, row: Row, array: Array, lanes: int, names: Names) -> tup
     )
 
 
-def _split(loop: For, row: Row) -> tuple[For, ...]:
+def _split(loop: For, row: StoredRow) -> tuple[For, ...]:
     """A loop as one that does what it does with other arrays, if it does, and one that makes the row: what the first
     one makes the other one does not read, but it may have read before what is replaced there."""
     own = _only(loop, lambda x: isinstance(x, Assign) and x.array == row.array)
@@ -163,7 +163,7 @@ def _apart(loop: For) -> tuple[For, list[Assign]]:
     return replace(loop, body=map_block(visit, loop.body)), fetched
 
 
-def _fetch(loop: For, fetched: Assign, times: int, names: Names) -> For:
+def _fetch(loop: For, fetched: Assign, times: int, names: StreamNames) -> For:
     """What fetches the lines of a part, at least one of each."""
     count = LINE // type_of(fetched.value).size
     element = add(index(loop.var), index(names.word))
@@ -178,7 +178,7 @@ def _placed(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     return replace(expr, index=tuple(place(x, values) for x in expr.index)) if isinstance(expr, Load) else expr
 
 
-def _make(loop: For, row: Row, times: int, names: Names, shift: Expr) -> For:
+def _make(loop: For, row: StoredRow, times: int, names: StreamNames, shift: Expr) -> For:
     """What makes a part beside, or, of other arrays, what begins earlier."""
     at = add(sub(index(names.part), shift), mul(index(loop.var), index(loop.step)))
     first = place(row.first[-1], {loop.var: index(names.part)})
@@ -192,7 +192,7 @@ def _make(loop: For, row: Row, times: int, names: Names, shift: Expr) -> For:
     return For(loop.var, index(0), index(times), 1, body, loop.facts)
 
 
-def _store(loop: For, row: Row, buffer: Array, lanes: int, names: Names) -> For:
+def _store(loop: For, row: StoredRow, buffer: Array, lanes: int, names: StreamNames) -> For:
     """What stores it, so many lanes at a time."""
     first = place(row.first[-1], {loop.var: index(names.part)})
     element = add(index(loop.var), index(names.lane))

@@ -22,16 +22,16 @@ from planish.frontend.c.analysis.aliasing import find_exposed
 from planish.frontend.c.analysis.conditions import calls_in, conditions_of
 from planish.frontend.c.analysis.derived_integers import computed_from_parameters
 from planish.frontend.c.analysis.liveness import live_after
-from planish.frontend.c.analysis.scope import Bound, FileScope, Symbol, bind_file, bind_function
+from planish.frontend.c.analysis.scope import BoundNames, FileScope, Symbol, bind_file, bind_function
 from planish.frontend.c.analysis.unobservable import unseen_in
 from planish.frontend.c.analysis.variables import Variables
 from planish.frontend.c.text.attributes import mark_attributes
-from planish.frontend.c.text.extent import Columns, Item, Unreadable, columns, match_items, scan_body
+from planish.frontend.c.text.extent import ColumnMap, Item, UnreadableText, columns, match_items, scan_body
 from planish.frontend.c.text.lexer import Tokens, tokenize
 from planish.frontend.c.text.preprocess import STUBS, preprocess
 from planish.frontend.c.text.syntax import main_lines, parse_c
 from planish.frontend.c.translate.regions import Search, search
-from planish.frontend.c.translate.state import NotIndex, Translation
+from planish.frontend.c.translate.state import CTranslation, NotIndex
 from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.translation_unit import CFile, CFunction, CParameter, Region
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, declared, leaf_of, resolve
@@ -98,7 +98,7 @@ class _Reading:
     scope: FileScope
     source: Source
     tokens: Tokens
-    places: Columns
+    places: ColumnMap
     active: frozenset[int]
     fp: str
     remarks: list[Remark]
@@ -117,7 +117,7 @@ def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
     try:
         body = scan_body(tokens, node.decl.name, coord.line, reading.active)
         match_items(node.body, body, tokens, found)
-    except Unreadable as reason:
+    except UnreadableText as reason:
         remarks.append(Remark("scop-macro", "refused", f"{node.decl.name} stays as written: {reason}", name_span))
     regions = _find_regions(node, bound, found, reading, name_span)
     result = resolve(node.decl.type.type, bound.typedefs)
@@ -139,7 +139,7 @@ def _read_function(node: c_ast.FuncDef, reading: _Reading) -> CFunction:
 
 
 def _find_regions(
-    node: c_ast.FuncDef, bound: Bound, items: dict[int, Item], reading: _Reading, span: Span
+    node: c_ast.FuncDef, bound: BoundNames, items: dict[int, Item], reading: _Reading, span: Span
 ) -> tuple[Region, ...]:
     """The regions of a function in their order; none where they, or what finds them, are nested too deep."""
     remarks = reading.remarks
@@ -195,7 +195,7 @@ def _uncallable(node: c_ast.FuncDef) -> str:
     return ""
 
 
-def _parameter(node: c_ast.Decl, bound: Bound, fp: str, forms: Forms) -> CParameter:
+def _parameter(node: c_ast.Decl, bound: BoundNames, fp: str, forms: Forms) -> CParameter:
     symbol, seen = bound.symbol(node), forms.seen_as(node, bound.function.body)
     if symbol is None:
         return CParameter(node.name, None, False, (), declared(node), forms.of_parameter(seen))
@@ -205,8 +205,8 @@ def _parameter(node: c_ast.Decl, bound: Bound, fp: str, forms: Forms) -> CParame
     return CParameter(node.name, leaf_of(ctype), isinstance(ctype, CPointer), extents, declared(node), form)
 
 
-def _extents(symbol: Symbol, bound: Bound, fp: str) -> tuple[Expr | None, ...]:
-    cx = Translation(bound, fp, frozenset(), lambda _: None)
+def _extents(symbol: Symbol, bound: BoundNames, fp: str) -> tuple[Expr | None, ...]:
+    cx = CTranslation(bound, fp, frozenset(), lambda _: None)
     out: list[Expr | None] = []
     ctype = symbol.declared
     while isinstance(ctype, (CPointer, CArray)):

@@ -19,7 +19,7 @@ from planish.ir.types import Type
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class MemberCell:
     """A value within something larger: `path` is its place there ("position.x"; "" for the whole).
 
     `count` elements of `type` lie there (1 for a number), or, where `address`, a pointer to elements does. `bitfield`:
@@ -34,13 +34,13 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordParameter:
     """A structure, union or other type by value, or the address of one: the C type of the parameter, and the numbers in
     it. What else it holds (pointers to what is not known, functions, unions) is zero."""
 
     spelling: str
     pointer: bool
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[MemberCell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ Opaque = Literal["memory", "stream", "rows", "address"]
 """What else is passed or returned: the address of memory of which nothing is known, a stream of C's library, pointers
 to rows of elements, or (returned) an address."""
 
-Form = Record | Callback | Opaque
+Form = RecordParameter | Callback | Opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Global:
 
     name: str
     text: str
-    cell: Cell
+    cell: MemberCell
     initial: bool = False
 
 
@@ -102,11 +102,11 @@ class Update:
 
 
 TILE = 16
-"""Elements on each side of a tile of a `Reversal`."""
+"""Elements on each side of a tile of a `BitReversal`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reversal:
+class BitReversal:
     """That a region exchanges elements whose numbers have the same digits the other way round, of some `base`; of each
     array so many side by side. The region's one size, `tiles`, is how many squares of `TILE` rows of `TILE` elements
     there are; it is a power of the base, and TILE as well."""
@@ -148,7 +148,7 @@ class Region:
     powers: tuple[str, ...] = ()
     alone: bool = False
     shy: tuple[str, ...] = ()
-    reversal: Reversal | None = None
+    reversal: BitReversal | None = None
     declared: tuple[tuple[str, str], ...] = ()
     unseen: tuple[str, ...] = ()
 
@@ -213,7 +213,7 @@ class TypeText:
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class HeaderInterface:
     """What a header says: includes (`<stdio.h>`, `"types.h"`), types in their order, prototypes, and why some functions
     are not declared."""
 
@@ -236,7 +236,7 @@ class CFile:
     remarks: tuple[Remark, ...]
     preprocessed: str
     origin: Source | None = None
-    interface: Interface = Interface()
+    interface: HeaderInterface = HeaderInterface()
 
     @property
     def given(self) -> Source:

@@ -18,7 +18,7 @@ from planish.frontend.mlir.maps import NotAMap, read_extremum, read_set
 from planish.frontend.mlir.memory import WRITES
 from planish.frontend.mlir.operations import IfOp, NamedOp
 from planish.frontend.mlir.scalars import map_of
-from planish.frontend.mlir.state import Number, Translation, View, clean_name, is_plain
+from planish.frontend.mlir.state import MemrefView, MlirScalar, MlirTranslation, clean_name, is_plain
 from planish.frontend.mlir.types import scalar_type
 from planish.ir.expr import Cast, Expr, Load, Select, Var, type_of
 from planish.ir.index.polynomial import constant
@@ -26,21 +26,21 @@ from planish.ir.nest import Assign, Block, For, If, Stmt
 from planish.ir.traverse import loads
 from planish.ir.types import BOOL, INDEX, Type
 
-Execute = Callable[[Body, Translation], None]
-Handler = Callable[[Operation, Translation, Execute], None]
+Execute = Callable[[Body, MlirTranslation], None]
+Handler = Callable[[Operation, MlirTranslation, Execute], None]
 
 
-def body_of(region: Region, op: Operation, cx: Translation) -> Body:
+def body_of(region: Region, op: Operation, cx: MlirTranslation) -> Body:
     """The only block of a region; PlanishError E0873."""
     if len(region.blocks) != 1:
         cx.fail(op, "E0873", f"`{op.name}` with {len(region.blocks)} blocks", "write loops and conditions with scf")
     return region.blocks[0]
 
 
-def enter(op: Operation, cx: Translation) -> None:
+def enter(op: Operation, cx: MlirTranslation) -> None:
     """Before an operation with regions: what it writes must not change values that are still needed."""
     cx.done.add(op)
-    cx.before_writes(x.array for v in _written(op) if isinstance(x := cx.values.get(v), View))
+    cx.before_writes(x.array for v in _written(op) if isinstance(x := cx.values.get(v), MemrefView))
 
 
 def _written(op: Operation) -> Iterable[SSAValue]:
@@ -60,7 +60,7 @@ _VIEWS = (
 )  # fmt: skip
 
 
-def run_affine_for(op: Operation, cx: Translation, execute: Execute) -> None:
+def run_affine_for(op: Operation, cx: MlirTranslation, execute: Execute) -> None:
     """`affine.for`."""
     assert isinstance(op, affine.ForOp)
     bounds = []
@@ -74,7 +74,7 @@ def run_affine_for(op: Operation, cx: Translation, execute: Execute) -> None:
     _run_loop(op, bounds[0], bounds[1], op.step.value.data, list(op.inits), cx, execute)
 
 
-def run_for(op: Operation, cx: Translation, execute: Execute) -> None:
+def run_for(op: Operation, cx: MlirTranslation, execute: Execute) -> None:
     """`scf.for`."""
     assert isinstance(op, scf.ForOp)
     step = constant(cx.index(op.step, op))
@@ -85,7 +85,7 @@ def run_for(op: Operation, cx: Translation, execute: Execute) -> None:
 
 
 def _run_loop(
-    op: Operation, lower: Expr, upper: Expr, step: int, inits: Sequence[SSAValue], cx: Translation, execute: Execute
+    op: Operation, lower: Expr, upper: Expr, step: int, inits: Sequence[SSAValue], cx: MlirTranslation, execute: Execute
 ) -> None:
     if step <= 0:
         cx.fail(op, "E0868", f"the step of the loop is {step}", "steps are positive")
@@ -105,24 +105,24 @@ def _run_loop(
         _bind_cell(result, cell, op, cx)
 
 
-def _iterator_name(iterator: BlockArgument, cx: Translation) -> str:
+def _iterator_name(iterator: BlockArgument, cx: MlirTranslation) -> str:
     return clean_name(cx.module.name_of(iterator), "i")
 
 
-def _bind_iterator(iterator: BlockArgument, name: str, op: Operation, cx: Translation) -> None:
+def _bind_iterator(iterator: BlockArgument, name: str, op: Operation, cx: MlirTranslation) -> None:
     type = scalar_type(iterator.type)
     if type is None or not type.is_int:
         cx.fail(op, "E0868", f"a loop variable of type `{iterator.type}`", "use `index`")
     variable = Var(name, INDEX)
-    cx.values[iterator] = Number(variable if type == INDEX else Cast(variable, type), variable)
+    cx.values[iterator] = MlirScalar(variable if type == INDEX else Cast(variable, type), variable)
 
 
-def _bind_cell(value: SSAValue, cell: str, op: Operation, cx: Translation) -> None:
-    cx.values[value] = Number(Load(cell, (), _number_type(value, op, cx)))
+def _bind_cell(value: SSAValue, cell: str, op: Operation, cx: MlirTranslation) -> None:
+    cx.values[value] = MlirScalar(Load(cell, (), _number_type(value, op, cx)))
     cx.reading[value] = frozenset({cell})
 
 
-def _number_type(value: SSAValue, op: Operation, cx: Translation) -> Type:
+def _number_type(value: SSAValue, op: Operation, cx: MlirTranslation) -> Type:
     type = scalar_type(value.type)
     if type is None:
         advice = "hand on numbers, and keep memrefs outside of the loop or condition"
@@ -130,7 +130,7 @@ def _number_type(value: SSAValue, op: Operation, cx: Translation) -> Type:
     return type
 
 
-def _carry(op: Operation, number: int, init: SSAValue, argument: BlockArgument, cx: Translation) -> str:
+def _carry(op: Operation, number: int, init: SSAValue, argument: BlockArgument, cx: MlirTranslation) -> str:
     """The cell of a value that iterations hand on, with its first value in it.
 
     The loop around may hand on the same value, without touching it elsewhere: then its cell serves both.
@@ -152,7 +152,7 @@ def _carry(op: Operation, number: int, init: SSAValue, argument: BlockArgument, 
     return cell
 
 
-def _yield(last: Operation, cells: Sequence[str], cx: Translation) -> None:
+def _yield(last: Operation, cells: Sequence[str], cx: MlirTranslation) -> None:
     """Put what an iteration, or a branch, gives into cells, all at once."""
     values = [cx.expr(x, last) for x in last.operands]
     if len(values) != len(cells):
@@ -165,7 +165,7 @@ def _yield(last: Operation, cells: Sequence[str], cx: Translation) -> None:
         cx.store(cell, (), values[n], last)
 
 
-def run_parallel(op: Operation, cx: Translation, execute: Execute) -> None:
+def run_parallel(op: Operation, cx: MlirTranslation, execute: Execute) -> None:
     """`scf.parallel`: its iterations may run in any order, so in this one."""
     assert isinstance(op, scf.ParallelOp)
     if op.initVals:
@@ -194,12 +194,12 @@ def around(loops: Sequence[tuple[str, Expr, Expr, int]], body: Sequence[Stmt], s
     return nest.body
 
 
-def run_if(op: Operation, cx: Translation, execute: Execute) -> None:
+def run_if(op: Operation, cx: MlirTranslation, execute: Execute) -> None:
     """`scf.if`."""
     _branch(op, cx.expr(op.operands[0], op), cx, execute)
 
 
-def run_affine_if(op: Operation, cx: Translation, execute: Execute) -> None:
+def run_affine_if(op: Operation, cx: MlirTranslation, execute: Execute) -> None:
     """`affine.if`."""
     assert isinstance(op, IfOp) and isinstance(op.condition, AffineSetAttr)
     try:
@@ -209,7 +209,7 @@ def run_affine_if(op: Operation, cx: Translation, execute: Execute) -> None:
     _branch(op, condition, cx, execute)
 
 
-def _branch(op: Operation, condition: Expr, cx: Translation, execute: Execute) -> None:
+def _branch(op: Operation, condition: Expr, cx: MlirTranslation, execute: Execute) -> None:
     if type_of(condition) != BOOL:
         cx.fail(op, "E0865", f"a condition of type {type_of(condition)}", "conditions are of type i1")
     if any(x.array in cx.arguments for x in loads(condition)) and _stores(op):

@@ -37,10 +37,10 @@ from planish.frontend.mlir.memory import HANDLERS as MEMORY
 from planish.frontend.mlir.memory import dense_view, read_layout
 from planish.frontend.mlir.scalars import compute
 from planish.frontend.mlir.sizes import Sizes, name_sizes
-from planish.frontend.mlir.state import Axis, Number, Translation, View, clean_name
+from planish.frontend.mlir.state import Axis, MemrefView, MlirScalar, MlirTranslation, clean_name
 from planish.frontend.mlir.structured import HANDLERS as STRUCTURED
 from planish.frontend.mlir.syntax import Module, parse_module, verify
-from planish.frontend.mlir.types import Layout, scalar_type
+from planish.frontend.mlir.types import MemrefType, scalar_type
 from planish.ir.expr import Cast, Var, index
 from planish.ir.nest import Array, Block, Kernel, Scalar
 from planish.ir.types import INDEX, Floats
@@ -80,7 +80,7 @@ def _functions(op: Operation) -> list[func.FuncOp]:
 
 def _read_function(op: func.FuncOp, module: Module, floats: Floats) -> Kernel:
     verify(op, module)
-    cx = Translation(module, floats, set())
+    cx = MlirTranslation(module, floats, set())
     if op.function_type.outputs.data:
         advice = "give it a memref to write to: `mlir-opt --buffer-results-to-out-params`"
         cx.fail(op, "E0867", f"`{op.sym_name.data}` gives back a value, and a kernel writes to memrefs", advice)
@@ -103,30 +103,32 @@ def _read_function(op: func.FuncOp, module: Module, floats: Floats) -> Kernel:
                 read_layout(value, op, cx)
                 cx.fail(op, "E0865", f"an argument of type `{value.type}`", "numbers and memrefs are supported")
             scalars.append(Scalar(name, type))
-            cx.values[value] = Number(Var(name, type))
+            cx.values[value] = MlirScalar(Var(name, type))
     cx.arguments = frozenset(x.name for x in arrays)
     _execute(body, cx)
     nest = Block((*cx.head, *cx.out))
     return Kernel(_names(op)[1], tuple(sizes.names), tuple(scalars), tuple(arrays), nest, span=module.span_of(op))
 
 
-def _bind_size(value: SSAValue, name: str, cx: Translation) -> None:
+def _bind_size(value: SSAValue, name: str, cx: MlirTranslation) -> None:
     type, variable = scalar_type(value.type), Var(name, INDEX)
     assert type is not None
-    cx.values[value] = Number(variable if type == INDEX else Cast(variable, type), variable)
+    cx.values[value] = MlirScalar(variable if type == INDEX else Cast(variable, type), variable)
 
 
-def _argument(name: str, number: int, layout: Layout, sizes: Sizes) -> tuple[Array, View]:
+def _argument(name: str, number: int, layout: MemrefType, sizes: Sizes) -> tuple[Array, MemrefView]:
     """The array behind a memref, and the view of it: of rows where they are dense, else of memory as it lies."""
     extents = tuple(sizes.extents.get((number, axis), index(n or 0)) for axis, n in enumerate(layout.extents))
     if layout.strides is None:
         return Array(name, layout.type, extents), dense_view(name, layout.type, extents)
     offset = sizes.offsets.get(number, index(layout.offset or 0))
     steps = [sizes.strides.get((number, axis), index(n or 0)) for axis, n in enumerate(layout.strides)]
-    return Array(name, layout.type, (None,)), View(name, layout.type, extents, (Axis(offset, tuple(enumerate(steps))),))
+    return Array(name, layout.type, (None,)), MemrefView(
+        name, layout.type, extents, (Axis(offset, tuple(enumerate(steps))),)
+    )
 
 
-def _execute(body: Body, cx: Translation) -> None:
+def _execute(body: Body, cx: MlirTranslation) -> None:
     for op in body.ops:
         if op in cx.done or op.name in _ENDS:
             if op.name == "func.return" and op.operands:
@@ -141,7 +143,7 @@ def _execute(body: Body, cx: Translation) -> None:
         cx.done.add(op)
 
 
-def _refuse(op: Operation, cx: Translation) -> None:
+def _refuse(op: Operation, cx: MlirTranslation) -> None:
     match op.name.partition(".")[0]:
         case "func":
             cx.fail(op, "E0867", "a call: a kernel is one function", "inline it: `mlir-opt --inline`")

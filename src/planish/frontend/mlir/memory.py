@@ -16,8 +16,8 @@ from xdsl.ir import Operation, SSAValue
 
 from planish.frontend.mlir.maps import NotAMap, read_map
 from planish.frontend.mlir.scalars import map_of
-from planish.frontend.mlir.state import Axis, Translation, View, is_plain
-from planish.frontend.mlir.types import Layout, layout_of
+from planish.frontend.mlir.state import Axis, MemrefView, MlirTranslation, is_plain
+from planish.frontend.mlir.types import MemrefType, layout_of
 from planish.ir.expr import Expr, Load, index
 from planish.ir.index.polynomial import add, constant, mul
 from planish.ir.nest import Alloc, Array
@@ -29,16 +29,16 @@ _DYNAMIC = -(1 << 63)
 _LARGEST_ON_STACK = 1 << 16
 
 
-def dense_view(array: str, type: Type, extents: tuple[Expr, ...]) -> View:
+def dense_view(array: str, type: Type, extents: tuple[Expr, ...]) -> MemrefView:
     """All of an array."""
     axes = tuple(Axis(index(0), ((number, index(1)),)) for number in range(len(extents)))
-    return View(array, type, extents, axes)
+    return MemrefView(array, type, extents, axes)
 
 
-def read_layout(value: SSAValue, op: Operation, cx: Translation) -> Layout:
+def read_layout(value: SSAValue, op: Operation, cx: MlirTranslation) -> MemrefType:
     """The layout of a memref; PlanishError E0865, E0866."""
     found = layout_of(value.type)
-    if isinstance(found, Layout):
+    if isinstance(found, MemrefType):
         return found
     if not isinstance(value.type, MemRefType):
         kind = value.type.name.partition(".")[2] or value.type.name
@@ -47,14 +47,14 @@ def read_layout(value: SSAValue, op: Operation, cx: Translation) -> Layout:
     cx.fail(op, "E0866", f"the memref `{value.type}`: {found}", "see docs/mlir.md for the layouts that are read")
 
 
-def load(op: Operation, cx: Translation) -> None:
+def load(op: Operation, cx: MlirTranslation) -> None:
     """`memref.load` and `affine.load`."""
     view = cx.view(op.operands[0], op)
     place = view.place(_subscripts(op, op.operands[1:], view, cx))
     cx.define(op.results[0], Load(view.array, place, view.type), op)
 
 
-def store(op: Operation, cx: Translation) -> None:
+def store(op: Operation, cx: MlirTranslation) -> None:
     """`memref.store` and `affine.store`."""
     value, view = cx.expr(op.operands[0], op), cx.view(op.operands[1], op)
     place = view.place(_subscripts(op, op.operands[2:], view, cx))
@@ -62,7 +62,7 @@ def store(op: Operation, cx: Translation) -> None:
     cx.store(view.array, place, value, op)
 
 
-def _subscripts(op: Operation, operands: Sequence[SSAValue], view: View, cx: Translation) -> tuple[Expr, ...]:
+def _subscripts(op: Operation, operands: Sequence[SSAValue], view: MemrefView, cx: MlirTranslation) -> tuple[Expr, ...]:
     subscripts = tuple(cx.index(x, op) for x in operands)
     if "map" in op.properties:
         try:
@@ -75,7 +75,7 @@ def _subscripts(op: Operation, operands: Sequence[SSAValue], view: View, cx: Tra
     return subscripts
 
 
-def dimension(op: Operation, cx: Translation) -> None:
+def dimension(op: Operation, cx: MlirTranslation) -> None:
     """`memref.dim`."""
     view, axis = cx.view(op.operands[0], op), constant(cx.index(op.operands[1], op))
     if axis is None or not 0 <= axis < len(view.extents):
@@ -84,12 +84,12 @@ def dimension(op: Operation, cx: Translation) -> None:
     cx.define(op.results[0], view.extents[axis], op)
 
 
-def rank(op: Operation, cx: Translation) -> None:
+def rank(op: Operation, cx: MlirTranslation) -> None:
     """`memref.rank`."""
     cx.define(op.results[0], index(len(cx.view(op.operands[0], op).extents)), op)
 
 
-def allocate(op: Operation, cx: Translation) -> None:
+def allocate(op: Operation, cx: MlirTranslation) -> None:
     """`memref.alloc` and `memref.alloca`: an array of the function, whose content is undefined at first."""
     layout = read_layout(op.results[0], op, cx)
     if layout.strides is not None:
@@ -115,27 +115,27 @@ def allocate(op: Operation, cx: Translation) -> None:
     cx.values[op.results[0]] = dense_view(name, layout.type, extents)
 
 
-def forget(op: Operation, cx: Translation) -> None:
+def forget(op: Operation, cx: MlirTranslation) -> None:
     """`memref.dealloc` and what only promises something: arrays end with the function."""
 
 
-def cast(op: Operation, cx: Translation) -> None:
+def cast(op: Operation, cx: MlirTranslation) -> None:
     """`memref.cast` and `memref.memory_space_cast`: the same elements under another type."""
     source = cx.view(op.operands[0], op)
     layout = read_layout(op.results[0], op, cx)
     if len(layout.extents) != len(source.extents):
         cx.fail(op, "E0862", f"`{op.name}` is not well-formed: the number of dimensions changes")
     extents = tuple(old if new is None else index(new) for old, new in zip(source.extents, layout.extents, strict=True))
-    cx.values[op.results[0]] = View(source.array, source.type, extents, source.axes)
+    cx.values[op.results[0]] = MemrefView(source.array, source.type, extents, source.axes)
 
 
-def alias(op: Operation, cx: Translation) -> None:
+def alias(op: Operation, cx: MlirTranslation) -> None:
     """`memref.assume_alignment`, where it gives a result: the memref itself."""
     if op.results:
         cx.values[op.results[0]] = cx.view(op.operands[0], op)
 
 
-def subview(op: Operation, cx: Translation) -> None:
+def subview(op: Operation, cx: MlirTranslation) -> None:
     """`memref.subview`: a part of a memref, every so many elements; axes of one element may be left out."""
     source = cx.view(op.operands[0], op)
     given = iter([cx.index(x, op) for x in op.operands[1:]])
@@ -157,7 +157,7 @@ def subview(op: Operation, cx: Translation) -> None:
                 steps.append((position[number], mul(step, strides[number])))
         axes.append(Axis(offset, tuple(steps)))
     extents = tuple(sizes[axis] for axis in kept)
-    cx.values[op.results[0]] = View(source.array, source.type, extents, tuple(axes))
+    cx.values[op.results[0]] = MemrefView(source.array, source.type, extents, tuple(axes))
 
 
 def _static(op: Operation, name: str) -> tuple[int, ...]:
@@ -184,16 +184,16 @@ def _kept(sizes: Sequence[int], extents: Sequence[int | None]) -> tuple[int, ...
     return tuple(kept) if len(kept) == len(extents) else None
 
 
-def transpose(op: Operation, cx: Translation) -> None:
+def transpose(op: Operation, cx: MlirTranslation) -> None:
     """`memref.transpose`: the axes in another order."""
     source, order = cx.view(op.operands[0], op), map_of(op.properties["permutation"], op, cx)
     places = [int(constant(x) or 0) for x in read_map(order, [index(n) for n in range(len(source.extents))])]
     position = {old: new for new, old in enumerate(places)}
     axes = tuple(Axis(a.offset, tuple((position[n], step) for n, step in a.steps)) for a in source.axes)
-    cx.values[op.results[0]] = View(source.array, source.type, tuple(source.extents[n] for n in places), axes)
+    cx.values[op.results[0]] = MemrefView(source.array, source.type, tuple(source.extents[n] for n in places), axes)
 
 
-def expand(op: Operation, cx: Translation) -> None:
+def expand(op: Operation, cx: MlirTranslation) -> None:
     """`memref.expand_shape`: one axis becomes several."""
     source, layout = cx.view(op.operands[0], op), read_layout(op.results[0], op, cx)
     groups = _groups(op, cx)
@@ -208,10 +208,10 @@ def expand(op: Operation, cx: Translation) -> None:
                 steps.append((new, step))
                 step = mul(step, extents[new])
         axes.append(Axis(axis.offset, tuple(steps)))
-    cx.values[op.results[0]] = View(source.array, source.type, extents, tuple(axes))
+    cx.values[op.results[0]] = MemrefView(source.array, source.type, extents, tuple(axes))
 
 
-def _groups(op: Operation, cx: Translation) -> list[list[int]]:
+def _groups(op: Operation, cx: MlirTranslation) -> list[list[int]]:
     listed = op.properties["reassociation"]
     assert isinstance(listed, ArrayAttr)
     out: list[list[int]] = []
@@ -221,7 +221,7 @@ def _groups(op: Operation, cx: Translation) -> list[list[int]]:
     return out
 
 
-Handler = Callable[[Operation, Translation], None]
+Handler = Callable[[Operation, MlirTranslation], None]
 HANDLERS: dict[str, Handler] = {
     "memref.load": load, "affine.load": load, "memref.store": store, "affine.store": store, "memref.dim": dimension,
     "memref.rank": rank, "memref.alloc": allocate, "memref.alloca": allocate, "memref.dealloc": forget,

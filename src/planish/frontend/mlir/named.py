@@ -28,14 +28,14 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class NamedOpShape:
     """Loops, outermost first, and the subscripts of the inputs and of the output: sums of terms."""
 
     loops: tuple[str, ...]
     operands: tuple[tuple[tuple[Term, ...], ...], ...]
 
 
-def parse_shape(text: str) -> Shape:
+def parse_shape(text: str) -> NamedOpShape:
     """The shape that a text describes."""
     loops, _, rest = text.partition(":")
     inputs, _, output = rest.partition("->")
@@ -43,7 +43,7 @@ def parse_shape(text: str) -> Shape:
         tuple(tuple(_term(x) for x in subscript.split("+")) for subscript in operand.split())
         for operand in (*inputs.split(","), output)
     )
-    return Shape(tuple(loops.split()), operands)
+    return NamedOpShape(tuple(loops.split()), operands)
 
 
 def _term(text: str) -> Term:

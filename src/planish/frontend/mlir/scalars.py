@@ -23,14 +23,14 @@ from planish.frontend.mlir.arithmetic import (
     truncate,
 )
 from planish.frontend.mlir.maps import NotAMap, is_small, read_extremum, read_map
-from planish.frontend.mlir.state import Translation, is_plain
+from planish.frontend.mlir.state import MlirTranslation, is_plain
 from planish.frontend.mlir.types import scalar_type
 from planish.ir.expr import Binary, Call, Cast, Const, Expr, Select, Unary, type_of
 from planish.ir.semantics.arithmetic import wrap
 from planish.ir.types import BOOL, INDEX, Type
 
 
-def compute(op: Operation, cx: Translation) -> bool:
+def compute(op: Operation, cx: MlirTranslation) -> bool:
     """Say what the result of an operation of `arith`, `math` or `affine` is; False where it is none of those known.
 
     Raises PlanishError E0864, E0865, E0872.
@@ -50,7 +50,7 @@ def compute(op: Operation, cx: Translation) -> bool:
     return True
 
 
-def result_type(op: Operation, cx: Translation) -> Type:
+def result_type(op: Operation, cx: MlirTranslation) -> Type:
     """The type of an operation's result; PlanishError E0865."""
     type = scalar_type(op.results[0].type)
     if type is None:
@@ -58,7 +58,7 @@ def result_type(op: Operation, cx: Translation) -> Type:
     return type
 
 
-def _maps(name: str, op: Operation, cx: Translation) -> Expr | None:
+def _maps(name: str, op: Operation, cx: MlirTranslation) -> Expr | None:
     if name not in ("apply", "min", "max"):
         return None
     map = map_of(op.properties["map"], op, cx)
@@ -69,14 +69,14 @@ def _maps(name: str, op: Operation, cx: Translation) -> Expr | None:
         cx.fail(op, "E0862", f"`{op.name}` is not well-formed: {fault}")
 
 
-def map_of(attribute: Attribute, op: Operation, cx: Translation) -> AffineMap:
+def map_of(attribute: Attribute, op: Operation, cx: MlirTranslation) -> AffineMap:
     """The affine map that an attribute holds."""
     if not isinstance(attribute, AffineMapAttr) or not attribute.data.results:
         cx.fail(op, "E0862", f"`{op.name}` is not well-formed: `{attribute}` is no affine map with results")
     return attribute.data
 
 
-def _scalar(name: str, op: Operation, cx: Translation) -> Expr | None:
+def _scalar(name: str, op: Operation, cx: MlirTranslation) -> Expr | None:
     """The expression of an operation of `arith` or `math`, None where it is unknown."""
     type = result_type(op, cx)
     if name == "constant":
@@ -136,7 +136,7 @@ def _unary(name: str, a: Expr, type: Type) -> Expr | None:
             return None
 
 
-def _binary(name: str, op: Operation, a: Expr, b: Expr, cx: Translation) -> Expr:
+def _binary(name: str, op: Operation, a: Expr, b: Expr, cx: MlirTranslation) -> Expr:
     if type_of(a) == INDEX and is_plain(a) and is_plain(b):
         if name == "muli" and not is_small(a, b):
             cx.fail(op, "E0870", "this index is a product of too many terms", "compute fewer of them at once")
@@ -147,14 +147,14 @@ def _binary(name: str, op: Operation, a: Expr, b: Expr, cx: Translation) -> Expr
     return binary(name, a, b, cx.floats)
 
 
-def _index_cast(op: Operation, a: Expr, type: Type, cx: Translation) -> Expr:
+def _index_cast(op: Operation, a: Expr, type: Type, cx: MlirTranslation) -> Expr:
     if type == INDEX:
         exact = cx.number(op.operands[0], op).exact
         return exact if exact is not None else convert_signed(a, INDEX)
     return truncate(a, type)
 
 
-def _constant(op: Operation, type: Type, cx: Translation) -> Expr:
+def _constant(op: Operation, type: Type, cx: MlirTranslation) -> Expr:
     match op.properties.get("value"):
         case IntegerAttr(value=value) if type.is_int:
             return Const(wrap(value.data, type), type)

@@ -16,9 +16,9 @@ from xdsl.ir import Block as Body
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from planish.frontend.mlir.memory import read_layout
-from planish.frontend.mlir.state import Translation, clean_name
+from planish.frontend.mlir.state import MlirTranslation, clean_name
 from planish.frontend.mlir.structured import HANDLERS, structure_of
-from planish.frontend.mlir.types import LARGEST_SIZE, Layout
+from planish.frontend.mlir.types import LARGEST_SIZE, MemrefType
 from planish.ir.expr import Expr, Var, index
 from planish.ir.types import INDEX
 
@@ -36,13 +36,13 @@ class Sizes:
 
     arguments: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    layouts: dict[int, Layout] = field(default_factory=dict)
+    layouts: dict[int, MemrefType] = field(default_factory=dict)
     extents: dict[Place, Expr] = field(default_factory=dict)
     strides: dict[Place, Expr] = field(default_factory=dict)
     offsets: dict[int, Expr] = field(default_factory=dict)
 
 
-def name_sizes(op: Operation, body: Body, cx: Translation) -> Sizes:
+def name_sizes(op: Operation, body: Body, cx: MlirTranslation) -> Sizes:
     """Name the arguments and find the sizes of a function; `cx` learns where the sizes lie."""
     out = Sizes()
     for number, value in enumerate(body.args):
@@ -77,7 +77,7 @@ def name_sizes(op: Operation, body: Body, cx: Translation) -> Sizes:
     return out
 
 
-def _size(wanted: str, least: int, sizes: Sizes, cx: Translation) -> Expr:
+def _size(wanted: str, least: int, sizes: Sizes, cx: MlirTranslation) -> Expr:
     name = cx.fresh(wanted)
     cx.known[name] = (least, LARGEST_SIZE)
     sizes.names.append(name)
@@ -96,7 +96,7 @@ def _is_size(value: SSAValue) -> bool:
     )
 
 
-def _wanted_names(body: Body, cx: Translation) -> dict[Place, str]:
+def _wanted_names(body: Body, cx: MlirTranslation) -> dict[Place, str]:
     """What `memref.dim` calls the extents of arguments."""
     out: dict[Place, str] = {}
     for op in body.walk():
@@ -150,7 +150,7 @@ class _Classes:
         return len(values) < 2
 
 
-def _equal_extents(body: Body, sizes: Sizes, cx: Translation) -> _Classes:
+def _equal_extents(body: Body, sizes: Sizes, cx: MlirTranslation) -> _Classes:
     """The extents of arguments that must be equal, since an operation that always runs asks for it."""
     out = _Classes()
     for number, layout in sizes.layouts.items():

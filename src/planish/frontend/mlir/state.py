@@ -43,7 +43,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class MemrefView:
     """A memref: an array of the kernel, the extents of what is seen of it, and a subscript for each dimension of the
     array."""
 
@@ -64,7 +64,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class MlirScalar:
     """A scalar: its expression; `exact`: as an index expression, where it has the type of data but cannot wrap."""
 
     expr: Expr
@@ -72,7 +72,7 @@ class Number:
 
 
 @dataclass(slots=True)
-class Translation:
+class MlirTranslation:
     """One function on its way. `head` is what stands before all else: arrays of the function itself."""
 
     module: Module
@@ -81,7 +81,7 @@ class Translation:
     arguments: frozenset[str] = frozenset()
     sizes: frozenset[str] = frozenset()
     known: dict[str, Interval] = field(default_factory=dict)
-    values: dict[SSAValue, Number | View] = field(default_factory=dict)
+    values: dict[SSAValue, MlirScalar | MemrefView] = field(default_factory=dict)
     head: list[Stmt] = field(default_factory=list)
     out: list[Stmt] = field(default_factory=list)
     done: set[Operation] = field(default_factory=set)
@@ -125,21 +125,21 @@ class Translation:
         """The expression of a scalar operand."""
         return self.number(value, op).expr
 
-    def number(self, value: SSAValue, op: Operation) -> Number:
+    def number(self, value: SSAValue, op: Operation) -> MlirScalar:
         """A scalar operand of an operation."""
         found = self._find(value, op)
-        if isinstance(found, View):
+        if isinstance(found, MemrefView):
             self.fail(op, "E0865", f"`{op.name}` takes a memref where a number is expected")
         return found
 
-    def view(self, value: SSAValue, op: Operation) -> View:
+    def view(self, value: SSAValue, op: Operation) -> MemrefView:
         """A memref operand of an operation."""
         found = self._find(value, op)
-        if not isinstance(found, View):
+        if not isinstance(found, MemrefView):
             self.fail(op, "E0865", f"`{op.name}` takes a number where a memref is expected")
         return found
 
-    def _find(self, value: SSAValue, op: Operation) -> Number | View:
+    def _find(self, value: SSAValue, op: Operation) -> MlirScalar | MemrefView:
         found = self.values.get(value)
         if found is None:
             name = self.module.name_of(value)
@@ -166,7 +166,7 @@ class Translation:
                 self.fail(op, "E0870", "this index is a sum of too many terms", "compute fewer of them at once")
         elif nodes > _MOST_NODES or (nodes > 1 + _address_nodes(expr) and _is_repeated(value, users, op)):
             expr, exact = self.keep(clean_name(self.module.name_of(value), "t"), expr, op), None
-        self.values[value] = Number(expr, exact)
+        self.values[value] = MlirScalar(expr, exact)
         sources = frozenset(x.array for x in walk_expr(expr) if isinstance(x, Load))
         if sources:
             self.reading[value] = sources
@@ -217,9 +217,9 @@ class Translation:
             del self.reading[value]
             waiting = [use.operation for use in value.uses if use.operation not in self.done]
             held = self.values[value]
-            if waiting and isinstance(held, Number):
+            if waiting and isinstance(held, MlirScalar):
                 cell = self.keep(clean_name(self.module.name_of(value), "t"), held.expr, waiting[0])
-                self.values[value] = Number(cell)
+                self.values[value] = MlirScalar(cell)
 
 
 def is_plain(expr: Expr) -> bool:

@@ -19,12 +19,12 @@ from planish.frontend.mlir.control import Execute, Handler, around, body_of, ent
 from planish.frontend.mlir.maps import read_map
 from planish.frontend.mlir.memory import read_layout
 from planish.frontend.mlir.named import ELEMENTWISE, SHAPES, Meaning, parse_shape
-from planish.frontend.mlir.state import Number, Translation, View
+from planish.frontend.mlir.state import MemrefView, MlirScalar, MlirTranslation
 from planish.ir.expr import Binary, Call, Cast, Const, Expr, Load, Select, Unary, Var, index, type_of
 from planish.ir.traverse import loads
 from planish.ir.types import BOOL, INDEX, Floats, Type
 
-Combine = Callable[[list[Expr], Translation], Expr]
+Combine = Callable[[list[Expr], MlirTranslation], Expr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +142,12 @@ def _window(op: Operation, name: str) -> list[int]:
     return [int(n) for n in values.get_values()] if isinstance(values, DenseIntOrFPElementsAttr) else []
 
 
-def run_structured(op: Operation, cx: Translation, execute: Execute) -> None:
+def run_structured(op: Operation, cx: MlirTranslation, execute: Execute) -> None:
     """Write the loops of an operation of linalg, with its body inside."""
     if op.properties.get("indexing_maps") is not None and op.name != "linalg.generic":
         cx.fail(op, "E0864", f"`{op.name}` with maps of its own", "write it as linalg.generic")
     for value in op.operands:
-        if not isinstance(cx.values.get(value), Number):
+        if not isinstance(cx.values.get(value), MlirScalar):
             read_layout(value, op, cx)
     structure = structure_of(op, lambda code, message: cx.fail(op, code, message))
     assert structure is not None
@@ -181,7 +181,7 @@ def run_structured(op: Operation, cx: Translation, execute: Execute) -> None:
     cx.out.extend(around([(name, index(0), x, 1) for name, x in zip(names, uppers, strict=True)], out, cx.span(op)))
 
 
-def _uppers(op: Operation, structure: Structure, views: Sequence[View | None], cx: Translation) -> list[Expr]:
+def _uppers(op: Operation, structure: Structure, views: Sequence[MemrefView | None], cx: MlirTranslation) -> list[Expr]:
     out: list[Expr] = []
     for number, axis in structure.bounds():
         view = views[number] if number >= 0 else None
@@ -192,7 +192,9 @@ def _uppers(op: Operation, structure: Structure, views: Sequence[View | None], c
     return out
 
 
-def _results(op: Operation, elements: list[Expr], at: Sequence[Expr], cx: Translation, execute: Execute) -> list[Expr]:
+def _results(
+    op: Operation, elements: list[Expr], at: Sequence[Expr], cx: MlirTranslation, execute: Execute
+) -> list[Expr]:
     """What is stored, for the elements of all operands."""
     name = op.name.partition(".")[2]
     try:
@@ -208,14 +210,14 @@ def _results(op: Operation, elements: list[Expr], at: Sequence[Expr], cx: Transl
         return [elements[0]]
     body = body_of(op.regions[0], op, cx)
     for argument, element in zip(body.args, elements, strict=True):
-        cx.values[argument] = Number(element)
+        cx.values[argument] = MlirScalar(element)
         cx.reading[argument] = frozenset(x.array for x in loads(element))
     for inner in body.walk():
         if isinstance(inner, IndexOp):
             number = inner.dim.value.data
             if not 0 <= number < len(at):
                 cx.fail(inner, "E0862", f"`linalg.index` is not well-formed: there is no loop {number}")
-            cx.values[inner.results[0]] = Number(at[number])
+            cx.values[inner.results[0]] = MlirScalar(at[number])
             cx.done.add(inner)
     execute(body, cx)
     last = body.last_op
@@ -239,7 +241,7 @@ def _fit(value: Expr, type: Type, op: Operation) -> Expr:
     return convert_unsigned(value, type) if unsigned else convert_signed(value, type)
 
 
-def _combine(meaning: Meaning, op: Operation, elements: list[Expr], cx: Translation) -> Expr:
+def _combine(meaning: Meaning, op: Operation, elements: list[Expr], cx: MlirTranslation) -> Expr:
     """The new element of an operation that reduces."""
     a, b, old = elements
     type = type_of(old)

@@ -56,7 +56,7 @@ def scalar_type(attribute: Attribute) -> Type | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class MemrefType:
     """A memref type: element type and extents (None: known when it runs).
 
     `strides` and `offset` count elements, None for one that is known when it runs; where `strides` itself is None the
@@ -69,7 +69,7 @@ class Layout:
     offset: int | None = 0
 
 
-def layout_of(attribute: Attribute) -> Layout | str:
+def layout_of(attribute: Attribute) -> MemrefType | str:
     """The layout of a memref type, or why it cannot be had."""
     if not isinstance(attribute, MemRefType):
         return f"`{attribute}` is no memref"
@@ -81,16 +81,16 @@ def layout_of(attribute: Attribute) -> Layout | str:
         return "an extent is larger than any memory"
     match attribute.layout:
         case NoneAttr():
-            return Layout(type, extents)
+            return MemrefType(type, extents)
         case StridedLayoutAttr(strides=strides, offset=start):
             steps = tuple(x.data if isinstance(x, IntAttr) else None for x in strides.data)
             if len(steps) != len(extents):
                 return f"it has {len(extents)} dimensions and {len(steps)} strides"
             offset = start.data if isinstance(start, IntAttr) else None
             dense = offset == 0 and steps == dense_strides(extents)
-            return Layout(type, extents) if dense else Layout(type, extents, steps, offset)
+            return MemrefType(type, extents) if dense else MemrefType(type, extents, steps, offset)
         case AffineMapAttr(data=map) if map == AffineMap.identity(len(extents)):
-            return Layout(type, extents)
+            return MemrefType(type, extents)
         case AffineMapAttr():
             return "its layout is a map; write it as `strided<[…], offset: …>`"
         case _:

@@ -27,10 +27,10 @@ from collections.abc import Sequence
 
 from planish.frontend.python import arithmetic
 from planish.frontend.python.annotations import ElementType
-from planish.frontend.python.arithmetic import Refused, Value
+from planish.frontend.python.arithmetic import TypedValue, Untranslatable
 from planish.frontend.python.expressions import OPERATORS, evaluate, extent_of, index_of, outer_meaning, subscripts_of
 from planish.frontend.python.functions import numpy_type
-from planish.frontend.python.state import Translation
+from planish.frontend.python.state import PythonTranslation
 from planish.ir.expr import Binary, Const, Expr, Load, Select, Unary, type_of
 from planish.ir.nest import Assign, Reduce, ReduceOp
 from planish.ir.traverse import loads
@@ -41,7 +41,7 @@ _UPDATES: dict[type[ast.operator], ReduceOp] = {
 }  # fmt: skip
 
 
-def assign(node: ast.Assign, cx: Translation) -> None:
+def assign(node: ast.Assign, cx: PythonTranslation) -> None:
     """`target = value`, several targets, or one tuple to another."""
     match node:
         case ast.Assign(
@@ -62,7 +62,7 @@ def assign(node: ast.Assign, cx: Translation) -> None:
                 _assign_one(node, target, value, cx)
 
 
-def _unpack_shape(node: ast.Assign, targets: Sequence[ast.expr], name: str, cx: Translation) -> None:
+def _unpack_shape(node: ast.Assign, targets: Sequence[ast.expr], name: str, cx: PythonTranslation) -> None:
     if len(targets) != len(cx.arrays[name].shape):
         cx.fail(node, "E0321", f"`{name}` has {len(cx.arrays[name].shape)} dimensions, not {len(targets)}")
     for axis, target in enumerate(targets):
@@ -72,26 +72,26 @@ def _unpack_shape(node: ast.Assign, targets: Sequence[ast.expr], name: str, cx: 
         if target.id in cx.symbolic:
             _bind(target, extent, cx)
         else:
-            store(target, Value(extent, True), node, cx)
+            store(target, TypedValue(extent, True), node, cx)
 
 
 def _assign_together(
-    node: ast.Assign, targets: Sequence[ast.expr], values: Sequence[ast.expr], cx: Translation
+    node: ast.Assign, targets: Sequence[ast.expr], values: Sequence[ast.expr], cx: PythonTranslation
 ) -> None:
     """All values are computed before the first is stored."""
-    held: list[Value] = []
+    held: list[TypedValue] = []
     for number, value in enumerate(values):
         result = evaluate(value, cx)
         if number and not isinstance(result.expr, Const):
             cell = cx.temporary(result.type)
             cx.out.append(Assign(cell, (), _guarded(result.expr, None, cx), cx.text.span_of(node)))
-            result = Value(Load(cell, (), result.type), result.weak)
+            result = TypedValue(Load(cell, (), result.type), result.weak)
         held.append(result)
     for target, result in zip(targets, held, strict=True):
         store(target, result, node, cx)
 
 
-def _assign_one(node: ast.stmt, target: ast.expr, value: ast.expr, cx: Translation) -> None:
+def _assign_one(node: ast.stmt, target: ast.expr, value: ast.expr, cx: PythonTranslation) -> None:
     if isinstance(target, ast.Name) and target.id in cx.symbolic:
         _bind(target, index_of(value, f"`{target.id}`", "E0320", cx), cx)
         return
@@ -118,12 +118,12 @@ def _mentions(value: ast.expr, target: ast.expr) -> bool:
     return isinstance(base, ast.Name) and base.id in names
 
 
-def _bind(target: ast.Name, value: Expr, cx: Translation) -> None:
+def _bind(target: ast.Name, value: Expr, cx: PythonTranslation) -> None:
     """A local name that stands for an index value."""
     cx.values[target.id] = value
 
 
-def annotated(node: ast.AnnAssign, cx: Translation) -> None:
+def annotated(node: ast.AnnAssign, cx: PythonTranslation) -> None:
     """`name: f32 = value`."""
     if not isinstance(node.target, ast.Name):
         cx.fail(node, "E0311", "a type for an element", "types are stated where the array is a parameter")
@@ -131,7 +131,7 @@ def annotated(node: ast.AnnAssign, cx: Translation) -> None:
         _assign_one(node, node.target, node.value, cx)
 
 
-def declared_type(node: ast.AnnAssign, cx: Translation) -> Type | None:
+def declared_type(node: ast.AnnAssign, cx: PythonTranslation) -> Type | None:
     """The type that an annotation of a local name states; None for `int` and `float`, which give way."""
     meaning = outer_meaning(node.annotation, cx)
     if isinstance(meaning, ElementType):
@@ -147,7 +147,7 @@ def declared_type(node: ast.AnnAssign, cx: Translation) -> Type | None:
     return type
 
 
-def store(target: ast.expr, value: Value, node: ast.stmt, cx: Translation) -> None:
+def store(target: ast.expr, value: TypedValue, node: ast.stmt, cx: PythonTranslation) -> None:
     """Store a value; under a condition on data, store what was there where it does not hold."""
     try:
         match target:
@@ -167,17 +167,17 @@ def store(target: ast.expr, value: Value, node: ast.stmt, cx: Translation) -> No
             case _:
                 advice = "assign to names and to elements of arrays"
                 cx.fail(target, "E0311", f"an assignment to `{ast.unparse(target)}`", advice)
-    except Refused as reason:
+    except Untranslatable as reason:
         cx.fail(node, reason.code, reason.message, reason.advice)
 
 
-def _element(target: ast.Subscript, cx: Translation) -> tuple[str, tuple[Expr, ...]]:
+def _element(target: ast.Subscript, cx: PythonTranslation) -> tuple[str, tuple[Expr, ...]]:
     array, subscripts = subscripts_of(target, cx)
     cx.touch(array, subscripts, target)
     return array, subscripts
 
 
-def _guarded(value: Expr, old: Expr | None, cx: Translation) -> Expr:
+def _guarded(value: Expr, old: Expr | None, cx: PythonTranslation) -> Expr:
     """The value where the conditions on data hold, else what was there (nothing in particular where nothing was)."""
     condition = cx.guard()
     if condition is None:
@@ -185,7 +185,7 @@ def _guarded(value: Expr, old: Expr | None, cx: Translation) -> Expr:
     type = type_of(value)
     if old is None:
         old = Const(False, BOOL) if type == BOOL else Const(0.0 if type.is_float else 0, type)
-    return arithmetic.choose(condition, Value(value), Value(old)).expr
+    return arithmetic.choose(condition, TypedValue(value), TypedValue(old)).expr
 
 
 def _extreme(stmt: Assign) -> Assign | Reduce:
@@ -202,12 +202,12 @@ def _extreme(stmt: Assign) -> Assign | Reduce:
             return stmt
 
 
-def augment(node: ast.AugAssign, cx: Translation) -> None:
+def augment(node: ast.AugAssign, cx: PythonTranslation) -> None:
     """`target op= value`."""
     _update(node, node.target, node.op, node.value, cx)
 
 
-def _update(node: ast.stmt, target: ast.expr, op: ast.operator, operand: ast.expr, cx: Translation) -> None:
+def _update(node: ast.stmt, target: ast.expr, op: ast.operator, operand: ast.expr, cx: PythonTranslation) -> None:
     if isinstance(target, ast.Name):
         if target.id in cx.symbolic:
             cx.demote(target.id)
@@ -220,7 +220,7 @@ def _update(node: ast.stmt, target: ast.expr, op: ast.operator, operand: ast.exp
         elif type(op) in OPERATORS:
             result = arithmetic.combine(OPERATORS[type(op)], place, value)
         else:
-            raise Refused("E0311", "a product of matrices", "write its loops")
+            raise Untranslatable("E0311", "a product of matrices", "write its loops")
         if isinstance(target, ast.Name):
             held = cx.record(target.id, result.kind, node)
         else:
@@ -228,12 +228,12 @@ def _update(node: ast.stmt, target: ast.expr, op: ast.operator, operand: ast.exp
         if type(op) in _UPDATES and place.type == result.type == held:
             _reduce(node, target, op, value, held, cx)
             return
-    except Refused as reason:
+    except Untranslatable as reason:
         cx.fail(node, reason.code, reason.message, reason.advice)
     store(target, result, node, cx)
 
 
-def _current(target: ast.expr, cx: Translation) -> Value:
+def _current(target: ast.expr, cx: PythonTranslation) -> TypedValue:
     """What the target of an update holds."""
     match target:
         case ast.Name() | ast.Subscript():
@@ -242,11 +242,13 @@ def _current(target: ast.expr, cx: Translation) -> Value:
             cx.fail(target, "E0311", f"an assignment to `{ast.unparse(target)}`", "assign to names and elements")
 
 
-def _reduce(node: ast.stmt, target: ast.expr, op: ast.operator, value: Value, type: Type, cx: Translation) -> None:
+def _reduce(
+    node: ast.stmt, target: ast.expr, op: ast.operator, value: TypedValue, type: Type, cx: PythonTranslation
+) -> None:
     operation = _UPDATES[op.__class__]
     operand = arithmetic.convert(value, type)
     if isinstance(op, ast.Sub):
-        operand = arithmetic.negate(Value(operand)).expr
+        operand = arithmetic.negate(TypedValue(operand)).expr
         if isinstance(operand, Unary) and isinstance(operand.operand, Const):
             operand = Const(-operand.operand.value, type) if type.is_float else operand
     condition = cx.guard()

@@ -17,7 +17,7 @@ import numpy as np
 
 from planish.core.python_text import parse_expression
 from planish.frontend.python.annotations import ArrayType, ElementType, Size
-from planish.frontend.python.arithmetic import Value
+from planish.frontend.python.arithmetic import TypedValue
 from planish.frontend.python.functions import numpy_type
 from planish.frontend.python.signature import PythonParameter, PythonSignature
 from planish.frontend.python.text import FunctionText
@@ -42,7 +42,7 @@ class Declaration:
     sizes: tuple[str, ...]
     scalars: tuple[Scalar, ...]
     arrays: tuple[Array, ...]
-    values: tuple[tuple[str, Value], ...]
+    values: tuple[tuple[str, TypedValue], ...]
 
 
 def declare(text: FunctionText) -> Declaration:
@@ -81,7 +81,7 @@ def declare(text: FunctionText) -> Declaration:
         (*sizes, *hidden),
         scalars,
         tuple(Array(p.name, p.type, p.shape) for p in parameters if p.kind == "array"),
-        tuple((x.name, Value(Var(x.name, x.type), x.name in weak)) for x in scalars),
+        tuple((x.name, TypedValue(Var(x.name, x.type), x.name in weak)) for x in scalars),
     )
 
 

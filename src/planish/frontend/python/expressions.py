@@ -23,9 +23,9 @@ import numpy as np
 from planish.frontend.python import arithmetic
 from planish.frontend.python.affinity import ALLOWED, find_condition_fault, find_fault, is_linear
 from planish.frontend.python.annotations import ArrayType, ElementType, Size
-from planish.frontend.python.arithmetic import Refused, Sign, Value
+from planish.frontend.python.arithmetic import Sign, TypedValue, Untranslatable
 from planish.frontend.python.functions import apply
-from planish.frontend.python.state import Translation
+from planish.frontend.python.state import PythonTranslation
 from planish.ir.expr import Binary, CompareOp, Const, Expr, Load, Unary, Var
 from planish.ir.index.simplify import simplify
 from planish.ir.traverse import walk_expr
@@ -58,27 +58,27 @@ _REFUSED: dict[type[ast.expr], tuple[str, str]] = {
 }
 
 
-def evaluate(node: ast.expr, cx: Translation) -> Value:
+def evaluate(node: ast.expr, cx: PythonTranslation) -> TypedValue:
     """The value of an expression. Raises PlanishError at the innermost part that cannot be translated."""
     try:
         return _evaluate(node, cx)
-    except Refused as reason:
+    except Untranslatable as reason:
         cx.fail(node, reason.code, reason.message, reason.advice)
 
 
-def _evaluate(node: ast.expr, cx: Translation) -> Value:
+def _evaluate(node: ast.expr, cx: PythonTranslation) -> TypedValue:
     match node:
         case ast.Constant(value=bool() | int() | float() as number):
             return arithmetic.weak(number)
         case ast.Constant(value=other):
-            raise Refused("E0311", f"{type(other).__name__} is no number", "a kernel computes with numbers only")
+            raise Untranslatable("E0311", f"{type(other).__name__} is no number", "a kernel computes with numbers only")
         case ast.Name(id=name):
             return _name(name, node, cx)
         case ast.BinOp(left=a, op=ast.Pow(), right=b):
             return arithmetic.power(evaluate(a, cx), evaluate(b, cx))
         case ast.BinOp(left=a, op=op, right=b):
             if type(op) not in OPERATORS:
-                raise Refused("E0311", "a product of matrices", "write its loops")
+                raise Untranslatable("E0311", "a product of matrices", "write its loops")
             return arithmetic.combine(OPERATORS[type(op)], evaluate(a, cx), evaluate(b, cx))
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))) if not isinstance(number, bool):
             return arithmetic.weak(-number)
@@ -89,14 +89,14 @@ def _evaluate(node: ast.expr, cx: Translation) -> Value:
         case ast.UnaryOp(op=ast.Invert(), operand=x):
             return arithmetic.invert(evaluate(x, cx))
         case ast.UnaryOp(op=ast.Not()):
-            return Value(condition_of(node, cx))
+            return TypedValue(condition_of(node, cx))
         case ast.BoolOp(values=parts):
             for part in parts:
                 if evaluate(part, cx).type != BOOL:
                     cx.fail(part, "E0330", "`and` and `or` of numbers as a value", "compare with 0 first")
-            return Value(condition_of(node, cx))
+            return TypedValue(condition_of(node, cx))
         case ast.Compare():
-            return Value(_comparison(node, cx))
+            return TypedValue(_comparison(node, cx))
         case ast.IfExp(test=test, body=then, orelse=otherwise):
             return arithmetic.choose(condition_of(test, cx), evaluate(then, cx), evaluate(otherwise, cx))
         case ast.Subscript():
@@ -105,61 +105,63 @@ def _evaluate(node: ast.expr, cx: Translation) -> Value:
             meaning = outer_meaning(node, cx)
             if isinstance(meaning, int | float | np.integer | np.floating):
                 return arithmetic.weak(_number(meaning))
-            raise Refused("E0312", f"`{ast.unparse(node)}` is no number that a kernel knows")
+            raise Untranslatable("E0312", f"`{ast.unparse(node)}` is no number that a kernel knows")
         case ast.Call(func=function, args=arguments, keywords=keywords):
             return _call(function, arguments, keywords, cx)
         case _:
             what, advice = _REFUSED.get(type(node), (f"an expression of the form {type(node).__name__}", ""))
-            raise Refused("E0311", f"{what} has no place in a kernel", advice)
+            raise Untranslatable("E0311", f"{what} has no place in a kernel", advice)
 
 
-def _name(name: str, node: ast.Name, cx: Translation) -> Value:
+def _name(name: str, node: ast.Name, cx: PythonTranslation) -> TypedValue:
     if name in cx.iterators:
-        return Value(cx.iterators[name], True)
+        return TypedValue(cx.iterators[name], True)
     if name in cx.names.iterators:
         advice = "a loop variable is known in its loop only"
-        raise Refused("E0317", f"`{name}` is read outside of its loop", advice)
+        raise Untranslatable("E0317", f"`{name}` is read outside of its loop", advice)
     if name in cx.names.locals:
         return _local(name, cx)
     if name in cx.scalars:
         return cx.scalars[name]
     if name in cx.sizes:
-        return Value(Var(name, INDEX), True)
+        return TypedValue(Var(name, INDEX), True)
     if name in cx.arrays:
-        raise Refused("E0321", f"the whole array `{name}`", f"a kernel works on elements: write `{name}[…]` in a loop")
+        raise Untranslatable(
+            "E0321", f"the whole array `{name}`", f"a kernel works on elements: write `{name}[…]` in a loop"
+        )
     return _outer_value(name, cx)
 
 
-def _local(name: str, cx: Translation) -> Value:
+def _local(name: str, cx: PythonTranslation) -> TypedValue:
     if name in cx.symbolic:
         if name in cx.values:
-            return Value(cx.values[name], True)
+            return TypedValue(cx.values[name], True)
         # It does not hold one known value here; the next reading takes it for a cell in memory.
         cx.demote(name)
-        return Value(Load(name, (), INDEX), True)
+        return TypedValue(Load(name, (), INDEX), True)
     kind = cx.kind_of(name)
     if name not in cx.assigned or kind is None:
         advice = f"set `{name}` before the loop or condition"
-        raise Refused("E0333", f"`{name}` may be read before it is set", advice)
-    return Value(Load(name, (), kind[0]), kind[1])
+        raise Untranslatable("E0333", f"`{name}` may be read before it is set", advice)
+    return TypedValue(Load(name, (), kind[0]), kind[1])
 
 
-def _outer_value(name: str, cx: Translation) -> Value:
+def _outer_value(name: str, cx: PythonTranslation) -> TypedValue:
     meaning = cx.text.outer.get(name)
     match meaning:
         case None:
             known = ", ".join(f"`{x}`" for x in (*cx.sizes, *cx.scalars, *cx.arrays, *cx.iterators))
-            raise Refused("E0312", f"the name `{name}` is unknown", f"known here: {known}" if known else "")
+            raise Untranslatable("E0312", f"the name `{name}` is unknown", f"known here: {known}" if known else "")
         case bool() | int() | float() | np.integer() | np.floating() | np.bool_():
             return arithmetic.weak(_number(meaning))
         case Size(text=text) if text in cx.sizes:
-            return Value(Var(text, INDEX), True)
+            return TypedValue(Var(text, INDEX), True)
         case Size(text=text):
-            raise Refused("E0312", f"the size `{text}` stands in no array's shape and is no parameter")
+            raise Untranslatable("E0312", f"the size `{text}` stands in no array's shape and is no parameter")
         case np.ndarray():
-            raise Refused("E0312", f"`{name}` is an array outside of the kernel", "make it a parameter")
+            raise Untranslatable("E0312", f"`{name}` is an array outside of the kernel", "make it a parameter")
         case _:
-            raise Refused("E0312", f"`{name}` is no number that a kernel knows", "make it a parameter")
+            raise Untranslatable("E0312", f"`{name}` is no number that a kernel knows", "make it a parameter")
 
 
 def _number(value: object) -> float:
@@ -171,7 +173,7 @@ def _number(value: object) -> float:
     return float(value)
 
 
-def outer_meaning(node: ast.expr, cx: Translation) -> object | None:
+def outer_meaning(node: ast.expr, cx: PythonTranslation) -> object | None:
     """The object that a name or a dotted name outside of the function stands for; None where it is not known."""
     match node:
         case ast.Name(id=name):
@@ -185,7 +187,7 @@ def outer_meaning(node: ast.expr, cx: Translation) -> object | None:
             return None
 
 
-def condition_of(node: ast.expr, cx: Translation) -> Expr:
+def condition_of(node: ast.expr, cx: PythonTranslation) -> Expr:
     """An expression as a condition."""
     match node:
         case ast.BoolOp(op=op, values=parts):
@@ -210,37 +212,39 @@ def opposite(condition: Expr) -> Expr:
     return simplify(Unary("not", condition))
 
 
-def _comparison(node: ast.Compare, cx: Translation) -> Expr:
+def _comparison(node: ast.Compare, cx: PythonTranslation) -> Expr:
     values = [evaluate(x, cx) for x in (node.left, *node.comparators)]
     parts = []
     for op, a, b in zip(node.ops, values, values[1:], strict=False):
         if type(op) not in _COMPARISONS:
-            raise Refused("E0311", "`in` and `is` have no place in a kernel", "compare numbers")
+            raise Untranslatable("E0311", "`in` and `is` have no place in a kernel", "compare numbers")
         parts.append(arithmetic.compare(_COMPARISONS[type(op)], a, b))
     return fold_conditions("and", parts)
 
 
-def _element(node: ast.Subscript, cx: Translation) -> Value:
+def _element(node: ast.Subscript, cx: PythonTranslation) -> TypedValue:
     match node:
         case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=axis) if name in cx.arrays:
             number = evaluate(axis, cx).expr
             shape = cx.arrays[name].shape
             if not isinstance(number, Const) or not -len(shape) <= number.value < len(shape):
-                raise Refused("E0321", f"`{name}` has {len(shape)} dimensions", "write the dimension as a number")
-            return Value(extent_of(name, int(number.value), cx), True)
+                raise Untranslatable(
+                    "E0321", f"`{name}` has {len(shape)} dimensions", "write the dimension as a number"
+                )
+            return TypedValue(extent_of(name, int(number.value), cx), True)
         case _:
             array, subscripts = subscripts_of(node, cx)
-            return Value(cx.load(array, subscripts, node))
+            return TypedValue(cx.load(array, subscripts, node))
 
 
-def extent_of(array: str, axis: int, cx: Translation) -> Expr:
+def extent_of(array: str, axis: int, cx: PythonTranslation) -> Expr:
     """The extent of a dimension."""
     extent = cx.arrays[array].shape[axis]
     assert extent is not None
     return extent
 
 
-def subscripts_of(node: ast.Subscript, cx: Translation) -> tuple[str, tuple[Expr, ...]]:
+def subscripts_of(node: ast.Subscript, cx: PythonTranslation) -> tuple[str, tuple[Expr, ...]]:
     """The array and the subscripts of `A[i, j]` or `A[i][j]`."""
     parts: list[ast.expr] = []
     base: ast.expr = node
@@ -268,12 +272,12 @@ def subscripts_of(node: ast.Subscript, cx: Translation) -> tuple[str, tuple[Expr
     return base.id, tuple(out)
 
 
-def _is_known(node: ast.Name, cx: Translation) -> bool:
+def _is_known(node: ast.Name, cx: PythonTranslation) -> bool:
     places = (cx.sizes, cx.scalars, cx.names.locals, cx.names.iterators, cx.text.outer)
     return any(node.id in place for place in places)
 
 
-def _subscript(node: ast.expr, array: str, cx: Translation) -> Expr:
+def _subscript(node: ast.expr, array: str, cx: PythonTranslation) -> Expr:
     expr = index_of(node, f"the subscript of `{array}`", "E0320", cx)
     fault = find_fault(expr)
     # A product of a size and a loop variable is a linear subscript, which a later stage splits.
@@ -282,7 +286,7 @@ def _subscript(node: ast.expr, array: str, cx: Translation) -> Expr:
     return expr
 
 
-def index_of(node: ast.expr, what: str, code: str, cx: Translation) -> Expr:
+def index_of(node: ast.expr, what: str, code: str, cx: PythonTranslation) -> Expr:
     """An integer expression of loop variables and sizes. Raises PlanishError with `code` for anything else."""
     value = evaluate(node, cx)
     for part in walk_expr(value.expr):
@@ -304,7 +308,7 @@ def index_of(node: ast.expr, what: str, code: str, cx: Translation) -> Expr:
     return simplify(value.expr)
 
 
-def affine_index(node: ast.expr, what: str, code: str, cx: Translation) -> Expr:
+def affine_index(node: ast.expr, what: str, code: str, cx: PythonTranslation) -> Expr:
     """Like `index_of`, and affine."""
     expr = index_of(node, what, code, cx)
     fault = find_fault(expr)
@@ -313,37 +317,39 @@ def affine_index(node: ast.expr, what: str, code: str, cx: Translation) -> Expr:
     return expr
 
 
-def is_static(condition: Expr, cx: Translation) -> bool:
+def is_static(condition: Expr, cx: PythonTranslation) -> bool:
     """Whether a condition depends on loop variables and sizes only."""
     data = (isinstance(x, Load) or (isinstance(x, Var) and x.name in cx.scalars) for x in walk_expr(condition))
     return not any(data)
 
 
-def check_affine(condition: Expr, node: ast.expr, cx: Translation) -> None:
+def check_affine(condition: Expr, node: ast.expr, cx: PythonTranslation) -> None:
     """Raise PlanishError unless a condition over loop variables and sizes is affine."""
     fault = find_condition_fault(condition)
     if fault is not None:
         cx.fail(node, "E0323", f"the condition is not affine: {fault}", ALLOWED)
 
 
-def _call(function: ast.expr, arguments: list[ast.expr], keywords: list[ast.keyword], cx: Translation) -> Value:
+def _call(
+    function: ast.expr, arguments: list[ast.expr], keywords: list[ast.keyword], cx: PythonTranslation
+) -> TypedValue:
     name = ast.unparse(function)
     meaning = outer_meaning(function, cx)
     if meaning is None:
         cx.fail(function, "E0313", f"the function `{name}` is unknown", "known are abs, min, max and those of math")
     if keywords:
-        raise Refused("E0313", f"`{name}` with named arguments", "pass them in order")
+        raise Untranslatable("E0313", f"`{name}` with named arguments", "pass them in order")
     if meaning is len:
         match arguments:
             case [ast.Name(id=array)] if array in cx.arrays and cx.arrays[array].shape:
-                return Value(extent_of(array, 0, cx), True)
+                return TypedValue(extent_of(array, 0, cx), True)
             case _:
-                raise Refused("E0313", "`len` is for array parameters")
+                raise Untranslatable("E0313", "`len` is for array parameters")
     if isinstance(meaning, ArrayType):
-        raise Refused("E0313", f"`{name}` is a type of arrays, which cannot be called")
+        raise Untranslatable("E0313", f"`{name}` is a type of arrays, which cannot be called")
     values = tuple(evaluate(x, cx) for x in arguments)
     if isinstance(meaning, ElementType):
         if len(values) != 1:
-            raise Refused("E0313", f"`{name}` converts one value")
-        return Value(arithmetic.convert(values[0], meaning.type, stored=True))
+            raise Untranslatable("E0313", f"`{name}` converts one value")
+        return TypedValue(arithmetic.convert(values[0], meaning.type, stored=True))
     return apply(meaning, name, values)

@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 
 from planish.frontend.python.arithmetic import (
-    Refused,
-    Value,
+    TypedValue,
+    Untranslatable,
     call,
     choose,
     convert,
@@ -63,11 +63,11 @@ def numpy_type(meaning: object) -> Type | None:
     return _NUMPY_TYPES.get(meaning) if isinstance(meaning, type) else None
 
 
-def apply(meaning: object, name: str, values: tuple[Value, ...]) -> Value:
+def apply(meaning: object, name: str, values: tuple[TypedValue, ...]) -> TypedValue:
     """The call of a function object that the user spelt `name`. Raises Refused where it is not known."""
     if meaning is min or meaning is max:
         if len(values) < 2:
-            raise Refused("E0313", f"`{name}` of one value", "pass two or more numbers")
+            raise Untranslatable("E0313", f"`{name}` of one value", "pass two or more numbers")
         out = values[0]
         for value in values[1:]:
             out = extremum("min" if meaning is min else "max", out, value)
@@ -75,20 +75,20 @@ def apply(meaning: object, name: str, values: tuple[Value, ...]) -> Value:
     try:
         hash(meaning)
     except TypeError:
-        raise Refused("E0313", f"the call of `{name}`", _ADVICE) from None
+        raise Untranslatable("E0313", f"the call of `{name}`", _ADVICE) from None
     if meaning is abs:
         return magnitude(_only(name, values))
     if meaning is int:
         return _integer(_only(name, values))
     if meaning is float:
-        return Value(convert(_only(name, values), F64), True)
+        return TypedValue(convert(_only(name, values), F64), True)
     if meaning is bool:
-        return Value(truth(_only(name, values)))
+        return TypedValue(truth(_only(name, values)))
     if isinstance(meaning, type):
         type_ = numpy_type(meaning)
         if type_ is None:
-            raise Refused("E0313", f"the call of `{name}`", _ADVICE)
-        return Value(convert(_only(name, values), type_, stored=True))
+            raise Untranslatable("E0313", f"the call of `{name}`", _ADVICE)
+        return TypedValue(convert(_only(name, values), type_, stored=True))
     for whole, function in _WHOLE.items():
         if meaning is whole:
             value = _only(name, values)
@@ -99,33 +99,35 @@ def apply(meaning: object, name: str, values: tuple[Value, ...]) -> Value:
     return _ufunc(meaning, name, values)
 
 
-def _only(name: str, values: tuple[Value, ...]) -> Value:
+def _only(name: str, values: tuple[TypedValue, ...]) -> TypedValue:
     _count(name, values, 1)
     return values[0]
 
 
-def _count(name: str, values: tuple[Value, ...], wanted: int) -> None:
+def _count(name: str, values: tuple[TypedValue, ...], wanted: int) -> None:
     if len(values) != wanted:
-        raise Refused("E0313", f"`{name}` takes {wanted} value{'s' if wanted > 1 else ''} here, not {len(values)}")
+        raise Untranslatable(
+            "E0313", f"`{name}` takes {wanted} value{'s' if wanted > 1 else ''} here, not {len(values)}"
+        )
 
 
-def _integer(value: Value) -> Value:
+def _integer(value: TypedValue) -> TypedValue:
     """`int(value)`: a Python integer, rounded towards zero."""
     if value.type == INDEX:
-        return Value(value.expr, True)
+        return TypedValue(value.expr, True)
     if isinstance(value.expr, Const) and value.type.is_float and not math.isfinite(value.expr.value):
-        raise Refused("E0330", f"{value.expr.value} is no integer")
-    return Value(convert(value, INDEX, stored=True), True)
+        raise Untranslatable("E0330", f"{value.expr.value} is no integer")
+    return TypedValue(convert(value, INDEX, stored=True), True)
 
 
-def _mathematical(function: str, name: str, values: tuple[Value, ...]) -> Value:
+def _mathematical(function: str, name: str, values: tuple[TypedValue, ...]) -> TypedValue:
     if function == "log" and len(values) == 2:
-        raise Refused("E0313", "`math.log` with a base", "write math.log(x) / math.log(base)")
+        raise Untranslatable("E0313", "`math.log` with a base", "write math.log(x) / math.log(base)")
     _count(name, values, PURE_FUNCTIONS[function])
     return call(function, values)
 
 
-def _ufunc(meaning: object, name: str, values: tuple[Value, ...]) -> Value:
+def _ufunc(meaning: object, name: str, values: tuple[TypedValue, ...]) -> TypedValue:
     function = _NUMPY.get(meaning)
     if function is not None:
         _count(name, values, PURE_FUNCTIONS[function])
@@ -141,10 +143,10 @@ def _ufunc(meaning: object, name: str, values: tuple[Value, ...]) -> Value:
     if meaning is np.minimum or meaning is np.maximum:
         _count(name, values, 2)
         return _propagating("min" if meaning is np.minimum else "max", values[0], values[1])
-    raise Refused("E0313", f"the call of `{name}`", _ADVICE)
+    raise Untranslatable("E0313", f"the call of `{name}`", _ADVICE)
 
 
-def _promoted(function: str, values: tuple[Value, ...]) -> Value:
+def _promoted(function: str, values: tuple[TypedValue, ...]) -> TypedValue:
     """A ufunc: small integers become half precision, Python numbers alone become doubles."""
     type, gives_way = values[0].kind
     for value in values[1:]:
@@ -154,17 +156,17 @@ def _promoted(function: str, values: tuple[Value, ...]) -> Value:
     if function in ("floor", "ceil", "trunc") and type.is_int:
         return values[0]
     if function == "pow" and not type.is_float:
-        raise Refused("E0330", f"`pow` on {type}", "write the product, or convert to a float")
+        raise Untranslatable("E0330", f"`pow` on {type}", "write the product, or convert to a float")
     if not type.is_float:
         type = F16 if type.bits == 8 else F32 if type.bits == 16 else F64
-    return Value(Call(function, tuple(convert(x, type) for x in values)))
+    return TypedValue(Call(function, tuple(convert(x, type) for x in values)))
 
 
-def _propagating(op: Literal["min", "max"], a: Value, b: Value) -> Value:
+def _propagating(op: Literal["min", "max"], a: TypedValue, b: TypedValue) -> TypedValue:
     """NumPy's minimum and maximum: not a number where an operand is not."""
     type, _ = meet(a.kind, b.kind)
     if not type.is_float:
-        return Value(extremum(op, a, b).expr)
+        return TypedValue(extremum(op, a, b).expr)
     x, y = convert(a, type), convert(b, type)
     first: Expr = Compare("lt" if op == "min" else "gt", x, y)
-    return Value(Select(Binary("or", first, Compare("ne", x, x)), x, y))
+    return TypedValue(Select(Binary("or", first, Compare("ne", x, x)), x, y))

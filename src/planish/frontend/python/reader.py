@@ -30,7 +30,7 @@ from planish.frontend.python.declaration import Declaration, declare
 from planish.frontend.python.extent import bound_accesses
 from planish.frontend.python.placement import place_cell
 from planish.frontend.python.signature import PythonSignature
-from planish.frontend.python.state import Names, Translation, scan_names
+from planish.frontend.python.state import LocalNames, PythonTranslation, scan_names
 from planish.frontend.python.statements import execute
 from planish.frontend.python.text import FunctionText, find_in_text, find_live
 from planish.ir.checker import check_kernel
@@ -89,7 +89,7 @@ def _read(text: FunctionText, function: Callable[..., object] | None) -> PythonK
     return PythonKernel(kernel, declaration.signature, text.source, function)
 
 
-def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, Translation]:
+def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, PythonTranslation]:
     """Read the body until the types of its local names are settled."""
     names = scan_names(text)
     _check_targets(text, declaration, names)
@@ -97,7 +97,7 @@ def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, Tra
     known: Mapping[str, Kind] = {}
     declared = _declared(text, declaration, names)
     for _ in range(_READINGS):
-        cx = Translation(
+        cx = PythonTranslation(
             text,
             declaration.sizes,
             dict(declaration.values),
@@ -122,7 +122,7 @@ def _translate(text: FunctionText, declaration: Declaration) -> tuple[Block, Tra
     return _place(cx, names), cx
 
 
-def _check_targets(text: FunctionText, declaration: Declaration, names: Names) -> None:
+def _check_targets(text: FunctionText, declaration: Declaration, names: LocalNames) -> None:
     """Parameters and loop variables are not assigned."""
     nodes = list(ast.walk(text.function))
     own = {id(x.target) for x in nodes if isinstance(x, ast.For | ast.comprehension)}
@@ -139,9 +139,9 @@ def _check_targets(text: FunctionText, declaration: Declaration, names: Names) -
             text.fail(node, "E0334", f"the parameter `{name}` is assigned", "use another name for the changed value")
 
 
-def _declared(text: FunctionText, declaration: Declaration, names: Names) -> dict[str, Type]:
+def _declared(text: FunctionText, declaration: Declaration, names: LocalNames) -> dict[str, Type]:
     """The types that annotations of local names state."""
-    cx = Translation(text, declaration.sizes, {}, {}, names, set())
+    cx = PythonTranslation(text, declaration.sizes, {}, {}, names, set())
     out: dict[str, Type] = {}
     for node in ast.walk(text.function):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
@@ -151,7 +151,7 @@ def _declared(text: FunctionText, declaration: Declaration, names: Names) -> dic
     return out
 
 
-def _place(cx: Translation, names: Names) -> Block:
+def _place(cx: PythonTranslation, names: LocalNames) -> Block:
     """The body with the local cells declared."""
     block = Block(tuple(cx.out))
     taken = {*cx.sizes, *cx.scalars, *cx.arrays, *names.iterators, *cx.found, *cx.declared}

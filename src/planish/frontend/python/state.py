@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from planish.core.span import Span
-from planish.frontend.python.arithmetic import Kind, Value, meet
+from planish.frontend.python.arithmetic import Kind, TypedValue, meet
 from planish.frontend.python.text import FunctionText
 from planish.ir.expr import Binary, Expr, Load
 from planish.ir.nest import Array, Stmt
@@ -27,7 +27,7 @@ _INDEX_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class LocalNames:
     """Names that a function sets: loop variables, other locals, and those locals that only ever hold index values."""
 
     iterators: frozenset[str]
@@ -36,14 +36,14 @@ class Names:
 
 
 @dataclass(slots=True)
-class Translation:
+class PythonTranslation:
     """The state of one reading of a function."""
 
     text: FunctionText
     sizes: tuple[str, ...]
-    scalars: Mapping[str, Value]
+    scalars: Mapping[str, TypedValue]
     arrays: Mapping[str, Array]
-    names: Names
+    names: LocalNames
     symbolic: set[str]
     known: Mapping[str, Kind] = field(default_factory=dict)
     declared: Mapping[str, Type] = field(default_factory=dict)
@@ -139,7 +139,7 @@ def joined(a: Kind, b: Kind) -> Kind | None:
     return strong if strong[0].is_float or giving[0].is_int else None
 
 
-def scan_names(text: FunctionText) -> Names:
+def scan_names(text: FunctionText) -> LocalNames:
     """Which names the function sets, and how."""
     iterators: set[str] = set()
     plain: dict[str, list[ast.expr | None]] = {}
@@ -171,7 +171,7 @@ def scan_names(text: FunctionText) -> Names:
         if not bad:
             break
         symbolic -= bad
-    return Names(frozenset(iterators), frozenset(written - iterators), frozenset(symbolic | shaped))
+    return LocalNames(frozenset(iterators), frozenset(written - iterators), frozenset(symbolic | shaped))
 
 
 def _unpacked(node: ast.AST) -> list[ast.Name]:

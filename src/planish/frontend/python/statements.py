@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from planish.frontend.python.arithmetic import Refused, choose
+from planish.frontend.python.arithmetic import Untranslatable, choose
 from planish.frontend.python.assignments import annotated, assign, augment, store
 from planish.frontend.python.expressions import (
     affine_index,
@@ -31,7 +31,7 @@ from planish.frontend.python.expressions import (
     opposite,
     outer_meaning,
 )
-from planish.frontend.python.state import Translation
+from planish.frontend.python.state import PythonTranslation
 from planish.ir.expr import Binary, Const, Expr, Load, Var, index
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Assign, Block, For, If
@@ -56,13 +56,13 @@ _REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
 }
 
 
-def execute(body: Sequence[ast.stmt], cx: Translation) -> None:
+def execute(body: Sequence[ast.stmt], cx: PythonTranslation) -> None:
     """Translate statements in order. Raises PlanishError at what has no place in a kernel."""
     for node in body:
         _execute(node, cx)
 
 
-def _execute(node: ast.stmt, cx: Translation) -> None:
+def _execute(node: ast.stmt, cx: PythonTranslation) -> None:
     match node:
         case ast.For():
             _loop(node, cx)
@@ -89,14 +89,14 @@ def _execute(node: ast.stmt, cx: Translation) -> None:
             cx.fail(node, "E0310", f"{what} has no place in a kernel", advice)
 
 
-def _leave(node: ast.Return, value: ast.expr | None, cx: Translation) -> None:
+def _leave(node: ast.Return, value: ast.expr | None, cx: PythonTranslation) -> None:
     if value is not None and not (isinstance(value, ast.Constant) and value.value is None):
         cx.fail(node, "E0335", "a kernel returns nothing", "write the result to an array parameter, e.g. `out: f32[1]`")
     if node is not cx.text.function.body[-1]:
         cx.fail(node, "E0335", "a return before the end", "put the rest under the opposite condition")
 
 
-def _assume(node: ast.Assert, test: ast.expr, cx: Translation) -> None:
+def _assume(node: ast.Assert, test: ast.expr, cx: PythonTranslation) -> None:
     if cx.iterators or cx.guards or node not in cx.text.function.body:
         cx.fail(node, "E0310", "an assert inside a loop or condition", "assert facts about sizes before the first loop")
     condition = condition_of(test, cx)
@@ -106,7 +106,7 @@ def _assume(node: ast.Assert, test: ast.expr, cx: Translation) -> None:
     cx.assumptions.append(condition)
 
 
-def _loop(node: ast.For, cx: Translation) -> None:
+def _loop(node: ast.For, cx: PythonTranslation) -> None:
     if not isinstance(node.target, ast.Name):
         cx.fail(node.target, "E0314", "a loop over several names", "write `for i in range(…)`")
     name = node.target.id
@@ -141,7 +141,7 @@ def _loop(node: ast.For, cx: Translation) -> None:
     cx.out.append(For(name, lower, upper, stride, Block(tuple(body)), span=cx.text.span_of(node)))
 
 
-def _range(node: ast.expr, cx: Translation) -> tuple[Expr, Expr, int]:
+def _range(node: ast.expr, cx: PythonTranslation) -> tuple[Expr, Expr, int]:
     """Start, stop and step."""
     match node:
         case ast.Call(func=function, args=arguments, keywords=[]) if (
@@ -171,7 +171,7 @@ def _assigned_in(body: Sequence[ast.stmt]) -> set[str]:
 
 
 def _branch(
-    node: ast.If, test: ast.expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt], cx: Translation
+    node: ast.If, test: ast.expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt], cx: PythonTranslation
 ) -> None:
     condition = condition_of(test, cx)
     if isinstance(condition, Const):
@@ -192,12 +192,12 @@ def _branch(
         _branch_on_data(node, condition, then, otherwise, cx)
 
 
-def _starts_static(test: ast.BoolOp, cx: Translation) -> bool:
+def _starts_static(test: ast.BoolOp, cx: PythonTranslation) -> bool:
     return is_static(condition_of(test.values[0], cx), cx)
 
 
 def _branch_on_sizes(
-    node: ast.If, condition: Expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt], cx: Translation
+    node: ast.If, condition: Expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt], cx: PythonTranslation
 ) -> None:
     values, assigned = dict(cx.values), set(cx.assigned)
     with cx.inside() as first:
@@ -212,14 +212,14 @@ def _branch_on_sizes(
 
 
 def _branch_on_data(
-    node: ast.If, condition: Expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt], cx: Translation
+    node: ast.If, condition: Expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt], cx: PythonTranslation
 ) -> None:
     pair = _same_target(then, otherwise)
     if pair is not None and not (isinstance(pair[0], ast.Name) and pair[0].id in cx.symbolic):
         target, a, b = pair
         try:
             value = choose(condition, evaluate(a, cx), evaluate(b, cx))
-        except Refused as reason:
+        except Untranslatable as reason:
             cx.fail(node, reason.code, reason.message, reason.advice)
         store(target, value, then[0], cx)
         return
@@ -227,7 +227,7 @@ def _branch_on_data(
 
 
 def _guard(
-    node: ast.If, condition: Expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt], cx: Translation
+    node: ast.If, condition: Expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt], cx: PythonTranslation
 ) -> None:
     """Run both branches with their stores guarded."""
     if _may_change(condition, [*then, *otherwise]):

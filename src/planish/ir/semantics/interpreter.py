@@ -27,7 +27,7 @@ from planish.ir.index.interval import Interval, narrow
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Reduce, Stmt
 from planish.ir.passes.update_idioms import updated
 from planish.ir.semantics.arithmetic import constant
-from planish.ir.semantics.translation import Access, Code, Names, Program, expression
+from planish.ir.semantics.translation import ArrayBinding, PythonCode, PythonNames, PythonProgram, expression
 from planish.ir.types import F16, F32, INDEX, Type
 
 _LOOPS_A_FUNCTION = 12
@@ -44,15 +44,15 @@ def run_kernel(kernel: Kernel, values: Mapping[str, int | float | np.ndarray[Any
     hold, IndexError (with array and subscript) for an access out of bounds, ArithmeticError for an operation that C
     leaves undefined.
     """
-    program = Program()
-    names = Names()
+    program = PythonProgram()
+    names = PythonNames()
     for size in kernel.sizes:
         number = _scalar(size, INDEX, values)
-        names = names.with_value(size, Code(program.constant(number), (int(number), int(number))))
+        names = names.with_value(size, PythonCode(program.constant(number), (int(number), int(number))))
     for scalar in kernel.scalars:
         number = _scalar(scalar.name, scalar.type, values)
         known = (int(number), int(number)) if scalar.type.is_int or scalar.type.kind == "bool" else None
-        names = names.with_value(scalar.name, Code(program.constant(number), known))
+        names = names.with_value(scalar.name, PythonCode(program.constant(number), known))
     checks = _Writer(program)
     for number_, assumption in enumerate(kernel.assumptions):
         code = expression(assumption, names, checks.lines, program)
@@ -66,7 +66,7 @@ def run_kernel(kernel: Kernel, values: Mapping[str, int | float | np.ndarray[Any
         run(program, writer.lines)
 
 
-def run(program: Program, lines: list[str]) -> None:
+def run(program: PythonProgram, lines: list[str]) -> None:
     """Compile the lines as a function over the program's names and call it."""
     body = ["def main():", *(f" {line}" for line in lines or ["pass"])]
     scope: dict[str, Any] = dict(program.names)
@@ -85,7 +85,7 @@ def _scalar(name: str, type: Type, values: Mapping[str, Any]) -> Any:
     return constant(value.item() if isinstance(value, np.ndarray | np.generic) else value, type)
 
 
-def _parameter(array: Array, names: Names, checks: _Writer, values: Mapping[str, Any]) -> Access:
+def _parameter(array: Array, names: PythonNames, checks: _Writer, values: Mapping[str, Any]) -> ArrayBinding:
     """Names for the array's memory and extents, and code that compares its shape with the declared one."""
     if array.name not in values:
         raise ValueError(f"no array for {array.name}")
@@ -103,7 +103,7 @@ def _parameter(array: Array, names: Names, checks: _Writer, values: Mapping[str,
             checks.lines.append(f"fit({array.name!r}, {axis}, {value.shape[axis]}, {code.text})")
     program.names["fit"] = _check_extent
     memory = program.constant(storage(value, array.type))
-    return Access(array.name, memory, tuple(Code(str(n), (n, n)) for n in value.shape))
+    return ArrayBinding(array.name, memory, tuple(PythonCode(str(n), (n, n)) for n in value.shape))
 
 
 def _check_extent(name: str, axis: int, actual: int, declared: int) -> None:
@@ -133,16 +133,16 @@ def _fresh(name: str, type: Type, values: tuple[float, ...]) -> Any:
 class _Writer:
     """The lines of Python written so far, at one indentation."""
 
-    program: Program
+    program: PythonProgram
     lines: list[str] = field(default_factory=list)
     loops: int = 0
 
-    def block(self, block: Block, names: Names) -> None:
+    def block(self, block: Block, names: PythonNames) -> None:
         """Statements in order; names bound in the block end with it."""
         for stmt in block.body:
             names = self.statement(stmt, names)
 
-    def nested(self, head: str, block: Block, names: Names, loops: int) -> None:
+    def nested(self, head: str, block: Block, names: PythonNames, loops: int) -> None:
         """A compound statement: the head, and the block indented below it."""
         if loops < _LOOPS_A_FUNCTION:
             inner = _Writer(self.program, loops=loops)
@@ -158,7 +158,7 @@ class _Writer:
         self.lines.extend(f"  {line}" for line in inner.lines or ["pass"])
         self.lines.append(f" {function}()")
 
-    def statement(self, stmt: Stmt, names: Names) -> Names:
+    def statement(self, stmt: Stmt, names: PythonNames) -> PythonNames:
         """Write one statement; gives the names that the following ones see."""
         match stmt:
             case Block():
@@ -183,42 +183,42 @@ class _Writer:
                 code = self.expression(value, names)
                 name = self.program.fresh(var)
                 self.lines.append(f"{name} = {code.text}")
-                return names.with_value(var, Code(name, code.range))
+                return names.with_value(var, PythonCode(name, code.range))
             case _:
                 assert_never(stmt)
         return names
 
-    def loop(self, stmt: For, names: Names) -> None:
+    def loop(self, stmt: For, names: PythonNames) -> None:
         """`for` over a range whose bounds are evaluated once."""
         lower, upper = self.expression(stmt.lower, names), self.expression(stmt.upper, names)
         var = self.program.fresh(stmt.var)
         reach: Interval | None = None
         if lower.range is not None and upper.range is not None:
             reach = (lower.range[0], max(lower.range[0], upper.range[1] - 1))
-        inner = names.with_value(stmt.var, Code(var, reach))
+        inner = names.with_value(stmt.var, PythonCode(var, reach))
         head = f"for {var} in range({lower.text}, {upper.text}, {stmt.step}):"
         self.nested(head, stmt.body, inner, self.loops + 1)
 
-    def expression(self, expr: Expr, names: Names) -> Code:
+    def expression(self, expr: Expr, names: PythonNames) -> PythonCode:
         """The expression as Python; lines that it needs first are written."""
         return expression(expr, names, self.lines, self.program)
 
-    def element(self, access: Access, index: tuple[Expr, ...], names: Names) -> str:
+    def element(self, access: ArrayBinding, index: tuple[Expr, ...], names: PythonNames) -> str:
         """The place `memory[subscripts]`, checked to lie within the extents."""
         return access.element(tuple(self.expression(x, names) for x in index), self.program)
 
-    def allocate(self, array: Array, names: Names) -> Access:
+    def allocate(self, array: Array, names: PythonNames) -> ArrayBinding:
         """A fresh local array and names for its extents."""
         maker = self.program.constant(_fresh(array.name, array.type, array.values))
-        extents: list[Code] = []
+        extents: list[PythonCode] = []
         for extent in array.shape:
             if extent is None:
                 raise ValueError(f"the local array {array.name} has an unknown extent")
             code = self.expression(extent, names)
             name = self.program.fresh("extent")
             self.lines.append(f"{name} = {code.text}")
-            extents.append(Code(name, narrow(code.range or (0, 0), INDEX)))
+            extents.append(PythonCode(name, narrow(code.range or (0, 0), INDEX)))
         memory = self.program.fresh(array.name)
         self.lines.append(f"{memory} = {maker}({', '.join(x.text for x in extents)})")
-        return Access(array.name, memory, tuple(extents))
+        return ArrayBinding(array.name, memory, tuple(extents))
 

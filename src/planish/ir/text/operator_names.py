@@ -49,16 +49,16 @@ def quoted(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class TypeScope:
     """The types of the names in scope: a name that is used at another type carries a suffix such as `x:f64`."""
 
     values: Mapping[str, Type] = field(default_factory=dict)
     arrays: Mapping[str, Type] = field(default_factory=dict)
 
-    def with_value(self, name: str, type: Type) -> Scope:
+    def with_value(self, name: str, type: Type) -> TypeScope:
         """The scope with one more iterator, size, scalar or let."""
         return replace(self, values={**self.values, name: type})
 
-    def with_array(self, name: str, type: Type) -> Scope:
+    def with_array(self, name: str, type: Type) -> TypeScope:
         """The scope with one more array, of elements of that type."""
         return replace(self, arrays={**self.arrays, name: type})

@@ -34,7 +34,7 @@ from planish.ir.nest import (
     Stmt,
 )
 from planish.ir.text.lexer import Token, tokenize
-from planish.ir.text.operator_names import CALLED, COMPARISON_LEVEL, COMPARISONS, INFIX, RESERVED, UPDATES, Scope
+from planish.ir.text.operator_names import CALLED, COMPARISON_LEVEL, COMPARISONS, INFIX, RESERVED, UPDATES, TypeScope
 from planish.ir.types import BOOL, BY_NAME, F64, INDEX, Type
 
 _UNARY: dict[str, UnaryOp] = {"-": "neg", "!": "not", "~": "bitnot"}
@@ -46,15 +46,15 @@ def parse_kernel(text: str, name: str = "<text>") -> Kernel:
 
     PlanishError E0401 for text that is not of the form, E0402 for a name that is not in scope, with the place.
     """
-    parser = _Parser(Source(name, text), tokenize(text, name), Scope())
+    parser = _Parser(Source(name, text), tokenize(text, name), TypeScope())
     kernel = parser.kernel()
     parser.finish()
     return kernel
 
 
-def parse_expr(text: str, scope: Scope | None = None, name: str = "<text>") -> Expr:
+def parse_expr(text: str, scope: TypeScope | None = None, name: str = "<text>") -> Expr:
     """The expression that the text stands for; without a scope, names that carry no type are INDEX."""
-    parser = _Parser(Source(name, text), tokenize(text, name), scope or Scope(), lenient=scope is None)
+    parser = _Parser(Source(name, text), tokenize(text, name), scope or TypeScope(), lenient=scope is None)
     expr = parser.expression()
     parser.finish()
     return expr
@@ -66,7 +66,7 @@ class _Parser:
 
     source: Source
     tokens: list[Token]
-    scope: Scope
+    scope: TypeScope
     lenient: bool = False
     place: int = 0
 

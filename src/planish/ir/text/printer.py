@@ -42,7 +42,7 @@ from planish.ir.text.operator_names import (
     INFIX,
     UNARY_LEVEL,
     UPDATES,
-    Scope,
+    TypeScope,
     quoted,
 )
 from planish.ir.types import BOOL, INDEX
@@ -57,7 +57,7 @@ _SIGNS = {"neg": "-", "not": "!", "bitnot": "~"}
 
 def print_kernel(kernel: Kernel) -> str:
     """The kernel as text; `parse_kernel` gives it back."""
-    scope = Scope()
+    scope = TypeScope()
     for size in kernel.sizes:
         scope = scope.with_value(size, INDEX)
     for scalar in kernel.scalars:
@@ -80,12 +80,12 @@ def print_kernel(kernel: Kernel) -> str:
     return "\n".join(lines) + "\n"
 
 
-def print_stmt(stmt: Stmt, scope: Scope | None = None) -> str:
+def print_stmt(stmt: Stmt, scope: TypeScope | None = None) -> str:
     """One statement as text, as it stands in a kernel; without a scope, types of names are left out."""
     return "\n".join(_statement(stmt, scope)[0])
 
 
-def print_expr(expr: Expr, scope: Scope | None = None) -> str:
+def print_expr(expr: Expr, scope: TypeScope | None = None) -> str:
     """An expression as text; with a scope, names that are not used at the types it holds carry theirs.
 
     Without a scope no name carries a type: good for messages, but only the types of literals parse back.
@@ -93,13 +93,13 @@ def print_expr(expr: Expr, scope: Scope | None = None) -> str:
     return _expression(expr, scope, 0)
 
 
-def _expression(expr: Expr, scope: Scope | None, level: int) -> str:
+def _expression(expr: Expr, scope: TypeScope | None, level: int) -> str:
     """The text of an expression where operators of at least `level` need no parentheses."""
     text, own = _form(expr, scope)
     return text if own >= level else f"({text})"
 
 
-def _form(expr: Expr, scope: Scope | None) -> tuple[str, int]:
+def _form(expr: Expr, scope: TypeScope | None) -> tuple[str, int]:
     match expr:
         case Const():
             return _literal(expr), ATOM_LEVEL
@@ -133,7 +133,7 @@ def _form(expr: Expr, scope: Scope | None) -> tuple[str, int]:
             assert_never(expr)
 
 
-def _list(items: tuple[Expr, ...], scope: Scope | None) -> str:
+def _list(items: tuple[Expr, ...], scope: TypeScope | None) -> str:
     return ", ".join(_expression(x, scope, 0) for x in items)
 
 
@@ -146,7 +146,7 @@ def _literal(expr: Const) -> str:
     return number if type == INDEX and not isinstance(value, float) else f"{number}:{type}"
 
 
-def _array(array: Array, scope: Scope | None) -> str:
+def _array(array: Array, scope: TypeScope | None) -> str:
     shape = ", ".join("?" if x is None else _expression(x, scope, 0) for x in array.shape)
     words = [f"{quoted(array.name)}: {array.type}[{shape}]"]
     if array.distinct:
@@ -158,7 +158,7 @@ def _array(array: Array, scope: Scope | None) -> str:
     return " ".join(words)
 
 
-def _block(block: Block, scope: Scope | None) -> list[str]:
+def _block(block: Block, scope: TypeScope | None) -> list[str]:
     lines: list[str] = []
     for stmt in block.body:
         text, scope = _statement(stmt, scope)
@@ -166,7 +166,7 @@ def _block(block: Block, scope: Scope | None) -> list[str]:
     return lines
 
 
-def _statement(stmt: Stmt, scope: Scope | None) -> tuple[list[str], Scope | None]:
+def _statement(stmt: Stmt, scope: TypeScope | None) -> tuple[list[str], TypeScope | None]:
     """The lines of a statement, and the scope of those after it."""
     match stmt:
         case Block():

@@ -1,9 +1,9 @@
 """Names for operations, as a person would call them, made of what their lanes compute; what is too long for that is
 called as its vendor does.
 
->>> from planish.isa.entry import Signature
+>>> from planish.isa.entry import IntrinsicSignature
 >>> text = "(c: 32, a: 32, b: 32) -> dst: 32 { dst.u32[0] = u32(c.u32[0] + sum(q < 4: a.u8[q]*b.s8[q])) }"
->>> name_of([Entry("_mm_dpbusd_epi32", "x86", Signature("int", ()), text)])
+>>> name_of([Entry("_mm_dpbusd_epi32", "x86", IntrinsicSignature("int", ()), text)])
 'dot_accumulate'
 """
 

@@ -4,9 +4,9 @@ Two instructions are in one class if their definitions have one shape. What all 
 the class, numbers that are always the same are one parameter (Hydride, algorithm 1: constants become parameters,
 arguments are permuted, arguments that are not needed go).
 
->>> from planish.isa.entry import Entry, Signature
+>>> from planish.isa.entry import Entry, IntrinsicSignature
 >>> text = "(a: 16, b: 16) -> dst: 16 {{ for i < 2 {{ dst.u8[i] = {v} }} }}"
->>> c = Signature("short", (("short", "a"), ("short", "b")))
+>>> c = IntrinsicSignature("short", (("short", "a"), ("short", "b")))
 >>> values = {"one": "u8(a.u8[i] + b.u8[i])", "other": "u8(b.u8[i] + a.u8[i])", "third": "a.u8[i] & b.u8[i]"}
 >>> entries = [Entry(name, "toy", c, text.format(v=v), status="verified") for name, v in values.items()]
 >>> [(x.name, [y.entry.name for y in x.members], len(x.parameters)) for x in find_classes(entries)]
@@ -28,7 +28,7 @@ from planish.isa.semantics.definition import Definition
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ClassMember:
     """An instruction as its class with numbers and operands."""
 
     entry: Entry
@@ -49,7 +49,7 @@ class Class:
 
     name: str
     shape: Shape
-    members: tuple[Member, ...]
+    members: tuple[ClassMember, ...]
     parameters: tuple[tuple[int, ...], ...]
 
     @property
@@ -86,9 +86,9 @@ def find_classes(
     """The classes of all verified entries, those with most members first; their names are the same every time.
     `find_shapes` finds the shapes of their definitions, in their order."""
     verified = [x for x in entries if x.status == "verified"]
-    found: dict[Shape, list[Member]] = {}
+    found: dict[Shape, list[ClassMember]] = {}
     for entry, made in zip(verified, find_shapes(verified), strict=True):
-        found.setdefault(made.shape, []).append(Member(entry, made))
+        found.setdefault(made.shape, []).append(ClassMember(entry, made))
     ordered = sorted(found.items(), key=lambda x: (-len(x[1]), min(y.entry.name for y in x[1])))
     used: Counter[str] = Counter()
     classes = []

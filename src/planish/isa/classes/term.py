@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from planish.isa.semantics import build
-from planish.isa.semantics.definition import Definition, Loop, Operand, Put, Statement, nested_puts
+from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put, Statement, nested_puts
 from planish.isa.semantics.node import COMMUTE, Node, const, node, scaled, terms_of, tree_size, var
 from planish.isa.semantics.text import print_definition
 
@@ -96,7 +96,7 @@ def shaped(definition: Definition) -> Shaped:
     return Shaped(shape, tuple(n for x in terms for n in x.key[1]), tuple(places))
 
 
-def _put(put: Put, loops: Sequence[Loop], result: Operand | None) -> _Term:
+def _put(put: Put, loops: Sequence[LaneLoop], result: Operand | None) -> _Term:
     padded = [1] * (DEPTH - len(loops)) + [x.count for x in loops]
     counters = {(x.var, x.count): len(padded) - len(loops) + at for at, x in enumerate(loops)}
     own = result is not None and put.target == result.name
@@ -191,7 +191,7 @@ def _statement(shape: Shape, numbers: Iterator[int], names: Sequence[str], resul
     nodes = [_node(x, numbers, names, counters) for x in rest if isinstance(x, tuple)]
     made: Statement = Put(target, nodes[0], width, nodes[1], *nodes[2:3])
     for at in reversed(range(depth)):
-        made = Loop(_LANES[at], counts[at], (made,))
+        made = LaneLoop(_LANES[at], counts[at], (made,))
     return made
 
 

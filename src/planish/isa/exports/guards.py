@@ -1,7 +1,7 @@
 """Where an instruction may be called: what the preprocessor has to know, as a condition of C.
 
->>> from planish.isa.entry import Entry, Signature
->>> guard_of(Entry("_mm_add_epi8", "x86", Signature("__m128i", ()), features=("SSE4.1", "AVX512F/KNCNI")))
+>>> from planish.isa.entry import Entry, IntrinsicSignature
+>>> guard_of(Entry("_mm_add_epi8", "x86", IntrinsicSignature("__m128i", ()), features=("SSE4.1", "AVX512F/KNCNI")))
 'defined(__x86_64__) && defined(__SSE4_1__) && defined(__AVX512F__)'
 """
 

@@ -1,11 +1,11 @@
 """A header of C with a function for each operation: the instruction that does it where there is one, else several
 that do a part each, else plain C.
 
->>> from planish.isa.entry import Entry, Signature
+>>> from planish.isa.entry import Entry, IntrinsicSignature
 >>> from planish.isa.exports.operations import find_operations
 >>> from planish.isa.classes.operation_classes import find_classes
 >>> text = "(a: 128, b: 128) -> dst: 128 { for i < 16 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
->>> signature = Signature("int8x16_t", (("int8x16_t", "a"), ("int8x16_t", "b")))
+>>> signature = IntrinsicSignature("int8x16_t", (("int8x16_t", "a"), ("int8x16_t", "b")))
 >>> add = Entry("vaddq_s8", "arm", signature, text, ("v7",), status="verified")
 >>> print(write_header(find_operations(find_classes([add]))).partition("/* add */")[2].partition("#endif")[0].strip())
 /* i8 = i8 + i8: vaddq_s8 */
@@ -29,11 +29,11 @@ from importlib.resources import files
 from itertools import groupby
 
 from planish.isa.classes.signature import outlines
-from planish.isa.entry import Signature
+from planish.isa.entry import IntrinsicSignature
 from planish.isa.exports.guards import HEADERS, guard_of
 from planish.isa.exports.integers import NoC
-from planish.isa.exports.operations import RESULT, Call, Operation
-from planish.isa.exports.parts import Parts, find_parts
+from planish.isa.exports.operations import RESULT, ExportedOperation, InstructionUse
+from planish.isa.exports.parts import SplitOperation, find_parts
 from planish.isa.exports.statements import conditions_of, write_statements
 from planish.isa.semantics.definition import Operand
 
@@ -85,7 +85,7 @@ class Body:
         return " && ".join(sorted(self.conditions)) if self.lines else ""
 
 
-def write_header(operations: Sequence[Operation]) -> str:
+def write_header(operations: Sequence[ExportedOperation]) -> str:
     """The text of the header. Operations of one class stand together, parts before the whole."""
     bodies = find_bodies(operations)
     parts = []
@@ -97,7 +97,7 @@ def write_header(operations: Sequence[Operation]) -> str:
     return _HEAD.format(includes=includes, kit=kit, types=_types()) + "\n" + "\n".join(parts) + _TAIL
 
 
-def find_bodies(operations: Sequence[Operation]) -> dict[str, Body]:
+def find_bodies(operations: Sequence[ExportedOperation]) -> dict[str, Body]:
     """What each operation is where no instruction does it, by its name."""
     parts = find_parts(operations)
     bodies: dict[str, Body] = {}
@@ -106,11 +106,11 @@ def find_bodies(operations: Sequence[Operation]) -> dict[str, Body]:
     return bodies
 
 
-def signature_of(operation: Operation) -> Signature:
+def signature_of(operation: ExportedOperation) -> IntrinsicSignature:
     """How the function of an operation is declared."""
     result = operation.definition.result
     kinds = tuple((_kind(x, x.name in operation.stored), x.name) for x in operation.definition.operands)
-    return Signature(_kind(result) if result else "void", kinds)
+    return IntrinsicSignature(_kind(result) if result else "void", kinds)
 
 
 def _types() -> str:
@@ -126,7 +126,7 @@ def _types() -> str:
     )  # fmt: skip
 
 
-def _size(x: Operation) -> tuple[int, int]:
+def _size(x: ExportedOperation) -> tuple[int, int]:
     result = x.definition.result
     return result.bits if result else 0, sum(y.bits for y in x.definition.operands)
 
@@ -146,7 +146,7 @@ def _kind(operand: Operand, stored: bool = False) -> str:
     return f"uint{width}_t"
 
 
-def _comment(x: Operation) -> str:
+def _comment(x: ExportedOperation) -> str:
     """What it does, where that is short, and an instruction of each architecture."""
     ways = [str(y).replace("*/", "* /") for y in outlines(x.definition)]
     what = "; ".join(ways)
@@ -155,7 +155,7 @@ def _comment(x: Operation) -> str:
     return f"/* {what}: {called} */\n" if what and len(what) <= _LONGEST else f"/* {called} */\n"
 
 
-def _function(x: Operation, body: Body) -> str:
+def _function(x: ExportedOperation, body: Body) -> str:
     """The function, or a macro where an immediate has to be a constant. Where neither an instruction nor C does it,
     there is none."""
     signature = signature_of(x)
@@ -188,12 +188,12 @@ def _branches(ways: Mapping[str, list[str]]) -> list[str]:
     return lines
 
 
-def _parameters(signature: Signature) -> str:
+def _parameters(signature: IntrinsicSignature) -> str:
     told = [f"{kind}{'' if kind.endswith('*') else ' '}{name}" for kind, name in signature.parameters]
     return ", ".join(told) or "void"
 
 
-def _plain(x: Operation, parts: Parts | None, bodies: Mapping[str, Body]) -> Body:
+def _plain(x: ExportedOperation, parts: SplitOperation | None, bodies: Mapping[str, Body]) -> Body:
     """The body that needs no instruction, of what stands before it."""
     if parts is not None:
         part = bodies[parts.operation.name]
@@ -212,7 +212,7 @@ def _plain(x: Operation, parts: Parts | None, bodies: Mapping[str, Body]) -> Bod
     return Body((f"  {bits} {RESULT} = {zero};", *lines, f"  return {returned};"), conditions)
 
 
-def _of_parts(x: Operation, parts: Parts) -> list[str]:
+def _of_parts(x: ExportedOperation, parts: SplitOperation) -> list[str]:
     """The operation part by part, the lowest first."""
     part = parts.operation
     result, piece = x.definition.result, part.definition.result
@@ -241,7 +241,7 @@ def _of_parts(x: Operation, parts: Parts) -> list[str]:
     return [*lines, f"  return {RESULT};"]
 
 
-def _call(member: Call, signature: Signature, immediates: frozenset[str]) -> str:
+def _call(member: InstructionUse, signature: IntrinsicSignature, immediates: frozenset[str]) -> str:
     entry = member.entry
     own = {name: kind for kind, name in signature.parameters}
     arguments = []

@@ -1,11 +1,11 @@
 """Operations that other programs may call: each class with the numbers of some of its members, and how each
 architecture does it.
 
->>> from planish.isa.entry import Entry, Signature
+>>> from planish.isa.entry import Entry, IntrinsicSignature
 >>> from planish.isa.classes.operation_classes import find_classes
 >>> text = "(a: 128, b: 128) -> dst: 128 { for i < 16 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
->>> x86 = Signature("__m128i", (("__m128i", "a"), ("__m128i", "b")))
->>> neon = Signature("int8x16_t", (("int8x16_t", "a"), ("int8x16_t", "b")))
+>>> x86 = IntrinsicSignature("__m128i", (("__m128i", "a"), ("__m128i", "b")))
+>>> neon = IntrinsicSignature("int8x16_t", (("int8x16_t", "a"), ("int8x16_t", "b")))
 >>> entries = [Entry("_mm_add_epi8", "x86", x86, text, ("SSE2",), status="verified"),
 ...            Entry("vaddq_s8", "arm", neon, text, ("v7",), status="verified")]
 >>> (add,) = find_operations(find_classes(entries))
@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from planish.isa.classes.operation_classes import Class, Member
+from planish.isa.classes.operation_classes import Class, ClassMember
 from planish.isa.entry import Entry
 from planish.isa.semantics.definition import Definition, Operand, nested_puts
 from planish.isa.semantics.node import FLOAT_OPERATORS, walk
@@ -34,7 +34,7 @@ _TAKEN = re.compile(r"[it]\d+|planish_.*|const|char|short|int|long|float|double|
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class InstructionUse:
     """How an instruction does an operation: what each of its parameters is, a parameter of the operation or a
     number."""
 
@@ -43,7 +43,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ExportedOperation:
     """`definition` has the operands in their order; `values` are those that an immediate may have, where not all of its
     bits are free; `members` are the instructions that do it, the preferred one of each architecture first."""
 
@@ -51,7 +51,7 @@ class Operation:
     of: str
     definition: Definition
     values: Mapping[str, tuple[int, ...]]
-    members: tuple[Call, ...]
+    members: tuple[InstructionUse, ...]
 
     @property
     def stored(self) -> frozenset[str]:
@@ -59,13 +59,13 @@ class Operation:
         return frozenset(x.target for x in self.definition.puts) - {RESULT}
 
 
-def find_operations(classes: Iterable[Class]) -> tuple[Operation, ...]:
+def find_operations(classes: Iterable[Class]) -> tuple[ExportedOperation, ...]:
     """The operations of some classes, one for all members with the same numbers; those with names that need to be told
     apart are numbered."""
     found = []
     used: Counter[str] = Counter()
     for of in classes:
-        groups: dict[tuple[object, ...], list[Member]] = {}
+        groups: dict[tuple[object, ...], list[ClassMember]] = {}
         for member in of.members:
             if _is_offered(member.entry):
                 groups.setdefault(_key(member), []).append(member)
@@ -78,7 +78,7 @@ def find_operations(classes: Iterable[Class]) -> tuple[Operation, ...]:
     return tuple(found)
 
 
-def choose_operations(among: Iterable[Operation], classes: Iterable[Class]) -> tuple[Operation, ...]:
+def choose_operations(among: Iterable[ExportedOperation], classes: Iterable[Class]) -> tuple[ExportedOperation, ...]:
     """Those of some classes, or of some of their members, by the names that they have among all."""
     wanted = {x.name: {(y.entry.isa, y.entry.name) for y in x.members} for x in classes}
     found = []
@@ -105,7 +105,7 @@ def _taste(entry: Entry) -> tuple[bool, int, int, str]:
     return "float" in entry.kinds, len(entry.features), len(entry.name), entry.name
 
 
-def _key(member: Member) -> tuple[object, ...]:
+def _key(member: ClassMember) -> tuple[object, ...]:
     definition = member.entry.definition
     operands = [definition.operand(x) for x in member.shaped.operands]
     places = tuple((x.bits, x.role, member.entry.values.get(x.name)) for x in operands)
@@ -113,7 +113,7 @@ def _key(member: Member) -> tuple[object, ...]:
     return member.shaped.numbers, places, result
 
 
-def _operation(of: str, members: list[Member]) -> Operation:
+def _operation(of: str, members: list[ClassMember]) -> ExportedOperation:
     first = members[0]
     definition = first.entry.definition
     own = [name for _, name in first.entry.signature.parameters if name in first.shaped.operands]
@@ -128,8 +128,8 @@ def _operation(of: str, members: list[Member]) -> Operation:
         places = dict(zip(member.shaped.operands, first.shaped.operands, strict=True))
         arguments = _arguments(member.entry, {mine: names[its] for mine, its in places.items()})
         if arguments is not None:
-            calls.append(Call(member.entry, arguments))
-    return Operation(f"{of}_{_suffix(made)}", of, made, values, tuple(calls))
+            calls.append(InstructionUse(member.entry, arguments))
+    return ExportedOperation(f"{of}_{_suffix(made)}", of, made, values, tuple(calls))
 
 
 def _safe_names(names: Iterable[str]) -> list[str]:

@@ -1,11 +1,12 @@
 """Operations of many lanes as several of fewer: what each lane becomes does not depend on how many there are.
 
->>> from planish.isa.entry import Entry, Signature
+>>> from planish.isa.entry import Entry, IntrinsicSignature
 >>> from planish.isa.exports.operations import find_operations
 >>> from planish.isa.classes.operation_classes import find_classes
 >>> text = "(a: {0}, b: {0}) -> dst: {0} {{ for i < {1} {{ dst.u8[i] = u8(a.u8[i] + b.u8[i]) }} }}"
 >>> kinds = {"_mm_add_epi8": ("__m128i", 128, 16), "_mm256_add_epi8": ("__m256i", 256, 32)}
->>> entries = [Entry(name, "x86", Signature(c, ((c, "a"), (c, "b"))), text.format(bits, lanes), status="verified")
+>>> signature = lambda c: IntrinsicSignature(c, ((c, "a"), (c, "b")))
+>>> entries = [Entry(name, "x86", signature(c), text.format(bits, lanes), status="verified")
 ...            for name, (c, bits, lanes) in kinds.items()]
 >>> {whole: (x.operation.name, x.times) for whole, x in find_parts(find_operations(find_classes(entries))).items()}
 {'add_i8x32': ('add_i8x16', 2)}
@@ -16,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from planish.isa.exports.operations import Operation
+from planish.isa.exports.operations import ExportedOperation
 from planish.isa.semantics import build
-from planish.isa.semantics.definition import Definition, Loop, Operand, Put
+from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put
 from planish.isa.semantics.node import Node, const, node, rebuild, scaled, terms_of, var, walk
 from planish.isa.semantics.rename import rename_operands
 from planish.isa.semantics.text import print_definition
@@ -27,16 +28,16 @@ _TIMES = (2, 4, 8, 16)
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class SplitOperation:
     """The operation that does each part of another one, and how many parts that has."""
 
-    operation: Operation
+    operation: ExportedOperation
     times: int
 
 
-def find_parts(operations: Sequence[Operation]) -> dict[str, Parts]:
+def find_parts(operations: Sequence[ExportedOperation]) -> dict[str, SplitOperation]:
     """For the names of those operations that have one, the largest operation that does a part of it."""
-    known: dict[tuple[str, str], Operation] = {}
+    known: dict[tuple[str, str], ExportedOperation] = {}
     for x in operations:
         known.setdefault((x.of, _written(x.definition)), x)
     found = {}
@@ -47,7 +48,7 @@ def find_parts(operations: Sequence[Operation]) -> dict[str, Parts]:
                 break
             made = known.get((x.of, _written(part)))
             if made is not None and made.values == x.values:
-                found[x.name] = Parts(made, times)
+                found[x.name] = SplitOperation(made, times)
                 break
     return found
 
@@ -67,7 +68,7 @@ def _part(definition: Definition, times: int) -> Definition | None:
     if result is None or result.bits < 8 * times or len(definition.body) != 1:
         return None
     (loop,) = definition.body
-    if not isinstance(loop, Loop) or loop.count % times or len(loop.body) != 1:
+    if not isinstance(loop, LaneLoop) or loop.count % times or len(loop.body) != 1:
         return None
     (put,) = loop.body
     if not isinstance(put, Put) or put.target != result.name or any(x.role == "memory" for x in definition.operands):
@@ -96,7 +97,7 @@ def _part(definition: Definition, times: int) -> Definition | None:
         return old if args == old.args else node(old.op, args, old.attr)
 
     value, offset, when = (rebuild(x, change) for x in (put.value, put.offset, put.when))
-    body = Loop(loop.var, fewer, (replace(put, value=value, offset=offset, when=when),))
+    body = LaneLoop(loop.var, fewer, (replace(put, value=value, offset=offset, when=when),))
     return Definition(tuple(operands), Operand(result.name, result.bits // times, result.role, result.element), (body,))
 
 

@@ -3,9 +3,9 @@
 Each operand of `add` is a constant `|add.a|` of bits, and so is the result. Bits that nothing is put into are free, and
 so is which NaN a float is. What is stored is `|add.p.after|`, beside what was there before.
 
->>> from planish.isa.entry import Signature
+>>> from planish.isa.entry import IntrinsicSignature
 >>> text = "(a: 8, b: 8) -> dst: 8 { dst.u8[0] = u8(a.u8[0] + b.u8[0]) }"
->>> print(write_smt([Entry("add", "toy", Signature("char", (("char", "a"), ("char", "b"))), text)]), end="")
+>>> print(write_smt([Entry("add", "toy", IntrinsicSignature("char", (("char", "a"), ("char", "b"))), text)]), end="")
 (set-logic ALL)
 ; add
 (declare-const |add.a| (_ BitVec 8))

@@ -38,7 +38,7 @@ from planish.isa.exports.integers import (
 )
 from planish.isa.exports.words import is_within, step_of, word_of
 from planish.isa.semantics import build
-from planish.isa.semantics.definition import Definition, Loop, Put, Statement
+from planish.isa.semantics.definition import Definition, LaneLoop, Put, Statement
 from planish.isa.semantics.node import Node, const, scaled, terms_of, walk
 
 _ROUNDED = re.compile(r"planishk_f(add|sub|mul|div|sqrt|ma)_f\d+\b")
@@ -113,7 +113,7 @@ class _Writer:
             self.counters[key] = before
 
     def statement(self, x: Statement) -> None:
-        if isinstance(x, Loop):
+        if isinstance(x, LaneLoop):
             with self.counting(x.var, x.count):
                 for y in x.body:
                     self.statement(y)

@@ -2,10 +2,10 @@
 
 What `llvm-tblgen -gen-dag-isel` makes of it is a selector that takes the intrinsics of classes to those of processors.
 
->>> from planish.isa.entry import Entry, Signature
+>>> from planish.isa.entry import Entry, IntrinsicSignature
 >>> from planish.isa.classes.operation_classes import find_classes
 >>> text = "(a: 128, b: 128) -> dst: 128 { for i < 16 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
->>> signature = Signature("__m128i", (("__m128i", "a"), ("__m128i", "b")))
+>>> signature = IntrinsicSignature("__m128i", (("__m128i", "a"), ("__m128i", "b")))
 >>> add = Entry("_mm_add_epi8", "x86", signature, text, ("SSE2",), status="verified")
 >>> print(write_tablegen(find_classes([add])).partition("// add\\n")[2].strip())
 def int_planish_add : Intrinsic<[llvm_any_ty], [LLVMMatchType<0>, LLVMMatchType<0>], [IntrNoMem]>;
@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from planish.isa.classes.operation_classes import Class, Member, of_known_lengths
+from planish.isa.classes.operation_classes import Class, ClassMember, of_known_lengths
 from planish.isa.semantics.definition import Operand
 
 _TYPES = {8: "i8", 16: "i16", 32: "i32", 64: "i64", 128: "v16i8", 256: "v32i8", 512: "v64i8", 1024: "v128i8",
@@ -73,7 +73,7 @@ def _predicates(classes: Sequence[Class]) -> Iterator[str]:
         yield f'def {name} : Predicate<"Subtarget->{name[0].lower()}{name[1:]}()">;'
 
 
-def _needed(member: Member) -> list[str]:
+def _needed(member: ClassMember) -> list[str]:
     features = member.entry.features or ("base",)
     return [f"Has_{member.entry.isa}_{re.sub(r'[^A-Za-z0-9]', '_', x)}" for x in features]
 
@@ -89,7 +89,7 @@ def _class(x: Class) -> Iterator[str]:
         yield from _instruction(x, member)
 
 
-def _is_expressible(x: Class, member: Member) -> bool:
+def _is_expressible(x: Class, member: ClassMember) -> bool:
     definition = member.entry.definition
     operands = [y for y in (*definition.operands, definition.result) if y is not None and y.role == "value"]
     values = [member.shaped.numbers[places[0]] for places in x.parameters]
@@ -100,12 +100,12 @@ def _bits(operand: Operand) -> int:
     return max(operand.bits, 8)
 
 
-def _places(member: Member) -> list[Operand]:
+def _places(member: ClassMember) -> list[Operand]:
     definition = member.entry.definition
     return [definition.operand(x) for x in member.shaped.operands]
 
 
-def _intrinsic(x: Class, members: Sequence[Member]) -> str:
+def _intrinsic(x: Class, members: Sequence[ClassMember]) -> str:
     tables = [_places(y) for y in members]
     results = [y.entry.definition.result for y in members]
     arguments = []
@@ -128,19 +128,19 @@ def _intrinsic(x: Class, members: Sequence[Member]) -> str:
     return (f"def int_planish_{x.name} : Intrinsic<[{result}], [{', '.join(arguments)}], [{', '.join(properties)}]>;")
 
 
-def _memory(members: Sequence[Member]) -> str:
+def _memory(members: Sequence[ClassMember]) -> str:
     memories = {y.name for x in members for y in x.entry.definition.operands if y.role == "memory"}
     if not memories:
         return "IntrNoMem"
     return "IntrWriteMem, IntrArgMemOnly" if _stores(members[0]) else "IntrReadMem, IntrArgMemOnly"
 
 
-def _stores(member: Member) -> bool:
+def _stores(member: ClassMember) -> bool:
     result = member.entry.definition.result
     return any(result is None or x.target != result.name for x in member.entry.definition.puts)
 
 
-def _instruction(x: Class, member: Member) -> Iterator[str]:
+def _instruction(x: Class, member: ClassMember) -> Iterator[str]:
     entry = member.entry
     definition = entry.definition
     used = {y.name: y for y in _places(member)}
@@ -161,7 +161,7 @@ def _instruction(x: Class, member: Member) -> Iterator[str]:
     yield f"def : Pat<{pattern}, ({name}{' ' if arguments else ''}{arguments})>;"
 
 
-def _loads(member: Member) -> bool:
+def _loads(member: ClassMember) -> bool:
     return any(y.role == "memory" for y in member.entry.definition.operands)
 
 

@@ -1,9 +1,10 @@
 """The learnt instructions of a vector extension, found by what they do and by the types that C gives their operands.
 
->>> avx512 = Vocabulary("x86", ("SSE", "AVX", "AVX512F"))
+>>> avx512 = InstructionSet("x86", ("SSE", "AVX", "AVX512F"))
 >>> add = parse_definition("(x: 512, y: 512) -> r: 512 { for i < 16 { r.u32[i] = fadd.f32(x.u32[i], y.u32[i], 4) } }")
 >>> wanted = unroll(add)
->>> avx512.find(wanted, "__m512", [Given("x", "__m512"), Given("y", "__m512")]).call({"x": "a", "y": "b"})
+>>> operands = [RequiredOperand(x, "__m512") for x in "xy"]
+>>> avx512.find(wanted, "__m512", operands).call({"x": "a", "y": "b"})
 '_mm512_add_ps(a, b)'
 """
 
@@ -19,7 +20,7 @@ from planish.isa.collection import load_collection
 from planish.isa.entry import Entry
 from planish.isa.select.fp_modulo import loosen
 from planish.isa.semantics.node import Node, walk
-from planish.isa.semantics.scalarised import Unrolled, unroll
+from planish.isa.semantics.scalarised import Scalarised, unroll
 from planish.isa.semantics.text import parse_definition
 from planish.isa.vendors.x86.features import wants_round_address
 
@@ -32,7 +33,7 @@ POINTER = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RequiredOperand:
     """An operand: its name in what is wanted, its type in C (`*` for memory), whether it has to be a constant, what
     memory holds there, in C, and the value of a constant that what is wanted has already been made with."""
 
@@ -48,7 +49,7 @@ class Spelt:
     """A call of an instruction: its operands in the order of its parameters."""
 
     entry: Entry
-    operands: tuple[Given, ...]
+    operands: tuple[RequiredOperand, ...]
 
     def call(self, texts: Mapping[str, str]) -> str:
         """The text of C, with texts for the operands."""
@@ -72,7 +73,7 @@ def _as(text: str, kind: str, element: str, streams: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class InstructionSet:
     """The instructions of an architecture that need nothing but some features, those that all processors have
     first."""
 
@@ -91,7 +92,13 @@ class Vocabulary:
         return last
 
     def find(
-        self, wanted: Unrolled, result: str, operands: Sequence[Given], *, streams: bool = False, loose: bool = False
+        self,
+        wanted: Scalarised,
+        result: str,
+        operands: Sequence[RequiredOperand],
+        *,
+        streams: bool = False,
+        loose: bool = False,
     ) -> Spelt | None:
         """A call that leaves what is wanted in a result of that type ("void" where all goes to memory); None where no
         instruction does. Of several that one that most processors have, with a short name. `streams`: one that stores
@@ -140,7 +147,7 @@ def plain_kind(kind: str) -> str:
     return _SAME.get(kind, kind)
 
 
-def _operators(wanted: Unrolled) -> frozenset[str]:
+def _operators(wanted: Scalarised) -> frozenset[str]:
     """Operators that any text of such a definition names."""
     nodes = walk([x.value for x in wanted.places])
     return frozenset(_word(x) for x in nodes if x.op.startswith("f") or x.op in ("min", "max", "abs"))
@@ -156,14 +163,14 @@ def named_operators(text: str) -> frozenset[str]:
 
 
 @cache
-def _unrolled(text: str, loose: bool) -> Unrolled | None:
+def _unrolled(text: str, loose: bool) -> Scalarised | None:
     definition = parse_definition(text)
     return unroll(definition, loosen) if loose else unroll(definition)
 
 
 def _arguments(
-    entry: Entry, wanted: Unrolled, operands: Sequence[Given], loose: bool
-) -> tuple[Given, ...] | None:
+    entry: Entry, wanted: Scalarised, operands: Sequence[RequiredOperand], loose: bool
+) -> tuple[RequiredOperand, ...] | None:
     """The operands in the order of an instruction's parameters, where it leaves what is wanted."""
     names = [name for _, name in entry.signature.parameters]
     values = [x.value for x in operands if x.value is not None]
@@ -175,15 +182,15 @@ def _arguments(
         return None
     if _marks(own) != _marks(wanted):
         return None
-    head = Unrolled(own.places[:1])  # most differ there
+    head = Scalarised(own.places[:1])  # most differ there
     for order in _orders(entry, operands):
         called = dict(zip(names, (x.name for x in order), strict=True))
-        if all(_said(x, called, loose) == y for x, y in ((head, Unrolled(wanted.places[:1])), (own, wanted))):
+        if all(_said(x, called, loose) == y for x, y in ((head, Scalarised(wanted.places[:1])), (own, wanted))):
             return order
     return None
 
 
-def _said(own: Unrolled, names: Mapping[str, str], loose: bool) -> Unrolled:
+def _said(own: Scalarised, names: Mapping[str, str], loose: bool) -> Scalarised:
     made = own.renamed(names)
     return made.changed(loosen) if loose else made
 
@@ -199,12 +206,12 @@ def with_value(text: str, name: str, value: int) -> str:
     return re.sub(rf"\b{name}\.([us])(\d+)\[(\d+)\]", number, text)
 
 
-def _marks(x: Unrolled) -> tuple[tuple[str, str], ...]:
+def _marks(x: Scalarised) -> tuple[tuple[str, str], ...]:
     """What does not depend on the names of operands, of the first and the last byte."""
     return tuple((y.value.op, y.when.op) for y in (x.places[0], x.places[-1])) if x.places else ()
 
 
-def _orders(entry: Entry, operands: Sequence[Given]) -> Iterator[tuple[Given, ...]]:
+def _orders(entry: Entry, operands: Sequence[RequiredOperand]) -> Iterator[tuple[RequiredOperand, ...]]:
     kinds = [plain_kind(kind) for kind, _ in entry.signature.parameters]
     roles = [entry.definition.operand(name).role == "immediate" for _, name in entry.signature.parameters]
     for order in permutations(operands):

@@ -3,8 +3,8 @@
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.types import F32
 >>> from planish.isa.instruction import MemoryKind
->>> from planish.isa.select.instruction_set import Vocabulary
->>> xmm = Speech(Vocabulary("x86", ("SSE",)), MemoryKind("xmm", 128, 16, {F32: "__m128"}))
+>>> from planish.isa.select.instruction_set import InstructionSet
+>>> xmm = RegisterFile(InstructionSet("x86", ("SSE",)), MemoryKind("xmm", 128, 16, {F32: "__m128"}))
 >>> spell(parse_kernel("kernel k(d: f32[4] @xmm, a: f32[4] @xmm) { for l in 0 .. 4 { d[l] += a[l] } }"), xmm)
 '{d} = _mm_add_ps({d}, {a});'
 """
@@ -18,35 +18,35 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Const, Var
 from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, For, Kernel, Reduce, Stmt
 from planish.isa.select.lane_shift import slide
-from planish.isa.select.lane_values import Unspelt
-from planish.isa.select.selector import Manner, Speech
+from planish.isa.select.lane_values import NoCover
+from planish.isa.select.selector import FpFlags, RegisterFile
 from planish.isa.select.shuffle_sequence import shuffle
 from planish.isa.select.tree_cover import cover
 
-_EXACT = Manner()
+_EXACT = FpFlags()
 
 
 def spell(
-    kernel: Kernel, speech: Speech, manner: Manner = _EXACT, immediate: tuple[str, ...] = ()
+    kernel: Kernel, speech: RegisterFile, manner: FpFlags = _EXACT, immediate: tuple[str, ...] = ()
 ) -> str | None:
     """The C of an instruction whose definition is a kernel; None where no instructions of the extension do it."""
     if manner.streams:
         return _spell_streams(kernel, speech, manner, immediate)
     try:
         return cover(kernel, speech, manner, immediate)
-    except Unspelt:
+    except NoCover:
         pass
     try:
         return shuffle(kernel, speech, manner)
-    except Unspelt:
+    except NoCover:
         pass
     try:
         return slide(kernel, speech)
-    except Unspelt:
+    except NoCover:
         return None
 
 
-def _spell_streams(kernel: Kernel, speech: Speech, manner: Manner, immediate: tuple[str, ...]) -> str | None:
+def _spell_streams(kernel: Kernel, speech: RegisterFile, manner: FpFlags, immediate: tuple[str, ...]) -> str | None:
     """The one that stores past the caches where all that it stores to begins at whole registers, else the other."""
     plain = spell(kernel, speech, replace(manner, streams=False), immediate)
     written = [x for x in kernel.arrays if x.name in _written(kernel.body.body)]
@@ -55,7 +55,7 @@ def _spell_streams(kernel: Kernel, speech: Speech, manner: Manner, immediate: tu
         return plain
     try:
         streamed = shuffle(kernel, speech, manner)
-    except Unspelt:
+    except NoCover:
         return plain
     places = [y for x in written for y in _addresses(x)]
     return f"if ((({' | '.join(places)}) & {size - 1}) == 0) {streamed} else {plain}"
@@ -88,23 +88,23 @@ def _addresses(x: Array) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Finder:
+class InstructionFinder:
     """Finds the C of definitions."""
 
-    speech: Speech
+    speech: RegisterFile
 
     def find(self, definition: Kernel, *, fused: bool) -> str | None:
         """The C of what a definition says; None where no instructions do it."""
-        return spell(definition, self.speech, Manner(fused))
+        return spell(definition, self.speech, FpFlags(fused))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spelling:
+class InstructionText:
     """The C of an instruction, found by its definition when it is asked for."""
 
     kernel: Kernel
-    speech: Speech
-    manner: Manner = _EXACT
+    speech: RegisterFile
+    manner: FpFlags = _EXACT
     immediate: tuple[str, ...] = ()
 
     def write(self) -> str:
@@ -124,7 +124,7 @@ class Hint:
 
 
 @cache
-def _spelt(x: Spelling) -> str:
+def _spelt(x: InstructionText) -> str:
     found = spell(x.kernel, x.speech, x.manner, x.immediate)
     if found is None:
         told = f"no instructions of {x.speech.vocabulary.isa} that are named by `from` do what `{x.kernel.name}` is"

@@ -3,8 +3,8 @@ one that has the number in all lanes, or a shuffle of the register by itself and
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.types import F32
->>> from planish.isa.select.instruction_set import Vocabulary
->>> neon = Speech(Vocabulary("arm", ("v7", "A64")), MemoryKind("neon", 128, 32, {F32: "float32x4_t"}))
+>>> from planish.isa.select.instruction_set import InstructionSet
+>>> neon = RegisterFile(InstructionSet("arm", ("v7", "A64")), MemoryKind("neon", 128, 32, {F32: "float32x4_t"}))
 >>> moved = "d[l] = select(l < 1, x, s[l - 1])"
 >>> text = "kernel k(x: f32; d: f32[4] @neon, s: f32[4] @neon) { for l in 0 .. 4 { %s } }" % moved
 >>> slide(parse_kernel(text), neon)
@@ -20,10 +20,10 @@ from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var
 from planish.ir.nest import Array, Assign, Block, For, Kernel
 from planish.ir.types import INDEX, Type
 from planish.isa.instruction import MemoryKind
-from planish.isa.select.lane_values import Unspelt
+from planish.isa.select.lane_values import NoCover
 from planish.isa.select.permute_instructions import Mover, find_control, find_movers, find_shifters
 from planish.isa.select.row_loads import Loads
-from planish.isa.select.selector import Manner, Speech, check_registers
+from planish.isa.select.selector import FpFlags, RegisterFile, check_registers
 from planish.isa.select.shuffle_table import find_moves
 from planish.isa.select.tree_cover import cover
 
@@ -48,7 +48,7 @@ class Slide:
         return tuple(None if x is None else x * size + byte for x in self.lanes for byte in range(size))
 
 
-def slide(kernel: Kernel, speech: Speech) -> str:
+def slide(kernel: Kernel, speech: RegisterFile) -> str:
     """The C of a kernel that moves lanes of a register to another one, with a scalar in some; Unspelt for another one,
     and where the instructions of the extension cannot do it."""
     check_registers(kernel, speech.registers)
@@ -62,25 +62,25 @@ def read_slide(kernel: Kernel, registers: MemoryKind) -> Slide:
         case (For(lower=Const(value=0), upper=Const(value=count), step=1) as loop,):
             puts = loop.body.body
         case _:
-            raise Unspelt("it is no loop over lanes")
+            raise NoCover("it is no loop over lanes")
     (put,) = puts if len(puts) == 1 else (None,)
     if not isinstance(put, Assign):
-        raise Unspelt("it is not one assignment")
+        raise NoCover("it is not one assignment")
     taken = [_taken(put.value, {loop.var: lane}) for lane in range(int(count))]
     sources = {(x.array, x.type) for x in taken if isinstance(x, Load)}
     scalars = {x.name for x in taken if isinstance(x, Var)}
     if put.index != (Var(loop.var, INDEX),) or len(sources) != 1 or len(scalars) != 1:
-        raise Unspelt("it moves no lanes of one register beside one number")
+        raise NoCover("it moves no lanes of one register beside one number")
     ((source, kind),), (scalar,) = sources, scalars
     if put.array == source or {arrays[x].memory for x in (put.array, source)} != {registers.name}:
-        raise Unspelt("not both of its operands are registers")
+        raise NoCover("not both of its operands are registers")
     if {arrays[put.array].type, *(x.type for x in kernel.scalars if x.name == scalar)} != {kind}:
-        raise Unspelt("elements of several types")
+        raise NoCover("elements of several types")
     lanes = tuple(
         _number(x.index[0], {loop.var: lane}) if isinstance(x, Load) else None for lane, x in enumerate(taken)
     )
     if len(lanes) != registers.lanes(kind) or any(x is not None and not 0 <= x < len(lanes) for x in lanes):
-        raise Unspelt("lanes that are not there")
+        raise NoCover("lanes that are not there")
     return Slide(put.array, source, scalar, kind, lanes)
 
 
@@ -94,7 +94,7 @@ def _taken(x: Expr, counters: Mapping[str, int]) -> Load | Var:
         case Var(name=name) if name not in counters and x.type != INDEX:
             return x
         case _:
-            raise Unspelt("a lane that is neither moved nor a number")
+            raise NoCover("a lane that is neither moved nor a number")
 
 
 def _number(x: Expr, counters: Mapping[str, int]) -> int:
@@ -107,18 +107,18 @@ def _number(x: Expr, counters: Mapping[str, int]) -> int:
             a, b = _number(left, counters), _number(right, counters)
             if op == "mod":
                 if b <= 0:
-                    raise Unspelt("a remainder of no positive number")
+                    raise NoCover("a remainder of no positive number")
                 return a % b
             return a + b if op == "add" else a - b if op == "sub" else a * b
         case _:
-            raise Unspelt("a lane that is not known")
+            raise NoCover("a lane that is not known")
 
 
 @dataclass(slots=True)
 class _Writer:
     found: Slide
     kernel: Kernel
-    speech: Speech
+    speech: RegisterFile
     lines: list[str] = field(default_factory=list)
     loads: Loads = field(init=False)
 
@@ -132,7 +132,7 @@ class _Writer:
         source, spread = (f"{{{self.found.source}}}", self.kind), (self.spread(), self.kind)
         text = next(self.texts(source, spread), None)
         if text is None:
-            raise Unspelt("no shuffles do it")
+            raise NoCover("no shuffles do it")
         return f"{{ {' '.join((*self.lines, f'{{{self.found.target}}} = {text};'))} }}"
 
     @property
@@ -150,10 +150,10 @@ class _Writer:
         put = Assign(_SPREAD, (lane,), Var(self.found.scalar, self.found.type))
         loop = For("l", Const(0, INDEX), count, 1, Block((put,)))
         kernel = Kernel("part", scalars=self.kernel.scalars, arrays=(array,), body=Block((loop,)))
-        text = cover(kernel, self.speech, Manner())
+        text = cover(kernel, self.speech, FpFlags())
         head, tail = f"{{{_SPREAD}}} = ", ";"
         if not text.startswith(head) or text.count(tail) != 1:
-            raise Unspelt("a number that is not in all lanes by one expression")
+            raise NoCover("a number that is not in all lanes by one expression")
         return text.removeprefix(head).removesuffix(tail)
 
     def texts(self, source: tuple[str, str], spread: tuple[str, str]) -> Iterator[str]:
@@ -219,7 +219,7 @@ class _Writer:
         bits = self.loads.moves.bits
         call = self.loads.call(kind, bits, bits)
         if call is None:
-            raise Unspelt(f"nothing loads {kind}")
+            raise NoCover(f"nothing loads {kind}")
         values = ", ".join(map(str, mover.control))
         self.lines.append(f"static const unsigned char planish_at[{len(mover.control)}] = {{{values}}};")
         return call.call({"m": "planish_at"})

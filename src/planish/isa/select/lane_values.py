@@ -28,12 +28,12 @@ _FORMATS = {"f16": "f16", "f32": "f32", "f64": "f64", "bf16": "bf16"}
 _PACKED = {16: "<e", 32: "<f", 64: "<d"}
 
 
-class Unspelt(Exception):
+class NoCover(Exception):
     """A nest that is not understood as lanes; the message says what of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class LaneNest:
     """`value` is what element `index` of the target becomes for each value of `lane` and of `inner`; `terms` are loops
     over which it is summed onto `start`. `size`: the size that says how many lanes are written, "" where all are;
     `chosen`: the one up to which a value is chosen."""
@@ -69,34 +69,34 @@ def _turns(loops: tuple[tuple[str, int], ...], known: dict[str, int]) -> Iterato
         yield from _turns(tuple(rest), {**known, name: turn})
 
 
-def read_nest(kernel: Kernel, lanes: int = 0) -> Nest:
+def read_nest(kernel: Kernel, lanes: int = 0) -> LaneNest:
     """The nest of a kernel of one loop over lanes; Unspelt for another one. `lanes`: how many there are where a size
     says how many of them are meant."""
     (outer,) = kernel.body.body if len(kernel.body.body) == 1 else (None,)
     if not isinstance(outer, For) or outer.step != 1 or outer.lower != Const(0, type_of(outer.lower)):
-        raise Unspelt("it is no loop over lanes from 0")
+        raise NoCover("it is no loop over lanes from 0")
     count, size = _count(outer.upper, lanes)
     inner: list[tuple[str, int]] = []
     stmt: Stmt = outer
     while isinstance(stmt, For):
         if stmt is not outer:
             if stmt.step != 1 or stmt.lower != Const(0, type_of(stmt.lower)):
-                raise Unspelt("an inner loop does not run from 0 by 1")
+                raise NoCover("an inner loop does not run from 0 by 1")
             inner.append((stmt.var, _count(stmt.upper, 0)[0]))
         if len(stmt.body.body) != 1:
-            raise Unspelt("it has several statements")
+            raise NoCover("it has several statements")
         stmt = stmt.body.body[0]
     if not isinstance(stmt, Assign | Reduce) or len(stmt.index) != 1:
-        raise Unspelt("it is not one assignment to a row of elements")
+        raise NoCover("it is not one assignment to a row of elements")
     target, index, value = stmt.array, stmt.index[0], stmt.value
     if isinstance(stmt, Assign):
-        return Nest(target, index, value, outer.var, count, size, tuple(inner), chosen=_chosen(value, outer.var))
+        return LaneNest(target, index, value, outer.var, count, size, tuple(inner), chosen=_chosen(value, outer.var))
     own = Load(target, stmt.index, type_of(value))
     if not inner and stmt.op in ("add", "mul"):
-        return Nest(target, index, Binary(stmt.op, own, value), outer.var, count, size)
+        return LaneNest(target, index, Binary(stmt.op, own, value), outer.var, count, size)
     if stmt.op != "add" or len(inner) != 1 or inner[0][0] in print_expr(index):
-        raise Unspelt(f"lanes become another {stmt.op}")
-    return Nest(target, index, value, outer.var, count, size, (), tuple(inner), own)
+        raise NoCover(f"lanes become another {stmt.op}")
+    return LaneNest(target, index, value, outer.var, count, size, (), tuple(inner), own)
 
 
 def _chosen(x: Expr, lane: str) -> str:
@@ -114,7 +114,7 @@ def _count(upper: Expr, lanes: int) -> tuple[int, str]:
         case Var(name=name) if lanes:
             return lanes, name
         case _:
-            raise Unspelt("it has no constant number of lanes")
+            raise NoCover("it has no constant number of lanes")
 
 
 def fuse(x: Expr) -> Expr:
@@ -139,7 +139,7 @@ class Reader:
     first (0) or the last of so many."""
 
     arrays: Mapping[str, Array]
-    nest: Nest
+    nest: LaneNest
     mask_width: int = 0
 
     def element(self, counters: Mapping[str, int]) -> Node:
@@ -169,7 +169,7 @@ class Reader:
             case Binary(op="mul", left=left, right=right):
                 return build.multiply(self.place(left, counters), self.place(right, counters))
             case _:
-                raise Unspelt(f"the subscript {print_expr(x)}")
+                raise NoCover(f"the subscript {print_expr(x)}")
 
     def value(self, x: Expr, counters: Mapping[str, int]) -> Node:
         """A value, of floats their bits."""
@@ -206,7 +206,7 @@ class Reader:
             case Cast(operand=inner, type=kind) if kind.is_int and type_of(inner).is_int:
                 return _narrowed(self.value(inner, counters), kind)
             case Binary(left=left, right=right) if type_of(left) != type_of(right):
-                raise Unspelt("operands of two types")
+                raise NoCover("operands of two types")
             case Binary(op=op, left=left, right=right):
                 return _computed(op, [self.value(left, counters), self.value(right, counters)], type_of(x))
             case Call(function="sqrt", arguments=(inner,)):
@@ -215,7 +215,7 @@ class Reader:
                 given = tuple(self.value(y, counters) for y in arguments)
                 return node("fma", (*given, _CURRENT), (_FORMATS[str(type_of(x))],))
             case _:
-                raise Unspelt(print_expr(x))
+                raise NoCover(print_expr(x))
 
     def choice(self, condition: Compare, then: Node, otherwise: Node, counters: Mapping[str, int]) -> Node:
         """One of two values: what C writes for a magnitude, or for the nearest number within bounds, is that."""
@@ -260,7 +260,7 @@ def _compared(op: str, a: Node, b: Node, kind: Type) -> Node:
     if not kind.is_float:
         return {"lt": build.less, "le": build.at_most, "eq": build.equal}[op](a, b)
     if str(kind) not in _FORMATS:
-        raise Unspelt(f"a comparison of {kind}")
+        raise NoCover(f"a comparison of {kind}")
     return node(f"f{op}", (a, b), (_FORMATS[str(kind)],))
 
 
@@ -268,11 +268,11 @@ def _bits_of(value: float, kind: Type) -> int:
     if kind.is_int:
         return int(value)
     if kind.kind != "float":
-        raise Unspelt(f"a constant of type {kind}")
+        raise NoCover(f"a constant of type {kind}")
     try:
         return int.from_bytes(struct.pack(_PACKED[kind.bits], value), "little")
     except OverflowError as error:
-        raise Unspelt(f"{value} is no {kind}") from error
+        raise NoCover(f"{value} is no {kind}") from error
 
 
 def _cut(x: Node, kind: Type) -> Node:
@@ -308,7 +308,7 @@ def _computed(op: str, args: list[Node], kind: Type) -> Node:
     if kind.is_float:
         name = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}.get(op)
         if name is None or str(kind) not in _FORMATS:
-            raise Unspelt(f"{op} of {kind}")
+            raise NoCover(f"{op} of {kind}")
         return node(name, (*args, _CURRENT), (_FORMATS[str(kind)],))
     match op:
         case "add":
@@ -327,7 +327,7 @@ def _computed(op: str, args: list[Node], kind: Type) -> Node:
         case "xor":
             return build.exclude(*args)
         case _:
-            raise Unspelt(f"{op} of {kind}")
+            raise NoCover(f"{op} of {kind}")
 
 
 def leaves_of(x: Expr) -> Iterator[Expr]:

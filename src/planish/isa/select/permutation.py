@@ -18,9 +18,9 @@ from planish.ir.expr import Binary, Const, Expr, Load, Var
 from planish.ir.nest import Array, Assign, For, Kernel, Reduce, Stmt
 from planish.ir.text.printer import print_expr
 from planish.ir.types import INDEX, Type
-from planish.isa.select.lane_values import Unspelt, leaves_of
+from planish.isa.select.lane_values import NoCover, leaves_of
 from planish.isa.select.permute_instructions import linear_of
-from planish.isa.select.vector_layouts import Layout
+from planish.isa.select.vector_layouts import VectorLayout
 
 MOVED = "planish_v"
 """What stands for the element that is moved in `Movement.value`."""
@@ -29,7 +29,7 @@ _MOST_TURNS, _MOST_MOVES = 64, 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ArrayRow:
     """A row of an array, from an element on."""
 
     array: Array
@@ -53,7 +53,7 @@ class Row:
             case Var(name=stride):
                 return f"({name} + {f'{self.row} * ' if self.row > 1 else ''}{{{stride}}})"
             case _:
-                raise Unspelt("rows at no constant distance")
+                raise NoCover("rows at no constant distance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ class Movement:
     the bits that `order` names, the lowest first; or for sums an element for each lane, from the first one on. `value`:
     what becomes of an element, with `MOVED[l]` for it; `sums`: whether that is added to what is there."""
 
-    target: Layout
-    sources: tuple[Row, ...]
-    targets: tuple[Row, ...]
+    target: VectorLayout
+    sources: tuple[ArrayRow, ...]
+    targets: tuple[ArrayRow, ...]
     order: tuple[str, ...]
     value: Expr
     type: Type
@@ -90,14 +90,14 @@ def read_movement(kernel: Kernel, size: int) -> Movement:
     for x in _moves(kernel.body.body, {}, arrays):
         moves.append(x)
         if len(moves) > _MOST_MOVES:
-            raise Unspelt("it moves too many elements")
+            raise NoCover("it moves too many elements")
     if not moves or len({(x.value, x.sums) for x in moves}) != 1:
-        raise Unspelt("not all elements become the same")
+        raise NoCover("not all elements become the same")
     if {x.target[0] for x in moves} & {x.source[0] for x in moves}:
-        raise Unspelt("it reads what it has written")
+        raise NoCover("it reads what it has written")
     types = {arrays[name].type for x in moves for name, _, _ in (x.target, x.source)}
     if len(types) != 1:
-        raise Unspelt("elements of several types")
+        raise NoCover("elements of several types")
     (kind,) = types
     made = _read_sums if moves[0].sums else _read_moves
     return made(moves, arrays, kind, size)
@@ -109,10 +109,10 @@ def _read_moves(moves: list[_Move], arrays: Mapping[str, Array], kind: Type, siz
     written = _Numbers.of([x.target for x in moves], arrays, lanes)
     table = {written.number(x.target): read.number(x.source) for x in moves}
     if len(table) != len(moves) or written.columns != lanes:
-        raise Unspelt("it does not write whole registers")
+        raise NoCover("it does not write whole registers")
     names = _named([table[i] for i in range(len(moves))], read, kind)
     bits = size.bit_length() - 1
-    target = Layout(names[:bits], frozenset(names[bits:]))
+    target = VectorLayout(names[:bits], frozenset(names[bits:]))
     return Movement(target, read.rows, written.rows, names[bits:], moves[0].value, kind, False)
 
 
@@ -122,17 +122,17 @@ def _read_sums(moves: list[_Move], arrays: Mapping[str, Array], kind: Type, size
     for x in moves:
         parts.setdefault(x.target, []).append(read.number(x.source))
     if read.columns * kind.bits != size * 8 or any(len(set(x)) != read.columns for x in parts.values()):
-        raise Unspelt("sums that are not of whole registers")
+        raise NoCover("sums that are not of whole registers")
     if not _is_linear(moves[0].value):
-        raise Unspelt("sums of more than products")
+        raise NoCover("sums of more than products")
     names = _named([y for x in parts.values() for y in sorted(x)], read, kind)
     bits, element = size.bit_length() - 1, element_bits(kind)
     blank = bits - element - len(names[bits:])
     if blank < 0:
-        raise Unspelt("more sums than lanes")
+        raise NoCover("more sums than lanes")
     lanes = (*names[:element], *names[bits:], *[""] * blank)
-    target = Layout(lanes, frozenset(), frozenset(names[element:bits]))
-    rows = tuple(Row(arrays[name], row, column) for name, row, column in parts)
+    target = VectorLayout(lanes, frozenset(), frozenset(names[element:bits]))
+    rows = tuple(ArrayRow(arrays[name], row, column) for name, row, column in parts)
     return Movement(target, read.rows, rows, (), moves[0].value, kind, True)
 
 
@@ -154,7 +154,7 @@ def _named(table: list[int], read: _Numbers, kind: Type) -> tuple[str, ...]:
     """The names of the bits of addresses of what is written."""
     steer = linear_of(np.array(table))
     if steer is None or steer.flip:
-        raise Unspelt("elements do not move by the bits of their addresses")
+        raise NoCover("elements do not move by the bits of their addresses")
     element = element_bits(kind)
     return (*(f"k{i}" for i in range(element)), *(read.name(bit, element) for bit in steer.take))
 
@@ -163,7 +163,7 @@ def _named(table: list[int], read: _Numbers, kind: Type) -> tuple[str, ...]:
 class _Numbers:
     """Rows of so many elements each, one after another; of arrays' rows, or of pieces of these."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ArrayRow, ...]
     columns: int
     found: Mapping[_Place, int]
 
@@ -176,10 +176,10 @@ class _Numbers:
         columns = {frozenset(x) for x in by_row.values()}
         (used,) = columns if len(columns) == 1 else (frozenset((-1,)),)
         if set(used) != set(range(len(used))) or len(used).bit_count() != 1 or len(by_row).bit_count() != 1:
-            raise Unspelt("rows that are not of two, four, eight … elements from the first one on, or as many rows")
+            raise NoCover("rows that are not of two, four, eight … elements from the first one on, or as many rows")
         known = list(arrays)
         order = sorted(by_row, key=lambda x: (known.index(x[0]), *x[1:]))
-        rows = tuple(Row(arrays[name], row, start) for name, row, start in order)
+        rows = tuple(ArrayRow(arrays[name], row, start) for name, row, start in order)
         return cls(rows, len(used), {x: number for number, x in enumerate(order)})
 
     def number(self, place: _Place) -> int:
@@ -201,13 +201,13 @@ def _moves(body: tuple[Stmt, ...], counters: dict[str, int], arrays: Mapping[str
             case Assign() | Reduce(op="add"):
                 yield _move(x, counters, arrays)
             case _:
-                raise Unspelt("it is more than loops over assignments")
+                raise NoCover("it is more than loops over assignments")
 
 
 def _move(x: Assign | Reduce, counters: Mapping[str, int], arrays: Mapping[str, Array]) -> _Move:
     loads = [y for y in leaves_of(x.value) if isinstance(y, Load)]
     if len(loads) != 1 or any(y.name in counters for y in leaves_of(x.value) if isinstance(y, Var)):
-        raise Unspelt("it is not made of one element each")
+        raise NoCover("it is not made of one element each")
     (load,) = loads
     moved = Load(MOVED, (Var("l", INDEX),), load.type)
     value = _with(x.value, load, moved)
@@ -224,17 +224,17 @@ def _with(x: Expr, old: Expr, new: Expr) -> Expr:
         case Var() | Const():
             return x
         case _:
-            raise Unspelt(print_expr(x))
+            raise NoCover(print_expr(x))
 
 
 def _place(name: str, index: tuple[Expr, ...], counters: Mapping[str, int], arrays: Mapping[str, Array]) -> _Place:
     numbers = [_number(x, counters) for x in index]
     if any(x < 0 for x in numbers):
-        raise Unspelt("elements before the first one")
+        raise NoCover("elements before the first one")
     if len(numbers) == 1:
         return name, 0, numbers[0]
     if len(numbers) != 2 or not isinstance(arrays[name].shape[1], Const | Var):
-        raise Unspelt("an array of neither one nor two dimensions")
+        raise NoCover("an array of neither one nor two dimensions")
     return name, numbers[0], numbers[1]
 
 
@@ -249,4 +249,4 @@ def _number(x: Expr, counters: Mapping[str, int]) -> int:
         case Binary(op="mul", left=left, right=right):
             return _number(left, counters) * _number(right, counters)
         case _:
-            raise Unspelt(f"the subscript {print_expr(x)}")
+            raise NoCover(f"the subscript {print_expr(x)}")

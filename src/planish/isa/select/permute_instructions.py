@@ -1,6 +1,6 @@
 """The learnt instructions that only move bytes: what each byte of their result is, found by running them on numbers.
 
->>> found = find_movers(Vocabulary("x86", ("SSE", "AVX", "AVX512F")))
+>>> found = find_movers(InstructionSet("x86", ("SSE", "AVX", "AVX512F")))
 >>> low = next(x for x in found if x.entry.name == "_mm_unpacklo_ps")
 >>> low.moves
 (0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23)
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from planish.isa.collection import load_collection
 from planish.isa.entry import Entry, definition_of
-from planish.isa.select.instruction_set import Vocabulary, is_word, named_operators
+from planish.isa.select.instruction_set import InstructionSet, is_word, named_operators
 from planish.isa.semantics.build import ONE
 from planish.isa.semantics.definition import Definition, Operand, nested_puts
 from planish.isa.semantics.evaluate import evaluate
@@ -111,7 +111,7 @@ def linear_of(found: _Table) -> Steer | None:
 
 
 @cache
-def find_movers(vocabulary: Vocabulary) -> tuple[Mover, ...]:
+def find_movers(vocabulary: InstructionSet) -> tuple[Mover, ...]:
     """All of them that a vocabulary has, with each value of an immediate; those that most processors have first."""
     found: list[tuple[int, Mover]] = []
     for needs, entry in _candidates(vocabulary):
@@ -121,14 +121,14 @@ def find_movers(vocabulary: Vocabulary) -> tuple[Mover, ...]:
 
 
 @cache
-def find_controlled(vocabulary: Vocabulary) -> tuple[Entry, ...]:
+def find_controlled(vocabulary: InstructionSet) -> tuple[Entry, ...]:
     """The instructions that move the bytes of one operand as another one says."""
     found = [(needs, x) for needs, x in _candidates(vocabulary) if control_of(x.text) and _has_two_vectors(x)]
     return tuple(x for _, x in sorted(found, key=lambda x: (x[0], len(x[1].name))))
 
 
 @cache
-def find_shifters(vocabulary: Vocabulary) -> tuple[Mover, ...]:
+def find_shifters(vocabulary: InstructionSet) -> tuple[Mover, ...]:
     """The instructions that shift two operands, one behind the other, by whole bytes, and leave a part of both; with
     each value of an immediate."""
     found: list[tuple[int, Mover]] = []
@@ -209,7 +209,7 @@ def _by_control(text: str) -> _Table:
     return _outcome(definition, {control: np.repeat(np.arange(_MOST_VALUES, dtype=np.uint8)[:, None], size, axis=1)})
 
 
-def _candidates(vocabulary: Vocabulary) -> Iterator[tuple[int, Entry]]:
+def _candidates(vocabulary: InstructionSet) -> Iterator[tuple[int, Entry]]:
     for name, record in load_collection(vocabulary.isa).records.items():
         entry = Entry.parsed(record)
         if not is_word(name, entry) or not named_operators(entry.text) <= {"select"} or "memory" in entry.text:

@@ -2,11 +2,11 @@
 
 >>> from planish.ir.types import F32
 >>> from planish.isa.select.shuffle_table import find_moves
->>> vocabulary = Vocabulary("x86", ("SSE", "SSE2", "AVX"))
+>>> vocabulary = InstructionSet("x86", ("SSE", "SSE2", "AVX"))
 >>> loads = Loads(vocabulary, find_moves(vocabulary, 32), F32, "__m256")
->>> loads.cost(Layout(("k0", "k1", "k2", "k3", "r0"), frozenset()))
+>>> loads.cost(VectorLayout(("k0", "k1", "k2", "k3", "r0"), frozenset()))
 1.1
->>> [(x.offset, x.bits) for x in loads.pieces(Layout(("k0", "k1", "k2", "k3", "r0"), frozenset()), 4)]
+>>> [(x.offset, x.bits) for x in loads.pieces(VectorLayout(("k0", "k1", "k2", "k3", "r0"), frozenset()), 4)]
 [(0, {'r0': 0}), (16, {'r0': 1})]
 """
 
@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from planish.ir.types import Type
-from planish.isa.select.instruction_set import POINTER, Given, Spelt, Vocabulary, plain_kind
+from planish.isa.select.instruction_set import POINTER, InstructionSet, RequiredOperand, Spelt, plain_kind
 from planish.isa.select.permutation import element_bits
 from planish.isa.select.permute_instructions import Mover
 from planish.isa.select.shuffle_table import Moves
 from planish.isa.select.tree_cover import ELEMENTS, in_order
-from planish.isa.select.vector_layouts import Layout
+from planish.isa.select.vector_layouts import VectorLayout
 from planish.isa.semantics import build
 from planish.isa.semantics.scalarised import bytes_of
 
@@ -32,7 +32,7 @@ element there; a shuffle costs 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RegisterPiece:
     """A piece of a register: where it is in it, and what bits say which row it comes from and where it begins there."""
 
     offset: int
@@ -53,18 +53,18 @@ class _Way:
 class Loads:
     """Loads elements of a type into registers of a kind, C's name of it."""
 
-    vocabulary: Vocabulary
+    vocabulary: InstructionSet
     moves: Moves
     type: Type
     kind: str
     known: dict[tuple[str, int, int], Spelt | None] = field(default_factory=dict)
 
-    def cost(self, layout: Layout) -> float | None:
+    def cost(self, layout: VectorLayout) -> float | None:
         """What loading registers of a layout costs; None where it cannot be done."""
         found = [x.cost for x in self.ways(layout)]
         return layout.registers * min(found) if found else None
 
-    def ways(self, layout: Layout) -> Iterator[_Way]:
+    def ways(self, layout: VectorLayout) -> Iterator[_Way]:
         """All ways of loading a register."""
         lanes = layout.lanes
         together = next((i for i, x in enumerate(lanes) if x != f"k{i}"), len(lanes))
@@ -117,19 +117,19 @@ class Loads:
         count = 1 << filled
         places = [*bytes_of("", 0, 8 * count, build.bits("m", build.ZERO, 8 * count)),
                   *bytes_of("", count, 8 * ((1 << size) - count), build.ZERO)]  # fmt: skip
-        given = Given("m", POINTER, element=ELEMENTS.get(str(self.type), ""))
+        given = RequiredOperand("m", POINTER, element=ELEMENTS.get(str(self.type), ""))
         return self.vocabulary.find(in_order(places), kind, [given])
 
-    def pieces(self, layout: Layout, size: int) -> list[Piece]:
+    def pieces(self, layout: VectorLayout, size: int) -> list[RegisterPiece]:
         """The pieces of a register."""
         upper = [(i, name) for i, name in enumerate(layout.lanes) if i >= size and name]
         found = []
         for values in product((0, 1), repeat=len(upper)):
             offset = sum(value << i for (i, _), value in zip(upper, values, strict=True))
-            found.append(Piece(offset, {name: x for (_, name), x in zip(upper, values, strict=True)}))
+            found.append(RegisterPiece(offset, {name: x for (_, name), x in zip(upper, values, strict=True)}))
         return sorted(found, key=lambda x: x.offset)
 
-    def load(self, layout: Layout, address: Callable[[Mapping[str, int]], str]) -> tuple[str, str]:
+    def load(self, layout: VectorLayout, address: Callable[[Mapping[str, int]], str]) -> tuple[str, str]:
         """The C of a register of a layout, and its type; `address` says where bits of rows and places lead to."""
         way = min(self.ways(layout), key=lambda x: x.cost)
         pieces = self.pieces(layout, way.size)
@@ -146,7 +146,7 @@ class Loads:
         return self.put_together(pieces, way, address)
 
     def put_together(
-        self, pieces: list[Piece], way: _Way, address: Callable[[Mapping[str, int]], str]
+        self, pieces: list[RegisterPiece], way: _Way, address: Callable[[Mapping[str, int]], str]
     ) -> tuple[str, str]:
         """A register of its first piece, in which the others are put."""
         text, kind = "", ""
@@ -167,7 +167,7 @@ class Loads:
         return [x for x in self.moves.built.get(1 << size, ()) if plain_kind(x.sources[0][0]) == plain_kind(own)]
 
     def build(
-        self, pieces: list[Piece], size: int, address: Callable[[Mapping[str, int]], str]
+        self, pieces: list[RegisterPiece], size: int, address: Callable[[Mapping[str, int]], str]
     ) -> tuple[str, str]:
         """A register of elements; those that nothing is said of are zero."""
         movers = self.builders(size)

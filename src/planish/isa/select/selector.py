@@ -13,8 +13,8 @@ from planish.ir.expr import Const
 from planish.ir.nest import PLAIN_MEMORIES, Kernel
 from planish.ir.types import INDEX
 from planish.isa.instruction import MemoryKind
-from planish.isa.select.instruction_set import Vocabulary
-from planish.isa.select.lane_values import Unspelt
+from planish.isa.select.instruction_set import InstructionSet
+from planish.isa.select.lane_values import NoCover
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Mask:
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class RegisterFile:
     """What a vector extension says: its instructions, its registers, and masks by the number of
     lanes."""
 
-    vocabulary: Vocabulary
+    vocabulary: InstructionSet
     registers: MemoryKind
     masks: Mapping[int, Mask] = field(default_factory=dict)
 
@@ -44,13 +44,13 @@ def check_registers(kernel: Kernel, kind: MemoryKind) -> None:
     """Unspelt where an operand is in registers of another kind, or is no whole one."""
     for x in kernel.arrays:
         if x.memory not in (*PLAIN_MEMORIES, kind.name):
-            raise Unspelt(f"`{x.name}` is in registers of another kind")
+            raise NoCover(f"`{x.name}` is in registers of another kind")
         if x.memory == kind.name and x.shape != (Const(kind.lanes(x.type), INDEX),):
-            raise Unspelt(f"`{x.name}` is no whole register")
+            raise NoCover(f"`{x.name}` is no whole register")
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class FpFlags:
     """How an instruction may differ from its definition: `fused`: a product and a sum are rounded once; `reassociates`:
     sums are made in another order. `flushes`: denormal numbers are taken for zero. `streams`: it stores past the caches
     where that can be done."""

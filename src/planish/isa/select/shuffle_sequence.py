@@ -2,13 +2,13 @@
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.types import F32
->>> from planish.isa.select.instruction_set import Vocabulary
+>>> from planish.isa.select.instruction_set import InstructionSet
 >>> from planish.isa.instruction import MemoryKind
 >>> neon = MemoryKind("neon", 128, 32, {F32: "float32x4_t"})
 >>> text = "kernel t(d: f32[2, 4], a: f32[4], b: f32[4]) { for l in 0 .. 2 { for i in 0 .. 2 { SPREAD } } }"
 >>> text = text.replace("SPREAD", "d[i, 2 * l] = a[2 * i + l] d[i, 2 * l + 1] = b[2 * i + l]")
->>> speech = Speech(Vocabulary("arm", ("v7", "A64")), neon)
->>> print(shuffle(parse_kernel(text), speech, Manner()).replace("; ", ";" + chr(10) + "  "))
+>>> speech = RegisterFile(InstructionSet("arm", ("v7", "A64")), neon)
+>>> print(shuffle(parse_kernel(text), speech, FpFlags()).replace("; ", ";" + chr(10) + "  "))
 { const float32x4_t planish_0 = vld1q_f32({a});
   const float32x4_t planish_1 = vld1q_f32({b});
   const float32x4_t planish_2 = vzip1q_f32(planish_0, planish_1);
@@ -30,54 +30,54 @@ from planish.ir.expr import Binary, Const, Expr, Load, Var
 from planish.ir.nest import PLAIN_MEMORIES, Array, Assign, Block, For, Kernel, Reduce
 from planish.ir.types import F32, F64, INDEX, Type
 from planish.isa.instruction import MemoryKind
-from planish.isa.select.instruction_set import Vocabulary
-from planish.isa.select.lane_values import Unspelt
-from planish.isa.select.permutation import MOVED, Movement, Row, element_bits, read_movement
+from planish.isa.select.instruction_set import InstructionSet
+from planish.isa.select.lane_values import NoCover
+from planish.isa.select.permutation import MOVED, ArrayRow, Movement, element_bits, read_movement
 from planish.isa.select.permute_instructions import Mover, find_control, numbers_of
 from planish.isa.select.row_loads import LOAD, Loads
-from planish.isa.select.selector import Manner, Speech, check_registers
+from planish.isa.select.selector import FpFlags, RegisterFile, check_registers
 from planish.isa.select.shuffle_table import find_moves
 from planish.isa.select.tree_cover import cover
-from planish.isa.select.vector_layouts import Layout, Step, find_way
+from planish.isa.select.vector_layouts import LayoutStep, VectorLayout, find_way
 
 _LANE = Var("l", INDEX)
 _Bits = Mapping[str, int]
 
 
-def shuffle(kernel: Kernel, speech: Speech, manner: Manner) -> str:
+def shuffle(kernel: Kernel, speech: RegisterFile, manner: FpFlags) -> str:
     """The C of a kernel that moves elements, or sums those of registers; Unspelt for another one, and where the
     instructions of the extension cannot do it."""
     kind = speech.registers
     check_registers(kernel, kind)
     movement = read_movement(kernel, kind.bits // 8)
     if movement.type not in kind.types:
-        raise Unspelt(f"no registers of {movement.type}")
+        raise NoCover(f"no registers of {movement.type}")
     if movement.sums and not (manner.reassociates and movement.type in (F32, F64)):
-        raise Unspelt("its sums have an order")
+        raise NoCover("its sums have an order")
     places = {x.array.memory == kind.name for x in movement.sources}
     if len(places) > 1 or (movement.sums and any(x.array.memory == kind.name for x in movement.targets)):
-        raise Unspelt("some of it is in registers, and some in memory")
+        raise NoCover("some of it is in registers, and some in memory")
     (in_registers,) = places
     loads, way = _planned(speech.vocabulary, movement, kind.bits // 8, kind.types[movement.type], in_registers)
     return _Writer(kernel, movement, loads, way, in_registers, speech, manner).write()
 
 
 def _planned(
-    vocabulary: Vocabulary, movement: Movement, size: int, kind: str, in_registers: bool
-) -> tuple[Loads, tuple[Step, ...]]:
+    vocabulary: InstructionSet, movement: Movement, size: int, kind: str, in_registers: bool
+) -> tuple[Loads, tuple[LayoutStep, ...]]:
     loads, way = _found(vocabulary, movement.target, movement.type, size, kind, in_registers)
     if way is None:
-        raise Unspelt("no shuffles do it")
+        raise NoCover("no shuffles do it")
     return loads, way
 
 
 @cache
 def _found(
-    vocabulary: Vocabulary, target: Layout, type: Type, size: int, kind: str, in_registers: bool
-) -> tuple[Loads, tuple[Step, ...] | None]:
+    vocabulary: InstructionSet, target: VectorLayout, type: Type, size: int, kind: str, in_registers: bool
+) -> tuple[Loads, tuple[LayoutStep, ...] | None]:
     loads = Loads(vocabulary, find_moves(vocabulary, size), type, kind)
 
-    def whole(layout: Layout) -> float | None:
+    def whole(layout: VectorLayout) -> float | None:
         return 0.0 if all(name == f"k{i}" for i, name in enumerate(layout.lanes)) else None
 
     cost, least = (whole, 0.0) if in_registers else (loads.cost, LOAD)
@@ -97,10 +97,10 @@ class _Writer:
     kernel: Kernel
     movement: Movement
     loads: Loads
-    way: tuple[Step, ...]
+    way: tuple[LayoutStep, ...]
     in_registers: bool
-    speech: Speech
-    manner: Manner
+    speech: RegisterFile
+    manner: FpFlags
     lines: list[str] = field(default_factory=list)
     known: dict[tuple[int, tuple[tuple[str, int], ...]], _Value] = field(default_factory=dict)
     controls: dict[tuple[int, ...], str] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class _Writer:
         for values in product((0, 1), repeat=len(names)):
             yield dict(zip(reversed(names), values, strict=True))
 
-    def target(self, bits: _Bits) -> Row:
+    def target(self, bits: _Bits) -> ArrayRow:
         return self.movement.targets[sum(bits[name] << i for i, name in enumerate(self.movement.order))]
 
     def value(self, stage: int, bits: _Bits) -> _Value:
@@ -137,7 +137,7 @@ class _Writer:
             self.known[at] = self.made(self.way[stage - 1], stage, bits) if stage else self.loaded(bits)
         return self.known[at]
 
-    def made(self, step: Step, stage: int, bits: _Bits) -> _Value:
+    def made(self, step: LayoutStep, stage: int, bits: _Bits) -> _Value:
         rest = {x: y for x, y in bits.items() if x != step.out}
         match step.kind:
             case "weave":
@@ -147,7 +147,7 @@ class _Writer:
             case "rearrange" if step.control is not None:
                 mover = find_control(step.control, numbers_of(step.take))
                 if mover is None:
-                    raise Unspelt("a shuffle that nothing controls")
+                    raise NoCover("a shuffle that nothing controls")
                 return self.moved((mover,), [self.value(stage - 1, bits)])
             case "rearrange":
                 return self.moved(step.movers[0], [self.value(stage - 1, bits)])
@@ -164,7 +164,7 @@ class _Writer:
         text, kind = self.loads.load(layout, lambda own: self.address({**bits, **own}))
         return self.named(text, kind)
 
-    def row(self, bits: _Bits) -> Row:
+    def row(self, bits: _Bits) -> ArrayRow:
         return self.movement.sources[sum(x << int(name[1:]) for name, x in bits.items() if name[0] == "r")]
 
     def address(self, bits: _Bits) -> str:
@@ -197,7 +197,7 @@ class _Writer:
             return x.text
         found = self.loads.moves.casts.get((x.kind, kind))
         if found is None:
-            raise Unspelt(f"nothing makes {kind} of {x.kind}")
+            raise NoCover(f"nothing makes {kind} of {x.kind}")
         return found.call([x.text])
 
     def control(self, mover: Mover) -> str:
@@ -209,7 +209,7 @@ class _Writer:
             kind = next(x for x, y in mover.entry.signature.parameters if y == mover.control_name)
             call = self.loads.call(kind, self.loads.moves.bits, self.loads.moves.bits)
             if call is None:
-                raise Unspelt(f"nothing loads {kind}")
+                raise NoCover(f"nothing loads {kind}")
             self.controls[mover.control] = call.call({"m": name})
         return self.controls[mover.control]
 
@@ -228,7 +228,7 @@ class _Writer:
         return Load(name, (_LANE,), self.movement.type)
 
     def covered(
-        self, value: Expr, names: tuple[str, ...], memory: str, count: int, speech: Speech, sums: bool = False
+        self, value: Expr, names: tuple[str, ...], memory: str, count: int, speech: RegisterFile, sums: bool = False
     ) -> str:
         """The C of `names[0][l] = value` for lanes: the first one in some memory, the others in registers."""
         shape = (Const(count, INDEX),)
@@ -243,7 +243,7 @@ class _Writer:
             self.spelt[known] = cover(kernel, speech, self.manner)
         return self.spelt[known]
 
-    def store(self, value: _Value, target: Row) -> None:
+    def store(self, value: _Value, target: ArrayRow) -> None:
         count = self.speech.registers.lanes(self.movement.type)
         text = self.covered(self.movement.value, ("planish_m", MOVED), target.array.memory, count, self.speech)
         texts = {"planish_m": target.address(), MOVED: self.cast(value, self.kind)}

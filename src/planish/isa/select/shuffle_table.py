@@ -1,6 +1,6 @@
 """What a vector extension can do with the bytes of its registers, sorted by what it does to their addresses.
 
->>> moves = find_moves(Vocabulary("x86", ("SSE", "SSE2", "AVX", "AVX512F")), 64)
+>>> moves = find_moves(InstructionSet("x86", ("SSE", "SSE2", "AVX", "AVX512F")), 64)
 >>> low, high = moves.weaves[0, 1, 6, 2, 4, 5]
 >>> low[0].entry.name, high[0].entry.name, sorted(moves.inserts)[:3], moves.widen[16][0].entry.name
 ('_mm512_unpacklo_ps', '_mm512_unpackhi_ps', [(16, 0), (16, 16), (16, 32)], '_mm512_castpd128_pd512')
@@ -14,7 +14,7 @@ from functools import cache
 from typing import TypeVar
 
 from planish.isa.entry import Entry
-from planish.isa.select.instruction_set import Vocabulary
+from planish.isa.select.instruction_set import InstructionSet
 from planish.isa.select.permute_instructions import (
     Mover,
     Steer,
@@ -49,7 +49,7 @@ class Moves:
 
 
 @cache
-def find_moves(vocabulary: Vocabulary, size: int) -> Moves:
+def find_moves(vocabulary: InstructionSet, size: int) -> Moves:
     """All moves of registers of so many bytes."""
     found = _Collected()
     for x in find_movers(vocabulary):

@@ -4,10 +4,10 @@ results of others.
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.types import F32
 >>> from planish.isa.instruction import MemoryKind
->>> from planish.isa.select.instruction_set import Vocabulary
->>> zmm = Speech(Vocabulary("x86", ("SSE", "AVX", "AVX512F")), MemoryKind("zmm", 512, 32, {F32: "__m512"}))
+>>> from planish.isa.select.instruction_set import InstructionSet
+>>> zmm = RegisterFile(InstructionSet("x86", ("SSE", "AVX", "AVX512F")), MemoryKind("zmm", 512, 32, {F32: "__m512"}))
 >>> text = "kernel k(x: f32; m: f32[16], a: f32[16] @zmm) { for l in 0 .. 16 { m[l] += x * a[l] } }"
->>> cover(parse_kernel(text), zmm, Manner(fused=True))
+>>> cover(parse_kernel(text), zmm, FpFlags(fused=True))
 '_mm512_storeu_ps({m}, _mm512_fmadd_ps({a}, _mm512_set1_ps({x}), _mm512_loadu_ps({m})));'
 """
 
@@ -22,12 +22,12 @@ from planish.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Sele
 from planish.ir.nest import Array, Kernel
 from planish.ir.types import F32, I32, INDEX, Type
 from planish.isa.select.fp_modulo import loosen
-from planish.isa.select.instruction_set import POINTER, Given, Spelt
-from planish.isa.select.lane_values import MASK, Nest, Reader, Unspelt, fuse, leaves_of, read_nest
-from planish.isa.select.selector import Manner, Mask, Speech, check_registers
+from planish.isa.select.instruction_set import POINTER, RequiredOperand, Spelt
+from planish.isa.select.lane_values import MASK, LaneNest, NoCover, Reader, fuse, leaves_of, read_nest
+from planish.isa.select.selector import FpFlags, Mask, RegisterFile, check_registers
 from planish.isa.semantics import build
 from planish.isa.semantics.node import const
-from planish.isa.semantics.scalarised import Place, Unrolled, bytes_of
+from planish.isa.semantics.scalarised import ByteWrite, Scalarised, bytes_of
 
 _SCALARS = {"f16": "float16_t", "f32": "float", "f64": "double", "i32": "int", "u32": "uint32_t", "i64": "long long",
             "u64": "uint64_t", "i16": "short", "i8": "char"}  # fmt: skip
@@ -38,7 +38,7 @@ ELEMENTS = {"f32": "float", "f64": "double", "i32": "int", "i64": "long long", "
 _WORD = 32
 
 
-def cover(kernel: Kernel, speech: Speech, manner: Manner, immediate: tuple[str, ...] = ()) -> str:
+def cover(kernel: Kernel, speech: RegisterFile, manner: FpFlags, immediate: tuple[str, ...] = ()) -> str:
     """The C of an instruction whose definition is a kernel; Unspelt where no instructions of the extension do it."""
     return _Cover(kernel, speech, manner, immediate).spell()
 
@@ -46,8 +46,8 @@ def cover(kernel: Kernel, speech: Speech, manner: Manner, immediate: tuple[str, 
 @dataclass(slots=True)
 class _Cover:
     kernel: Kernel
-    speech: Speech
-    manner: Manner
+    speech: RegisterFile
+    manner: FpFlags
     immediate: tuple[str, ...]
     arrays: dict[str, Array] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
@@ -62,20 +62,20 @@ class _Cover:
         nest = read_nest(self.kernel, self.lanes())
         for x in leaves_of(nest.value):
             if isinstance(x, Load) and (len(x.index) != 1 or (x.array == nest.target and x.index[0] != nest.index)):
-                raise Unspelt(f"`{x.array}` at another place than that which is written")
+                raise NoCover(f"`{x.array}` at another place than that which is written")
         always = set(_read_always(nest.value))
         for x in leaves_of(nest.value):  # a register is there in any case
             if isinstance(x, Load) and not nest.chosen and x not in always and not self.is_register(x.array):
-                raise Unspelt(f"`{x.array}` is read only where a condition holds")
+                raise NoCover(f"`{x.array}` is read only where a condition holds")
         if self.manner.fused:
             nest = replace(nest, value=fuse(nest.value))
         if nest.masked:
             if not _is_bounded(self.kernel, nest.masked, nest.lanes):
-                raise Unspelt(f"`{nest.masked}` may be more than the lanes")
+                raise NoCover(f"`{nest.masked}` may be more than the lanes")
             self.texts[MASK] = self.mask(nest).text.replace("{n}", f"{{{nest.masked}}}")
         target = self.arrays[nest.target]
         if nest.size and target.memory == kind.name:
-            raise Unspelt("only some lanes of a register are written")
+            raise NoCover("only some lanes of a register are written")
         value = self.cover(nest, target.type)
         if target.memory == kind.name:
             keep = f" planish_keep({{{target.name}}});" if self.reads_memory else ""
@@ -88,32 +88,32 @@ class _Cover:
         registers = [x.type for x in self.kernel.arrays if x.memory == kind.name]
         everything = registers or [x.type for x in self.kernel.arrays]
         if not everything:
-            raise Unspelt("it has no operands")
+            raise NoCover("it has no operands")
         return kind.lanes(everything[0])
 
-    def mask(self, nest: Nest) -> Mask:
+    def mask(self, nest: LaneNest) -> Mask:
         found = self.speech.masks.get(nest.lanes)
         if found is None:
-            raise Unspelt(f"no mask of {nest.lanes} lanes")
+            raise NoCover(f"no mask of {nest.lanes} lanes")
         return found
 
-    def reader(self, nest: Nest, width: int) -> Reader:
+    def reader(self, nest: LaneNest, width: int) -> Reader:
         vector = bool(nest.masked) and self.mask(nest).is_vector
         return Reader(self.arrays, nest, width if vector else 0)
 
-    def wanted(self, nest: Nest, type: Type) -> Unrolled:
+    def wanted(self, nest: LaneNest, type: Type) -> Scalarised:
         reader = self.reader(nest, type.bits)
-        places: list[Place] = []
+        places: list[ByteWrite] = []
         for counters in nest.instances():
             first = reader.place(nest.index, counters)
             if first.op != "const":
-                raise Unspelt("a target at a place that is not known")
+                raise NoCover("a target at a place that is not known")
             element = reader.element(counters)
             value = loosen(element) if self.manner.is_loose else element
             places += bytes_of("", first.low * type.bits // 8, type.bits, value)
         return in_order(places)
 
-    def cover(self, nest: Nest, type: Type) -> str:
+    def cover(self, nest: LaneNest, type: Type) -> str:
         """The C of a register with the values of a nest."""
         if nest.start is None and isinstance(nest.value, Load) and self.is_register(nest.value.array):
             alike = nest.value.index == (nest.index,) and self.arrays[nest.value.array].type == type
@@ -126,14 +126,14 @@ class _Cover:
             nest = self.in_registers(nest)
             found = self.found(nest, type) or self.split(nest, type)
         if found is None:
-            raise Unspelt("no instruction does it")
+            raise NoCover("no instruction does it")
         return found
 
-    def is_whole(self, wanted: Unrolled) -> bool:
+    def is_whole(self, wanted: Scalarised) -> bool:
         """Whether all bytes of a register are written, each once."""
         return [x.byte for x in wanted.places] == list(range(self.speech.registers.bits // 8))
 
-    def found(self, nest: Nest, type: Type) -> str | None:
+    def found(self, nest: LaneNest, type: Type) -> str | None:
         """A call of the instruction that does all of a nest; one operand may be several of its."""
         operands = self.operands(nest)
         result = self.speech.registers.types.get(type)
@@ -152,22 +152,22 @@ class _Cover:
                         return self.said(spelt)
         return None
 
-    def shifts(self, x: Expr) -> Iterator[tuple[Given, ...]]:
+    def shifts(self, x: Expr) -> Iterator[tuple[RequiredOperand, ...]]:
         """The one number by which a value is shifted, as what instructions call an immediate."""
         found = {int(y.right.value) for y in _binaries(x) if y.op in ("shl", "shr") and isinstance(y.right, Const)}
         if len(found) == 1:
             (value,) = found
             self.texts["%by"] = str(value)
             for kind in ("int", "uint32_t"):
-                yield (Given("%by", kind, immediate=True, value=value),)
+                yield (RequiredOperand("%by", kind, immediate=True, value=value),)
 
     def said(self, spelt: Spelt) -> str:
         self.reads_memory |= any(x.kind == POINTER for x in spelt.operands)
         return spelt.call(self.texts)
 
-    def operands(self, nest: Nest) -> list[Given] | None:
+    def operands(self, nest: LaneNest) -> list[RequiredOperand] | None:
         """What a nest reads; None where an instruction cannot have it."""
-        found: dict[str, Given] = {}
+        found: dict[str, RequiredOperand] = {}
         leaves = [*leaves_of(nest.value), *(leaves_of(nest.start) if nest.start is not None else ())]
         for x in leaves:
             given = self.operand(x)
@@ -176,26 +176,26 @@ class _Cover:
             found[given.name] = given
         used = {y.name for x in leaves if isinstance(x, Load) for y in _variables(x.index[0])}
         for name in used & set(self.immediate):
-            found[name] = Given(name, "int", immediate=True)
+            found[name] = RequiredOperand(name, "int", immediate=True)
         if nest.chosen and _is_masked(nest.value):
-            found[MASK] = Given(MASK, self.mask(nest).kind)
+            found[MASK] = RequiredOperand(MASK, self.mask(nest).kind)
         return sorted(found.values(), key=lambda x: x.name.startswith("%"))  # what is computed last
 
-    def operand(self, x: Expr) -> Given | None:
+    def operand(self, x: Expr) -> RequiredOperand | None:
         if isinstance(x, Var):
             kind = _SCALARS.get(str(x.type))
-            return Given(x.name, kind) if kind else None
+            return RequiredOperand(x.name, kind) if kind else None
         assert isinstance(x, Load)
         array = self.arrays[x.array]
         if self.is_register(x.array):
             kind = self.speech.registers.types.get(array.type)
-            return Given(x.array, kind) if kind else None
-        return Given(x.array, POINTER, element=ELEMENTS.get(str(array.type), ""))
+            return RequiredOperand(x.array, kind) if kind else None
+        return RequiredOperand(x.array, POINTER, element=ELEMENTS.get(str(array.type), ""))
 
     def is_register(self, name: str) -> bool:
         return self.arrays[name].memory == self.speech.registers.name
 
-    def in_registers(self, nest: Nest) -> Nest:
+    def in_registers(self, nest: LaneNest) -> LaneNest:
         """The nest with what is in memory, scalars and numbers in registers."""
         kinds = self.speech.registers.types
 
@@ -238,23 +238,23 @@ class _Cover:
         start = visit(nest.start) if nest.start is not None else None
         return replace(nest, value=visit(nest.value), start=start)
 
-    def constant(self, nest: Nest, x: Const) -> Expr:
+    def constant(self, nest: LaneNest, x: Const) -> Expr:
         """A number in all lanes of a register."""
         if not isfinite(x.value):
-            raise Unspelt(f"{x.value} has no text in C")
+            raise NoCover(f"{x.value} has no text in C")
         name = f"%number{len(self.texts)}"
         self.texts[name] = repr(x.value) + ("f" if x.type == F32 else "")
         lane = Var(nest.lane, INDEX)
         spread = replace(nest, index=lane, value=Var(name, x.type), inner=(), terms=(), start=None, size="")
         return self.made(self.cover_alone(spread, x.type), x.type, lane)
 
-    def cover_alone(self, nest: Nest, type: Type) -> str:
+    def cover_alone(self, nest: LaneNest, type: Type) -> str:
         found = self.found(nest, type)
         if found is None:
-            raise Unspelt("no instruction does it")
+            raise NoCover("no instruction does it")
         return found
 
-    def loaded(self, nest: Nest, name: str, place: Expr, kind: Type) -> Expr:
+    def loaded(self, nest: LaneNest, name: str, place: Expr, kind: Type) -> Expr:
         """A row of elements of memory in a register; or few of them, as one word in each lane."""
         if nest.lane not in {x.name for x in _variables(place)}:
             return self.word(nest, name, place, kind)
@@ -266,12 +266,12 @@ class _Cover:
             plain = replace(plain, value=Select(there, Load(name, (place,), kind), zero), chosen=nest.size, size="")
         return self.made(self.cover_alone(plain, kind), kind, place)
 
-    def word(self, nest: Nest, name: str, place: Expr, kind: Type) -> Expr:
+    def word(self, nest: LaneNest, name: str, place: Expr, kind: Type) -> Expr:
         if len(nest.terms) != 1:
-            raise Unspelt("an element that is the same in all lanes")
+            raise NoCover("an element that is the same in all lanes")
         ((term, count),) = nest.terms
         if count * kind.bits != _WORD or place != Var(term, INDEX):
-            raise Unspelt("elements that are no word")
+            raise NoCover("elements that are no word")
         word = f"%word{len(self.texts)}"
         self.texts[word] = f"planish_word({self.texts[name]})"
         self.reads_memory = True
@@ -288,7 +288,7 @@ class _Cover:
         self.arrays[name] = Array(name, kind, (count,), memory=self.speech.registers.name)
         return Load(name, (place,), kind)
 
-    def split(self, nest: Nest, type: Type) -> str | None:
+    def split(self, nest: LaneNest, type: Type) -> str | None:
         """The last operation with what its operands are."""
         lane = Var(nest.lane, INDEX)
         if nest.start is not None:
@@ -310,11 +310,11 @@ class _Cover:
 
         return self.found(replace(nest, value=_with_parts(nest.value, [part(x) for x in parts])), type)
 
-    def store(self, nest: Nest, target: Array, value: str) -> str:
+    def store(self, nest: LaneNest, target: Array, value: str) -> str:
         register = self.made(value, target.type, nest.index)
         assert isinstance(register, Load)
         reader = self.reader(nest, target.type.bits)
-        places: list[Place] = []
+        places: list[ByteWrite] = []
         for counters in nest.instances():
             offset = reader.place(nest.index, counters).low * target.type.bits // 8
             source = build.bits(register.array, const(offset * 8), target.type.bits)
@@ -322,12 +322,12 @@ class _Cover:
             places += bytes_of(target.name, offset, target.type.bits, source, when)
         kind = self.speech.registers.types[target.type]
         element = ELEMENTS.get(str(target.type), "")
-        operands = [Given(target.name, POINTER, element=element), Given(register.array, kind)]
+        operands = [RequiredOperand(target.name, POINTER, element=element), RequiredOperand(register.array, kind)]
         if nest.size:
-            operands.append(Given(MASK, self.mask(nest).kind))
+            operands.append(RequiredOperand(MASK, self.mask(nest).kind))
         spelt = self.speech.vocabulary.find(in_order(places), "void", operands, streams=self.manner.streams)
         if spelt is None:
-            raise Unspelt("no instruction stores it")
+            raise NoCover("no instruction stores it")
         return self.said(spelt)
 
 
@@ -338,12 +338,12 @@ def _is_bounded(kernel: Kernel, size: str, lanes: int) -> bool:
     return least == Const(0, INDEX) and isinstance(most, Const) and most.value <= lanes
 
 
-def in_order(places: Iterable[Place]) -> Unrolled:
+def in_order(places: Iterable[ByteWrite]) -> Scalarised:
     """What is left, byte after byte."""
-    return Unrolled(tuple(sorted(places, key=lambda x: x.byte))).renamed({})
+    return Scalarised(tuple(sorted(places, key=lambda x: x.byte))).renamed({})
 
 
-def _first_lanes(nest: Nest) -> Expr:
+def _first_lanes(nest: LaneNest) -> Expr:
     return Compare("lt", Var(nest.lane, INDEX), Var(nest.size, INDEX))
 
 

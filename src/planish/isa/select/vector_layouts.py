@@ -5,9 +5,9 @@ of the place in a row of memory, `r0 r1 …` those of the number of the row. Tur
 instruction that weaves two registers takes the bit that says which one into the address, and another one out.
 
 >>> from planish.isa.select.shuffle_table import find_moves
->>> from planish.isa.select.instruction_set import Vocabulary
->>> moves = find_moves(Vocabulary("x86", ("SSE", "SSE2")), 16)
->>> square = Layout(("k0", "k1", "r0", "r1"), frozenset(("k2", "k3")))  # 4 x 4 floats turned round
+>>> from planish.isa.select.instruction_set import InstructionSet
+>>> moves = find_moves(InstructionSet("x86", ("SSE", "SSE2")), 16)
+>>> square = VectorLayout(("k0", "k1", "r0", "r1"), frozenset(("k2", "k3")))  # 4 x 4 floats turned round
 >>> way = find_way(square, moves, lambda x: 4.0 if x.lanes == ("k0", "k1", "k2", "k3") else None, element=2)
 >>> [(x.before.lanes, x.out) for x in way]
 [(('k0', 'k1', 'k2', 'k3'), 'k3'), (('k0', 'k1', 'r0', 'k2'), 'k2')]
@@ -32,7 +32,7 @@ _CONTROL, _FINE = 1.25, 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class VectorLayout:
     """`lanes`: the names of the bits of addresses in a register, the lowest first, "" where nothing has to be;
     `apart`: those that say which register; `summed`: those whose two halves are still to be added."""
 
@@ -47,15 +47,15 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LayoutStep:
     """What makes a layout of the one before it. "weave": `movers` make of two registers, that `into` tells apart, the
     two that `out` tells apart (one where that is ""); "rearrange": of one register another; "add": those that `out`
     tells apart are added; "fold": a register and itself with `out` exchanged. `control`: an instruction that takes bits
     of addresses (`take`) as a constant says, instead of movers."""
 
     kind: Literal["weave", "rearrange", "add", "fold"]
-    before: Layout
-    after: Layout
+    before: VectorLayout
+    after: VectorLayout
     movers: tuple[tuple[Mover, ...], ...] = ()
     into: str = ""
     out: str = ""
@@ -64,16 +64,21 @@ class Step:
 
 
 def find_way(
-    target: Layout, moves: Moves, cost: Callable[[Layout], float | None], *, element: int, least: float = 0.0
-) -> tuple[Step, ...] | None:
+    target: VectorLayout,
+    moves: Moves,
+    cost: Callable[[VectorLayout], float | None],
+    *,
+    element: int,
+    least: float = 0.0,
+) -> tuple[LayoutStep, ...] | None:
     """The cheapest steps to a layout from one that can be loaded, which `cost` says of one that can; None where there
     are none. `element`: how many of the lowest bits are within an element; `least`: what loading a register costs at
     least, so that what is too dear with that is left."""
     number = count()
-    queue: list[tuple[float, int, Layout, Step | None]] = [(0.0, next(number), target, None)]
-    came: dict[Layout, tuple[Step | None, Layout | None]] = {}
-    best: tuple[float, Layout] | None = None
-    known: dict[Layout, float] = {target: 0.0}
+    queue: list[tuple[float, int, VectorLayout, LayoutStep | None]] = [(0.0, next(number), target, None)]
+    came: dict[VectorLayout, tuple[LayoutStep | None, VectorLayout | None]] = {}
+    best: tuple[float, VectorLayout] | None = None
+    known: dict[VectorLayout, float] = {target: 0.0}
     while queue and len(known) < _MOST_STATES:
         spent, _, here, step = heappop(queue)
         if here in came:
@@ -92,39 +97,39 @@ def find_way(
                 heappush(queue, (total, next(number), before, make()))
     if best is None:
         return None
-    way: list[Step] = []
-    at: Layout | None = best[1]
+    way: list[LayoutStep] = []
+    at: VectorLayout | None = best[1]
     while at is not None:
         last, at = came[at]
         way += [last] if last else []
     return tuple(way)
 
 
-_Found = tuple[float, Layout, Callable[[], Step]]
+_Found = tuple[float, VectorLayout, Callable[[], LayoutStep]]
 """What a step costs, what it is made of, and the step: most are too dear, and never made."""
 
 
-def _steps_to(after: Layout, moves: Moves, element: int) -> Iterator[_Found]:
+def _steps_to(after: VectorLayout, moves: Moves, element: int) -> Iterator[_Found]:
     plain = tuple(range(element))
     for take, pair in moves.weaves.items():
         if take[:element] == plain:
             yield from _weaves(after, take, pair)
     for take, movers in moves.turns.items():
         if take[:element] == plain:
-            before = Layout(_moved(after.lanes, take, moves.bits), after.apart, after.summed)
-            yield float(after.registers), before, partial(Step, "rearrange", before, after, (movers,))
+            before = VectorLayout(_moved(after.lanes, take, moves.bits), after.apart, after.summed)
+            yield float(after.registers), before, partial(LayoutStep, "rearrange", before, after, (movers,))
     yield from _rearrangements(after, moves, element)
     for name in sorted(after.summed):
-        before = Layout(after.lanes, after.apart | {name}, after.summed - {name})
-        yield float(after.registers), before, partial(Step, "add", before, after, out=name)
+        before = VectorLayout(after.lanes, after.apart | {name}, after.summed - {name})
+        yield float(after.registers), before, partial(LayoutStep, "add", before, after, out=name)
         for j, movers in moves.flips.items():
             if j >= element and not after.lanes[j]:
                 lanes = (*after.lanes[:j], name, *after.lanes[j + 1 :])
-                before = Layout(lanes, after.apart, after.summed - {name})
-                yield 2.0 * after.registers, before, partial(Step, "fold", before, after, (movers,), out=name)
+                before = VectorLayout(lanes, after.apart, after.summed - {name})
+                yield 2.0 * after.registers, before, partial(LayoutStep, "fold", before, after, (movers,), out=name)
 
 
-def _weaves(after: Layout, take: tuple[int, ...], pair: tuple[tuple[Mover, ...], ...]) -> Iterator[_Found]:
+def _weaves(after: VectorLayout, take: tuple[int, ...], pair: tuple[tuple[Mover, ...], ...]) -> Iterator[_Found]:
     bits = len(take)
     rest, cost = Steer(take, 0).rest, float(after.registers)
     for out in (*sorted(after.apart), ""):
@@ -134,8 +139,8 @@ def _weaves(after: Layout, take: tuple[int, ...], pair: tuple[tuple[Mover, ...],
         lanes[rest] = out
         into = lanes.pop()
         apart = (after.apart - {out}) | ({into} if into else frozenset())
-        before = Layout(tuple(lanes), apart, after.summed)
-        yield cost, before, partial(Step, "weave", before, after, pair if out else pair[:1], into, out)
+        before = VectorLayout(tuple(lanes), apart, after.summed)
+        yield cost, before, partial(LayoutStep, "weave", before, after, pair if out else pair[:1], into, out)
 
 
 def _moved(lanes: tuple[str, ...], take: tuple[int, ...], bits: int) -> tuple[str, ...]:
@@ -145,7 +150,7 @@ def _moved(lanes: tuple[str, ...], take: tuple[int, ...], bits: int) -> tuple[st
     return tuple(found)
 
 
-def _rearrangements(after: Layout, moves: Moves, element: int) -> Iterator[_Found]:
+def _rearrangements(after: VectorLayout, moves: Moves, element: int) -> Iterator[_Found]:
     """Controlled shuffles that sort what they reach: bits of places in a row first, or those of the row's number."""
     for (low, high), entry in moves.controlled.items():
         if low < element:
@@ -154,11 +159,11 @@ def _rearrangements(after: Layout, moves: Moves, element: int) -> Iterator[_Foun
         for first in "kr":
             order = sorted(range(low, high + 1), key=lambda j: _rank(after.lanes[j], first))
             lanes = tuple(after.lanes[j] for j in order)
-            before = Layout((*after.lanes[:low], *lanes, *after.lanes[high + 1 :]), after.apart, after.summed)
+            before = VectorLayout((*after.lanes[:low], *lanes, *after.lanes[high + 1 :]), after.apart, after.summed)
             if before != after:
                 places = (low + order.index(j) for j in range(low, high + 1))
                 take = (*range(low), *places, *range(high + 1, moves.bits))
-                yield cost, before, partial(Step, "rearrange", before, after, control=entry, take=take)
+                yield cost, before, partial(LayoutStep, "rearrange", before, after, control=entry, take=take)
 
 
 def _rank(name: str, first: str) -> tuple[bool, bool, int]:

@@ -5,7 +5,7 @@
 >>> i = var("i", 4)
 >>> at = build.multiply(i, const(8))
 >>> total = build.wrap(build.add(build.bits("a", at, 8), build.bits("b", at, 8)), 8)
->>> loop = Loop("i", 4, (Put("out", at, 8, total),))
+>>> loop = LaneLoop("i", 4, (Put("out", at, 8, total),))
 >>> Definition((Operand("a", 32), Operand("b", 32)), Operand("out", 32), (loop,)).puts[0].width
 8
 """
@@ -47,7 +47,7 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class LaneLoop:
     """Statements for each value of a counter, from 0 to count - 1."""
 
     var: str
@@ -55,7 +55,7 @@ class Loop:
     body: tuple[Statement, ...]
 
 
-Statement = Put | Loop
+Statement = Put | LaneLoop
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +78,12 @@ class Definition:
         return found[name]
 
 
-def nested_puts(body: Sequence[Statement], around: tuple[Loop, ...] = ()) -> Iterator[tuple[Put, tuple[Loop, ...]]]:
+def nested_puts(
+    body: Sequence[Statement], around: tuple[LaneLoop, ...] = ()
+) -> Iterator[tuple[Put, tuple[LaneLoop, ...]]]:
     """Each statement that puts, with the loops around it, outermost first."""
     for statement in body:
-        if isinstance(statement, Loop):
+        if isinstance(statement, LaneLoop):
             yield from nested_puts(statement.body, (*around, statement))
         else:
             yield statement, around

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planish.isa.semantics import floats
-from planish.isa.semantics.definition import Definition, Loop, Put, nested_puts
+from planish.isa.semantics.definition import Definition, LaneLoop, Put, nested_puts
 from planish.isa.semantics.node import FLOAT_OPERATORS, Node, walk
 
 Bytes = NDArray[np.uint8]
@@ -147,7 +147,7 @@ def _whole(bits: Bytes, width: int, signed: bool) -> _Values:
 class _Run:
     """The values of the nodes of one statement."""
 
-    def __init__(self, put: Put, loops: tuple[Loop, ...], sources: Mapping[str, _Source], rows: int) -> None:
+    def __init__(self, put: Put, loops: tuple[LaneLoop, ...], sources: Mapping[str, _Source], rows: int) -> None:
         roots = (put.offset, put.value, put.when)
         sums = [x for x in walk(roots) if x.op == "sum"]
         self.axes: dict[tuple[str, int], int] = {}

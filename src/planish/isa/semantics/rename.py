@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from planish.isa.semantics.definition import Definition, Loop, Operand, Put, Statement
+from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put, Statement
 from planish.isa.semantics.node import Node, node, rebuild
 
 
@@ -25,7 +25,7 @@ def rename_operands(definition: Definition, names: Mapping[str, str], order: Seq
         return old if args == old.args else node(old.op, args, old.attr)
 
     def visit(x: Statement) -> Statement:
-        if isinstance(x, Loop):
+        if isinstance(x, LaneLoop):
             return replace(x, body=tuple(map(visit, x.body)))
         offset, value, when = (rebuild(y, change) for y in (x.offset, x.value, x.when))
         return Put(names.get(x.target, x.target), offset, x.width, value, when)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from planish.isa.semantics import build
-from planish.isa.semantics.definition import Loop, Put, Statement
+from planish.isa.semantics.definition import LaneLoop, Put, Statement
 from planish.isa.semantics.node import Node, const, node, rebuild, var
 
 _MOST_NUMBERS = 1000
@@ -200,7 +200,7 @@ def _as_loop(items: list[_Item], period: int) -> _Item | None:
             own = given[at : at + len(step)]
             at += len(step)
             made.append(item.make([_step(x, d, counter) for x, d in zip(own, step, strict=True)]))
-        return Loop(str(counter.attr[0]), count, tuple(made))
+        return LaneLoop(str(counter.attr[0]), count, tuple(made))
 
     shape = ("loop", count, *(x.shape for x in body), *steps)
     numbers = tuple(x for item in body for x in item.numbers)

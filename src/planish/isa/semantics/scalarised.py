@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from planish.isa.semantics import build
-from planish.isa.semantics.definition import Definition, Loop, Put, Statement
+from planish.isa.semantics.definition import Definition, LaneLoop, Put, Statement
 from planish.isa.semantics.node import COMMUTE, Node, const, node, rebuild
 
 _BYTE = 8
@@ -22,7 +22,7 @@ _FIRST_TWO = ("fadd", "fmul", "fma")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ByteWrite:
     """A byte of the result (or another unit), or of memory where a target is named: its value, and when it is put
     there."""
 
@@ -33,16 +33,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Unrolled:
+class Scalarised:
     """All bytes that are left, in their order."""
 
-    places: tuple[Place, ...]
+    places: tuple[ByteWrite, ...]
 
-    def changed(self, change: Callable[[Node], Node]) -> Unrolled:
+    def changed(self, change: Callable[[Node], Node]) -> Scalarised:
         """The same with other values."""
-        return Unrolled(tuple(replace(x, value=change(x.value)) for x in self.places))
+        return Scalarised(tuple(replace(x, value=change(x.value)) for x in self.places))
 
-    def renamed(self, names: Mapping[str, str]) -> Unrolled:
+    def renamed(self, names: Mapping[str, str]) -> Scalarised:
         """The same with other operands."""
         known: dict[int, Node] = {}
 
@@ -51,8 +51,10 @@ class Unrolled:
                 known[id(x)] = _renamed(x, names, change)
             return known[id(x)]
 
-        return Unrolled(
-            tuple(Place(names.get(x.target, x.target), x.byte, change(x.value), change(x.when)) for x in self.places)
+        return Scalarised(
+            tuple(
+                ByteWrite(names.get(x.target, x.target), x.byte, change(x.value), change(x.when)) for x in self.places
+            )
         )
 
 
@@ -73,10 +75,10 @@ def _ordered(op: str, args: tuple[Node, ...]) -> tuple[Node, ...]:
 
 def unroll(
     definition: Definition, change: Callable[[Node], Node] = lambda x: x, unit: int = _BYTE
-) -> Unrolled | None:
+) -> Scalarised | None:
     """The bytes that a definition leaves, or other units of so many bits; None where it puts parts of them, at places
     that depend on values, or something else there under a condition. `change`: what becomes of a value first."""
-    found: dict[tuple[str, int], Place] = {}
+    found: dict[tuple[str, int], ByteWrite] = {}
     result = definition.result.name if definition.result else ""
     for target, offset, width, value, when in _puts(definition.body, {}):
         if offset.op != "const" or offset.low % unit or width % unit:
@@ -86,16 +88,16 @@ def unroll(
             if when is not build.ONE and (name, place.byte) in found:
                 return None
             found[name, place.byte] = place
-    return Unrolled(tuple(found[x] for x in sorted(found))).renamed({})
+    return Scalarised(tuple(found[x] for x in sorted(found))).renamed({})
 
 
 def bytes_of(
     target: str, first: int, width: int, value: Node, when: Node = build.ONE, unit: int = _BYTE
-) -> Iterator[Place]:
+) -> Iterator[ByteWrite]:
     """The bytes, or other units, of a value that is put somewhere."""
     cut = build.wrap(value, width)
     for at in range(width // unit):
-        yield Place(target, first + at, _piece(cut, at * unit, unit), when)
+        yield ByteWrite(target, first + at, _piece(cut, at * unit, unit), when)
 
 
 def _piece(x: Node, offset: int, width: int) -> Node:
@@ -135,7 +137,7 @@ _Put = tuple[str, Node, int, Node, Node]
 
 def _puts(body: tuple[Statement, ...], counters: dict[tuple[str, int], int]) -> Iterator[_Put]:
     for x in body:
-        if isinstance(x, Loop):
+        if isinstance(x, LaneLoop):
             for turn in range(x.count):
                 yield from _puts(x.body, {**counters, (x.var, x.count): turn})
         else:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
 from planish.isa.semantics import build
-from planish.isa.semantics.definition import Definition, Loop, Operand, Put, Role, Statement
+from planish.isa.semantics.definition import Definition, LaneLoop, Operand, Put, Role, Statement
 from planish.isa.semantics.node import Node, const, node, var, walk
 
 _INFIX = {
@@ -62,7 +62,7 @@ def _operand(x: Operand) -> str:
 
 
 def _statement(x: Statement) -> str:
-    if isinstance(x, Loop):
+    if isinstance(x, LaneLoop):
         return f"for {x.var} < {x.count} {{ {' '.join(map(_statement, x.body))} }}"
     return print_put(x)
 
@@ -278,7 +278,7 @@ class _Parser:
             body = self.statements()
             if before is not None:
                 self.counters[name] = before
-            return Loop(name, count, body)
+            return LaneLoop(name, count, body)
         self.lets.clear()
         while self.take("let"):
             name = self.next()

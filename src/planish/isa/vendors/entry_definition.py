@@ -1,8 +1,8 @@
 """An entry gets its definition, or the reason why it has none.
 
->>> from planish.isa.entry import Signature
+>>> from planish.isa.entry import IntrinsicSignature
 >>> def refuse() -> Definition: raise Unreadable("nobody knows")
->>> with_definition(Entry("_f", "toy", Signature("int", ())), re.compile("_f"), refuse).reason
+>>> with_definition(Entry("_f", "toy", IntrinsicSignature("int", ())), re.compile("_f"), refuse).reason
 'nobody knows'
 """
 

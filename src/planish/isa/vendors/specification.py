@@ -1,7 +1,8 @@
 """What a vendor says of its instructions, as it is learnt from, and where it is found.
 
->>> from planish.isa.entry import Signature
->>> specification = Specification("a sheet", {"add8": "a + b"}, lambda x: Entry(x, "toy", Signature("int", ())))
+>>> from planish.isa.entry import IntrinsicSignature
+>>> read = lambda x: Entry(x, "toy", IntrinsicSignature("int", ()))
+>>> specification = Specification("a sheet", {"add8": "a + b"}, read)
 >>> [specification.entry(x).name for x in specification.identities], newest(Path("/nowhere"), "*.xml")
 (['add8'], None)
 """

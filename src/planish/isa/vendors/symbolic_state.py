@@ -2,8 +2,8 @@
 
 >>> from planish.isa.semantics.node import const
 >>> register = Register()
->>> register.write(8, 8, Value(const(0x7F), 8))
->>> register.write(0, 8, Value(const(0x01), 8))
+>>> register.write(8, 8, SymbolicValue(const(0x7F), 8))
+>>> register.write(0, 8, SymbolicValue(const(0x01), 8))
 >>> hex(register.read(4, 8).node.low)
 '0xf0'
 """
@@ -35,7 +35,7 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class SymbolicValue:
     """A number or a float: `width` is that of its bits, where it has one; `element` says what its parts are. `product`:
     the two factors of a product of floats, where it may be rounded together with a sum."""
 
@@ -59,7 +59,7 @@ class RealNumber:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class BitAddress:
     """A place in memory: behind which pointer, and how many bits further on."""
 
     base: str
@@ -68,17 +68,17 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class NamedSymbol:
     """A name with a meaning of its own: an operator that is held in a variable, `NaN`, `MAX`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SymbolChoice:
     """One of some symbols: the first whose condition holds, else the last."""
 
-    options: tuple[tuple[Node, Symbol], ...]
+    options: tuple[tuple[Node, NamedSymbol], ...]
 
 
 @dataclass(slots=True)
@@ -86,14 +86,14 @@ class Register:
     """Bits that are put together: by offset, the width and the value of each piece. What no piece covers is that of
     `background`, or undefined."""
 
-    pieces: dict[int, tuple[int, Value]] = field(default_factory=dict)
-    background: Value | None = None
+    pieces: dict[int, tuple[int, SymbolicValue]] = field(default_factory=dict)
+    background: SymbolicValue | None = None
 
     def copy(self) -> Register:
         """A register of its own with the same content."""
         return Register(dict(self.pieces), self.background)
 
-    def whole(self) -> Value:
+    def whole(self) -> SymbolicValue:
         """All of it."""
         if not self.pieces and self.background is not None:
             return self.background
@@ -102,7 +102,7 @@ class Register:
             end = max(end, self.background.width)
         return self.read(0, end)
 
-    def read(self, low: int, width: int) -> Value:
+    def read(self, low: int, width: int) -> SymbolicValue:
         """Some bits of it."""
         exact = self.pieces.get(low)
         if exact is not None and exact[0] == width:
@@ -125,7 +125,7 @@ class Register:
                 value = cut(self.background, first, last - first)
                 parts.append((first - low, last - first, build.wrap(value.node, last - first)))
                 element = self.background.element
-        return Value(build.join(parts), width, element=element)
+        return SymbolicValue(build.join(parts), width, element=element)
 
     def holds(self, low: int, width: int) -> bool:
         """Whether all of some bits are one piece's, or the background's."""
@@ -133,7 +133,7 @@ class Register:
             return True
         return any(at <= low and low + width <= at + size for at, (size, _) in self.pieces.items())
 
-    def write_somewhere(self, at: Node, width: int, value: Value) -> None:
+    def write_somewhere(self, at: Node, width: int, value: SymbolicValue) -> None:
         """Puts some bits where only a value says, a multiple of their width; Unreadable where it may be none."""
         if width & (width - 1) or build.wrap(at, width.bit_length() - 1).constant != 0:
             raise Unreadable("bits are put at a place that is not known")
@@ -144,7 +144,7 @@ class Register:
             made = build.select(build.equal(at, const(place)), value.node, old)
             self.write(place, width, replace(value, node=made, product=None))
 
-    def write(self, low: int, width: int, value: Value) -> None:
+    def write(self, low: int, width: int, value: SymbolicValue) -> None:
         """Puts some bits."""
         if low in self.pieces and self.pieces[low][0] == width:
             self.pieces[low] = width, value
@@ -181,12 +181,12 @@ def put_register(register: Register, result: Operand) -> list[Put]:
     return puts
 
 
-def merge_values(condition: Node, one: Value, other: Value) -> Value:
+def merge_values(condition: Node, one: SymbolicValue, other: SymbolicValue) -> SymbolicValue:
     """A value that is one of two."""
     width = one.width if one.width == other.width else None
     kind = one.kind if one.kind == other.kind or one.is_float else other.kind
     element = one.element if one.element == other.element else Element()
-    return Value(build.select(condition, one.node, other.node), width, kind, element)
+    return SymbolicValue(build.select(condition, one.node, other.node), width, kind, element)
 
 
 def merge_registers(condition: Node, one: Register, other: Register) -> Register:
@@ -207,7 +207,7 @@ def merge_registers(condition: Node, one: Register, other: Register) -> Register
     return made
 
 
-def _merged_background(condition: Node, one: Value | None, other: Value | None) -> Value | None:
+def _merged_background(condition: Node, one: SymbolicValue | None, other: SymbolicValue | None) -> SymbolicValue | None:
     if one is None or other is None:
         return one or other
     return one if one.node is other.node else merge_values(condition, one, other)
@@ -222,7 +222,7 @@ def _gaps(covered: list[tuple[int, int]], low: int, high: int) -> list[tuple[int
     return [*found, (low, high)] if low < high else found
 
 
-def cut(value: Value, low: int | Node, width: int) -> Value:
+def cut(value: SymbolicValue, low: int | Node, width: int) -> SymbolicValue:
     """Some bits of a value, as its elements are where they are one of them."""
     element = value.element
     of_element = element.bits == width
@@ -233,14 +233,14 @@ def cut(value: Value, low: int | Node, width: int) -> Value:
         low = low.constant
     if inner.op == "bits" and (isinstance(low, Node) or low + width <= int(inner.attr[1])):
         offset = build.add(inner.args[0], low if isinstance(low, Node) else const(low))
-        return Value(build.bits(str(inner.attr[0]), offset, width, signed), width, kind, element)
+        return SymbolicValue(build.bits(str(inner.attr[0]), offset, width, signed), width, kind, element)
     if isinstance(low, Node):
         made = build.wrap(build.shift_right(inner, low), width, signed)
     elif low == 0 and value.width == width:
         return replace(value, kind=value.kind if value.is_float else kind)
     else:
         made = build.wrap(build.shift_right(inner, const(low)), width, signed)
-    return Value(made, width, kind, element)
+    return SymbolicValue(made, width, kind, element)
 
 
 def float_bits(value: Fraction, kind: str) -> int:

@@ -26,7 +26,7 @@ from planish.ir.nest import Array
 from planish.ir.types import F32, F64, Type
 from planish.library.kernels.trsv import operation_of, turn_solve
 from planish.library.parallel.work_sharing import GRAIN, Range, is_at_most, share_out
-from planish.raising.algebra.product import Product, Term, stepped
+from planish.raising.algebra.product import Product, ProductOperand, stepped
 from planish.raising.algebra.product_writer import Origin, write_product
 from planish.raising.expansion import inline
 from planish.raising.match.operation_index import operations_by_name
@@ -243,8 +243,10 @@ class Cut:
         """A product taken off the target, or added to it."""
         extents = {"a": target.shape[0], "b": target.shape[1], "c": first.shape[1]}
         alpha, one = Const(factor, self.type), Const(1.0, self.type)
-        factors = Term(first, "ac"), Term(second, "cb")
-        return write_product(Product(Term(target, "ab"), factors, extents, "c", alpha, one, False), self.origin)
+        factors = ProductOperand(first, "ac"), ProductOperand(second, "cb")
+        return write_product(
+            Product(ProductOperand(target, "ab"), factors, extents, "c", alpha, one, False), self.origin
+        )
 
     def triangle(self, target: View, factor: View) -> Apply:
         """The lower triangle of a matrix times itself transposed, taken off the target."""

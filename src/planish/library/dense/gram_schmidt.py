@@ -32,8 +32,8 @@ from planish.ir.index.polynomial import add, extremum, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Reduce, Stmt
 from planish.ir.traverse import flatten, substitute_block, used_names
 from planish.library.kernels.trsv import operation_of
-from planish.poly.idioms.gram_schmidt import Projecting, find_projecting
-from planish.raising.algebra.product import Product, Term
+from planish.poly.idioms.gram_schmidt import GramSchmidt, find_projecting
+from planish.raising.algebra.product import Product, ProductOperand
 from planish.raising.algebra.product_writer import Origin, write_product
 from planish.raising.raised import Apply, Loops, Raised, Repeat, View
 from planish.schedule.accesses import redirect
@@ -72,7 +72,7 @@ class _Blocks:
     """Steps on their way to blocks, of which the columns, and the units, lie one after the other in memory of their
     own."""
 
-    found: Projecting
+    found: GramSchmidt
     columns: Array
     units: Array
     overlaps: Array
@@ -96,10 +96,16 @@ class _Blocks:
         steps = (
             Loops(Block((*(self.copied(x, y, here) for x, y in copies), self.steps(first, end))), settled=True),
             Loops(Block(tuple(self.copied(x, y, here, back=True) for x, y in copies)), settled=True),
-            self.product(overlaps, Term(units, "ac"), Term(units, "bc"), found.rows),
-            self.product(shares, Term(units, "ac"), Term(others, "cb"), found.rows),
+            self.product(overlaps, ProductOperand(units, "ac"), ProductOperand(units, "bc"), found.rows),
+            self.product(shares, ProductOperand(units, "ac"), ProductOperand(others, "cb"), found.rows),
             solve,
-            self.product(others, Term(self.part(found.units, rows, here), "ac"), Term(shares, "cb"), count, takes=True),
+            self.product(
+                others,
+                ProductOperand(self.part(found.units, rows, here), "ac"),
+                ProductOperand(shares, "cb"),
+                count,
+                takes=True,
+            ),
         )
         return Repeat(var, index(0), found.steps, WIDTH, steps)
 
@@ -107,13 +113,17 @@ class _Blocks:
         """Some rows and columns of an array."""
         return View(array, (rows[0], columns[0]), _IDENTITY, (rows[1], columns[1]))
 
-    def product(self, target: View, one: Term, other: Term, depth: Expr, takes: bool = False) -> Apply:
+    def product(
+        self, target: View, one: ProductOperand, other: ProductOperand, depth: Expr, takes: bool = False
+    ) -> Apply:
         """A product that a matrix becomes, or that is taken off it."""
         extents = {"a": target.shape[0], "b": target.shape[1], "c": depth}
         type = self.columns.type
         alpha, beta = (Const(-1.0, type), Const(1.0, type)) if takes else (None, None)
         origin = Origin((), (), self.found.loop.span)
-        return write_product(Product(Term(target, "ab"), (one, other), extents, "c", alpha, beta, False), origin)
+        return write_product(
+            Product(ProductOperand(target, "ab"), (one, other), extents, "c", alpha, beta, False), origin
+        )
 
     def copied(self, array: str, own: Array, columns: Range, back: bool = False) -> For:
         """Columns copied to lie one after the other, or back."""

@@ -35,9 +35,9 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, LoopFa
 from planish.ir.traverse import arrays_in, flatten, loads, map_block, substitute, used_names
 from planish.ir.types import BOOL, I32
 from planish.library.kernels.trsv import operation_of
-from planish.poly.idioms.householder import Reflecting, find_reflecting
-from planish.poly.idioms.rank_one_update import Part
-from planish.raising.algebra.product import Product, Term
+from planish.poly.idioms.householder import Householder, find_reflecting
+from planish.poly.idioms.rank_one_update import VectorPart
+from planish.raising.algebra.product import Product, ProductOperand
 from planish.raising.algebra.product_writer import Origin, write_product
 from planish.raising.raised import Apply, Case, Choice, Loops, Raised, Repeat, Step, View
 from planish.schedule.accesses import redirect
@@ -105,7 +105,7 @@ class _Memory:
 class _Blocks:
     """Steps on their way to blocks, of which the columns and vectors lie one after the other in memory of their own."""
 
-    found: Reflecting
+    found: Householder
     own: _Memory
     taken: set[str]
 
@@ -126,11 +126,11 @@ class _Blocks:
             operation_of("trsm_left_lower_plain_unit"), {"A": overlaps, "B": amounts},
             {"m": count, "n": rest[1]}, span=found.loop.span,
         )  # fmt: skip
-        fast = self.product(others, Term(changes, "ca"), Term(amounts, "cb"), count, 1.0, adds=True)
+        fast = self.product(others, ProductOperand(changes, "ca"), ProductOperand(amounts, "cb"), count, 1.0, adds=True)
         slow = Loops(Block((self.one_by_one(first, end, rest),)), settled=True)
         delayed: tuple[Step, ...] = (
-            self.product(overlaps, Term(weights, "ac"), Term(changes, "bc"), rows[1], -1.0),
-            self.product(amounts, Term(weights, "ac"), Term(others, "cb"), rows[1]),
+            self.product(overlaps, ProductOperand(weights, "ac"), ProductOperand(changes, "bc"), rows[1], -1.0),
+            self.product(amounts, ProductOperand(weights, "ac"), ProductOperand(others, "cb"), rows[1]),
             solve,
             Loops(Block(self.check(count, rest)), settled=True),
             Choice((Case(self.is_found(0), (fast,)), Case(Const(True, BOOL), (slow,)))),
@@ -170,7 +170,13 @@ class _Blocks:
         return (row, column) if self.found.matrix.column else (column, row)
 
     def product(
-        self, target: View, one: Term, other: Term, depth: Expr, factor: float = 1.0, adds: bool = False
+        self,
+        target: View,
+        one: ProductOperand,
+        other: ProductOperand,
+        depth: Expr,
+        factor: float = 1.0,
+        adds: bool = False,
     ) -> Apply:
         """A product that a matrix becomes, times a factor, or that is added to it."""
         extents = {"a": target.shape[0], "b": target.shape[1], "c": depth}
@@ -178,7 +184,9 @@ class _Blocks:
         alpha = Const(factor, type) if factor != 1 else None
         beta = Const(1.0, type) if adds else None
         origin = Origin((), (), self.found.loop.span)
-        return write_product(Product(Term(target, "ab"), (one, other), extents, "c", alpha, beta, False), origin)
+        return write_product(
+            Product(ProductOperand(target, "ab"), (one, other), extents, "c", alpha, beta, False), origin
+        )
 
     def copied(self, rows: Range, columns: Range, back: bool = False) -> For:
         """Columns of the matrix copied to lie one after the other, or back."""
@@ -231,7 +239,7 @@ class _Blocks:
         body = (*kept, *inside(found.before), *change, *inside(found.after))
         return replace(found.loop, lower=first, upper=end, body=Block(body))
 
-    def filled(self, array: Array, part: Part, step: Expr) -> Stmt:
+    def filled(self, array: Array, part: VectorPart, step: Expr) -> Stmt:
         """A part of a vector."""
         if not part.var:
             return Assign(array.name, (step, part.lower), part.value)
@@ -308,7 +316,7 @@ class _Blocks:
         return Assign(own.outcome.name, (), Const(0, I32)), For(q, index(0), count, 1, Block(body))
 
 
-def _reads(found: Reflecting) -> list[Load]:
+def _reads(found: Householder) -> list[Load]:
     """What vectors and their condition are made of."""
     exprs = [x.value for x in (*found.change.weights, *found.change.changes)]
     exprs += [found.change.test] if found.change.test is not None else []

@@ -37,7 +37,7 @@ from planish.ir.types import INDEX
 from planish.library.dense.blocked_factorisation import Cut, part_of
 from planish.library.kernels.trsv import operation_of
 from planish.poly.canonical.search_elimination import without_searches
-from planish.poly.idioms.lu_partial_pivoting import Pivoting, find_pivoting
+from planish.poly.idioms.lu_partial_pivoting import PartialPivoting, find_pivoting
 from planish.raising.raised import Apply, Loops, Raised, Repeat, Step, View
 from planish.schedule.accesses import redirect
 
@@ -66,7 +66,7 @@ def raise_pivoting(kernel: Kernel) -> Raised | None:
 class _Blocks:
     """An elimination on its way to blocks: its array, the rows that were chosen, and the memory of some columns."""
 
-    found: Pivoting
+    found: PartialPivoting
     array: Array
     chosen: Array
     panel: Array

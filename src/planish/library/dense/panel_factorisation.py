@@ -5,7 +5,7 @@ products of matrices for those after the block.
 >>> from planish.schedule.auto.plan import prepare
 >>> from planish.target.load import load_target
 >>> kernel = parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = 0.0 } }")
->>> stepwise_versions(kernel, prepare(kernel), load_target("generic"), "reassociate", Maker())
+>>> stepwise_versions(kernel, prepare(kernel), load_target("generic"), "reassociate", KernelCache())
 ((), ())
 """
 
@@ -20,7 +20,7 @@ from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.nest import Kernel
 from planish.ir.types import Floats
 from planish.library.dense import gram_schmidt, householder, lu_partial_pivoting
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.loops.histogram import counting_versions
 from planish.library.lowering import NotLoweredError, lower_raised
 from planish.poly.canonical.delinearise import delinearise
@@ -43,7 +43,7 @@ def is_searching(kernel: Kernel) -> bool:
 
 
 def stepwise_versions(
-    kernel: Kernel, prepared: Prepared, target: Target, fp: Floats, maker: Maker, threads: int = 1,
+    kernel: Kernel, prepared: Prepared, target: Target, fp: Floats, maker: KernelCache, threads: int = 1,
     scratch: Collection[str] = (),
 ) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:  # fmt: skip
     """The version by blocks of a kernel that has one, and why there is none where sums have to keep their order, or the

@@ -32,7 +32,7 @@ from planish.library.kernels.gemm.compact import choose_few
 from planish.library.kernels.vectors import choose_vectors
 from planish.library.parallel.work_sharing import Range, is_at_most, share_out
 from planish.poly.scop.separation import reads_apart
-from planish.raising.algebra.product import Product, Term, stepped
+from planish.raising.algebra.product import Product, ProductOperand, stepped
 from planish.raising.algebra.product_kinds import arranged
 from planish.raising.algebra.product_reader import read_product
 from planish.raising.algebra.product_writer import Origin, write_product
@@ -62,7 +62,7 @@ class Triangle:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class BlockSplit:
     """The steps by blocks, and the block of memory that they need."""
 
     steps: tuple[Repeat, ...]
@@ -146,7 +146,7 @@ def _with_body(step: Apply, body: Block) -> Apply:
 
 def split(
     triangle: Triangle, var: str, name: str, size: int, threads: int = 1, taken: Collection[str] = ()
-) -> Split:
+) -> BlockSplit:
     """The products by blocks of `size` columns (lower) or rows (upper), in a loop over `var`; `name`: the memory. Each
     of several threads has a share of the rows of a block on the diagonal; `taken` are names that loops may not have."""
     here, n = index(var), triangle.extent
@@ -163,20 +163,20 @@ def split(
     for product in triangle.products if not is_at_most(n, size) else ():
         part = (rest, left, here, width) if triangle.lower else (here, width, rest, left)
         steps.append(write_product(_part(product, *part), origin))
-    return Split((Repeat(var, index(0), n, size, tuple(steps)),), block)
+    return BlockSplit((Repeat(var, index(0), n, size, tuple(steps)),), block)
 
 
 def _part(product: Product, row: Expr, rows: Expr, column: Expr, columns: Expr) -> Product:
     """The product of some rows and some columns."""
     places = {ROW: (row, rows), COLUMN: (column, columns)}
 
-    def cut(term: Term) -> Term:
+    def cut(term: ProductOperand) -> ProductOperand:
         start, shape = term.view.start, list(term.view.shape)
         for d, letter in enumerate(term.letters):
             if letter in places:
                 start = stepped(start, term.view.steps[d], places[letter][0])
                 shape[d] = places[letter][1]
-        return Term(View(term.view.array, start, term.view.steps, tuple(shape)), term.letters)
+        return ProductOperand(View(term.view.array, start, term.view.steps, tuple(shape)), term.letters)
 
     extents = {**product.extents, ROW: rows, COLUMN: columns}
     return replace(product, output=cut(product.output), factors=tuple(map(cut, product.factors)), extents=extents)
@@ -188,7 +188,7 @@ def _in_block(
     """The product of some of the rows that begin `here`, added to a block of memory."""
     part = _part(product, add(here, rows[0]), rows[1], here, columns)
     view = View(block.name, (rows[0], index(0)), ((1, 0), (0, 1)), (rows[1], columns))
-    output = Term(view, ROW + COLUMN).ordered(part.output.letters)
+    output = ProductOperand(view, ROW + COLUMN).ordered(part.output.letters)
     return (write_product(replace(part, output=output), origin),)
 
 
@@ -202,7 +202,7 @@ def _clear(block: Array, var: str, width: Expr) -> For:
     return _loops(var, width, index(0), width, Assign(block.name, at, Const(0.0, block.type)))
 
 
-def _add_triangle(triangle: Triangle, target: Term, block: Array, var: str, width: Expr) -> For:
+def _add_triangle(triangle: Triangle, target: ProductOperand, block: Array, var: str, width: Expr) -> For:
     """The triangle of a block on the diagonal, added to where it belongs."""
     i, j = index(f"{var}_i"), index(f"{var}_j")
     at = target.view.start

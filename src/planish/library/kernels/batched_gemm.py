@@ -31,9 +31,9 @@ from planish.ir.traverse import variables
 from planish.ir.types import F32, F64, I32, INDEX, Type
 from planish.library.kernels.gemm.operands import Op
 from planish.library.kernels.vectors import PRODUCTS
-from planish.library.kernels.vectors import Product as Numbers
+from planish.library.kernels.vectors import ProductTypes as Numbers
 from planish.poly.isl.expression import conjunction
-from planish.raising.algebra.product import Product, Term, is_number
+from planish.raising.algebra.product import Product, ProductOperand, is_number
 from planish.raising.algebra.product_kinds import Groups, arranged, groups_of, kind_of
 from planish.raising.algebra.product_reader import read_product
 from planish.raising.raised import Apply, whole
@@ -44,7 +44,7 @@ class NoMatricesError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Matrices:
+class BatchedProduct:
     """A product whose operands have rows, or columns, of neighbours in memory; `numbers`: the types of the factors and
     of the sums; `batch`: loops around it, and how often they run."""
 
@@ -77,7 +77,7 @@ class Matrices:
         return self.product.output.view.array, first.view.array, second.view.array
 
 
-def find_matrices(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> Matrices:
+def find_matrices(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> BatchedProduct:
     """The product of matrices that an operation is, with names for its loops that are not taken; NoMatricesError where
     it is none that the library has."""
     type = arrays[step.operands[step.operation.output].array].type
@@ -112,7 +112,7 @@ def find_matrices(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> 
     wanted = (*((x, "s") for x in groups.batch), (groups.rows, "i"), (groups.columns, "j"), (groups.depth, "p"))
     letters = {x: take_name(name, used) for x, name in wanted}
     batch = {letters[x]: product.extents[x] for x in groups.batch}
-    return Matrices(product, groups, ops[a, b], numbers, batch, letters)
+    return BatchedProduct(product, groups, ops[a, b], numbers, batch, letters)
 
 
 def numbers_of(left: Type, right: Type, sum: Type) -> Numbers:
@@ -124,7 +124,7 @@ def numbers_of(left: Type, right: Type, sum: Type) -> Numbers:
     return numbers
 
 
-def turn(matrices: Matrices, name: str, sizes: Collection[str]) -> tuple[Matrices, Array, Stmt]:
+def turn(matrices: BatchedProduct, name: str, sizes: Collection[str]) -> tuple[BatchedProduct, Array, Stmt]:
     """The same product, with its second factor, which lies transposed, in an array of that name where it does not; the
     array, and the loops that fill it. NoMatricesError where more than `sizes` say how large it is."""
     product, letters = matrices.product, matrices.letters
@@ -135,7 +135,7 @@ def turn(matrices: Matrices, name: str, sizes: Collection[str]) -> tuple[Matrice
     if not all(variables(x) <= {*sizes} for x in extents):
         raise NoMatricesError(f"how much of `{second.view.array}` is turned round depends on the iteration")
     array = Array(name, matrices.numbers.right, extents, True)
-    own = Term(whole(array), order)
+    own = ProductOperand(whole(array), order)
     value = Load(second.view.array, element(second, letters), array.type)
     fill: Stmt = Assign(name, element(own, letters), value)
     for letter in reversed(order):
@@ -155,14 +155,14 @@ def _exchanged(product: Product, groups: Groups) -> tuple[Product, Groups]:
     return turned, Groups(groups.batch, groups.columns, groups.rows, groups.depth)
 
 
-def _lies(term: Term, rows: str, columns: str, arrays: Mapping[str, Array]) -> Literal["n", "t", ""]:
+def _lies(term: ProductOperand, rows: str, columns: str, arrays: Mapping[str, Array]) -> Literal["n", "t", ""]:
     """How a matrix lies: with its rows of neighbours ("n"), with its columns ("t"), or neither."""
     if constant(stride(term, columns, arrays)) == 1:
         return "n"
     return "t" if constant(stride(term, rows, arrays)) == 1 else ""
 
 
-def stride(term: Term, letter: str, arrays: Mapping[str, Array]) -> Expr:
+def stride(term: ProductOperand, letter: str, arrays: Mapping[str, Array]) -> Expr:
     """How many elements lie between two neighbours along a letter."""
     out: Expr = index(0)
     for step, extent in zip(term.view.steps[term.letters.index(letter)], arrays[term.view.array].shape, strict=True):
@@ -172,7 +172,7 @@ def stride(term: Term, letter: str, arrays: Mapping[str, Array]) -> Expr:
     return out
 
 
-def loops_of(matrices: Matrices) -> For:
+def loops_of(matrices: BatchedProduct) -> For:
     """The plain loops that add the product to the output, or store it, without those of the batch."""
     product, groups = matrices.product, matrices.groups
     at = [element(x, matrices.letters) for x in product.factors]
@@ -212,7 +212,7 @@ def begin(product: Product, letters: Mapping[str, str], type: Type) -> list[Stmt
     return [body]
 
 
-def element(term: Term, letters: Mapping[str, str]) -> tuple[Expr, ...]:
+def element(term: ProductOperand, letters: Mapping[str, str]) -> tuple[Expr, ...]:
     """The subscripts of an operand's element, with the loops that letters stand for."""
     out = list(term.view.start)
     for letter, step in zip(term.letters, term.view.steps, strict=True):

@@ -21,7 +21,7 @@ from planish.ir.nest import Kernel
 from planish.ir.text.parser import parse_kernel
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.kernels.as_instruction import make_callable
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
@@ -46,7 +46,7 @@ _FEW = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Conv1dShape:
     """How sums are cut: `count` registers of sums at a time, `depth` steps of the window that share what they read.
     `turned`: A goes backwards along the window."""
 
@@ -83,14 +83,14 @@ class Shape:
         return max(products, 2 * self.reach + self.depth, _WAITING * self.depth) / products
 
 
-def choose_shape(vectors: Vectors, turned: bool = False) -> Shape:
+def choose_shape(vectors: Vectors, turned: bool = False) -> Conv1dShape:
     """The shape that keeps the processor busy; of several the one with the fewest products at a time."""
-    shapes = [Shape(vectors, count, depth, turned) for count in range(1, vectors.registers) for depth in _DEPTHS]
+    shapes = [Conv1dShape(vectors, count, depth, turned) for count in range(1, vectors.registers) for depth in _DEPTHS]
     fitting = [x for x in shapes if x.registers <= vectors.registers]
     return min(fitting, key=lambda x: (x.slowness, x.count * x.depth))
 
 
-def define_sliding(name: str, shape: Shape) -> Kernel:
+def define_sliding(name: str, shape: Conv1dShape) -> Kernel:
     """The plain nest: n sums of m products each."""
     t, place = shape.vectors.type, "i + m - 1 - p" if shape.turned else "i + p"
     return parse_kernel(
@@ -99,7 +99,7 @@ def define_sliding(name: str, shape: Shape) -> Kernel:
     )
 
 
-def make_sliding(shape: Shape, maker: Maker, threads: int = 1) -> list[Instruction]:
+def make_sliding(shape: Conv1dShape, maker: KernelCache, threads: int = 1) -> list[Instruction]:
     """The kernel for any m and n, the last one, and what it calls; where there are several `threads`, each makes some
     of the sums at a time."""
     made = [maker.make(shape.name, _make_whole, shape)]
@@ -109,12 +109,12 @@ def make_sliding(shape: Shape, maker: Maker, threads: int = 1) -> list[Instructi
     return made
 
 
-def _make_whole(shape: Shape) -> Instruction:
+def _make_whole(shape: Conv1dShape) -> Instruction:
     definition = define_sliding(shape.name, shape)
     return make_callable(definition, cut_sliding(Program.of(definition), shape))
 
 
-def _make_shares(name: str, shape: Shape, known: Catalogue) -> Instruction:
+def _make_shares(name: str, shape: Conv1dShape, known: Catalogue) -> Instruction:
     """The kernel that gives out sums to threads."""
     definition = define_sliding(name, shape)
     program = Program.of(definition, catalogue=known).apply(
@@ -123,7 +123,7 @@ def _make_shares(name: str, shape: Shape, known: Catalogue) -> Instruction:
     return make_callable(definition, program)
 
 
-def _make_choice(name: str, shape: Shape, known: Catalogue) -> Instruction:
+def _make_choice(name: str, shape: Conv1dShape, known: Catalogue) -> Instruction:
     """The kernel that does so where there is enough to do for more than one."""
     definition, shared = define_sliding(name, shape), next(x for x in known.instructions if x.endswith("_shares"))
     program = Program.of(definition, catalogue=known).apply(
@@ -133,7 +133,7 @@ def _make_choice(name: str, shape: Shape, known: Catalogue) -> Instruction:
     return make_callable(definition, program)
 
 
-def cut_sliding(program: Program, shape: Shape) -> Program:
+def cut_sliding(program: Program, shape: Conv1dShape) -> Program:
     """The nest by blocks of whole registers: large ones whose steps share what they read, then small ones, then what
     does not fill a register."""
     v, large, few = shape.vectors, shape.count * shape.vectors.lanes, _FEW * shape.vectors.lanes
@@ -144,10 +144,10 @@ def cut_sliding(program: Program, shape: Shape) -> Program:
     program = program.apply(RenameLoop("fi #2", "t"), RenameLoop("p", "iip"), RenameLoop("p", "fip"))
     # The steps take the longer, the more has been written out before.
     program = _sum_part(program, v) if v.has("masked_load") else program
-    return _sum_block(_sum_block(program, "fi", Shape(v, _FEW, 1)), "ii", shape)
+    return _sum_block(_sum_block(program, "fi", Conv1dShape(v, _FEW, 1)), "ii", shape)
 
 
-def _sum_block(program: Program, loop: str, shape: Shape) -> Program:
+def _sum_block(program: Program, loop: str, shape: Conv1dShape) -> Program:
     """The loop over the elements of a block, and the one over the window in it, with sums in registers: first as many
     steps as share what they read at a time, then what is left of these."""
     v, lanes, sums, steps = shape.vectors, shape.vectors.lanes, f"c_{loop}", f"{loop}p"

@@ -26,8 +26,8 @@ from planish.ir.nest import Array, Assign, Block, For, Reduce, Stmt
 from planish.ir.types import F32, F64, I32, Type
 from planish.library.kernels.batched_gemm import NoMatricesError, element, numbers_of, zero
 from planish.library.kernels.gemm.window import Window
-from planish.library.kernels.vectors import Product as Numbers
-from planish.raising.algebra.product import Product, Term
+from planish.library.kernels.vectors import ProductTypes as Numbers
+from planish.raising.algebra.product import Product, ProductOperand
 from planish.raising.algebra.product_kinds import kind_of
 from planish.raising.algebra.product_reader import read_product
 from planish.raising.algebra.rules.direct_conv import find_direct
@@ -74,7 +74,7 @@ def find_windows(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> W
     names = dict(zip(order, "fyxprs", strict=True))
     letters = {x: take_name(names.get(x, "n"), used) for x in found.batch + order}
 
-    def load(term: Term) -> Expr:
+    def load(term: ProductOperand) -> Expr:
         value = Load(term.view.array, element(term, letters), arrays[term.view.array].type)
         return value if value.type == numbers.sum else Cast(value, numbers.sum)
 

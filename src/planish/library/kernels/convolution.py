@@ -30,7 +30,7 @@ from planish.library.kernels.gemm.edges import make_family, name_family
 from planish.library.kernels.gemm.microkernel import Tile, choose_tile
 from planish.library.kernels.gemm.operands import spell_number, spell_term
 from planish.library.kernels.gemm.window import Window
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.transpose import turn_squares
 from planish.library.kernels.vectors import Vectors
 from planish.schedule.program import Program
@@ -52,7 +52,7 @@ TILES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ConvShape:
     """How a convolution is cut: into tiles, for so many channels at a time that the weights of a tile's features stay
     in the second cache. `first`: it is stored, not added."""
 
@@ -71,7 +71,7 @@ class Shape:
         return f"planish_conv_{'' if self.first else 'add_'}{self.tile.vectors_of.product.name}_{self.window.name}"
 
 
-def choose_shape(vectors: Vectors, window: Window, target: Target, first: bool = False) -> Shape:
+def choose_shape(vectors: Vectors, window: Window, target: Target, first: bool = False) -> ConvShape:
     """The largest tile, and as many channels as leave half of the second cache to the image; where these are woven in
     groups, as many as fit with a block of the image in three quarters of it."""
     rows, count = choose_tile(vectors)
@@ -83,10 +83,10 @@ def choose_shape(vectors: Vectors, window: Window, target: Target, first: bool =
     else:
         block = window.seen_by(WOVEN_ROWS, 0) * window.seen_by(TILES * rows, 1) * word
         depth = room * 3 // 2 // (PANELS * weights + block)
-    return Shape(tile, max(1, depth // vectors.lanes) * vectors.lanes, first)
+    return ConvShape(tile, max(1, depth // vectors.lanes) * vectors.lanes, first)
 
 
-def make_convolution(shape: Shape, maker: Maker, threads: int = 1) -> tuple[Instruction, list[Instruction]]:
+def make_convolution(shape: ConvShape, maker: KernelCache, threads: int = 1) -> tuple[Instruction, list[Instruction]]:
     """The kernel that does the convolution of any image with any features, and all that it calls, with itself; where
     there are several `threads`, each does some of the features or rows."""
     made = make_family(shape.tile, maker=maker)
@@ -104,24 +104,24 @@ def make_convolution(shape: Shape, maker: Maker, threads: int = 1) -> tuple[Inst
     return made[-1], made
 
 
-def define_convolution(name: str, shape: Shape) -> Kernel:
+def define_convolution(name: str, shape: ConvShape) -> Kernel:
     """The plain nest: features f, places y and x, channels p, elements r and s of the window. Rows of the image are as
     long as it is wide; the weights of a feature lie one after the other."""
     return _define(name, shape, 1, _spell_update(shape, "p"))
 
 
-def define_groups(name: str, shape: Shape) -> Kernel:
+def define_groups(name: str, shape: ConvShape) -> Kernel:
     """The nest for whole groups of channels, which k counts."""
     g = shape.tile.group
     return _define(name, shape, g, f"for q in 0 .. {g} {{ {_spell_update(shape, f'{g} * p + q')} }}")
 
 
-def _spell_update(shape: Shape, channel: str) -> str:
+def _spell_update(shape: ConvShape, channel: str) -> str:
     w, factors = shape.window, shape.tile.vectors_of.product
     return f"C[f, y, x] += {spell_term(factors, w.seen('y', 'x', channel), f'f, {w.place(channel)}', scaled=False)}"
 
 
-def _define(name: str, shape: Shape, group: int, update: str) -> Kernel:
+def _define(name: str, shape: ConvShape, group: int, update: str) -> Kernel:
     """The nest around an `update` of each group of so many channels."""
     w, factors = shape.window, shape.tile.vectors_of.product
     known = (
@@ -137,11 +137,11 @@ def _define(name: str, shape: Shape, group: int, update: str) -> Kernel:
     )
 
 
-def _make_whole(definition: Kernel, shape: Shape, tiles: Catalogue) -> Instruction:
+def _make_whole(definition: Kernel, shape: ConvShape, tiles: Catalogue) -> Instruction:
     return make_callable(definition, cut_convolution(definition, shape, tiles))
 
 
-def _make_sums(shape: Shape, known: Catalogue) -> Instruction:
+def _make_sums(shape: ConvShape, known: Catalogue) -> Instruction:
     """The kernel for any number of channels: whole groups by the one for these, then what is left by plain loops."""
     definition, g = define_convolution(shape.name, shape), shape.tile.group
     program = Program.of(definition, catalogue=known).apply(Specialise("f", f"k >= {g}"), Simplify())
@@ -151,7 +151,7 @@ def _make_sums(shape: Shape, known: Catalogue) -> Instruction:
     return make_callable(definition, program.apply(Reorder("f #2", ("f", "y", "q", "r", "s", "x")), Vectorise("x #2")))
 
 
-def _make_shares(name: str, shape: Shape, known: Catalogue) -> Instruction:
+def _make_shares(name: str, shape: ConvShape, known: Catalogue) -> Instruction:
     definition, columns = define_convolution(name, shape), shape.tile.columns
     program = Program.of(definition, catalogue=known)
     loop = program.find("f")
@@ -171,7 +171,7 @@ def _make_shares(name: str, shape: Shape, known: Catalogue) -> Instruction:
     return make_callable(definition, program)
 
 
-def cut_convolution(definition: Kernel, shape: Shape, tiles: Catalogue) -> Program:
+def cut_convolution(definition: Kernel, shape: ConvShape, tiles: Catalogue) -> Program:
     """The nest by blocks of channels and features, whose weights are turned round once, and by rows of tiles."""
     tile = shape.tile
     program = Program.of(definition, catalogue=tiles).apply(Split("p", shape.depth, ("pb", "p"), "short"))

@@ -7,7 +7,7 @@
 >>> from planish.library.kernels.gemm.microkernel import Tile
 >>> from planish.library.kernels.vectors import find_vectors
 >>> tile, cache = Tile(find_vectors("avx512", F32), 1, 1), Cache(tempfile.mkdtemp())
->>> first, second = Maker(cache), Maker(cache)
+>>> first, second = KernelCache(cache), KernelCache(cache)
 >>> made = make_family(tile, maker=first)
 >>> make_family(tile, maker=second) == made
 True
@@ -39,7 +39,7 @@ _PREPARED = Path(__file__).parent.with_name("prepared")
 
 
 @dataclass(slots=True)
-class Maker:
+class KernelCache:
     """Makes kernels, and keeps them in a `cache`; those that are there already are only read, unless `anew`.
 
     `tell` hears of each kernel before it is made or read. `made`, `found`, `kept`: how many were made, were found, and
@@ -90,7 +90,7 @@ class Maker:
         return known[1]
 
 
-class Preparer(Maker):
+class Preparer(KernelCache):
     """Makes kernels where every user of this installation finds them, if `cache` is what `prepared_kernels` gives."""
 
     def address(self, what: tuple[object, ...]) -> str:

@@ -3,7 +3,7 @@
 >>> from planish.ir.text.printer import print_stmt
 >>> from planish.ir.types import F64
 >>> from planish.library.kernels.vectors import find_vectors
->>> rows = Registers(find_vectors("avx2", F64), {"w"})
+>>> rows = RegisterRows(find_vectors("avx2", F64), {"w"})
 >>> row = rows.take("row", 2)
 >>> print(print_stmt(rows.scale(row, 1, Const(0.5, F64), row, 0)))
 for lane in 0 .. 4 as avx2_fmadd_scalar_f64 {
@@ -30,7 +30,7 @@ AT_ONCE = 4
 """So many registers are added up by one instruction, where there is one."""
 
 
-class Registers:
+class RegisterRows:
     """The statements over registers of some vectors; names that are made are `taken` then."""
 
     def __init__(self, vectors: Vectors, taken: set[str]) -> None:

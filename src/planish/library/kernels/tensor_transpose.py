@@ -32,7 +32,7 @@ from planish.ir.nest import Array, Assign, Block, For
 from planish.ir.types import F32, F64, Type
 from planish.library.kernels.batched_gemm import NoMatricesError, element, stride
 from planish.library.parallel.work_sharing import GRAIN, Range, share_out
-from planish.raising.algebra.product import Term
+from planish.raising.algebra.product import ProductOperand
 from planish.raising.algebra.product_kinds import kind_of
 from planish.raising.algebra.product_reader import read_product
 from planish.raising.algebra.product_writer import origin_of, write_product
@@ -107,7 +107,7 @@ def share_transposition(
     return cut if isinstance(cut, Repeat) else None
 
 
-def _order(term: Term, letter: str) -> tuple[int, int]:
+def _order(term: ProductOperand, letter: str) -> tuple[int, int]:
     """Less for letters whose neighbours lie farther apart."""
     step = term.view.steps[term.letters.index(letter)]
     first = next((n for n, x in enumerate(step) if x), len(step))

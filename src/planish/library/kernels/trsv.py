@@ -23,7 +23,7 @@ from planish.core.names import take_name
 from planish.ir.expr import index
 from planish.ir.index.polynomial import extremum, sub
 from planish.ir.nest import Array
-from planish.raising.algebra.product import Product, Term, stepped
+from planish.raising.algebra.product import Product, ProductOperand, stepped
 from planish.raising.algebra.product_writer import origin_of, write_product
 from planish.raising.match.operation_index import operations_by_name
 from planish.raising.operation import Operation
@@ -71,4 +71,6 @@ def turn_solve(
 
 def _copy(step: Apply, target: View, source: View) -> Apply:
     extents = dict(zip("ab", target.shape, strict=True))
-    return write_product(Product(Term(target, "ab"), (Term(source, "ab"),), extents, ""), origin_of(step))
+    return write_product(
+        Product(ProductOperand(target, "ab"), (ProductOperand(source, "ab"),), extents, ""), origin_of(step)
+    )

@@ -20,7 +20,7 @@ from planish.target.machine import Target
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class ProductTypes:
     """The types of two factors, `left` and `right`, and of sums of their products. An instruction adds `group` products
     of neighbours to one sum; `dot` is what it is called where that is more than one. `flushes`: it takes denormal
     numbers for zeros."""
@@ -34,12 +34,12 @@ class Product:
     flushes: bool = False
 
 
-PRODUCTS: Mapping[str, Product] = {
-    **{str(t): Product(str(t), t, t, t) for t in (F16, F32, F64)},
-    "bf16": Product("bf16", BF16, BF16, F32, 2, "dpbf16_word", flushes=True),
-    "i16": Product("i16", I16, I16, I32, 2, "dpwssd_word"),
-    "u8s8": Product("u8s8", U8, I8, I32, 4, "dpbusd_word"),
-    "s8u8": Product("s8u8", I8, U8, I32, 4, "dpbsud_word"),
+PRODUCTS: Mapping[str, ProductTypes] = {
+    **{str(t): ProductTypes(str(t), t, t, t) for t in (F16, F32, F64)},
+    "bf16": ProductTypes("bf16", BF16, BF16, F32, 2, "dpbf16_word", flushes=True),
+    "i16": ProductTypes("i16", I16, I16, I32, 2, "dpwssd_word"),
+    "u8s8": ProductTypes("u8s8", U8, I8, I32, 4, "dpbusd_word"),
+    "s8u8": ProductTypes("s8u8", I8, U8, I32, 4, "dpbsud_word"),
 }
 """All products by their names."""
 
@@ -52,7 +52,7 @@ class Vectors:
     memory: str
     lanes: int
     registers: int
-    product: Product
+    product: ProductTypes
 
     @property
     def type(self) -> Type:
@@ -79,7 +79,7 @@ class Vectors:
         return self.name(operation, type) in extension(self.extension).instructions
 
 
-def choose_vectors(target: Target, product: Product | Type) -> Vectors:
+def choose_vectors(target: Target, product: ProductTypes | Type) -> Vectors:
     """The vectors that a machine has for a product; PlanishError E0640 where there are no instructions for it."""
     arm = target.isa.startswith("arm")
     name = "neon" if arm else {256: "avx2", 512: "avx512"}.get(target.vector_bits if target.fma else 0)
@@ -89,7 +89,7 @@ def choose_vectors(target: Target, product: Product | Type) -> Vectors:
     return find_vectors(name, product)
 
 
-def find_vectors(name: str, product: Product | Type) -> Vectors:
+def find_vectors(name: str, product: ProductTypes | Type) -> Vectors:
     """The vectors of an extension, for a product or for one of a type by itself; PlanishError E0640 where there is no
     such extension, or no arithmetic for the product."""
     if name not in extensions():
@@ -97,7 +97,7 @@ def find_vectors(name: str, product: Product | Type) -> Vectors:
         raise PlanishError(Diagnostic("E0640", message, help=f"there are {', '.join(extensions())}"))
     known, kind = extension(name).instructions, next(iter(extension(name).memories.values()))
     if isinstance(product, Type):
-        product = Product(str(product), product, product, product)
+        product = ProductTypes(str(product), product, product, product)
     found = Vectors(name, kind.name, kind.lanes(product.sum), kind.count, product)
     if found.multiply not in known:
         message = f"`{name}` has no products of {product.name} here"

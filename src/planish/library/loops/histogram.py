@@ -40,7 +40,7 @@ from planish.ir.traverse import flatten, loads, map_block, substitute_block, use
 from planish.library.parallel.thread_threshold import WORTH
 from planish.library.parallel.work_estimate import estimate
 from planish.poly.canonical.delinearise import delinearise
-from planish.poly.idioms.histogram import Counting, find_counting
+from planish.poly.idioms.histogram import Histogram, find_counting
 from planish.schedule.accesses import redirect, rename
 from planish.schedule.auto.plan import Candidate, Prepared
 from planish.target.machine import Target
@@ -70,7 +70,7 @@ def counting_versions(kernel: Kernel, prepared: Prepared, target: Target, thread
     return tuple(x for x in made if x is not None)
 
 
-def _version(kernel: Kernel, prepared: Prepared, found: Counting, few: int, threads: int) -> Candidate | None:
+def _version(kernel: Kernel, prepared: Prepared, found: Histogram, few: int, threads: int) -> Candidate | None:
     """The version with so many tables for each of some threads; None where no nest can have them."""
     tables = Tables(found, few, threads, {*used_names(kernel)})
     body: list[Stmt] = []
@@ -94,7 +94,7 @@ class Tables:
     """The statements of what counts in `few` tables for each of some threads; names that are made are `taken` then.
     `arrays`: the tables of each array; `used`: whether a nest has them."""
 
-    def __init__(self, found: Counting, few: int, threads: int, taken: set[str]) -> None:
+    def __init__(self, found: Histogram, few: int, threads: int, taken: set[str]) -> None:
         self.counts = {x.array: x for x in found.counts}
         self.few, self.threads, self.taken, self.used = few, threads, taken, False
         self.arrays = {

@@ -35,7 +35,7 @@ from planish.ir.expr import Compare, Expr, index
 from planish.ir.index.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.index.simplify import simplify
 from planish.ir.nest import Block, For, If, Kernel, LoopFacts
-from planish.library.parallel.iteration_ranges import Range, find_range
+from planish.library.parallel.iteration_ranges import IterationRange, find_range
 from planish.library.parallel.splice import fit
 from planish.library.parallel.thread_threshold import WORTH
 from planish.library.parallel.work_estimate import estimate
@@ -62,7 +62,7 @@ def portion_versions(
     return tuple(x for x in made if x is not None)
 
 
-def _shared(kernel: Kernel, found: Range, candidate: Candidate, work: Expr, threads: int) -> Candidate | None:
+def _shared(kernel: Kernel, found: IterationRange, candidate: Candidate, work: Expr, threads: int) -> Candidate | None:
     """A version of a range as one of the whole kernel; None as of `fit`."""
     fitted = fit(kernel, found.kernel, (found.limits,), candidate, threads)
     if fitted is None:
@@ -80,7 +80,7 @@ def _shared(kernel: Kernel, found: Range, candidate: Candidate, work: Expr, thre
     return fitted.finish(stmts, f"{candidate.name}, in portions", message)
 
 
-def _end(found: Range, count: Expr, number: Expr, threads: int) -> Expr:
+def _end(found: IterationRange, count: Expr, number: Expr, threads: int) -> Expr:
     """Where the portion of some number begins."""
     grains = floordiv(add(count, index(found.grain - 1)), index(found.grain))
     share = mul(floordiv(mul(number, grains), index(threads)), index(found.step * found.grain))

@@ -50,7 +50,7 @@ PARAM = isl.dim_type.param
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class IterationLimits:
     """The sizes `low` and `high` from and to which a part goes, of all from `lower` to `upper`."""
 
     low: str
@@ -60,7 +60,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class IterationRange:
     """A part of a kernel that may be run for any range of the whole one.
 
     `kernel`: that part for the iterations within some `limits`, of which there is one in each `step`, best by multiples
@@ -70,7 +70,7 @@ class Range:
     """
 
     kernel: Kernel
-    limits: Limits
+    limits: IterationLimits
     step: int
     grain: int
     shared: tuple[Alloc, ...]
@@ -80,7 +80,7 @@ class Range:
     loops: tuple[str, ...]
 
 
-def find_range(kernel: Kernel, *, reassociate: bool, scratch: Collection[str] = ()) -> Range | None:
+def find_range(kernel: Kernel, *, reassociate: bool, scratch: Collection[str] = ()) -> IterationRange | None:
     """The loops of a kernel of which any range may be run by itself: one in each of the nests that follow each other
     and compute most; None where there are none, or that is not known. `reassociate`: sums of floats may be made in
     another order. `scratch`: arrays of which nothing is read behind the kernel; each range has its own where nothing
@@ -125,7 +125,7 @@ def _depth(stmt: Stmt) -> int:
 
 def _in_run(
     kernel: Kernel, stmts: Sequence[Stmt], first: int, last: int, reassociate: bool, scratch: Collection[str]
-) -> Range | None:
+) -> IterationRange | None:
     nests = [x for x in stmts[first : last + 1] if isinstance(x, For)]
     choices = [loops_to_choose(x, kernel) for x in nests]
     if not all(choices):
@@ -170,7 +170,7 @@ def _stays(scop: Scop, array: str, one: isl.UnionMap) -> bool:
     return bool(live_in.is_empty()) and bool(flow.is_subset(one))
 
 
-Bounds = tuple[int, Limits]
+Bounds = tuple[int, IterationLimits]
 """Which of the loops around a statement has which limits, the outermost one being 0."""
 
 
@@ -252,7 +252,7 @@ def _in_one(scop: Scop, parts: Sequence[Sequence[Statement]], depths: Sequence[i
 def _make(
     kernel: Kernel, stmts: Sequence[Stmt], run: tuple[int, int], chosen: Sequence[For],
     sums: Sequence[tuple[ReduceOp, str]], own: Collection[str],
-) -> Range:  # fmt: skip
+) -> IterationRange:  # fmt: skip
     first, last = run
     before, nests, after = stmts[:first], stmts[first : last + 1], stmts[last + 1 :]
     taken = {*used_names(kernel)}
@@ -287,8 +287,8 @@ def _make(
     )  # fmt: skip
     grain = max(_grain(x, types) for x in chosen)
     names = tuple(x.var for x in chosen)
-    limits = Limits(low, high, lower, upper)
-    return Range(part, limits, step, grain, shared, tuple(before), tuple(after), tuple(sums), names)
+    limits = IterationLimits(low, high, lower, upper)
+    return IterationRange(part, limits, step, grain, shared, tuple(before), tuple(after), tuple(sums), names)
 
 
 def _narrowed(nest: Stmt, loops: Mapping[int, For]) -> Stmt:

@@ -35,7 +35,7 @@ from planish.ir.expr import Compare, Expr, index
 from planish.ir.index.polynomial import coefficient_of, place
 from planish.ir.nest import Alloc, Array, Block, If, Kernel, Let, Stmt
 from planish.ir.traverse import used_names, variables
-from planish.library.parallel.iteration_ranges import Limits
+from planish.library.parallel.iteration_ranges import IterationLimits
 from planish.poly.isl.expression import FALSE, TRUE, conjunction
 from planish.schedule.accesses import redirect
 from planish.schedule.auto.plan import Candidate
@@ -48,7 +48,7 @@ class Fitted:
     has to hold of the sizes, `taken` the names that there are."""
 
     kernel: Kernel
-    limits: tuple[Limits, ...]
+    limits: tuple[IterationLimits, ...]
     candidate: Candidate
     allocs: tuple[Alloc, ...]
     body: Block
@@ -83,7 +83,7 @@ class Fitted:
 
 
 def fit(
-    kernel: Kernel, part: Kernel, limits: tuple[Limits, ...], candidate: Candidate, threads: int
+    kernel: Kernel, part: Kernel, limits: tuple[IterationLimits, ...], candidate: Candidate, threads: int
 ) -> Fitted | None:
     """A version of a part of a kernel, for the whole of it; None where what it needs to hold, or the size of an array
     of its own, depends on the part in a way that is not known."""
@@ -102,7 +102,7 @@ def fit(
     return Fitted(kernel, limits, candidate, allocs, body, conditions, taken)
 
 
-def _widest(array: Array, limits: Sequence[Limits]) -> Array | None:
+def _widest(array: Array, limits: Sequence[IterationLimits]) -> Array | None:
     """An array that is large enough for any part; None where that is not known."""
     shape: list[Expr] = []
     for extent in array.shape:

@@ -44,7 +44,7 @@ from planish.ir.expr import Compare, Expr, index
 from planish.ir.index.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.nest import Alloc, Block, For, If, Kernel, Let, LoopFacts
 from planish.ir.traverse import used_names
-from planish.library.parallel.iteration_ranges import OPERATIONS, Limits, is_part, loops_to_choose
+from planish.library.parallel.iteration_ranges import OPERATIONS, IterationLimits, is_part, loops_to_choose
 from planish.library.parallel.splice import fit
 from planish.library.parallel.thread_threshold import WORTH
 from planish.library.parallel.work_estimate import estimate
@@ -60,12 +60,12 @@ ROWS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class WavefrontGrid:
     """A nest for some of its rows and some of its columns."""
 
     kernel: Kernel
-    rows: Limits
-    columns: Limits
+    rows: IterationLimits
+    columns: IterationLimits
 
 
 def grid_versions(
@@ -81,7 +81,7 @@ def grid_versions(
     return tuple(x for x in made if x is not None)
 
 
-def find_grid(kernel: Kernel) -> Grid | None:
+def find_grid(kernel: Kernel) -> WavefrontGrid | None:
     """The nest that a kernel is, for some of its rows and columns, if nothing waits for what is below it or to the
     right of it, and local arrays hold nothing from one iteration to another; None where it is another one, or that is
     not known."""
@@ -92,7 +92,10 @@ def find_grid(kernel: Kernel) -> Grid | None:
         return None
     taken, (outer, inner, *_) = {*used_names(kernel)}, loops
     low, high, left, right = (take_name(x, taken) for x in ("low", "high", "left", "right"))
-    rows, columns = Limits(low, high, outer.lower, outer.upper), Limits(left, right, inner.lower, inner.upper)
+    rows, columns = (
+        IterationLimits(low, high, outer.lower, outer.upper),
+        IterationLimits(left, right, inner.lower, inner.upper),
+    )
     narrow = replace(inner, lower=index(left), upper=index(right))
     nest = replace(outer, lower=index(low), upper=index(high), body=Block((narrow,)))
     known = [
@@ -109,7 +112,7 @@ def find_grid(kernel: Kernel) -> Grid | None:
             wanted = [(x, ((0, rows), (1, columns))) for x in scop.statements]
             own = find_order(_through(scop, {x.array.name for x in allocs})).is_subset(together(scop, 2))
             if own and find_order(scop).is_subset(_onwards(scop)) and is_part(part, wanted):
-                return Grid(part, rows, columns)
+                return WavefrontGrid(part, rows, columns)
     except (NotAffineError, isl.Error):
         pass
     return None
@@ -135,7 +138,7 @@ def _onwards(scop: Scop) -> isl.UnionMap:
     return out
 
 
-def _shared(kernel: Kernel, found: Grid, candidate: Candidate, work: Expr, threads: int) -> Candidate | None:
+def _shared(kernel: Kernel, found: WavefrontGrid, candidate: Candidate, work: Expr, threads: int) -> Candidate | None:
     """A version of some rows and columns as one of the whole nest; None as of `fit`."""
     fitted = fit(kernel, found.kernel, (found.rows, found.columns), candidate, threads)
     if fitted is None:

@@ -21,14 +21,14 @@ from __future__ import annotations
 from planish.core.diagnostic import Remark
 from planish.core.names import take_name
 from planish.frontend.c.idioms.bit_reversal import spell_place
-from planish.frontend.c.translation_unit import TILE, Region, Reversal
+from planish.frontend.c.translation_unit import TILE, BitReversal, Region
 from planish.ir.expr import index
 from planish.ir.index.polynomial import mul
 from planish.ir.nest import Array, Kernel
 from planish.ir.text.operator_names import quoted
 from planish.ir.text.parser import parse_kernel
 from planish.library.parallel.thread_threshold import with_starts
-from planish.library.signal.fft_stages.stage_kernels import Piece, StageVersion
+from planish.library.signal.fft_stages.stage_kernels import StageKernel, StageVersion
 from planish.schedule.auto.plan import prepare
 
 NAME = "digits reversed in squares"
@@ -44,12 +44,12 @@ def reversal_versions(region: Region, threads: int = 1) -> tuple[tuple[StageVers
     if threads > 1:
         moved = sum(region.reversal.widths.values()) * TILE * TILE
         made = with_starts(made, mul(index(moved), index("tiles")))
-    piece = Piece("squares", region, prepare(parse_kernel(_reach(kernel, region.reversal))).scop, made)
+    piece = StageKernel("squares", region, prepare(parse_kernel(_reach(kernel, region.reversal))).scop, made)
     message = f"digits are reversed in squares of {TILE} rows of {TILE} elements, from {TILE * TILE} elements on"
     return (StageVersion(NAME, (piece,)),), (Remark("reversal", "done", message, region.span),)
 
 
-def write_squares(kernel: Kernel, reversal: Reversal, parallel: bool) -> str:
+def write_squares(kernel: Kernel, reversal: BitReversal, parallel: bool) -> str:
     """The kernel that exchanges squares, as text: a pair of them where the first one comes first; one that is its own
     partner is read twice and written twice, with the same elements."""
     base, taken = reversal.base, {x.name for x in kernel.arrays} | {"tiles"}
@@ -84,7 +84,7 @@ def write_squares(kernel: Kernel, reversal: Reversal, parallel: bool) -> str:
     )
 
 
-def _reach(kernel: Kernel, reversal: Reversal) -> str:
+def _reach(kernel: Kernel, reversal: BitReversal) -> str:
     """A kernel that comes to the same elements, as text."""
     taken = {x.name for x in kernel.arrays} | {"tiles"}
     at = take_name("at", taken)

@@ -39,7 +39,7 @@ from planish.ir.traverse import loads, map_block, substitute_block, used_names, 
 from planish.ir.types import F32, F64, Type
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.kernels.conv_1d import ALONE, choose_shape, make_sliding
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import Vectors, choose_vectors
 from planish.library.parallel.split_reduction import share_products
 from planish.poly.isl.expression import conjunction
@@ -72,7 +72,7 @@ class Filter:
     backwards: bool
 
 
-def filter_versions(prepared: Prepared, target: Target, maker: Maker, threads: int = 1) -> tuple[Candidate, ...]:
+def filter_versions(prepared: Prepared, target: Target, maker: KernelCache, threads: int = 1) -> tuple[Candidate, ...]:
     """The version of a kernel whose filters the library makes, in another order; none where there are none, or no
     instructions for them."""
     kernel, found = name_filters(prepared.kernel)
@@ -227,7 +227,7 @@ def _renamed(loop: For, name: str) -> For:
 
 
 def _give(
-    program: Program, found: Filter, vectors: Vectors, maker: Maker, made: dict[str, Instruction], threads: int
+    program: Program, found: Filter, vectors: Vectors, maker: KernelCache, made: dict[str, Instruction], threads: int
 ) -> Program:
     """Have a filter made by a kernel, where there are enough sums of enough products; PlanishError where it cannot be
     taken out of its loop, or is not what the kernel does."""

@@ -27,7 +27,7 @@ from planish.poly.idioms.column_access import Leaf, accesses, is_at_most, is_in_
 
 
 @dataclass(frozen=True, slots=True)
-class Projecting:
+class GramSchmidt:
     """Steps `var` from 0 up to `steps` on the `rows` and `columns` of an array.
 
     A step runs `before`, which touches nothing but column `var` of the `array` and of the `units` (which may be the
@@ -52,7 +52,7 @@ class Projecting:
         return self.loop.var
 
 
-def find_projecting(kernel: Kernel) -> Projecting | None:
+def find_projecting(kernel: Kernel) -> GramSchmidt | None:
     """The steps that a kernel consists of, all of it; None where it is anything else. Subscripts have to be rows and
     columns already."""
     match [x for x in flatten(kernel.body.body) if not isinstance(x, Alloc)]:
@@ -84,7 +84,7 @@ def find_projecting(kernel: Kernel) -> Projecting | None:
     before = tuple(body[:at])
     if not fits or not all(_keeps_to_column(x, (array, units), shares, loop, rows) for x in before):
         return None
-    return Projecting(loop, array, units, shares, loop.upper, rows, columns, before, cells)
+    return GramSchmidt(loop, array, units, shares, loop.upper, rows, columns, before, cells)
 
 
 def _keeps_to_column(stmt: Stmt, matrices: tuple[str, str], shares: str, step: For, rows: Expr) -> bool:

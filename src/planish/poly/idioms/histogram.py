@@ -34,7 +34,7 @@ from planish.ir.types import INDEX, Type
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class Bin:
     """An array whose elements, from the first one to one of so many `rows`, are added to; and its type."""
 
     array: str
@@ -43,17 +43,17 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class Counting:
+class Histogram:
     """What a kernel does with the elements themselves in place of searches: its `body`, and the `counts` in it."""
 
     body: Block
-    counts: tuple[Count, ...]
+    counts: tuple[Bin, ...]
 
 
-def find_counting(kernel: Kernel) -> Counting | None:
+def find_counting(kernel: Kernel) -> Histogram | None:
     """The counts of a kernel; None where there are none, where what chooses may lie outside of what is searched, or
     where a nest does anything else with what it adds to."""
-    counts: dict[str, Count] = {}
+    counts: dict[str, Bin] = {}
     body = _without_searches(kernel.body, counts)
     if not counts:
         return None
@@ -61,10 +61,10 @@ def find_counting(kernel: Kernel) -> Counting | None:
         added = [x.array for x in walk(nest) if isinstance(x, Reduce) and x.array in counts]
         if added and any(_reads_others(x, {*added}) for x in walk(nest)):
             return None
-    return Counting(body, tuple(counts.values()))
+    return Histogram(body, tuple(counts.values()))
 
 
-def _without_searches(block: Block, counts: dict[str, Count]) -> Block:
+def _without_searches(block: Block, counts: dict[str, Bin]) -> Block:
     """A block with additions in place of searches; what is counted is put with the `counts`."""
     out: list[Stmt] = []
     for stmt in block.body:
@@ -78,7 +78,7 @@ def _without_searches(block: Block, counts: dict[str, Count]) -> Block:
     return Block(tuple(out))
 
 
-def _read_search(stmt: Stmt, around: Block) -> tuple[Count, Reduce] | None:
+def _read_search(stmt: Stmt, around: Block) -> tuple[Bin, Reduce] | None:
     """A loop that searches for the element to which something is added, and the addition."""
     match stmt:
         case For(
@@ -94,7 +94,7 @@ def _read_search(stmt: Stmt, around: Block) -> tuple[Count, Reduce] | None:
             low, high = range_of(value, {}) if value is not None else (-1, -1)
             if low < 0 or high >= rows:
                 return None
-            return Count(array, int(rows), type_of(term)), Reduce(array, (Cast(cell, INDEX),), "add", term, span)
+            return Bin(array, int(rows), type_of(term)), Reduce(array, (Cast(cell, INDEX),), "add", term, span)
         case _:
             return None
 

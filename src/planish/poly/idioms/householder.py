@@ -30,11 +30,11 @@ from planish.ir.passes.declaration_sinking import exposed
 from planish.ir.traverse import arrays_in, blocks_of, children, expressions, flatten, loads, walk
 from planish.ir.types import F32, F64
 from planish.poly.idioms.column_access import accesses, is_at_most
-from planish.poly.idioms.rank_one_update import Matrix, Part, RankOne, find_rank_one
+from planish.poly.idioms.rank_one_update import ColumnMatrix, RankOne, VectorPart, find_rank_one
 
 
 @dataclass(frozen=True, slots=True)
-class Reflecting:
+class Householder:
     """Steps `var` from 0 up to `steps` on the `rows` of a matrix, of columns up to below those of its `change`.
 
     A step runs `before`, changes each of the columns as the `change` says, and runs `after`. If columns are changed
@@ -47,7 +47,7 @@ class Reflecting:
     """
 
     loop: For
-    matrix: Matrix
+    matrix: ColumnMatrix
     steps: Expr
     rows: Expr
     low: Expr
@@ -70,7 +70,7 @@ class Reflecting:
         return self.change.columns
 
 
-def find_reflecting(kernel: Kernel, scratch: Collection[str] = ()) -> Reflecting | None:
+def find_reflecting(kernel: Kernel, scratch: Collection[str] = ()) -> Householder | None:
     """The steps that a kernel consists of, all of it; None where it is anything else. Subscripts have to be rows and
     columns already; `scratch`: arrays that nobody reads afterwards."""
     match [x for x in flatten(kernel.body.body) if not isinstance(x, Alloc)]:
@@ -88,7 +88,7 @@ def find_reflecting(kernel: Kernel, scratch: Collection[str] = ()) -> Reflecting
     for array in kernel.arrays:
         if array.type in (F32, F64) and len(array.shape) == 2 and array.name not in scratch:
             for column in (1, 0):
-                finder = _Finder(kernel, loop, body, Matrix(array.name, column), own, frozenset(scratch))
+                finder = _Finder(kernel, loop, body, ColumnMatrix(array.name, column), own, frozenset(scratch))
                 found = finder.find()
                 if found is not None:
                     return found
@@ -102,11 +102,11 @@ class _Finder:
     kernel: Kernel
     loop: For
     body: Sequence[Stmt]
-    matrix: Matrix
+    matrix: ColumnMatrix
     own: tuple[Array, ...]
     scratch: frozenset[str]
 
-    def find(self) -> Reflecting | None:
+    def find(self) -> Householder | None:
         """The steps, if that matrix is what they reflect."""
         at = [n for n, x in enumerate(self.body) if any(self.strays(x))]
         if not at:
@@ -127,7 +127,7 @@ class _Finder:
         for at, _ in accesses((stmt,), self.matrix.array, ()):
             yield self.matrix.place(at)[1] != index(self.loop.var)
 
-    def fitted(self, before: tuple[Stmt, ...], change: RankOne, after: tuple[Stmt, ...]) -> Reflecting | None:
+    def fitted(self, before: tuple[Stmt, ...], change: RankOne, after: tuple[Stmt, ...]) -> Householder | None:
         """The steps, if what else they do is apart from the change."""
         k, steps = index(self.loop.var), self.loop.upper
         others = (*before, *after)
@@ -160,7 +160,7 @@ class _Finder:
             if not is_at_most(steps, change.columns):
                 asked = (*asked, Compare("le", steps, change.columns))
         follows = all(is_at_most(k, low) for low, _ in places)
-        return Reflecting(
+        return Householder(
             self.loop, self.matrix, steps, rows, low, has_panel, follows, before, change, after,
             tuple(dict.fromkeys(asked)), self.own,
         )  # fmt: skip
@@ -176,7 +176,7 @@ class _Finder:
                 return False
         return True
 
-    def leaves_loops(self, parts: Sequence[Part]) -> bool:
+    def leaves_loops(self, parts: Sequence[VectorPart]) -> bool:
         """Whether a vector is over other rows than the step and the sizes say."""
         return any(not names(x.lower) | names(x.upper) <= {*self.kernel.sizes, self.loop.var} for x in parts)
 
@@ -219,7 +219,7 @@ class _Finder:
         return tuple(asked)
 
 
-def _is_run(parts: Sequence[Part], low: Expr, rows: Expr) -> bool:
+def _is_run(parts: Sequence[VectorPart], low: Expr, rows: Expr) -> bool:
     """Whether parts are of one row after the other, from one up to below another one."""
     at, left = low, list(parts)
     while left:

@@ -31,7 +31,7 @@ from planish.poly.idioms.column_access import is_at_most, is_in_column, sets
 
 
 @dataclass(frozen=True, slots=True)
-class Pivoting:
+class PartialPivoting:
     """Steps `var` from 0 up to `steps` on the `rows` and `columns` of an array.
 
     A step runs `before`, which sets the cell `row`, of a value from `var` up to below `rows`; swaps the rows `var` and
@@ -79,7 +79,7 @@ class _Update:
     before: tuple[Stmt, ...]
 
 
-def find_pivoting(kernel: Kernel) -> Pivoting | None:
+def find_pivoting(kernel: Kernel) -> PartialPivoting | None:
     """The elimination with a choice of rows that a kernel is, all of it; None where it is anything else.
 
     The array's subscripts have to be rows and columns already, and rows that data choose have to be searched for, as
@@ -120,7 +120,7 @@ def find_pivoting(kernel: Kernel) -> Pivoting | None:
     in_column = all(is_in_column(x, swap.array, loop, index(loop.var), update.rows) for x in (*before, *after))
     if not fits or not in_column or not sets(before, swap.row) or sets(after, swap.row):
         return None
-    return Pivoting(loop, swap.array, swap.row, *known, whole, before, after, _plain(cells))
+    return PartialPivoting(loop, swap.array, swap.row, *known, whole, before, after, _plain(cells))
 
 
 def _plain(cells: Iterable[Array]) -> tuple[Array, ...]:

@@ -6,7 +6,7 @@ weighted sum of the column says: a := a + v (w . a), in any wording.
 >>> take = "A[k, j] += -s[] for i in k + 1 .. m { A[i, j] += -(s[] * A[i, k]) }"
 >>> text = "for j in k + 1 .. n { alloc s: f64[] %s %s }" % (dot, take)
 >>> kernel = parse_kernel("kernel z(k, m, n; A: f64[m, n], t: f64[]) { %s }" % text)
->>> found = find_rank_one(kernel.body.body, Matrix("A", 1), "k", {"s"}, frozenset())
+>>> found = find_rank_one(kernel.body.body, ColumnMatrix("A", 1), "k", {"s"}, frozenset())
 >>> from planish.ir.text.printer import print_expr
 >>> for part in (*found.weights, *found.changes):
 ...     print(print_expr(part.lower), print_expr(part.upper), print_expr(part.value))
@@ -30,7 +30,7 @@ from planish.poly.idioms.column_access import Leaf, leaves_of
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class ColumnMatrix:
     """An array of two dimensions, of which one goes over columns."""
 
     array: str
@@ -42,7 +42,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class VectorPart:
     """Elements of a vector, from row `lower` up to below `upper`: each is `value`, where `var` is the row."""
 
     var: str
@@ -59,8 +59,8 @@ class RankOne:
     Where there is a condition (`test`), nothing is done unless it holds. `kept`: the cells that the sums were in.
     """
 
-    weights: tuple[Part, ...]
-    changes: tuple[Part, ...]
+    weights: tuple[VectorPart, ...]
+    changes: tuple[VectorPart, ...]
     first: Expr
     columns: Expr
     test: Expr | None
@@ -68,7 +68,7 @@ class RankOne:
 
 
 def find_rank_one(
-    stmts: Sequence[Stmt], matrix: Matrix, step: str, cells: set[str], rows: frozenset[str]
+    stmts: Sequence[Stmt], matrix: ColumnMatrix, step: str, cells: set[str], rows: frozenset[str]
 ) -> RankOne | None:
     """What statements of step `step` do to columns; None where they do anything else. `cells` are scalars, `rows`
     arrays with an element for each column, that nobody else reads."""
@@ -90,7 +90,7 @@ def find_rank_one(
     return RankOne(sums, tuple(reading.changes), outer.lower, outer.upper, test, frozenset(reading.held))
 
 
-def _test(leaves: Sequence[Leaf], matrix: Matrix, changed: set[str]) -> Expr | None:
+def _test(leaves: Sequence[Leaf], matrix: ColumnMatrix, changed: set[str]) -> Expr | None:
     """The condition under which the matrix is changed, without which no statement changes it."""
     stores = [x for x, _ in leaves if x.array == matrix.array]
     counters = {x.var for _, loops in leaves for x in loops}
@@ -120,7 +120,7 @@ def _decided(stmt: Assign | Reduce, test: Expr) -> Assign | Reduce:
 class _Sum:
     """A sum over a column: that of its parts, times some factors, over some divisors."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[VectorPart, ...]
     factors: tuple[Expr, ...] = ()
     divisors: tuple[Expr, ...] = ()
 
@@ -134,7 +134,7 @@ class _Sum:
     def is_plain(self) -> bool:
         return not self.factors and not self.divisors
 
-    def whole(self) -> tuple[Part, ...]:
+    def whole(self) -> tuple[VectorPart, ...]:
         """Its parts with the factors in each."""
         return tuple(replace(x, value=self.scaled(x.value)) for x in self.parts)
 
@@ -154,13 +154,13 @@ class _Sum:
 class _Reading:
     """What has been read of the statements: the sums that cells hold, what was added to the columns, in which loops."""
 
-    matrix: Matrix
+    matrix: ColumnMatrix
     step: str
     cells: set[str]
     rows: frozenset[str]
     held: dict[str, _Sum] = field(default_factory=dict)
-    sums: tuple[Part, ...] | None = None
-    changes: list[Part] = field(default_factory=list)
+    sums: tuple[VectorPart, ...] | None = None
+    changes: list[VectorPart] = field(default_factory=list)
     columns: list[For] = field(default_factory=list)
     inside: dict[str, For] = field(default_factory=dict)
 
@@ -245,11 +245,11 @@ class _Reading:
         self.sums = found.parts
         factor = found.scaled(Const(1.0, type_of(stmt.value)))
         if over is not None and row == index(over.var):
-            self.changes.append(Part(over.var, over.lower, over.upper, factor))
+            self.changes.append(VectorPart(over.var, over.lower, over.upper, factor))
             return True
         if over is not None or column.var in names(row):
             return False
-        self.changes.append(Part("", row, add(row, index(1)), factor))
+        self.changes.append(VectorPart("", row, add(row, index(1)), factor))
         return True
 
     def linear(self, value: Expr, column: For, over: For | None, changing: bool = False) -> _Sum | None:
@@ -289,8 +289,8 @@ class _Reading:
         if own != index(column.var) or column.var in names(row):
             return None
         if over is not None and row == index(over.var):
-            return _Sum((Part(over.var, over.lower, over.upper, one),))
-        return _Sum((Part("", row, add(row, index(1)), one),)) if over is None else None
+            return _Sum((VectorPart(over.var, over.lower, over.upper, one),))
+        return _Sum((VectorPart("", row, add(row, index(1)), one),)) if over is None else None
 
     def is_fixed(self, value: Expr, column: For) -> bool:
         """Whether a value is the same for all columns: it holds nothing that these statements change."""

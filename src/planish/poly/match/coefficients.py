@@ -18,16 +18,16 @@ from planish.ir.expr import Expr, Load
 from planish.ir.traverse import substitute
 from planish.ir.types import Type
 from planish.poly.match.access_geometry import Geometry, geometries
-from planish.poly.match.normal_form import Form, Head, Term, columns
+from planish.poly.match.normal_form import Head, NormalForm, Term, columns
 
 
-def hoist(form: Form, types: Mapping[str, Type]) -> Form | None:
+def hoist(form: NormalForm, types: Mapping[str, Type]) -> NormalForm | None:
     """The form with such factors as coefficients; None where there is none. `types` are those of the arrays."""
     terms = tuple(_hoisted(x, form, types) for x in form.terms)
     return replace(form, terms=terms) if any(a is not b for a, b in zip(terms, form.terms, strict=True)) else None
 
 
-def _hoisted(term: Term, form: Form, types: Mapping[str, Type]) -> Term:
+def _hoisted(term: Term, form: NormalForm, types: Mapping[str, Type]) -> Term:
     shape = next(iter(geometries(term.points)), None)
     still = [] if shape is None else [x for x in term.heads if _stands_still(x, form, shape)]
     if shape is None or not still:
@@ -43,7 +43,7 @@ def _hoisted(term: Term, form: Form, types: Mapping[str, Type]) -> Term:
     return replace(term, coefficients=(*term.coefficients, *more), heads=tuple(heads), points=points)
 
 
-def _stands_still(head: Head, form: Form, shape: Geometry) -> bool:
+def _stands_still(head: Head, form: NormalForm, shape: Geometry) -> bool:
     """Whether a factor loads the same cells for every point, and none that the nest writes."""
     cells = [c for cell in head.cells for c in cell.columns]
     return not any(any(shape.steps[c]) for c in cells) and all(x.array != form.target for x in head.cells)

@@ -16,13 +16,13 @@ from collections.abc import Callable, Sequence, Set
 from planish.ir.nest import Kernel
 from planish.poly.canonical.canonicalise import tidy
 from planish.poly.canonical.minmax_idioms import find_updates
-from planish.poly.match.normal_form import Form, follow, form_of, inline
+from planish.poly.match.normal_form import NormalForm, follow, form_of, inline
 from planish.poly.match.sum_of_products import NoFormError
 from planish.poly.scop.extraction import Scop, Statement, extract_scop, require_affine
 from planish.poly.scop.statement_order import Distribution, distribute
 
 
-def normal_form(kernel: Kernel) -> Form:
+def normal_form(kernel: Kernel) -> NormalForm:
     """The form of a kernel that updates one array; raises NoFormError, and NotAffineError where it is not a static
     control part."""
     require_affine(kernel)
@@ -70,19 +70,19 @@ def reads(statement: Statement) -> frozenset[str]:
     return frozenset(x.array for x in statement.accesses if not x.write)
 
 
-class Chain:
+class Composition:
     """Forms that follow each other, growing; a target among the `locals` is put where it is read."""
 
     __slots__ = ("last", "locals", "pending", "stale", "used")
 
     def __init__(self, locals: Set[str]) -> None:
         self.locals = locals
-        self.pending: dict[str, Form] = {}
+        self.pending: dict[str, NormalForm] = {}
         self.stale: set[str] = set()
         self.used: set[str] = set()
         self.last = ""
 
-    def add(self, form: Form) -> None:
+    def add(self, form: NormalForm) -> None:
         """One more form at the end; raises NoFormError where no form can be made of it and those before."""
         for name in sorted(form.arrays & self.pending.keys() - {form.target}):
             if name not in self.locals:
@@ -98,7 +98,7 @@ class Chain:
         self.stale |= {name for name, x in self.pending.items() if name != form.target and form.target in x.arrays}
         self.pending[form.target], self.last = form, form.target
 
-    def value(self, private: Set[str]) -> Form:
+    def value(self, private: Set[str]) -> NormalForm:
         """The one form of all; raises NoFormError where several arrays are left, or one that went into it is not
         `private`."""
         left = sorted((self.pending.keys() - {self.last} - self.used) | (self.used - private))
@@ -107,10 +107,10 @@ class Chain:
         return self.pending[self.last]
 
 
-def compose(forms: Sequence[Form], locals: Set[str]) -> Form:
+def compose(forms: Sequence[NormalForm], locals: Set[str]) -> NormalForm:
     """One form for several that run one after the other; all but one of their targets are `locals` that nothing else
     reads. Raises NoFormError."""
-    chain = Chain(locals)
+    chain = Composition(locals)
     for form in forms:
         chain.add(form)
     return chain.value(locals)

@@ -24,18 +24,18 @@ ITERATOR, SIZE, SCALAR = "°", "?", "$"
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class MatchDefinition:
     """What a kernel does, and its arrays, under such names."""
 
     body: Block
     arrays: Mapping[str, Array]
 
 
-def mark(kernel: Kernel) -> Definition:
+def mark(kernel: Kernel) -> MatchDefinition:
     """The definition that a kernel is."""
     values: dict[str, Expr] = {x: Var(SIZE + x, INDEX) for x in kernel.sizes}
     values |= {x.name: Var(SCALAR + x.name, x.type) for x in kernel.scalars}
-    return Definition(_marked(kernel.body, values), {x.name: _sized(x, values) for x in kernel.arrays})
+    return MatchDefinition(_marked(kernel.body, values), {x.name: _sized(x, values) for x in kernel.arrays})
 
 
 def _marked(block: Block, values: Mapping[str, Expr]) -> Block:

@@ -55,7 +55,7 @@ class MismatchError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class MatchedView:
     """An operand: an array of the nest from an element on, or the register that the leading subscripts choose."""
 
     array: str
@@ -69,7 +69,7 @@ class View:
 class Match:
     """The operands: arrays, sizes and scalars of the definition, and conditions on which it all rests."""
 
-    arrays: Mapping[str, View]
+    arrays: Mapping[str, MatchedView]
     sizes: Mapping[str, Expr]
     scalars: Mapping[str, Expr]
     conditions: tuple[Expr, ...]
@@ -287,11 +287,11 @@ class _Matcher:
 
     def finish(self, state: _State) -> Match:
         """The operands, once every element's address is compared; MismatchError where one differs."""
-        views: dict[str, View] = {}
+        views: dict[str, MatchedView] = {}
         for name, other in state.names.items():
             accesses = [x for own, x in state.accesses if own == name]
             views[name], state = self.view(self.own[name], self.arrays[other], accesses, state)
-        views = {name: View(x.array, tuple(self.known(e, state) for e in x.index)) for name, x in views.items()}
+        views = {name: MatchedView(x.array, tuple(self.known(e, state) for e in x.index)) for name, x in views.items()}
         conditions = self.check_apart(state, views)
         unknown = [x for x in self.definition.sizes if x not in state.sizes]
         missing = [x for x in self.own if x not in views] + [x for x in self.scalars if x not in state.scalars]
@@ -317,7 +317,7 @@ class _Matcher:
         parts = (x for stmt in self.body for s in walk(stmt) for e in expressions(s) for x in walk_expr(e))
         return tested or any(isinstance(x, Select) for x in parts)
 
-    def view(self, own: Array, other: Array, accesses: Sequence[_Access], state: _State) -> tuple[View, _State]:
+    def view(self, own: Array, other: Array, accesses: Sequence[_Access], state: _State) -> tuple[MatchedView, _State]:
         """The operand that an array of the nest is."""
         if own.memory in PLAIN_MEMORIES:
             if "nowhere" in {own.memory, other.memory} != {"nowhere"}:
@@ -332,15 +332,15 @@ class _Matcher:
         view, state = self.address(own, other, accesses, other.shape[kept:], kept, state)
         if any(constant(x) != 0 for x in view.index[kept:]):
             raise MismatchError(f"`{view}` does not begin at the first lane of a register")
-        return View(other.name, view.index[:kept]), state
+        return MatchedView(other.name, view.index[:kept]), state
 
     def address(
         self, own: Array, other: Array, accesses: Sequence[_Access], extents: Sequence[Expr | None], skip: int,
         state: _State,
-    ) -> tuple[View, _State]:  # fmt: skip
+    ) -> tuple[MatchedView, _State]:  # fmt: skip
         """Where an operand begins: `own` and `other` are addressed alike from there on. The first `skip` subscripts
         choose a register."""
-        base: View | None = None
+        base: MatchedView | None = None
         for access in accesses:
             leading, rest = access.other[:skip], access.other[skip:]
             if any(has_iterator(x) for x in leading):
@@ -351,7 +351,7 @@ class _Matcher:
             first = [at_start(x) for x in rest]
             if first:
                 first[-1] = sub(first[-1], at_start(self.known(mine, state)))
-            found = View(other.name, (*leading, *map(simplify, first)))
+            found = MatchedView(other.name, (*leading, *map(simplify, first)))
             if base is not None and any(not _equal(a, b) for a, b in zip(base.index, found.index, strict=True)):
                 raise MismatchError(f"`{base}` and `{found}` are to be the same operand")
             base = base or found
@@ -385,7 +385,7 @@ class _Matcher:
             state = solved
         return state
 
-    def check_apart(self, state: _State, views: Mapping[str, View]) -> list[Expr]:
+    def check_apart(self, state: _State, views: Mapping[str, MatchedView]) -> list[Expr]:
         """What has to hold so that an instruction, which reads all before it writes, does the same as the nest where
         two operands are parts of one array."""
         out: list[Expr] = []
@@ -409,7 +409,7 @@ class _Matcher:
             out += conditions
         return out
 
-    def lie_apart(self, a: str, one: View, b: str, other: View) -> bool:
+    def lie_apart(self, a: str, one: MatchedView, b: str, other: MatchedView) -> bool:
         """Whether one of two operands in memory, parts of one array, ends before the other begins, at a known
         distance."""
         shape = self.arrays[one.array].shape

@@ -29,7 +29,7 @@ from planish.poly.match.sum_of_products import (
     INNER,
     Factor,
     NoFormError,
-    Product,
+    ProductTerm,
     add_coefficients,
     joined,
     print_coefficient,
@@ -118,7 +118,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class NormalForm:
     """What a nest makes of an array: `lost` are the cells whose old values do not count any more (elsewhere, they are
     combined with the terms by `op`). Terms load what the arrays hold before the nest.
 
@@ -175,7 +175,7 @@ def columns(points: isl.Set, chosen: Sequence[int]) -> isl.Set:
     return points.apply(isl.Map.read_from_str(points.get_ctx(), text))
 
 
-def form_of(statement: Statement, context: isl.Set) -> Form:
+def form_of(statement: Statement, context: isl.Set) -> NormalForm:
     """The form of all instances of one statement that reads nothing which it has written before, but for what it
     updates; raises NoFormError."""
     stmt, relations = statement.stmt, {(x.array, x.index): x.relation for x in statement.accesses}
@@ -194,7 +194,7 @@ def form_of(statement: Statement, context: isl.Set) -> Form:
         op, lost, found = "add", _plain(target.range()), products(value)
     terms = [_term(x, target, relations, rank, op not in IDEMPOTENT) for x in found]
     sums = not once or len(found) > 1
-    return Form(stmt.array, rank, kind, op, lost, _merged(terms, op), (statement.name,), sums, context)
+    return NormalForm(stmt.array, rank, kind, op, lost, _merged(terms, op), (statement.name,), sums, context)
 
 
 def bound_value(statement: Statement) -> Expr:
@@ -222,7 +222,11 @@ def _plain(points: isl.Set) -> isl.Set:
 
 
 def _term(
-    product: Product, target: isl.Map, relations: Mapping[tuple[str, tuple[Expr, ...]], isl.Map], rank: int, count: bool
+    product: ProductTerm,
+    target: isl.Map,
+    relations: Mapping[tuple[str, tuple[Expr, ...]], isl.Map],
+    rank: int,
+    count: bool,
 ) -> Term:
     """A product of a statement with its points; each point must stand for one instance where that counts."""
     factors = sorted(product.factors, key=_order)
@@ -294,7 +298,7 @@ def sorted_term(term: Term, rank: int) -> Term:
     return replace(term, heads=tuple(heads), points=columns(term.points, chosen))
 
 
-def follow(first: Form, second: Form) -> Form:
+def follow(first: NormalForm, second: NormalForm) -> NormalForm:
     """The form of one nest after another that updates the same array; raises NoFormError where there is none."""
     if first.target != second.target:
         raise NoFormError(f"`{first.target}` and `{second.target}` are updated")
@@ -323,13 +327,13 @@ def follow(first: Form, second: Form) -> Form:
         terms.append(replace(term, points=_with_target(term.points, first.lost.complement(), first.rank)))
     lost = coalesce(first.lost.union(second.lost))
     sums = first.sums or second.sums or any(not x.points.is_empty() for x in first.terms)
-    return Form(
+    return NormalForm(
         first.target, first.rank, first.type, second.op, lost, _merged(terms, second.op),
         (*first.statements, *second.statements), sums, first.context,
     )  # fmt: skip
 
 
-def _alike(first: Form, second: Form) -> tuple[Form, Form]:
+def _alike(first: NormalForm, second: NormalForm) -> tuple[NormalForm, NormalForm]:
     """The two under one operator: an assignment of one value to a cell serves any."""
     if first.op == second.op:
         return first, second
@@ -345,11 +349,11 @@ def _alike(first: Form, second: Form) -> tuple[Form, Form]:
     raise NoFormError(f"`{first.target}` is updated by `{first.op}` and by `{second.op}`")
 
 
-def _is_assignment(form: Form) -> bool:
+def _is_assignment(form: NormalForm) -> bool:
     return form.op == "add" and not form.sums and form.lost.is_equal(form.written)
 
 
-def _has_one_load(form: Form) -> bool:
+def _has_one_load(form: NormalForm) -> bool:
     """Whether cells are set to a load or a coefficient, in which no operator stands."""
     if len(form.terms) != 1:
         return False
@@ -364,7 +368,7 @@ def _with_target(points: isl.Set, cells: isl.Set, rank: int) -> isl.Set:
     return points.intersect(wider)
 
 
-def is_own(head: Head, term: Term, form: Form) -> bool:
+def is_own(head: Head, term: Term, form: NormalForm) -> bool:
     """Whether a factor is the cell that is updated, for all points."""
     if head.text or head.cells[0].array != form.target:
         return False
@@ -391,11 +395,11 @@ def _placed(term: Term, head: Head, value: Term, rank: int) -> Term:
 
 
 def _times(term: Term, value: Term, heads: tuple[Head, ...], points: isl.Set) -> Term:
-    plain = Product(term.negative, term.coefficients, ()).times(Product(value.negative, value.coefficients, ()))
+    plain = ProductTerm(term.negative, term.coefficients, ()).times(ProductTerm(value.negative, value.coefficients, ()))
     return Term(plain.negative, plain.coefficients, heads, coalesce(points))
 
 
-def inline(value: Form, reader: Form) -> Form:
+def inline(value: NormalForm, reader: NormalForm) -> NormalForm:
     """The form of a nest that reads an array, with what another nest has put there in its place; raises NoFormError.
 
     No array that `value` reads may be written between the two."""
@@ -422,7 +426,7 @@ def inline(value: Form, reader: Form) -> Form:
     return replace(reader, terms=_merged(terms, reader.op), statements=statements, sums=sums)
 
 
-def _is_plain(value: Form) -> bool:
+def _is_plain(value: NormalForm) -> bool:
     return not value.sums and _has_one_load(value)
 
 
@@ -452,7 +456,7 @@ def _inlined(term: Term, head: Head, value: Term, rank: int) -> Term:
     return _placed(term, head, value, rank)
 
 
-def scaling_apart(form: Form) -> tuple[Form, Form] | None:
+def scaling_apart(form: NormalForm) -> tuple[NormalForm, NormalForm] | None:
     """What multiplies the old values, and then what is added to them, as two forms; None for other forms, and where all
     is multiplied after it was added up."""
     own = next((x for x in form.terms if len(x.heads) == 1 and is_own(x.heads[0], x, form)), None)

@@ -5,8 +5,9 @@ is asked of isl, so that a wrong guess can only miss a match.
 
 >>> points = isl.Set("[n_of_definition] -> { [i, i] : 0 <= i < n_of_definition }")
 >>> others = isl.Set("[m] -> { [i, m + 2 - i] : 2 <= i < m + 2 }")
->>> piece = Piece(points, others, ((Cell("x", 0, 1), Cell("A", 0, 1)), (Cell("y", 1, 1), Cell("B", 1, 1))), "a copy")
->>> bound = next(candidates([piece], Bound({}, {}), False))
+>>> cells = (Cell("x", 0, 1), Cell("A", 0, 1)), (Cell("y", 1, 1), Cell("B", 1, 1))
+>>> piece = PointPiece(points, others, cells, "a copy")
+>>> bound = next(candidates([piece], Bindings({}, {}), False))
 >>> print(*bound.operands.values(), check_piece(piece, bound, True, others.params()))
 A[2 + x0] B[m - x0] None
 """
@@ -34,7 +35,7 @@ OWN = "_of_definition"
 _MOST_FLIPS = 4
 
 
-class MismatchError(Exception):
+class OperandMismatchError(Exception):
     """A form is not what a definition says; the text says what differs, `level` how much was the same before."""
 
     def __init__(self, reason: str, level: int) -> None:
@@ -43,7 +44,7 @@ class MismatchError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class MatchedOperand:
     """Element [x0, x1, ..] is the array's at `start[d]` plus, for each i, `steps[i][d]` times xi."""
 
     array: str
@@ -67,10 +68,10 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class Bindings:
     """What is known so far; sizes are named as in the definition."""
 
-    operands: Mapping[str, Operand]
+    operands: Mapping[str, MatchedOperand]
     sizes: Mapping[str, Expr]
 
     def size(self, name: str) -> Expr:
@@ -79,7 +80,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class PointPiece:
     """Points of the definition and those of the nest that should be the same, and the cells in their columns."""
 
     own: isl.Set
@@ -98,7 +99,7 @@ def own_sizes(points: T) -> T:
     return points
 
 
-def candidates(pieces: Sequence[Piece], bound: Bound, flipped: bool, alike: bool = True) -> Iterator[Bound]:
+def candidates(pieces: Sequence[PointPiece], bound: Bindings, flipped: bool, alike: bool = True) -> Iterator[Bindings]:
     """What the operands and sizes may be, by the axes of one piece after the other; `flipped`: axes may be counted from
     their ends. Without `alike`, points may fill a box on one side only, so that they cannot be the same."""
     if not pieces:
@@ -120,7 +121,7 @@ def candidates(pieces: Sequence[Piece], bound: Bound, flipped: bool, alike: bool
                     yield from candidates(rest, wider, flipped, alike)
 
 
-def may_turn(piece: Piece) -> bool:
+def may_turn(piece: PointPiece) -> bool:
     """Whether it makes a difference from which end an axis is counted."""
     own = next(iter(geometries(piece.own)), None)
     if own is None or own.box and all(sum(map(bool, row)) <= 1 for row in own.steps) and not _is_shifted(piece, own):
@@ -128,7 +129,7 @@ def may_turn(piece: Piece) -> bool:
     return len(own.extents) <= _MOST_FLIPS
 
 
-def _is_shifted(piece: Piece, own: Geometry) -> bool:
+def _is_shifted(piece: PointPiece, own: Geometry) -> bool:
     """Whether the definition uses elements of one array that lie apart."""
     for (a, _), (b, _) in combinations(piece.cells, 2):
         for x, y in zip(a.columns, b.columns, strict=False):
@@ -168,7 +169,7 @@ def _turned(geometry: Geometry, axes: Sequence[int], turned: Sequence[bool]) -> 
     return Geometry(extents, tuple(offsets), tuple(steps), geometry.box)
 
 
-def _bind_operands(piece: Piece, own: Geometry, other: Geometry, bound: Bound) -> Bound | None:
+def _bind_operands(piece: PointPiece, own: Geometry, other: Geometry, bound: Bindings) -> Bindings | None:
     """What is known with the operands of one piece; None where they contradict what was known."""
     sizes = _bind_sizes(own.extents, other.extents, bound.sizes)
     operands = dict(bound.operands)
@@ -180,11 +181,11 @@ def _bind_operands(piece: Piece, own: Geometry, other: Geometry, bound: Bound) -
             operands[a.array] = found
         elif not _is_there(operands[a.array], a, b, own, other, sizes):
             return None
-    return Bound(operands, sizes)
+    return Bindings(operands, sizes)
 
 
 def _is_there(
-    operand: Operand, own: Cell, other: Cell, mine: Geometry, theirs: Geometry, sizes: Mapping[str, Expr]
+    operand: MatchedOperand, own: Cell, other: Cell, mine: Geometry, theirs: Geometry, sizes: Mapping[str, Expr]
 ) -> bool:
     """Whether a cell of the nest is where an operand has the definition's."""
     if operand.array != other.array:
@@ -215,7 +216,9 @@ def _bind_sizes(own: Sequence[Expr], other: Sequence[Expr], known: Mapping[str, 
     return out
 
 
-def _operand(own: Cell, other: Cell, mine: Geometry, theirs: Geometry, sizes: Mapping[str, Expr]) -> Operand | None:
+def _operand(
+    own: Cell, other: Cell, mine: Geometry, theirs: Geometry, sizes: Mapping[str, Expr]
+) -> MatchedOperand | None:
     """What the nest's cell is as a function of the subscripts of the definition's cell."""
     columns_: list[tuple[int, ...]] = []
     start: list[Expr] = []
@@ -229,7 +232,7 @@ def _operand(own: Cell, other: Cell, mine: Geometry, theirs: Geometry, sizes: Ma
             offset = sub(offset, mul(index(step), place(mine.offsets[x], sizes)))
         start.append(offset)
     steps = tuple(tuple(row[i] for row in columns_) for i in range(own.rank))
-    return Operand(other.array, tuple(start), steps)
+    return MatchedOperand(other.array, tuple(start), steps)
 
 
 def _combination(rows: Sequence[Sequence[int]], wanted: Sequence[int]) -> tuple[int, ...] | None:
@@ -258,58 +261,60 @@ def _combination(rows: Sequence[Sequence[int]], wanted: Sequence[int]) -> tuple[
 
 
 def check(
-    sizes: Sequence[str], pieces: Sequence[Piece], bound: Bound, count: bool, assumed: isl.Set, context: isl.Set
-) -> MismatchError | None:
+    sizes: Sequence[str], pieces: Sequence[PointPiece], bound: Bindings, count: bool, assumed: isl.Set, context: isl.Set
+) -> OperandMismatchError | None:
     """What is wrong with a guess, if anything is: a size that is missing, one that the definition does not allow
     (`assumed`, where the nest's are in `context`), or points that only one side has. Where points `count`, none may
     stand for two."""
     try:
         allowed = allowed_sizes(sizes, bound, assumed, context)
-    except MismatchError as error:
+    except OperandMismatchError as error:
         return error
     if not context.is_subset(allowed):
-        return MismatchError("its sizes may be some that the definition does not allow", 3)
+        return OperandMismatchError("its sizes may be some that the definition does not allow", 3)
     return check_pieces(pieces, bound, count, context)
 
 
-def allowed_sizes(sizes: Sequence[str], bound: Bound, assumed: isl.Set, context: isl.Set) -> isl.Set:
+def allowed_sizes(sizes: Sequence[str], bound: Bindings, assumed: isl.Set, context: isl.Set) -> isl.Set:
     """Those of the nest's sizes in `context` that a definition allows (`assumed`); raises MismatchError where there are
     none, or one is missing."""
     missing = [x for x in sizes if x + OWN not in bound.sizes]
     if missing:
-        raise MismatchError(f"nothing says what the size `{missing[0]}` is", 2)
+        raise OperandMismatchError(f"nothing says what the size `{missing[0]}` is", 2)
     try:
         allowed = context.intersect(with_sizes(assumed, bound.sizes))
     except NotAffineError as error:
-        raise MismatchError(f"an operand has no affine place: {error.reason}", 2) from error
+        raise OperandMismatchError(f"an operand has no affine place: {error.reason}", 2) from error
     if allowed.is_empty():
-        raise MismatchError("its sizes are none that the definition allows", 3)
+        raise OperandMismatchError("its sizes are none that the definition allows", 3)
     return allowed
 
 
-def check_pieces(pieces: Sequence[Piece], bound: Bound, count: bool, context: isl.Set) -> MismatchError | None:
+def check_pieces(
+    pieces: Sequence[PointPiece], bound: Bindings, count: bool, context: isl.Set
+) -> OperandMismatchError | None:
     """What is wrong with a guess for any of some sets of points."""
     try:
         found = (check_piece(piece, bound, count, context) for piece in pieces)
         return next((x for x in found if x is not None), None)
     except NotAffineError as error:
-        return MismatchError(f"an operand has no affine place: {error.reason}", 2)
+        return OperandMismatchError(f"an operand has no affine place: {error.reason}", 2)
 
 
-def check_piece(piece: Piece, bound: Bound, count: bool, context: isl.Set) -> MismatchError | None:
+def check_piece(piece: PointPiece, bound: Bindings, count: bool, context: isl.Set) -> OperandMismatchError | None:
     """What is wrong with a guess for one set of points; raises NotAffineError."""
     there = placement(piece, bound, context)
     if count and not there.is_injective():
-        return MismatchError(f"operands of `{piece.text}` overlap", 4)
+        return OperandMismatchError(f"operands of `{piece.text}` overlap", 4)
     image, other = there.range(), columns(piece.other, [c for _, b in piece.cells for c in b.columns])
     for extra, missing, told in ((other, image, "goes into"), (image, other, "does not go into")):
         rest = extra.subtract(missing)
         if not rest.is_empty():
-            return MismatchError(_describe(piece, rest, told), 4)
+            return OperandMismatchError(_describe(piece, rest, told), 4)
     return None
 
 
-def placement(piece: Piece, bound: Bound, context: isl.Set) -> isl.Map:
+def placement(piece: PointPiece, bound: Bindings, context: isl.Set) -> isl.Map:
     """From the points of the definition to those that they are in the nest, the cells in the order of the piece."""
     own = with_sizes(piece.own, bound.sizes).intersect_params(context)
     known = piece.other.get_space().params()
@@ -342,7 +347,7 @@ def with_sizes(points: T, sizes: Mapping[str, Expr]) -> T:
     return points
 
 
-def _describe(piece: Piece, points: isl.Set, told: str) -> str:
+def _describe(piece: PointPiece, points: isl.Set, told: str) -> str:
     """An example of a product that only one of the two has."""
     point = small_point(isl.UnionSet.from_set(points))
     values = [int(point.get_coordinate_val(SET, i).to_python()) for i in range(points.dim(SET))]

@@ -32,9 +32,9 @@ from planish.poly.isl.affine import NotAffineError, condition_set
 from planish.poly.match.normal_form import Cell, Head, bound_value, plain_range
 from planish.poly.match.operand_orders import orders_of, shape_of
 from planish.poly.match.operands import (
-    Bound,
-    MismatchError,
-    Piece,
+    Bindings,
+    OperandMismatchError,
+    PointPiece,
     allowed_sizes,
     candidates,
     check_pieces,
@@ -45,7 +45,7 @@ from planish.poly.match.operands import (
 )
 from planish.poly.match.scalars import Scale, bind, spelt
 from planish.poly.match.sum_of_products import NoFormError, whole
-from planish.poly.match.unify import MOST_CHECKS, Match
+from planish.poly.match.unify import MOST_CHECKS, Unifier
 from planish.poly.scop.dependence import find_order
 from planish.poly.scop.extraction import Access, Scop, Statement, extract_scop, require_affine
 from planish.poly.scop.statement_order import commute
@@ -57,7 +57,7 @@ _ORDER = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spelling:
+class OperandOrder:
     """A statement's value with its operands in one order: `points` has the subscripts of the target, then those of
     what is loaded, and `instances` maps the iterations to them."""
 
@@ -67,20 +67,20 @@ class Spelling:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Member:
+class Equation:
     """A statement: what it stores where (`op`: as an update), in each way in which its operands can stand."""
 
     target: Cell
     op: ReduceOp | None
     type: Type
-    spellings: tuple[Spelling, ...]
+    spellings: tuple[OperandOrder, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class System:
     """Statements, and for pairs of them (by number) the instances that must keep their order, earlier to later."""
 
-    members: tuple[Member, ...]
+    members: tuple[Equation, ...]
     order: Mapping[tuple[int, int], isl.Map]
     context: isl.Set
 
@@ -153,18 +153,18 @@ def _meetings(early: Statement, late: Statement, reassociate: bool) -> isl.Map |
     return reduce(isl.Map.union, found) if found else None
 
 
-def _member(statement: Statement) -> Member:
+def _member(statement: Statement) -> Equation:
     stmt = statement.stmt
     relations = {(x.array, x.index): x for x in statement.accesses}
     values = islice(orders_of(bound_value(statement)), _MOST_SPELLINGS)
     spellings = tuple(_spelling(x, statement, relations) for x in values)
     op = stmt.op if isinstance(stmt, Reduce) else None
-    return Member(Cell(stmt.array, 0, len(stmt.index)), op, type_of(stmt.value), spellings)
+    return Equation(Cell(stmt.array, 0, len(stmt.index)), op, type_of(stmt.value), spellings)
 
 
 def _spelling(
     value: Expr, statement: Statement, relations: Mapping[tuple[str, tuple[Expr, ...]], Access]
-) -> Spelling:
+) -> OperandOrder:
     factor = whole(value)
     relation, cells, at = plain_range(statement.write.relation), [], len(statement.stmt.index)
     for load in factor.loads:
@@ -173,16 +173,18 @@ def _spelling(
         at += len(load.index)
     if not relation.is_injective():
         raise NoFormError("iterations that use the same cells wait for each other")
-    return Spelling(Head(factor.head, tuple(cells), factor.scalars), relation.range(), relation)
+    return OperandOrder(Head(factor.head, tuple(cells), factor.scalars), relation.range(), relation)
 
 
-def agree_systems(definition: Equations, other: System, private: Set[str]) -> Match:
+def agree_systems(definition: Equations, other: System, private: Set[str]) -> Unifier:
     """The operands with which the nest is the definition; arrays that are its own stand for `private` ones. Raises
     MismatchError."""
     own, sizes = definition.system, definition.sizes
     if len(own.members) != len(other.members):
-        raise MismatchError(f"there are {len(other.members)} statements and {len(own.members)} in the definition", 0)
-    worst = MismatchError("its statements are others than the definition's", 0)
+        raise OperandMismatchError(
+            f"there are {len(other.members)} statements and {len(own.members)} in the definition", 0
+        )
+    worst = OperandMismatchError("its statements are others than the definition's", 0)
     for turned in permutations(range(len(other.members))):
         chosen = [other.members[x] for x in turned]
         choices = [_alike(a, b) for a, b in zip(own.members, chosen, strict=True)]
@@ -192,12 +194,12 @@ def agree_systems(definition: Equations, other: System, private: Set[str]) -> Ma
                 bound = _place(own, chosen, spellings, other, turned, sizes)
                 for name in sorted(definition.locals):
                     if bound.operands[name].array not in private:
-                        raise MismatchError(f"`{bound.operands[name].array}` is read afterwards", 4)
-            except MismatchError as error:
+                        raise OperandMismatchError(f"`{bound.operands[name].array}` is read afterwards", 4)
+            except OperandMismatchError as error:
                 worst = error if error.level > worst.level else worst
                 continue
             known = {x: bound.size(x) for x in sizes}
-            return Match(bound.operands, known, values, _conditions(definition, known, other.context))
+            return Unifier(bound.operands, known, values, _conditions(definition, known, other.context))
     raise worst
 
 
@@ -208,7 +210,7 @@ def _conditions(definition: Equations, sizes: Mapping[str, Expr], context: isl.S
     return tuple(x for x in found if not context.is_subset(condition_set(x, space).params()))
 
 
-def _alike(own: Member, other: Member) -> list[Spelling]:
+def _alike(own: Equation, other: Equation) -> list[OperandOrder]:
     """The ways in which a statement of the nest can be read as one of the definition."""
     if own.op != other.op:
         return []
@@ -220,34 +222,34 @@ def _alike(own: Member, other: Member) -> list[Spelling]:
     ]  # fmt: skip
 
 
-def _scalars(own: System, spellings: Sequence[Spelling], wanted: Sequence[str], kind: Type) -> dict[str, Expr]:
+def _scalars(own: System, spellings: Sequence[OperandOrder], wanted: Sequence[str], kind: Type) -> dict[str, Expr]:
     bound: dict[str, Scale] = {}
     for member, other in zip(own.members, spellings, strict=True):
         for mine, theirs in zip(member.spellings[0].head.scalars, other.head.scalars, strict=True):
             bind(mine, (False, (theirs,)), bound)
     missing = [x for x in wanted if x not in bound]
     if missing:
-        raise MismatchError(f"nothing says what `{missing[0]}` is", 1)
+        raise OperandMismatchError(f"nothing says what `{missing[0]}` is", 1)
     return {name: spelt(scale, "mul", kind) for name, scale in bound.items()}
 
 
 def _place(
-    own: System, chosen: Sequence[Member], spellings: Sequence[Spelling], other: System, turned: Sequence[int],
+    own: System, chosen: Sequence[Equation], spellings: Sequence[OperandOrder], other: System, turned: Sequence[int],
     sizes: Sequence[str],
-) -> Bound:
+) -> Bindings:
     """Operands and sizes for which points and order are the same."""
-    pieces: list[Piece] = []
+    pieces: list[PointPiece] = []
     for mine, theirs, spelling in zip(own.members, chosen, spellings, strict=True):
         cells = zip(mine.spellings[0].head.cells, spelling.head.cells, strict=True)
-        pieces.append(Piece(
+        pieces.append(PointPiece(
             mine.spellings[0].points, spelling.points, ((mine.target, theirs.target), *cells), str(spelling.head)
         ))  # fmt: skip
     ranked = sorted(pieces, key=lambda x: -x.own.dim(SET))
-    worst = MismatchError(f"the subscripts of `{ranked[0].text}` move in another way than the definition's", 2)
+    worst = OperandMismatchError(f"the subscripts of `{ranked[0].text}` move in another way than the definition's", 2)
     for flipped in (False, True):
         if flipped and worst.level < _ORDER and not any(map(may_turn, pieces)):
             break
-        for bound in islice(candidates(ranked, Bound({}, {}), flipped), MOST_CHECKS):
+        for bound in islice(candidates(ranked, Bindings({}, {}), flipped), MOST_CHECKS):
             error = _check(own, other, pieces, spellings, turned, sizes, bound)
             if error is None:
                 return bound
@@ -256,13 +258,13 @@ def _place(
 
 
 def _check(
-    own: System, other: System, pieces: Sequence[Piece], spellings: Sequence[Spelling], turned: Sequence[int],
-    sizes: Sequence[str], bound: Bound,
-) -> MismatchError | None:
+    own: System, other: System, pieces: Sequence[PointPiece], spellings: Sequence[OperandOrder], turned: Sequence[int],
+    sizes: Sequence[str], bound: Bindings,
+) -> OperandMismatchError | None:
     """What is wrong with a guess, if anything is, for those sizes that the definition allows."""
     try:
         allowed = allowed_sizes(sizes, bound, own.context, other.context)
-    except MismatchError as error:
+    except OperandMismatchError as error:
         return error
     inside = [replace(x, other=x.other.intersect_params(allowed)) for x in pieces]
     return check_pieces(inside, bound, True, allowed) or _check_order(
@@ -271,14 +273,14 @@ def _check(
 
 
 def _check_order(
-    own: System, other: System, pieces: Sequence[Piece], spellings: Sequence[Spelling], turned: Sequence[int],
-    bound: Bound, context: isl.Set,
-) -> MismatchError | None:
+    own: System, other: System, pieces: Sequence[PointPiece], spellings: Sequence[OperandOrder], turned: Sequence[int],
+    bound: Bindings, context: isl.Set,
+) -> OperandMismatchError | None:
     """What is wrong with the order of the instances that meet in a cell, if anything is."""
     try:
         there = [placement(x, bound, context) for x in pieces]
     except NotAffineError as error:
-        return MismatchError(f"an operand has no affine place: {error.reason}", 2)
+        return OperandMismatchError(f"an operand has no affine place: {error.reason}", 2)
     for a, b in product(range(len(pieces)), repeat=2):
         mine, theirs = own.order.get((a, b)), other.order.get((turned[a], turned[b]))
         if mine is None and theirs is None:
@@ -292,5 +294,5 @@ def _check_order(
         if theirs is not None:
             found = theirs.apply_domain(spellings[a].instances).apply_range(spellings[b].instances)
         if not wanted.is_equal(found.intersect_params(context)):
-            return MismatchError(f"`{pieces[b].text}` does not wait for the same as in the definition", _ORDER)
+            return OperandMismatchError(f"`{pieces[b].text}` does not wait for the same as in the definition", _ORDER)
     return None

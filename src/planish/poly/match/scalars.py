@@ -14,8 +14,8 @@ from collections.abc import Sequence, Set
 from planish.ir.expr import BinaryOp, Const, Expr, Unary, Var
 from planish.ir.text.printer import print_expr
 from planish.ir.types import Type
-from planish.poly.match.normal_form import Form, Term
-from planish.poly.match.operands import MismatchError
+from planish.poly.match.normal_form import NormalForm, Term
+from planish.poly.match.operands import OperandMismatchError
 from planish.poly.match.sum_of_products import INNER, join, print_coefficient
 
 Scale = tuple[bool, tuple[Expr, ...]]
@@ -26,7 +26,7 @@ def number(value: int, kind: Type) -> Expr:
     return Const(float(value) if kind.is_float else value, kind)
 
 
-def bind_scalars(wanted: Set[str], own: Form, terms: Sequence[tuple[Term, Term]], kind: Type) -> dict[str, Expr]:
+def bind_scalars(wanted: Set[str], own: NormalForm, terms: Sequence[tuple[Term, Term]], kind: Type) -> dict[str, Expr]:
     """The scalars of the definition as expressions of the nest."""
     bound: dict[str, Scale] = {}
     inner = INNER[own.op] or "mul"
@@ -37,7 +37,7 @@ def bind_scalars(wanted: Set[str], own: Form, terms: Sequence[tuple[Term, Term]]
     for a, b in sorted(terms, key=lambda x: len(x[0].coefficients)):
         _bind_coefficients(a, b, bound)
     if wanted - bound.keys():
-        raise MismatchError(f"nothing says what `{min(wanted - bound.keys())}` is", 1)
+        raise OperandMismatchError(f"nothing says what `{min(wanted - bound.keys())}` is", 1)
     return {name: spelt(scale, inner, kind) for name, scale in bound.items()}
 
 
@@ -54,12 +54,12 @@ def bind(own: Expr, scale: Scale, bound: dict[str, Scale]) -> None:
     match own:
         case Var(name=name):
             if bound.setdefault(name, scale) != scale:
-                raise MismatchError(f"`{name}` is `{_text(scale)}` here and `{_text(bound[name])}` there", 2)
+                raise OperandMismatchError(f"`{name}` is `{_text(scale)}` here and `{_text(bound[name])}` there", 2)
         case Const(value=value):
             if scale[0] or len(scale[1]) != 1 or not isinstance(scale[1][0], Const) or scale[1][0].value != value:
-                raise MismatchError(f"`{_text(scale)}` stands where the definition has {value}", 2)
+                raise OperandMismatchError(f"`{_text(scale)}` stands where the definition has {value}", 2)
         case _:
-            raise MismatchError(f"`{print_expr(own)}` in the definition is no scalar", 1)
+            raise OperandMismatchError(f"`{print_expr(own)}` in the definition is no scalar", 1)
 
 
 def _text(scale: Scale) -> str:
@@ -83,12 +83,12 @@ def _bind_coefficients(own: Term, other: Term, bound: dict[str, Scale]) -> None:
                 parts = (x,)
         for part in parts:
             if part not in rest:
-                raise MismatchError(f"`{other.describe()}` is not multiplied by `{print_expr(part)}`", 3)
+                raise OperandMismatchError(f"`{other.describe()}` is not multiplied by `{print_expr(part)}`", 3)
             rest.remove(part)
     if len(free) > 1:
-        raise MismatchError("the definition multiplies by two scalars", 1)
+        raise OperandMismatchError("the definition multiplies by two scalars", 1)
     if free:
         bound[free[0]] = (negative, tuple(rest))
     elif rest or negative:
         more = print_coefficient(negative, tuple(rest))
-        raise MismatchError(f"`{other.describe()}` is multiplied by `{more}`, which is not in the definition", 3)
+        raise OperandMismatchError(f"`{other.describe()}` is multiplied by `{more}`, which is not in the definition", 3)

@@ -51,7 +51,7 @@ def spell(head: str, loads: tuple[str, ...], scalars: tuple[Expr, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class ProductTerm:
     """Factors times the coefficients (expressions without loads) that are not 1, and a sign."""
 
     negative: bool
@@ -64,10 +64,10 @@ class Product:
             parts.insert(0, print_coefficient(self.negative, self.coefficients))
         return " * ".join(parts)
 
-    def times(self, other: Product) -> Product:
+    def times(self, other: ProductTerm) -> ProductTerm:
         """The product of two."""
         coefficients = tuple(sorted((*self.coefficients, *other.coefficients), key=_order))
-        return Product(self.negative != other.negative, coefficients, (*self.factors, *other.factors))
+        return ProductTerm(self.negative != other.negative, coefficients, (*self.factors, *other.factors))
 
 
 Scale = tuple[bool, tuple[Expr, ...]]
@@ -99,7 +99,7 @@ def _separated(scale: Scale) -> tuple[float, tuple[Expr, ...]]:
     return value, tuple(x for x in scale[1] if not isinstance(x, Const))
 
 
-ONE = Product(False, (), ())
+ONE = ProductTerm(False, (), ())
 
 
 def _order(expr: Expr) -> tuple[bool, str]:
@@ -124,7 +124,7 @@ def join(op: BinaryOp, parts: tuple[Expr, ...]) -> Expr:
     return out
 
 
-def products(value: Expr) -> list[Product]:
+def products(value: Expr) -> list[ProductTerm]:
     """The sum of products that a value is; products of two sums stay as they are. Raises NoFormError."""
     match value:
         case Const(value=number):
@@ -143,18 +143,18 @@ def products(value: Expr) -> list[Product]:
             return [_whole(value)]
 
 
-def _product(left: list[Product], right: list[Product], a: Expr, b: Expr) -> list[Product]:
+def _product(left: list[ProductTerm], right: list[ProductTerm], a: Expr, b: Expr) -> list[ProductTerm]:
     """Two sums multiplied, term by term where that adds up no more often than before."""
     if len(left) > 1 and len(right) > 1:
         left, right = [_whole(a)], [_whole(b)]
     return [p.times(q) for p in left for q in right]
 
 
-def _reciprocal(divisor: Expr) -> list[Product]:
+def _reciprocal(divisor: Expr) -> list[ProductTerm]:
     return [_whole(Binary("div", Const(1.0, type_of(divisor)), divisor))]
 
 
-def _whole(value: Expr) -> Product:
+def _whole(value: Expr) -> ProductTerm:
     """A value as one factor, or one coefficient where nothing is loaded."""
     if isinstance(value, Load):
         return replace(ONE, factors=(Factor("", (value,)),))
@@ -193,7 +193,7 @@ def whole(value: Expr) -> Factor:
     return Factor(print_expr(skeleton), tuple(found), tuple(scalars), skeleton)
 
 
-def joined(value: Expr, op: ReduceOp) -> list[Product]:
+def joined(value: Expr, op: ReduceOp) -> list[ProductTerm]:
     """The terms that an update by `op` combines: sums of products for a sum; for another operator one term, in which
     the operands of its inner operator stand as factors and coefficients (`min(c, a + b)`, `c or (a and b)`).
 

@@ -35,14 +35,14 @@ from planish.ir.nest import Kernel
 from planish.ir.traverse import map_expr
 from planish.ir.types import INDEX
 from planish.poly.isl.affine import NotAffineError
-from planish.poly.match.normal_form import IDEMPOTENT, Cell, Form, Head, Term, columns, is_own
+from planish.poly.match.normal_form import IDEMPOTENT, Cell, Head, NormalForm, Term, columns, is_own
 from planish.poly.match.operand_orders import turnings
 from planish.poly.match.operands import (
     OWN,
-    Bound,
-    MismatchError,
-    Operand,
-    Piece,
+    Bindings,
+    MatchedOperand,
+    OperandMismatchError,
+    PointPiece,
     candidates,
     check,
     check_piece,
@@ -60,10 +60,10 @@ _MOST_TURNINGS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Unifier:
     """What stands for the arrays, sizes and scalars of a definition, and what has to hold of the nest's sizes."""
 
-    operands: Mapping[str, Operand]
+    operands: Mapping[str, MatchedOperand]
     sizes: Mapping[str, Expr]
     scalars: Mapping[str, Expr]
     conditions: tuple[Expr, ...] = ()
@@ -75,13 +75,13 @@ class Pattern:
     is 1, these are kept; where what is stored is 0, nothing is added."""
 
     kernel: Kernel
-    variants: tuple[tuple[Form, Mapping[str, int]], ...]
+    variants: tuple[tuple[NormalForm, Mapping[str, int]], ...]
 
 
-def pattern_of(kernel: Kernel, form: Form) -> Pattern:
+def pattern_of(kernel: Kernel, form: NormalForm) -> Pattern:
     """What a kernel with that form is compared with."""
     fresh = _renamed(form)
-    variants: list[tuple[Form, Mapping[str, int]]] = [(fresh, {})]
+    variants: list[tuple[NormalForm, Mapping[str, int]]] = [(fresh, {})]
     for n, term in enumerate(fresh.terms):
         name = _own_scalar(term, fresh)
         rest = (*fresh.terms[:n], *fresh.terms[n + 1 :])
@@ -93,7 +93,7 @@ def pattern_of(kernel: Kernel, form: Form) -> Pattern:
     return Pattern(kernel, tuple(variants))
 
 
-def _own_scalar(term: Term, form: Form) -> str | None:
+def _own_scalar(term: Term, form: NormalForm) -> str | None:
     """The scalar by which a term of a sum is multiplied, where it stands nowhere else."""
     match term.coefficients:
         case (Var(name=name),) if form.op == "add" and not term.negative:
@@ -107,18 +107,18 @@ def _scalars(term: Term) -> tuple[Expr, ...]:
     return tuple(x for head in term.heads for x in head.scalars)
 
 
-def _renamed(form: Form) -> Form:
+def _renamed(form: NormalForm) -> NormalForm:
     terms = tuple(replace(x, points=own_sizes(x.points)) for x in form.terms)
     return replace(form, lost=own_sizes(form.lost), terms=terms, context=own_sizes(form.context))
 
 
-def agree(pattern: Pattern, form: Form) -> Match:
+def agree(pattern: Pattern, form: NormalForm) -> Unifier:
     """The operands with which a definition is a form; raises MismatchError."""
-    worst: MismatchError | None = None
+    worst: OperandMismatchError | None = None
     for variant, fixed in pattern.variants:
         try:
             found = _agree(pattern.kernel, variant, form, fixed)
-        except MismatchError as error:
+        except OperandMismatchError as error:
             if worst is None or error.level > worst.level:
                 worst = error
             continue
@@ -127,26 +127,26 @@ def agree(pattern: Pattern, form: Form) -> Match:
     raise worst
 
 
-def _agree(kernel: Kernel, own: Form, other: Form, fixed: Mapping[str, int]) -> Match:
+def _agree(kernel: Kernel, own: NormalForm, other: NormalForm, fixed: Mapping[str, int]) -> Unifier:
     if any(str(name).endswith(OWN) for name in other.lost.get_var_names(PARAM)):
-        raise MismatchError(f"a size has a name that ends with {OWN}", 0)
+        raise OperandMismatchError(f"a size has a name that ends with {OWN}", 0)
     _compare_outlines(own, other)
-    worst = MismatchError("the factors differ", 0)
-    best: Match | None = None
+    worst = OperandMismatchError("the factors differ", 0)
+    best: Unifier | None = None
     for terms in permutations(other.terms):
         try:
             choices = [list(_orders(a, b, own, other)) for a, b in zip(own.terms, terms, strict=True)]
-        except MismatchError as error:
+        except OperandMismatchError as error:
             worst = error if error.level > worst.level else worst
             continue
         for ordered in product(*choices):
             try:
                 scalars = bind_scalars({x.name for x in kernel.scalars} - fixed.keys(), own, ordered, other.type)
                 bound = _place(kernel, own, ordered, other)
-            except MismatchError as error:
+            except OperandMismatchError as error:
                 worst = error if error.level > worst.level else worst
                 continue
-            found = Match(bound.operands, {x: bound.size(x) for x in kernel.sizes}, scalars)
+            found = Unifier(bound.operands, {x: bound.size(x) for x in kernel.sizes}, scalars)
             if best is None or _turns(found, own.target) < _turns(best, own.target):
                 best = found
             if not _turns(best, own.target):
@@ -156,7 +156,7 @@ def _agree(kernel: Kernel, own: Form, other: Form, fixed: Mapping[str, int]) -> 
     return best
 
 
-def _turns(match: Match, target: str) -> int:
+def _turns(match: Unifier, target: str) -> int:
     """How many operands are transposed, or worse, reversed; the output counts more than the inputs together."""
     out = 0
     for name, operand in match.operands.items():
@@ -166,30 +166,32 @@ def _turns(match: Match, target: str) -> int:
     return out
 
 
-def _compare_outlines(own: Form, other: Form) -> None:
+def _compare_outlines(own: NormalForm, other: NormalForm) -> None:
     """Raise MismatchError where operator, terms or what is kept differ at first sight."""
     stored = all(not x.sums and len(x.terms) == 1 and x.lost.is_equal(x.written) for x in (own, other))
     if own.op != other.op and not stored:
-        raise MismatchError(f"values are combined by `{other.op}` where the definition has `{own.op}`", 0)
+        raise OperandMismatchError(f"values are combined by `{other.op}` where the definition has `{own.op}`", 0)
     if own.rank and not other.rank:
-        raise MismatchError(f"`{other.target}` is a scalar where the definition updates an array", 0)
+        raise OperandMismatchError(f"`{other.target}` is a scalar where the definition updates an array", 0)
     if len(own.terms) != len(other.terms):
-        raise MismatchError(f"it combines {_count(len(other.terms))} where the definition has {len(own.terms)}", 0)
+        raise OperandMismatchError(
+            f"it combines {_count(len(other.terms))} where the definition has {len(own.terms)}", 0
+        )
 
 
-def _compare_start(own: Form, other: Form) -> None:
+def _compare_start(own: NormalForm, other: NormalForm) -> None:
     """Raise MismatchError where one keeps all old values, and the other does not."""
     if own.lost.is_empty() and not other.lost.is_empty():
-        raise MismatchError(f"the old values of `{other.target}` are lost, which the definition keeps", 3)
+        raise OperandMismatchError(f"the old values of `{other.target}` are lost, which the definition keeps", 3)
     if other.lost.is_empty() and not own.lost.is_empty():
-        raise MismatchError(f"the old values of `{other.target}` are kept, which the definition overwrites", 3)
+        raise OperandMismatchError(f"the old values of `{other.target}` are kept, which the definition overwrites", 3)
 
 
 def _count(terms: int) -> str:
     return "one product" if terms == 1 else f"{terms or 'no'} products"
 
 
-def _orders(a: Term, b: Term, own: Form, other: Form) -> Iterator[tuple[Term, Term]]:
+def _orders(a: Term, b: Term, own: NormalForm, other: NormalForm) -> Iterator[tuple[Term, Term]]:
     """The term of the nest with its factors in each order in which they could be the definition's."""
     found = False
     # Long values have many orders: none is looked at where they are spelt in another way.
@@ -201,7 +203,7 @@ def _orders(a: Term, b: Term, own: Form, other: Form) -> Iterator[tuple[Term, Te
                 found = True
                 yield a, replace(b, heads=heads)
     if not found:
-        raise MismatchError(f"the product is `{b.describe()}` where the definition has `{a.describe()}`", 1)
+        raise OperandMismatchError(f"the product is `{b.describe()}` where the definition has `{a.describe()}`", 1)
 
 
 def _turned(head: Head) -> list[Head]:
@@ -223,7 +225,7 @@ def _turned(head: Head) -> list[Head]:
     return out
 
 
-def _fits(own: Head, other: Head, term: Term, first: Form, second: Form, written: isl.Set) -> bool:
+def _fits(own: Head, other: Head, term: Term, first: NormalForm, second: NormalForm, written: isl.Set) -> bool:
     if own.text != other.text or len(own.cells) != len(other.cells) or len(own.scalars) != len(other.scalars):
         return False
     for a, b in zip(own.cells, other.cells, strict=True):
@@ -235,23 +237,23 @@ def _fits(own: Head, other: Head, term: Term, first: Form, second: Form, written
     return True
 
 
-def _place(kernel: Kernel, own: Form, terms: Sequence[tuple[Term, Term]], other: Form) -> Bound:
+def _place(kernel: Kernel, own: NormalForm, terms: Sequence[tuple[Term, Term]], other: NormalForm) -> Bindings:
     """Operands and sizes for which the points are the same; raises MismatchError."""
     target = (Cell(own.target, 0, own.rank), Cell(other.target, 0, other.rank))
     pieces = [
-        Piece(a.points, b.points, (target, *zip(a.cells, b.cells, strict=True)), b.describe()) for a, b in terms
+        PointPiece(a.points, b.points, (target, *zip(a.cells, b.cells, strict=True)), b.describe()) for a, b in terms
     ]
     pieces.sort(key=lambda x: -x.own.dim(SET))
-    empty = Bound({}, {})
+    empty = Bindings({}, {})
     turns = any(map(may_turn, pieces))
     ways = (candidates(pieces, empty, x) for x in ((False, True) if turns else (False,)))
     if pieces and all(next(x, None) is None for x in ways):
         raise _explain(pieces)
     _compare_start(own, other)
     if not own.lost.is_empty():
-        pieces.append(Piece(own.lost, other.lost, (target,), "the initialisation"))
+        pieces.append(PointPiece(own.lost, other.lost, (target,), "the initialisation"))
     count = own.op not in IDEMPOTENT
-    worst = MismatchError(f"`{other.target}` moves in another way than the definition's output", 2)
+    worst = OperandMismatchError(f"`{other.target}` moves in another way than the definition's output", 2)
     for bound in islice(candidates(pieces, empty, False), MOST_CHECKS):
         error = check(kernel.sizes, pieces, bound, count, own.context, other.context)
         if error is None:
@@ -264,9 +266,9 @@ def _place(kernel: Kernel, own: Form, terms: Sequence[tuple[Term, Term]], other:
     raise worst
 
 
-def _explain(pieces: Sequence[Piece]) -> MismatchError:
+def _explain(pieces: Sequence[PointPiece]) -> OperandMismatchError:
     """Why no operands come into question: subscripts that move in another way, or points that are others."""
-    close = next(candidates(pieces, Bound({}, {}), False, alike=False), None)
+    close = next(candidates(pieces, Bindings({}, {}), False, alike=False), None)
     if close is not None:
         try:
             errors = [check_piece(x, close, False, x.other.params()) for x in pieces]
@@ -275,4 +277,4 @@ def _explain(pieces: Sequence[Piece]) -> MismatchError:
         for error in errors:
             if error is not None:
                 return error
-    return MismatchError(f"the subscripts of `{pieces[0].text}` move in another way than the definition's", 2)
+    return OperandMismatchError(f"the subscripts of `{pieces[0].text}` move in another way than the definition's", 2)

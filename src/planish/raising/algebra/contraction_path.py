@@ -13,21 +13,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from planish.raising.algebra.product import Product, Term
+from planish.raising.algebra.product import Product, ProductOperand
 
 Order = int | tuple["Order", "Order"]
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class FactorChain:
     """Factors in order, the letters between and around them ("" where there is none: one row, one column)."""
 
-    factors: tuple[Term, ...]
+    factors: tuple[ProductOperand, ...]
     between: tuple[str, ...]
     batch: str
 
 
-def as_chain(product: Product) -> Chain | None:
+def as_chain(product: Product) -> FactorChain | None:
     """The factors of a product in an order in which each shares its sums with its neighbours only; None for others.
 
     Letters that every operand has are batches. Parts that share no letter are joined through a dimension of one.
@@ -50,7 +50,7 @@ def as_chain(product: Product) -> Chain | None:
         return None
     factors = tuple(product.factors[n] for n, _ in order)
     between = (order[0][1][0], *(x[1] for _, x in order))
-    return Chain(factors, between, batch)
+    return FactorChain(factors, between, batch)
 
 
 _Link = tuple[int, tuple[str, str]]

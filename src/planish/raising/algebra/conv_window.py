@@ -2,11 +2,12 @@
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.text.printer import print_expr
->>> picture = Term(View("I", (index(0), index(0)), ((1, 0), (0, 1), (2, 0)), (index(4), index(5), index(3))), "iak")
+>>> view = View("I", (index(0), index(0)), ((1, 0), (0, 1), (2, 0)), (index(4), index(5), index(3)))
+>>> picture = ProductOperand(view, "iak")
 >>> seen = operand(picture)
 >>> print(seen.view, [print_expr(x) for x in seen.subscripts], is_windowed(picture))
 I[0 + x0, 0 + x1 | x0 < 8, x1 < 5] ['i + 2 * k', 'a'] True
->>> is_windowed(Term(View("I", (index(0),), ((5,), (1,)), (index("n"), index(5))), "ij"))
+>>> is_windowed(ProductOperand(View("I", (index(0),), ((5,), (1,)), (index("n"), index(5))), "ij"))
 False
 """
 
@@ -16,12 +17,12 @@ from dataclasses import dataclass
 
 from planish.ir.expr import Expr, index
 from planish.ir.index.polynomial import add, constant, mul, sub
-from planish.raising.algebra.product import Term
+from planish.raising.algebra.product import ProductOperand
 from planish.raising.raised import View
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class WindowOperand:
     """A factor as a definition has it: a view, its subscripts in terms of letters, and its extents, where `nx` is the
     extent of letter x."""
 
@@ -30,12 +31,12 @@ class Operand:
     shape: tuple[Expr, ...]
 
 
-def is_windowed(term: Term) -> bool:
+def is_windowed(term: ProductOperand) -> bool:
     """Whether letters of an operand step through the same dimension, so that they may meet."""
     return any(len(x) > 1 for x in _parts(term))
 
 
-def operand(term: Term) -> Operand:
+def operand(term: ProductOperand) -> WindowOperand:
     """The factor with one dimension for the letters of each window, and for each other letter."""
     view = term.view
     steps, extents, subscripts, shape = [], [], [], []
@@ -59,10 +60,10 @@ def operand(term: Term) -> Operand:
         subscripts.append(subscript)
         extents.append(extent)
         shape.append(declared)
-    return Operand(View(view.array, view.start, tuple(steps), tuple(extents)), tuple(subscripts), tuple(shape))
+    return WindowOperand(View(view.array, view.start, tuple(steps), tuple(extents)), tuple(subscripts), tuple(shape))
 
 
-def _parts(term: Term) -> list[str]:
+def _parts(term: ProductOperand) -> list[str]:
     """The letters of each window together, every other letter alone, in the order of their first ones."""
     sharing: dict[int, str] = {}
     for letter, step in zip(term.letters, term.view.steps, strict=True):
@@ -74,7 +75,7 @@ def _parts(term: Term) -> list[str]:
     return list(dict.fromkeys(windows.get(x, x) for x in term.letters))
 
 
-def _overlaps(term: Term, d: int, letters: str) -> bool:
+def _overlaps(term: ProductOperand, d: int, letters: str) -> bool:
     """Whether letters that step through a dimension may reach an element in two ways: not so the digits of a number."""
     places = sorted((term.letters.index(x) for x in letters), key=lambda x: term.view.steps[x][d])
     reach = 0

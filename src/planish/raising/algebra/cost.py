@@ -5,7 +5,7 @@
 >>> from planish.target.load import load_target
 >>> model = Model(load_target("x86-avx512"), ({"n": 1000},))
 >>> n = index("n")
->>> gemm = Shape("gemm", (("ik", 1), ("kj", 1), ("ij", 1)), {"i": n, "j": n, "k": n})
+>>> gemm = CostShape("gemm", (("ik", 1), ("kj", 1), ("ij", 1)), {"i": n, "j": n, "k": n})
 >>> round(model.cycles(gemm, F64, {"n": 1000}) / 1e6, 1)
 63.5
 """
@@ -46,7 +46,7 @@ _EXPERT = frozenset({"syrk", *_PRODUCTS, *(f"batched_{x}" for x in _PRODUCTS)})
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class CostShape:
     """What of a step decides its cost: its kind, the letters of each operand and how often it is moved, the extents."""
 
     kind: str
@@ -55,12 +55,12 @@ class Shape:
     share: float = 1.0
 
 
-def shape_of(product: Product) -> Shape:
+def shape_of(product: Product) -> CostShape:
     """The shape of a product."""
     product = arranged(product)
     operands = [(x.letters, 1.0) for x in product.factors]
     operands.append((product.output.letters, 1.0 if product.overwrites else 2.0))
-    return Shape(kind_of(product), tuple(operands), product.extents)
+    return CostShape(kind_of(product), tuple(operands), product.extents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ class Model:
     target: Target
     points: tuple[Mapping[str, int], ...]
 
-    def cycles(self, shape: Shape, type: Type, sizes: Mapping[str, int]) -> float:
+    def cycles(self, shape: CostShape, type: Type, sizes: Mapping[str, int]) -> float:
         """The cycles of a step at given sizes."""
         return self.time(shape, type, {x: max(0, evaluate(y, sizes)) for x, y in shape.extents.items()})
 
-    def time(self, shape: Shape, type: Type, extents: Mapping[str, int]) -> float:
+    def time(self, shape: CostShape, type: Type, extents: Mapping[str, int]) -> float:
         """The cycles of a step whose letters have these extents."""
         sets = [frozenset(letters) for letters, _ in shape.operands]
         volume = prod(extents[x] for x in frozenset().union(*sets)) * shape.share
@@ -105,12 +105,12 @@ class Model:
             rate = max(_MEMORY, rate / 2)
         return _MEMORY
 
-    def total(self, steps: Iterable[tuple[Shape, Type]]) -> tuple[float, ...]:
+    def total(self, steps: Iterable[tuple[CostShape, Type]]) -> tuple[float, ...]:
         """The cycles of some steps at each of the points."""
         listed = tuple(steps)
         return tuple(sum(self.cycles(x, t, point) for x, t in listed) for point in self.points)
 
-    def wins(self, fresh: Iterable[tuple[Shape, Type]], old: Iterable[tuple[Shape, Type]]) -> bool:
+    def wins(self, fresh: Iterable[tuple[CostShape, Type]], old: Iterable[tuple[CostShape, Type]]) -> bool:
         """Whether steps take less time than others: at most of the points, and over all of them."""
         a, b = self.total(fresh), self.total(old)
         return sum(a) < sum(b) and 2 * sum(x < y for x, y in zip(a, b, strict=True)) > len(a)

@@ -1,13 +1,13 @@
 """What the steps of a raised kernel read and write, and what of it is seen afterwards.
 
 >>> from planish.ir.nest import Kernel
->>> from planish.raising.algebra.product import Term
+>>> from planish.raising.algebra.product import ProductOperand
 >>> from planish.ir.expr import index
 >>> from planish.ir.types import F32
 >>> from planish.raising.raised import whole
 >>> from planish.raising.algebra.product_writer import write_product
 >>> A, T = Array("A", F32, (index(4),)), Array("T", F32, (index(4),))
->>> copy = write_product(Product(Term(whole(T), "i"), (Term(whole(A), "i"),), {"i": index(4)}, ""))
+>>> copy = write_product(Product(ProductOperand(whole(T), "i"), (ProductOperand(whole(A), "i"),), {"i": index(4)}, ""))
 >>> facts = study(Raised(Kernel("k", arrays=(A,)), (copy,), (T,)))
 >>> facts.products[0].einsum, facts.is_dead("T", 1), facts.is_dead("A", 1)
 ('a->a', True, False)
@@ -32,35 +32,35 @@ from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, V
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class Effect:
     """Elements of an array that a step reads or writes: those of a view, or any where `view` is None."""
 
     array: str
     view: View | None = None
 
 
-def reads(step: Step) -> Iterator[Access]:
+def reads(step: Step) -> Iterator[Effect]:
     """What a step may read."""
     match step:
         case Apply():
             for name in (*step.operation.inputs, *_read_output(step)):
-                yield Access(step.operands[name].array, step.operands[name])
+                yield Effect(step.operands[name].array, step.operands[name])
             for scalar in step.scalars.values():
                 for load in loads(scalar):
-                    yield Access(load.array)
+                    yield Effect(load.array)
         case Loops():
             for stmt in walk(step.body):
                 for expr in expressions(stmt):
-                    yield from (Access(x.array) for x in loads(expr))
+                    yield from (Effect(x.array) for x in loads(expr))
                 if isinstance(stmt, Reduce):
-                    yield Access(stmt.array)
+                    yield Effect(stmt.array)
         case Choice():
             for case in step.cases:
                 for inner in case.steps:
                     yield from reads(inner)
         case Repeat():
             # Which elements depends on the iteration.
-            yield from (Access(x.array) for inner in step.steps for x in reads(inner))
+            yield from (Effect(x.array) for inner in step.steps for x in reads(inner))
         case _:
             assert_never(step)
 
@@ -74,20 +74,20 @@ def _read_output(step: Apply) -> Iterator[str]:
             return
 
 
-def writes(step: Step) -> Iterator[Access]:
+def writes(step: Step) -> Iterator[Effect]:
     """What a step may write."""
     match step:
         case Apply():
             view = step.operands[step.operation.output]
-            yield Access(view.array, view)
+            yield Effect(view.array, view)
         case Loops():
-            yield from (Access(x.array) for x in walk(step.body) if isinstance(x, Assign | Reduce))
+            yield from (Effect(x.array) for x in walk(step.body) if isinstance(x, Assign | Reduce))
         case Choice():
             for case in step.cases:
                 for inner in case.steps:
                     yield from writes(inner)
         case Repeat():
-            yield from (Access(x.array) for inner in step.steps for x in writes(inner))
+            yield from (Effect(x.array) for inner in step.steps for x in writes(inner))
         case _:
             assert_never(step)
 
@@ -148,13 +148,13 @@ class Facts:
             used.add(dims[0])
         return True
 
-    def overlap(self, a: Access, b: Access) -> bool:
+    def overlap(self, a: Effect, b: Effect) -> bool:
         """Whether two accesses may touch the same element."""
         if self.base(a.array) != self.base(b.array):
             return False
         return a.view is None or b.view is None or may_overlap(self, a.view, b.view)
 
-    def touched(self, steps: range, accesses: list[Access], also_reads: bool = False) -> int | None:
+    def touched(self, steps: range, accesses: list[Effect], also_reads: bool = False) -> int | None:
         """The first of some steps that writes (or reads) what accesses touch."""
         for n in steps:
             step = self.raised.steps[n]
@@ -186,16 +186,16 @@ class Facts:
             self.base(load.array) == name for x in step.scalars.values() for load in loads(x)
         )
 
-    def needs(self, place: int) -> list[Access]:
+    def needs(self, place: int) -> list[Effect]:
         """What a step that is a product reads, its own output left out."""
         step, product = self.raised.steps[place], self.products[place]
         assert product is not None and isinstance(step, Apply)
-        out = [Access(x.view.array, x.view) for x in product.factors]
-        return out + [Access(load.array) for x in step.scalars.values() for load in loads(x)]
+        out = [Effect(x.view.array, x.view) for x in product.factors]
+        return out + [Effect(load.array) for x in step.scalars.values() for load in loads(x)]
 
     def definition_of(self, view: View, place: int) -> int | None:
         """The last step before a place that may write what a view has; None where no step does."""
-        access = Access(view.array, view)
+        access = Effect(view.array, view)
         for n in range(place - 1, -1, -1):
             if any(self.overlap(x, access) for x in writes(self.raised.steps[n])):
                 return n

@@ -5,10 +5,10 @@
 >>> from planish.ir.types import F32
 >>> from planish.raising.raised import whole
 >>> array = Array("A", F32, (index("n"), index(3), index(4)))
->>> found = fold(Term(whole(array), "iab"), ("i", "ab"), array, "A_flat")
+>>> found = fold(ProductOperand(whole(array), "iab"), ("i", "ab"), array, "A_flat")
 >>> print(found.term.view, found.term.letters, found.array.shape[1].value)
 A_flat[0 + x0, 0 + x1 | x0 < n, x1 < 12] ia 12
->>> fold(Term(whole(array), "iab"), ("i", "ba"), array, "A_flat") is None
+>>> fold(ProductOperand(whole(array), "iab"), ("i", "ba"), array, "A_flat") is None
 True
 """
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from planish.ir.expr import Expr, index
 from planish.ir.index.polynomial import mul, normal, same
 from planish.ir.nest import Array
-from planish.raising.algebra.product import Term, is_number
+from planish.raising.algebra.product import ProductOperand, is_number
 from planish.raising.raised import View
 
 
@@ -28,11 +28,11 @@ from planish.raising.raised import View
 class Folded:
     """An operand with a letter for each group, the first of the group's, and the array under its other shape."""
 
-    term: Term
+    term: ProductOperand
     array: Array | None
 
 
-def fold(term: Term, groups: Sequence[str], array: Array, name: str) -> Folded | None:
+def fold(term: ProductOperand, groups: Sequence[str], array: Array, name: str) -> Folded | None:
     """The operand with each group of letters (the slowest first) as one dimension; None where memory has another order.
 
     `array` is the operand's, `name` what it is called under its other shape.
@@ -74,10 +74,12 @@ def fold(term: Term, groups: Sequence[str], array: Array, name: str) -> Folded |
             total = mul(total, term.view.shape[term.letters.index(x)])
         extents.append(total)
     view = View(name, start, tuple(steps), tuple(extents))
-    return Folded(Term(view, "".join(x[0] for x in groups)), Array(name, array.type, shape, memory=array.memory))
+    return Folded(
+        ProductOperand(view, "".join(x[0] for x in groups)), Array(name, array.type, shape, memory=array.memory)
+    )
 
 
-def _dimension(term: Term, letter: str) -> int | None:
+def _dimension(term: ProductOperand, letter: str) -> int | None:
     """The dimension of the array along which alone a letter steps, one by one, and nothing else does."""
     step = term.view.steps[term.letters.index(letter)]
     found = [d for d, x in enumerate(step) if x]
@@ -98,7 +100,7 @@ def _extent(array: Array, run: list[int]) -> Expr | None:
     return total
 
 
-def _start(term: Term, array: Array, run: list[int]) -> Expr:
+def _start(term: ProductOperand, array: Array, run: list[int]) -> Expr:
     """Where the view begins; but for the first, the dimensions of a run begin at 0."""
     out = normal(term.view.start[run[0]])
     for d in run[1:]:

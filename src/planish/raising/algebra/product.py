@@ -5,7 +5,8 @@ An element of the output is `beta` times itself plus `alpha` times the sum over 
 >>> from planish.ir.expr import index
 >>> from planish.raising.raised import View
 >>> n = index("n")
->>> A, B, C = (Term(View(x, (index(0),) * 2, ((1, 0), (0, 1)), (n, n)), y) for x, y in zip("ABC", ("ik", "kj", "ij")))
+>>> square = lambda x: View(x, (index(0),) * 2, ((1, 0), (0, 1)), (n, n))
+>>> A, B, C = (ProductOperand(square(x), y) for x, y in zip("ABC", ("ik", "kj", "ij")))
 >>> Product(C, (A, B), {"i": n, "j": n, "k": n}, "k").einsum
 'ik,kj->ij'
 """
@@ -22,7 +23,7 @@ from planish.raising.raised import View
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class ProductOperand:
     """An operand: a view, and a letter for each of its dimensions, no two alike."""
 
     view: View
@@ -33,30 +34,34 @@ class Term:
         """The letters that step along the array's last dimension, where neighbours in memory are."""
         return "".join(x for x, step in zip(self.letters, self.view.steps, strict=True) if step and step[-1])
 
-    def at(self, places: Mapping[str, str]) -> Term:
+    def at(self, places: Mapping[str, str]) -> ProductOperand:
         """The operand in one iteration of the loops around: what they go over is at the place of that name."""
         view, start = self.view, self.view.start
         for letter, step in zip(self.letters, view.steps, strict=True):
             start = stepped(start, step, index(places[letter])) if letter in places else start
         left = [n for n, x in enumerate(self.letters) if x not in places]
         steps, shape = tuple(view.steps[n] for n in left), tuple(view.shape[n] for n in left)
-        return Term(View(view.array, start, steps, shape), "".join(self.letters[n] for n in left))
+        return ProductOperand(View(view.array, start, steps, shape), "".join(self.letters[n] for n in left))
 
-    def part(self, letter: str, begin: Expr, count: Expr) -> Term:
+    def part(self, letter: str, begin: Expr, count: Expr) -> ProductOperand:
         """The elements of the operand with some values of a letter."""
         place, view = self.letters.index(letter), self.view
         shape = tuple(count if n == place else x for n, x in enumerate(view.shape))
-        return Term(View(view.array, stepped(view.start, view.steps[place], begin), view.steps, shape), self.letters)
+        return ProductOperand(
+            View(view.array, stepped(view.start, view.steps[place], begin), view.steps, shape), self.letters
+        )
 
-    def ordered(self, letters: str) -> Term:
+    def ordered(self, letters: str) -> ProductOperand:
         """The same operand with its dimensions in another order."""
         places = [self.letters.index(x) for x in letters]
         steps = tuple(self.view.steps[x] for x in places)
-        return Term(View(self.view.array, self.view.start, steps, tuple(self.view.shape[x] for x in places)), letters)
+        return ProductOperand(
+            View(self.view.array, self.view.start, steps, tuple(self.view.shape[x] for x in places)), letters
+        )
 
-    def renamed(self, names: Mapping[str, str]) -> Term:
+    def renamed(self, names: Mapping[str, str]) -> ProductOperand:
         """The same operand with other letters."""
-        return Term(self.view, "".join(names.get(x, x) for x in self.letters))
+        return ProductOperand(self.view, "".join(names.get(x, x) for x in self.letters))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +72,8 @@ class Product:
     slowest first. `exact`: each element is rounded as `(alpha * first) * second ..`, added in the order of `sums`.
     """
 
-    output: Term
-    factors: tuple[Term, ...]
+    output: ProductOperand
+    factors: tuple[ProductOperand, ...]
     extents: Mapping[str, Expr]
     sums: str
     alpha: Expr | None = None
@@ -116,7 +121,7 @@ def is_number(expr: Expr | None, value: int) -> bool:
     return isinstance(expr, Const) and expr.value == value
 
 
-def view_letters(output: Term, reader: Term) -> dict[str, str] | None:
+def view_letters(output: ProductOperand, reader: ProductOperand) -> dict[str, str] | None:
     """For each letter of an output the reader's letter that steps alike, where both have exactly the same elements."""
     first, second = output.view, reader.view
     if first.array != second.array or len(output.letters) != len(reader.letters):

@@ -1,10 +1,11 @@
 """Kinds of products: the groups that their letters form, the order that operands have, and the name.
 
 >>> from planish.ir.expr import index
->>> from planish.raising.algebra.product import Term
+>>> from planish.raising.algebra.product import ProductOperand
 >>> from planish.raising.raised import View
 >>> n = index("n")
->>> A, B, C = (Term(View(x, (index(0),) * 2, ((1, 0), (0, 1)), (n, n)), y) for x, y in zip("ABC", ("ac", "bc", "ba")))
+>>> square = lambda x: View(x, (index(0),) * 2, ((1, 0), (0, 1)), (n, n))
+>>> A, B, C = (ProductOperand(square(x), y) for x, y in zip("ABC", ("ac", "bc", "ba")))
 >>> product = arranged(Product(C, (A, B), {"a": n, "b": n, "c": n}, "c"))
 >>> kind_of(product), product.einsum, [x.view.array for x in product.factors]
 ('gemm', 'bc,ca->ba', ['B', 'A'])

@@ -24,12 +24,12 @@ from planish.ir.index.polynomial import build, normal, polynomial
 from planish.ir.nest import Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.traverse import loads, map_expr, substitute, variables
 from planish.ir.types import F64, INDEX, Type
-from planish.raising.algebra.product import Product, Term, is_number, stepped
+from planish.raising.algebra.product import Product, ProductOperand, is_number, stepped
 from planish.raising.raised import Apply, View
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NestedStatement:
     """A statement of a definition and the loops around it, outermost first."""
 
     loops: tuple[For, ...]
@@ -48,7 +48,7 @@ def read_product(apply: Apply, type: Type) -> Product | str:
         return f"`{apply.operation.name}` {error}"
 
 
-def places(kernel: Kernel) -> list[Place] | None:
+def places(kernel: Kernel) -> list[NestedStatement] | None:
     """The statements of a definition made of rectangular loops from 0; None for any other."""
     try:
         return list(_places(kernel.body, (), set(kernel.sizes)))
@@ -56,19 +56,19 @@ def places(kernel: Kernel) -> list[Place] | None:
         return None
 
 
-def _places(block: Block, loops: tuple[For, ...], sizes: set[str]) -> Iterator[Place]:
+def _places(block: Block, loops: tuple[For, ...], sizes: set[str]) -> Iterator[NestedStatement]:
     for stmt in block.body:
         yield from _place(stmt, loops, sizes)
 
 
-def _place(stmt: Stmt, loops: tuple[For, ...], sizes: set[str]) -> Iterator[Place]:
+def _place(stmt: Stmt, loops: tuple[For, ...], sizes: set[str]) -> Iterator[NestedStatement]:
     match stmt:
         case Block():
             yield from _places(stmt, loops, sizes)
         case For(lower=lower, upper=upper, step=1, body=body) if is_number(lower, 0) and variables(upper) <= sizes:
             yield from _places(body, (*loops, stmt), sizes)
         case Assign() | Reduce():
-            yield Place(loops, stmt)
+            yield NestedStatement(loops, stmt)
         case _:
             raise _OtherwiseError("has a loop or a statement of another form")
 
@@ -95,24 +95,24 @@ class _Reader:
     apply: Apply
     type: Type
 
-    def product(self, found: list[Place] | None) -> Product:
+    def product(self, found: list[NestedStatement] | None) -> Product:
         if found is None:
             raise _OtherwiseError("is no rectangular nest")
         match found:
-            case [Place(stmt=Assign()) as only]:
+            case [NestedStatement(stmt=Assign()) as only]:
                 return self.assigned(only)
-            case [Place(stmt=Reduce(op="mul")) as only]:
+            case [NestedStatement(stmt=Reduce(op="mul")) as only]:
                 return self.scaled(only)
-            case [Place(stmt=Reduce(op="add")) as only]:
+            case [NestedStatement(stmt=Reduce(op="add")) as only]:
                 return self.summed(only, Const(1, self.type))
-            case [first, Place(stmt=Reduce(op="add")) as second]:
+            case [first, NestedStatement(stmt=Reduce(op="add")) as second]:
                 out = self.summed(second, self.initial(first, second))
                 # Without a sum an element is 0 + x, which is not x where x is -0.
                 return replace(out, exact=out.exact and bool(out.sums or out.beta))
             case _:
                 raise _OtherwiseError("is no single sum of products")
 
-    def assigned(self, place: Place) -> Product:
+    def assigned(self, place: NestedStatement) -> Product:
         """`C = product`, `C = C + product`, `C = beta * C + product` or `C = beta * C`, without a sum."""
         stmt = place.stmt
         own = Load(stmt.array, stmt.index, F64)
@@ -132,7 +132,7 @@ class _Reader:
                     raise _OtherwiseError("stores an element more than once")
                 return out
 
-    def scaled(self, place: Place) -> Product:
+    def scaled(self, place: NestedStatement) -> Product:
         """`C = beta * C`: nothing times no factors is added."""
         out = self.summed(replace(place, stmt=replace(place.stmt, value=Const(0.0, F64))), None)
         beta = self.scalar(place.stmt.value)
@@ -150,7 +150,7 @@ class _Reader:
             case _:
                 raise _OtherwiseError("reads its output in another way")
 
-    def initial(self, first: Place, second: Place) -> Expr | None:
+    def initial(self, first: NestedStatement, second: NestedStatement) -> Expr | None:
         """beta of a statement that stands before the sum, None for zero; it must see each element once, and before."""
         names = [x.var for x in first.loops]
         index = [x.name for x in first.stmt.index if isinstance(x, Var)]
@@ -176,7 +176,7 @@ class _Reader:
             case _:
                 raise _OtherwiseError("starts its sum in another way")
 
-    def extent(self, place: Place, var: str) -> Expr:
+    def extent(self, place: NestedStatement, var: str) -> Expr:
         upper = next(x.upper for x in place.loops if x.var == var)
         return normal(substitute(upper, dict(self.apply.sizes)))
 
@@ -189,7 +189,7 @@ class _Reader:
             raise _OtherwiseError("has a factor that changes with the loops")
         return substitute(retyped(expr, self.type), values)
 
-    def summed(self, place: Place, beta: Expr | None) -> Product:
+    def summed(self, place: NestedStatement, beta: Expr | None) -> Product:
         """`C = beta * C + sum of the statement's value`."""
         names = {x.var: letter for x, letter in zip(place.loops, ascii_letters, strict=False)}
         if len(names) < len(place.loops):
@@ -209,7 +209,7 @@ class _Reader:
         exact = place.stmt.value == _in_order(scalars, factors) and len(scalars) <= 1
         return Product(output, terms, extents, sums, alpha, beta, exact)
 
-    def term(self, load: Load, names: Mapping[str, str], extents: Mapping[str, Expr]) -> Term:
+    def term(self, load: Load, names: Mapping[str, str], extents: Mapping[str, Expr]) -> ProductOperand:
         """The operand as a view with one dimension for each iterator in its subscripts."""
         view = self.apply.operands[load.array]
         start = view.start
@@ -227,7 +227,7 @@ class _Reader:
             start = stepped(start, step, substitute(offset, dict(self.apply.sizes)))
         letters = "".join(steps)
         shape = tuple(extents[x] for x in letters)
-        return Term(View(view.array, tuple(normal(x) for x in start), tuple(steps.values()), shape), letters)
+        return ProductOperand(View(view.array, tuple(normal(x) for x in start), tuple(steps.values()), shape), letters)
 
 
 def _multiplied(expr: Expr, output: str) -> tuple[list[Expr], list[Load]]:

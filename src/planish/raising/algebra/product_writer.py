@@ -26,8 +26,8 @@ from planish.core.span import Span
 from planish.ir.expr import Binary, Const, Expr, Load, Var, index
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Scalar, Stmt
 from planish.ir.types import F64
-from planish.raising.algebra.conv_window import Operand, is_windowed, operand
-from planish.raising.algebra.product import Product, Term, is_number
+from planish.raising.algebra.conv_window import WindowOperand, is_windowed, operand
+from planish.raising.algebra.product import Product, ProductOperand, is_number
 from planish.raising.algebra.product_kinds import arranged, canonical_letters, kind_of
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, whole
@@ -87,7 +87,7 @@ def _is_zero(product: Product) -> bool:
 
 
 def definition(
-    name: str, operands: tuple[Operand, ...], output: str, sums: str, alpha: bool, beta: Beta, zero: bool = False
+    name: str, operands: tuple[WindowOperand, ...], output: str, sums: str, alpha: bool, beta: Beta, zero: bool = False
 ) -> Kernel:
     """The nest of a product with an output of those letters; `zero`: nothing is added."""
     place = tuple(index(x) for x in output)
@@ -123,6 +123,6 @@ def nest(letters: str, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return body
 
 
-def whole_term(array: Array, letters: str) -> Term:
+def whole_term(array: Array, letters: str) -> ProductOperand:
     """All of an array, with a letter for each dimension."""
-    return Term(whole(array), letters)
+    return ProductOperand(whole(array), letters)

@@ -17,7 +17,7 @@ from planish.ir.traverse import variables
 from planish.ir.types import Floats
 from planish.raising.algebra.cost import Model, sample
 from planish.raising.algebra.effects import Facts, reads, study, writes
-from planish.raising.algebra.rule_context import Change, Setting
+from planish.raising.algebra.rule_context import RuleResult, Setting
 from planish.raising.algebra.rules.apply_builder import use_builders
 from planish.raising.algebra.rules.collapse_dims import join_dimensions
 from planish.raising.algebra.rules.cse import share_products
@@ -32,7 +32,7 @@ from planish.raising.algebra.rules.view_forwarding import forward_copies, store_
 from planish.raising.raised import Choice, Raised, Repeat
 from planish.target.machine import Target
 
-Rule = Callable[[Facts, Setting], Change]
+Rule = Callable[[Facts, Setting], RuleResult]
 
 _RULES: tuple[Rule, ...] = (
     remove_dead, use_builders, merge_starts, simplify_numbers, share_products, forward_copies, store_directly,

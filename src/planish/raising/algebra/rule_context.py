@@ -68,16 +68,16 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RuleResult:
     """What a rule made of a raised kernel (None: nothing), and its account."""
 
     raised: Raised | None
     remarks: tuple[Remark, ...] = ()
 
 
-def done(raised: Raised, id: str, message: str, span: Span | None = None) -> Change:
+def done(raised: Raised, id: str, message: str, span: Span | None = None) -> RuleResult:
     """A rewrite that was done."""
-    return Change(raised, (Remark(f"algebra-{id}", "done", message, span),))
+    return RuleResult(raised, (Remark(f"algebra-{id}", "done", message, span),))
 
 
 def refused(id: str, message: str, span: Span | None = None) -> Remark:

@@ -23,7 +23,7 @@ from planish.ir.nest import Reduce
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import loads, variables, walk
 from planish.poly.match.access_geometry import Geometry, geometries
-from planish.poly.match.normal_form import Form, Term, is_own
+from planish.poly.match.normal_form import NormalForm, Term, is_own
 from planish.raising.operation import Operation
 
 CONVOLUTION = "convolution"
@@ -37,7 +37,7 @@ Access = tuple[Subscript, ...]
 """The subscripts of an operand."""
 
 
-def contraction_of(form: Form) -> Operation | None:
+def contraction_of(form: NormalForm) -> Operation | None:
     """The contraction that a form could be: a sum of products of two arrays, each subscript moving with one index
     only; the old values are kept, multiplied, or overwritten. Or a convolution, whose subscripts of one array move with
     several. Or a copy of one array with its dimensions in another order. None where it is neither at first sight."""
@@ -61,7 +61,7 @@ def contraction_of(form: Form) -> Operation | None:
     return None
 
 
-def is_layer(form: Form) -> bool:
+def is_layer(form: NormalForm) -> bool:
     """Whether a form could be a convolution that sums channels, and makes features of them."""
     operation = contraction_of(form)
     if operation is None or operation.name != CONVOLUTION:

@@ -24,7 +24,13 @@ from planish.ir.index.polynomial import coefficient_of, constant, normal, sub
 from planish.ir.nest import Assign, Block, For, Let, Reduce, Stmt
 from planish.ir.traverse import arrays_in, expressions, loads, map_expr, substitute, variables, walk
 from planish.ir.types import F32, F64, Type
-from planish.raising.match.transform_matrices import Identity, Matrices, NoTransformError, Term, identify
+from planish.raising.match.transform_matrices import (
+    Identity,
+    NoTransformError,
+    WeightedElement,
+    WeightMatrices,
+    identify,
+)
 
 SMALLEST, LARGEST = 3, 4096
 """Transforms of fewer or more elements are not looked for: the former are nothing, of the latter a matrix is large."""
@@ -33,7 +39,7 @@ FEWEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DftLine:
     """Elements of an array along a loop: those at the subscripts `at` for each `var`; `adds`: results are added to
     what is there."""
 
@@ -59,9 +65,9 @@ class Transform:
 
     size: int
     rows: int
-    real: Line | None
-    imaginary: Line | None
-    outputs: tuple[Line, ...]
+    real: DftLine | None
+    imaginary: DftLine | None
+    outputs: tuple[DftLine, ...]
     identity: Identity
     type: Type
     batch: tuple[For, ...]
@@ -82,7 +88,7 @@ class _Reader:
     held before; what names stand for, and cells that hold the same in every call; the inner loop, and how often it
     runs."""
 
-    sums: dict[_Cell, tuple[Term, ...]] = field(default_factory=dict)
+    sums: dict[_Cell, tuple[WeightedElement, ...]] = field(default_factory=dict)
     types: dict[_Cell, Type] = field(default_factory=dict)
     adding: set[_Cell] = field(default_factory=set)
     names: dict[str, Expr] = field(default_factory=dict)
@@ -126,7 +132,7 @@ class _Reader:
                 return
             case Assign(array=array, index=at, value=value):
                 # The old value may be cast to the type of the sum, and back.
-                own = Term(Load(array, at, type_of(value)))
+                own = WeightedElement(Load(array, at, type_of(value)))
                 terms = list(self.terms(value))
                 if own not in terms:
                     raise NoTransformError("it does not only add up")
@@ -151,7 +157,7 @@ class _Reader:
             raise NoTransformError(f"`{array}` is set to a number")
         return _Cell(array, at)
 
-    def put(self, cell: _Cell, terms: tuple[Term, ...], type: Type) -> None:
+    def put(self, cell: _Cell, terms: tuple[WeightedElement, ...], type: Type) -> None:
         """A cell holds a sum from now on."""
         if terms and cell in self.adding:
             raise NoTransformError(f"`{cell.array}` is added to, and then set")
@@ -187,21 +193,21 @@ class _Reader:
         empty = [x for x, terms in self.sums.items() if not terms and x not in self.adding]
         return tuple(Assign(x.array, x.at, Const(0.0, self.types[x])) for x in empty)
 
-    def known(self, cell: _Cell) -> tuple[Term, ...]:
+    def known(self, cell: _Cell) -> tuple[WeightedElement, ...]:
         """What a cell holds."""
         if cell not in self.sums or cell in self.adding:
             raise NoTransformError(f"`{cell.array}` is not set to zero first")
         return self.sums[cell]
 
-    def terms(self, value: Expr) -> tuple[Term, ...]:
+    def terms(self, value: Expr) -> tuple[WeightedElement, ...]:
         """A value as a sum of elements, each times a weight."""
         return self._terms(self.resolved(value), type_of(value))
 
-    def _terms(self, value: Expr, sum: Type) -> tuple[Term, ...]:
+    def _terms(self, value: Expr, sum: Type) -> tuple[WeightedElement, ...]:
         """The same; what is rounded to the type of the `sum` may as well be rounded later."""
         match value:
             case Load():
-                return (Term(value),)
+                return (WeightedElement(value),)
             case Unary(op="neg", operand=operand):
                 return tuple(x.times(Const(-1.0, F64)) for x in self._terms(operand, sum))
             case Cast(operand=x, type=type) if type.is_float and type.bits >= min(sum.bits, type_of(x).bits):
@@ -239,17 +245,17 @@ def find_transform(nest: Stmt, private: frozenset[str]) -> Transform:
     made = {x: y for x, y in reader.sums.items() if y and (x.array not in private or x.array in later)}
     if not 1 <= len(made) <= 2:
         raise NoTransformError("it does not make one or two parts of a result")
-    outputs = [Line(x.array, x.at, nest.var, reader.types[x], x in reader.adding) for x in made]
+    outputs = [DftLine(x.array, x.at, nest.var, reader.types[x], x in reader.adding) for x in made]
     sources = tuple(dict.fromkeys(x.load for terms in made.values() for x in terms))
     if len(sources) > len(made) or any(nest.var in variables(x) for load in sources for x in load.index):
         raise NoTransformError("it does not add up elements of one or two parts")
     _require_order(nest, reader, left, {x.array for x in sources})
-    _require_apart([Line(x.array, x.at, nest.var, reader.types[x]) for x in reader.sums], rows)
+    _require_apart([DftLine(x.array, x.at, nest.var, reader.types[x]) for x in reader.sums], rows)
     types = {*reader.types.values(), *(x.type for x in sources)}
     if not types <= {F32, F64}:
         raise NoTransformError("its elements are not f32 or f64")
     type = F64 if F64 in types else F32
-    found = identify(Matrices(nest.var, reader.inner, rows, size, tuple(made.values()), sources), type)
+    found = identify(WeightMatrices(nest.var, reader.inner, rows, size, tuple(made.values()), sources), type)
     parts = [None if x is None else _line(sources[x], reader.inner) for x in found.parts]
     results = tuple(outputs[x] for x in found.outputs)
     return Transform(size, rows, parts[0], parts[1], results, found, type, tuple(batch), after)
@@ -264,8 +270,8 @@ def _only_nest(loop: For) -> For | None:
             return None
 
 
-def _line(load: Load, var: str) -> Line:
-    return Line(load.array, load.index, var, load.type)
+def _line(load: Load, var: str) -> DftLine:
+    return DftLine(load.array, load.index, var, load.type)
 
 
 def _extent(stmt: Stmt) -> int | None:
@@ -322,7 +328,7 @@ def _require_order(nest: For, reader: _Reader, left: tuple[Stmt, ...], sources: 
         raise NoTransformError("it writes what it reads")
 
 
-def _require_apart(outputs: Sequence[Line], rows: int) -> None:
+def _require_apart(outputs: Sequence[DftLine], rows: int) -> None:
     """That each iteration has cells of its own."""
     seen: set[tuple[str, tuple[int, ...]]] = set()
     origins: dict[str, tuple[Expr, ...]] = {}

@@ -27,12 +27,12 @@ from planish.ir.traverse import arrays_in, loads, map_block, map_exprs, substitu
 from planish.ir.types import F64, INDEX, Type
 from planish.poly.canonical.privatise_arrays import widen
 from planish.poly.match.coefficients import hoist
-from planish.poly.match.composition import Chain, arrange, order_groups, reads
-from planish.poly.match.normal_form import Form, form_of, is_own, scaling_apart
-from planish.poly.match.operands import MismatchError, Operand
+from planish.poly.match.composition import Composition, arrange, order_groups, reads
+from planish.poly.match.normal_form import NormalForm, form_of, is_own, scaling_apart
+from planish.poly.match.operands import MatchedOperand, OperandMismatchError
 from planish.poly.match.recurrence_equations import Equations, agree_systems, kinds_of, system_of
 from planish.poly.match.sum_of_products import NoFormError
-from planish.poly.match.unify import Match, Pattern, agree
+from planish.poly.match.unify import Pattern, Unifier, agree
 from planish.poly.scop.extraction import Scop, extract_scop
 from planish.poly.scop.statement_order import Distribution, distribute
 from planish.raising.match.contraction import CONVOLUTION, contraction_of, is_layer
@@ -54,7 +54,7 @@ class _Found:
     """An operation for statements that follow each other; `scaling` is one that has to be done before."""
 
     operation: Operation
-    match: Match
+    match: Unifier
     statements: tuple[int, ...]
     scaling: _Found | None = None
 
@@ -83,7 +83,7 @@ class _Search:
     task: _Task
     scop: Scop
     flow: Distribution
-    forms: dict[int, Form | str]
+    forms: dict[int, NormalForm | str]
     reasons: dict[int, tuple[int, str]] = field(default_factory=dict)
     known: dict[Group, _Found] = field(default_factory=dict)
     windows: bool = False
@@ -148,7 +148,7 @@ def _raise(task: _Task) -> tuple[Step, ...]:
     search = _Search(task, scop, flow, {x[0]: _form(scop, x[0]) for x in order if len(x) == 1})
     parts = _cover(order, search)
     left = {x for part in parts if part not in search.known for x in part}
-    forms = {n: x for n, x in search.forms.items() if isinstance(x, Form)}
+    forms = {n: x for n, x in search.forms.items() if isinstance(x, NormalForm)}
     # One that has a name is kept, unless a layer's sums begin or end in loops beside it.
     if any(_is_convolution(x) if n in left else left and is_layer(x) for n, x in forms.items()):
         others = replace(search, windows=True, known={})
@@ -158,13 +158,13 @@ def _raise(task: _Task) -> tuple[Step, ...]:
     return _assemble(search, parts)
 
 
-def _is_convolution(form: Form) -> bool:
+def _is_convolution(form: NormalForm) -> bool:
     """Whether a form could be a convolution."""
     operation = contraction_of(form)
     return operation is not None and operation.name == CONVOLUTION
 
 
-def _form(scop: Scop, number: int) -> Form | str:
+def _form(scop: Scop, number: int) -> NormalForm | str:
     try:
         return form_of(scop.statements[number], scop.context)
     except NoFormError as error:
@@ -188,9 +188,9 @@ def _cover(order: Sequence[Group], search: _Search) -> list[Group]:
     return parts
 
 
-def _runs(order: Sequence[Group], begin: int, search: _Search) -> Iterator[tuple[Group, Form | None, int]]:
+def _runs(order: Sequence[Group], begin: int, search: _Search) -> Iterator[tuple[Group, NormalForm | None, int]]:
     """Groups from one on that may be an operation, as the form that they have together (None: as equations)."""
-    chain: Chain | None = Chain(search.task.private)
+    chain: Composition | None = Composition(search.task.private)
     most = max((len(x.kinds) for _, x in search.task.operations if isinstance(x, Equations)), default=0)
     for length in range(1, min(_LONGEST, len(order) - begin) + 1):
         run = _joined(order[begin : begin + length])
@@ -203,9 +203,9 @@ def _runs(order: Sequence[Group], begin: int, search: _Search) -> Iterator[tuple
             return
 
 
-def _grown(chain: Chain | None, form: Form | str | None) -> Chain | None:
+def _grown(chain: Composition | None, form: NormalForm | str | None) -> Composition | None:
     """A chain with one more form, None where there is none."""
-    if chain is None or not isinstance(form, Form):
+    if chain is None or not isinstance(form, NormalForm):
         return None
     try:
         chain.add(form)
@@ -214,7 +214,7 @@ def _grown(chain: Chain | None, form: Form | str | None) -> Chain | None:
     return chain
 
 
-def _value(chain: Chain | None, run: Group, search: _Search) -> Form | None:
+def _value(chain: Composition | None, run: Group, search: _Search) -> NormalForm | None:
     """What a chain makes, if it is one value that nothing else needs a part of."""
     try:
         return chain.value(_private(run, search)) if chain is not None else None
@@ -226,7 +226,7 @@ def _joined(groups: Sequence[Group]) -> Group:
     return tuple(x for group in groups for x in group)
 
 
-def _match(run: Group, form: Form | None, search: _Search) -> _Found | None:
+def _match(run: Group, form: NormalForm | None, search: _Search) -> _Found | None:
     """The operation that some statements are, one after the other."""
     if not any(search.scop.statements[x].iterators for x in run):
         _note(run, 6, _ONE_ELEMENT, search)
@@ -235,7 +235,7 @@ def _match(run: Group, form: Form | None, search: _Search) -> _Found | None:
     return found or _match_system(run, search)
 
 
-def _match_form(run: Group, form: Form, search: _Search) -> _Found | None:
+def _match_form(run: Group, form: NormalForm, search: _Search) -> _Found | None:
     """The operation that some statements are as one value."""
     if form.type.is_float and not search.task.reassociate and not form.is_exact:
         _note(run, 9, "its operations must be done in the order in which they are written (--fp)", search)
@@ -258,18 +258,18 @@ def _match_form(run: Group, form: Form, search: _Search) -> _Found | None:
 def _scaling(run: Group, target: str, search: _Search) -> Group:
     """The statements that multiply the old values of an array, and add to them; none where one does nothing else, which
     may be an operation by itself."""
-    forms = {n: x for n in sorted(run) if isinstance(x := search.forms.get(n), Form) and x.target == target}
+    forms = {n: x for n in sorted(run) if isinstance(x := search.forms.get(n), NormalForm) and x.target == target}
     scaling = tuple(n for n, x in forms.items() if any(is_own(y, z, x) for z in x.terms for y in z.heads))
     return () if any(len(forms[n].terms) == 1 for n in scaling) else scaling
 
 
-def _match_value(run: Group, value: Form, search: _Search) -> _Found | None:
+def _match_value(run: Group, value: NormalForm, search: _Search) -> _Found | None:
     """The first operation that has a form, or a contraction without a name."""
     return _first_of((*search.task.operations, *_made(value, False)), run, value, search)
 
 
 def _first_of(
-    known: Iterable[tuple[Operation, Pattern | Equations]], run: Group, value: Form, search: _Search
+    known: Iterable[tuple[Operation, Pattern | Equations]], run: Group, value: NormalForm, search: _Search
 ) -> _Found | None:
     """The first of some operations that has a form; one that sees no window in an operand is preferred."""
     window: _Found | None = None
@@ -279,7 +279,7 @@ def _first_of(
         try:
             match = agree(pattern, value)
             _check_types(operation, match, value.type, search.scop)
-        except MismatchError as error:
+        except OperandMismatchError as error:
             _note(run, error.level, f"not {operation.name}: {error.reason}", search)
             continue
         found = _Found(operation, match, tuple(sorted(run)))
@@ -305,17 +305,17 @@ def _match_system(run: Group, search: _Search) -> _Found | None:
                 system = system_of(search.scop, numbers, search.flow.order, search.task.reassociate)
             match = agree_systems(pattern, system, _private(run, search))
             if any(variables(x) - search.task.sizes for x in match.conditions):
-                raise MismatchError("its sizes may be some that the definition does not allow", 3)
+                raise OperandMismatchError("its sizes may be some that the definition does not allow", 3)
             _check_types(operation, match, kind, search.scop)
-        except (MismatchError, NoFormError) as error:
-            level = error.level if isinstance(error, MismatchError) else 0
+        except (OperandMismatchError, NoFormError) as error:
+            level = error.level if isinstance(error, OperandMismatchError) else 0
             _note(run, level, f"not {operation.name}: {error}", search)
             continue
         return _Found(operation, match, numbers)
     return None
 
 
-def _made(form: Form, windowed: bool) -> Iterator[tuple[Operation, Pattern]]:
+def _made(form: NormalForm, windowed: bool) -> Iterator[tuple[Operation, Pattern]]:
     """A product of two arrays without a name, if a form is one: a convolution (`windowed`), or a contraction."""
     operation = contraction_of(form)
     if operation is None or (operation.name == CONVOLUTION) != windowed:
@@ -338,14 +338,16 @@ def _note(run: Group, level: int, reason: str, search: _Search) -> None:
             search.reasons[number] = (level, reason)
 
 
-def _check_types(operation: Operation, match: Match, kind: Type, scop: Scop) -> None:
+def _check_types(operation: Operation, match: Unifier, kind: Type, scop: Scop) -> None:
     """Raise MismatchError where the elements are not all of the one type that the definition's f64 stands for."""
     types = {x.name: x.type for x in scop.kernel.arrays}
     for array in operation.definition.arrays:
         wanted = kind if array.type == F64 else array.type
         found = types[match.operands[array.name].array]
         if found != wanted:
-            raise MismatchError(f"`{match.operands[array.name].array}` holds {found} where {wanted} is wanted", 2)
+            raise OperandMismatchError(
+                f"`{match.operands[array.name].array}` holds {found} where {wanted} is wanted", 2
+            )
 
 
 def _assemble(search: _Search, parts: Sequence[Group]) -> tuple[Step, ...]:
@@ -373,7 +375,7 @@ def _inside(group: Group, search: _Search) -> Repeat | None:
     """Statements that wait for each other, as operations in each iteration of their outermost loop; None where there
     is none in it."""
     task = search.task
-    if len(group) == 1 and isinstance(search.forms[group[0]], Form):
+    if len(group) == 1 and isinstance(search.forms[group[0]], NormalForm):
         return None
     body = only(task.kernel.body, group)
     match body.body:
@@ -451,7 +453,7 @@ def _apply(found: _Found, search: _Search) -> Apply:
     return Apply(found.operation, operands, match.sizes, match.scalars, match.conditions, names, span)
 
 
-def _view(array: Array, operand: Operand, sizes: Mapping[str, Expr]) -> View:
+def _view(array: Array, operand: MatchedOperand, sizes: Mapping[str, Expr]) -> View:
     shape = tuple(index(0) if x is None else normal(substitute(x, sizes)) for x in array.shape)
     return View(operand.array, operand.start, operand.steps, shape)
 

@@ -3,7 +3,7 @@
 >>> from planish.ir.text.parser import parse_expr
 >>> load = Load("x", (parse_expr("n"),), F64)
 >>> weight = parse_expr("0.5 * cos(0.39269908169872414 * f64(i32(k) * (2:i32 * i32(n) + 1:i32)))")
->>> found = identify(Matrices("k", "n", 4, 4, ((Term(load, weight),),), (load,)), F64)
+>>> found = identify(WeightMatrices("k", "n", 4, 4, ((WeightedElement(load, weight),),), (load,)), F64)
 >>> found.kind, [round(x, 6) for x in found.factors]
 ('cosine', [0.5, 0.5, 0.5, 0.5])
 """
@@ -36,19 +36,19 @@ class NoTransformError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class WeightedElement:
     """An element, times a weight."""
 
     load: Load
     weight: Expr = Const(1.0, F64)
 
-    def times(self, factor: Expr, op: Literal["mul", "div"] = "mul") -> Term:
+    def times(self, factor: Expr, op: Literal["mul", "div"] = "mul") -> WeightedElement:
         """The term times a factor, or divided by one."""
         return replace(self, weight=Binary(op, self.weight, factor))
 
 
 @dataclass(frozen=True, slots=True)
-class Matrices:
+class WeightMatrices:
     """The weights of each output's sum: of each source a matrix, whose `rows` are the iterations of the outer loop, and
     whose columns those of the inner one, of which there are `size`."""
 
@@ -56,7 +56,7 @@ class Matrices:
     inner: str
     rows: int
     size: int
-    sums: tuple[tuple[Term, ...], ...]
+    sums: tuple[tuple[WeightedElement, ...], ...]
     sources: tuple[Load, ...]
 
     def blocks(self) -> Iterator[tuple[range, list[list[Numbers]]]]:
@@ -72,7 +72,7 @@ class Matrices:
         parts = [x for call in calls for y in call.arguments for x in walk_expr(y) if not isinstance(x, Const)]
         return min((t for x in parts if (t := type_of(x)).is_float), key=lambda t: t.bits, default=type)
 
-    def _weights(self, terms: Sequence[Term], source: Load, rows: range) -> Numbers:
+    def _weights(self, terms: Sequence[WeightedElement], source: Load, rows: range) -> Numbers:
         axes: Mapping[str, range] = {self.outer: rows, self.inner: range(self.size)}
         total = np.zeros((len(rows), self.size))
         try:
@@ -99,7 +99,7 @@ class Identity:
     deviation: float = 0.0
 
 
-def identify(matrices: Matrices, type: Type) -> Identity:
+def identify(matrices: WeightMatrices, type: Type) -> Identity:
     """What sums are; NoTransformError where they are none of these. Backwards is forwards with parts exchanged."""
     possible: Sequence[Identity]
     roundings = float(np.finfo(type.numpy).eps), float(np.finfo(matrices.angles(type).numpy).eps)

@@ -32,13 +32,13 @@ from planish.raising.raised import Apply, Raised, View
 from planish.raising.tdl.data_movement import SOURCE, TARGET, Groups, flatten, move
 from planish.raising.tdl.patterns import define, scope_in
 from planish.raising.tdl.scope import declared_sizes
-from planish.raising.tdl.syntax import Access, Definition, Group, Name, Statement, Use
-from planish.raising.tdl.values import Scope, accesses, size_of, value_of
+from planish.raising.tdl.syntax import ElementRef, IndexGroup, TacticDefinition, TdlName, TdlStatement, Use
+from planish.raising.tdl.values import TdlScope, accesses, size_of, value_of
 
 
 def build(
-    definition: Definition, operation: Operation, steps: Sequence[Statement | Use], others: Mapping[str, Operation],
-    source: Source,
+    definition: TacticDefinition, operation: Operation, steps: Sequence[TdlStatement | Use],
+    others: Mapping[str, Operation], source: Source,
 ) -> Raised:  # fmt: skip
     """What the steps of a builder compute: the operation's parameters, and other operations; `others` are the tactics.
 
@@ -49,7 +49,7 @@ def build(
     kernel = operation.definition
     scope = scope_in(definition, kernel.sizes, source)
     constants = tuple(dict.fromkeys((*scope.constants, *kernel.sizes)))
-    sizes = declared_sizes([x for x in steps if isinstance(x, Statement)], replace(scope, constants=constants))
+    sizes = declared_sizes([x for x in steps if isinstance(x, TdlStatement)], replace(scope, constants=constants))
     scope = replace(scope, indices={**sizes, **scope.indices}, constants=constants)
     builder = _Builder(scope, operation, others, {x.name: x for x in kernel.arrays}, {x.name for x in kernel.arrays})
     for step in steps:
@@ -65,7 +65,7 @@ def build(
 class _Builder:
     """The operations so far, and the arrays, indices and groups that they go by."""
 
-    scope: Scope
+    scope: TdlScope
     operation: Operation
     others: Mapping[str, Operation]
     arrays: dict[str, Array]
@@ -73,7 +73,7 @@ class _Builder:
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     steps: list[Apply] = field(default_factory=list)
 
-    def statement(self, stmt: Statement) -> None:
+    def statement(self, stmt: TdlStatement) -> None:
         """One statement: a transpose, a reshape, or something that is computed."""
         for group in stmt.groups:
             self.group(group)
@@ -98,7 +98,7 @@ class _Builder:
             advice = "a builder stores into what the pattern stores into, and into new arrays"
             self.scope.fail("E0823", f"`{array}` is only read by the pattern", span, advice)
 
-    def group(self, group: Group) -> None:
+    def group(self, group: IndexGroup) -> None:
         """An index that stands for several: its size is the product of theirs."""
         members = tuple(x.text for x in group.members)
         known = self.groups.get(group.name, members if group.name not in self.scope.indices else ())
@@ -112,12 +112,12 @@ class _Builder:
         self.groups[group.name] = members
         self.scope = replace(self.scope, indices={**self.scope.indices, group.name: size})
 
-    def moves(self, stmt: Statement) -> bool:
+    def moves(self, stmt: TdlStatement) -> bool:
         """Whether a statement only moves elements; then it is added as reshapes and a transpose."""
         value = stmt.value
-        if stmt.op != "=" or stmt.chains or not isinstance(value, Access):
+        if stmt.op != "=" or stmt.chains or not isinstance(value, ElementRef):
             return False
-        if not all(isinstance(x, Name) for x in (*value.subscripts, *stmt.target.subscripts)):
+        if not all(isinstance(x, TdlName) for x in (*value.subscripts, *stmt.target.subscripts)):
             return False
         left, right = ([str(x) for x in a.subscripts] for a in (stmt.target, value))
         here = {x.name: x for x in stmt.groups}
@@ -150,19 +150,19 @@ class _Builder:
             array = name
         return True
 
-    def size(self, name: str, stmt: Statement) -> Expr:
+    def size(self, name: str, stmt: TdlStatement) -> Expr:
         """How many values an index has."""
-        return size_of(Name(name, stmt.span), self.scope)
+        return size_of(TdlName(name, stmt.span), self.scope)
 
     def fresh(self, name: str) -> str:
         """A name for a new array."""
         return free_name(name, self.arrays)
 
-    def compute(self, stmt: Statement) -> None:
+    def compute(self, stmt: TdlStatement) -> None:
         """A statement as an operation of its own, whose sizes are those of the indices."""
         for access in (stmt.target, *accesses(stmt.value)):
             for term in access.subscripts:
-                if isinstance(term, Name) and term.text not in self.scope.indices:
+                if isinstance(term, TdlName) and term.text not in self.scope.indices:
                     self.size(term.text, replace(stmt, span=term.span))
         operation = define("", (stmt,), self.scope.source, self.scope.element)
         operation = replace(operation, name=_kind(stmt, operation))
@@ -171,7 +171,7 @@ class _Builder:
         sizes = {x: self.scope.indices.get(x.removeprefix("n"), index(x)) if x not in self.scope.constants else index(x)
                  for x in definition.sizes}  # fmt: skip
         unknown = {x.name for x in definition.scalars} - {x.name for x in self.operation.definition.scalars}
-        values = {x.name: value_of(Name(x.name), self.scope) for x in definition.scalars}
+        values = {x.name: value_of(TdlName(x.name), self.scope) for x in definition.scalars}
         if unknown - {*self.scope.constants}:
             name = min(unknown)
             self.scope.fail("E0813", f"`{name}` is no scalar of the pattern", stmt.span)
@@ -193,7 +193,7 @@ class _Builder:
         operands: dict[str, str] = {}
         for name in (x.name for x in definition.arrays):
             term = given[name]
-            if not isinstance(term, Name) or (term.text not in self.arrays):
+            if not isinstance(term, TdlName) or (term.text not in self.arrays):
                 self.scope.fail("E0825", f"`{term}` is no array that there is here", use.span)
             operands[name] = term.text
             self.check_written(term.text, use.span)
@@ -211,7 +211,7 @@ class _Builder:
 
     def add(
         self, operation: Operation, operands: Mapping[str, str], sizes: Mapping[str, Expr], scalars: Mapping[str, Expr],
-        step: Statement | Use,
+        step: TdlStatement | Use,
     ) -> None:  # fmt: skip
         """One more operation; what it stores into comes to be if it is not there."""
         views: dict[str, View] = {}
@@ -232,7 +232,7 @@ class _Builder:
         self.steps.append(Apply(operation, views, dict(sizes), dict(scalars), span=step.span))
 
 
-def _kind(stmt: Statement, operation: Operation) -> str:
+def _kind(stmt: TdlStatement, operation: Operation) -> str:
     """What a computed statement is called."""
     ranks = {len(x.subscripts) for x in accesses(stmt.value)}
     if operation.einsum and operation.einsum.count(",") == 1:
@@ -249,7 +249,7 @@ def _kind(stmt: Statement, operation: Operation) -> str:
                 return "outer"
             case _:
                 return "contraction"
-    moving = any(not isinstance(x, Name) for a in accesses(stmt.value) for x in a.subscripts)
+    moving = any(not isinstance(x, TdlName) for a in accesses(stmt.value) for x in a.subscripts)
     if stmt.op == "=":
         return "fill" if not ranks else "gather" if moving else "elementwise"
     return "conv" if moving and len(accesses(stmt.value)) == 2 else "reduction"

@@ -41,7 +41,7 @@ _MOST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class SubscriptWindow:
     """How a subscript moves: with what the statement stores to (`place`), with what it sums over (`inside`), each by so
     many elements or by a constant's name (0: not at all), and from where on (`start`)."""
 
@@ -54,7 +54,7 @@ class Window:
         """The constants in it."""
         return tuple(x for x in (self.place, self.inside, self.start) if isinstance(x, str))
 
-    def numbers(self, seen: Window) -> dict[str, int] | None:
+    def numbers(self, seen: SubscriptWindow) -> dict[str, int] | None:
         """What its constants are if it is another window; None where it cannot be."""
         found: dict[str, int] = {}
         for wanted, number in ((self.place, seen.place), (self.inside, seen.inside)):
@@ -104,13 +104,13 @@ def _constants(operation: Operation) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return constants_in(operation.definition)
 
 
-def _windows(kernel: Kernel, named: bool = False) -> list[tuple[Window, ...]]:
+def _windows(kernel: Kernel, named: bool = False) -> list[tuple[SubscriptWindow, ...]]:
     """The windows of each access, the slowest dimension first; `named`: those of a definition, which has constants."""
     names = frozenset(x for part in constants_in(kernel) for x in part) if named else frozenset()
     iterators = {x.var for x in walk(kernel.body) if isinstance(x, For)}
     stores = [x for x in walk(kernel.body) if isinstance(x, Assign | Reduce)]
     anywhere = {name for x in stores for e in x.index for name in variables(e)}
-    out: list[tuple[Window, ...]] = []
+    out: list[tuple[SubscriptWindow, ...]] = []
     for stmt in walk(kernel.body):
         if isinstance(stmt, Assign | Reduce):
             # What is summed in a scalar is stored to an array later.
@@ -123,7 +123,7 @@ def _windows(kernel: Kernel, named: bool = False) -> list[tuple[Window, ...]]:
 
 def _windows_of(
     subscript: Expr, iterators: Collection[str], stored: Collection[str], constants: Collection[str]
-) -> Iterator[Window]:
+) -> Iterator[SubscriptWindow]:
     """The windows of a subscript: one for each extent by which iterators are multiplied, as where it is linear."""
     moves: dict[Monomial, tuple[list[int | str], list[int | str]]] = {}
     starts: dict[Monomial, int | str] = {}
@@ -138,7 +138,7 @@ def _windows_of(
         else:
             starts[rest] = factor if constant is None else constant
     for rest, (place, inside) in moves.items():
-        yield Window(_common(place), _common(inside), starts.get(rest, 0))
+        yield SubscriptWindow(_common(place), _common(inside), starts.get(rest, 0))
 
 
 def _common(steps: Sequence[int | str]) -> int | str:

@@ -24,8 +24,8 @@ from planish.ir.expr import Binary, Compare, Expr, Unary, index
 from planish.ir.index.polynomial import add, coefficient_of, constant, extremum, names, neg, polynomial, same, sub
 from planish.ir.nest import Assign, Block, For, If, Reduce, ReduceOp, Stmt
 from planish.ir.types import BOOL
-from planish.raising.tdl.syntax import Statement
-from planish.raising.tdl.values import Scope, accesses, conditions_of, indices_in, subscript_of, value_of
+from planish.raising.tdl.syntax import TdlStatement
+from planish.raising.tdl.values import TdlScope, accesses, conditions_of, indices_in, subscript_of, value_of
 
 _UPDATES: Mapping[str, ReduceOp] = {
     "+=": "add", "-=": "add", "*=": "mul", "min=": "min", "max=": "max", "or=": "or", "and=": "and",
@@ -41,7 +41,7 @@ class Bound:
     value: Expr
 
 
-def loops_of(stmt: Statement, scope: Scope) -> Stmt:
+def loops_of(stmt: TdlStatement, scope: TdlScope) -> Stmt:
     """A statement as a nest: the target's indices outermost.
 
     PlanishError E0816 for `=` with an index that is only on its right, E0831 for an update that the type has not,
@@ -67,18 +67,18 @@ def loops_of(stmt: Statement, scope: Scope) -> Stmt:
     return body
 
 
-def order_of(stmt: Statement, scope: Scope) -> tuple[str, ...]:
+def order_of(stmt: TdlStatement, scope: TdlScope) -> tuple[str, ...]:
     """The indices of a statement, from outside inwards."""
     terms = [x for access in (stmt.target, *accesses(stmt.value)) for x in access.subscripts]
     used = [name for x in terms for name in _in_order(subscript_of(x, scope), scope)]
     return tuple(dict.fromkeys(used))
 
 
-def _in_order(expr: Expr, scope: Scope) -> list[str]:
+def _in_order(expr: Expr, scope: TdlScope) -> list[str]:
     return [x for x in scope.indices if x in names(expr)]
 
 
-def _update(stmt: Statement, scope: Scope) -> Stmt:
+def _update(stmt: TdlStatement, scope: TdlScope) -> Stmt:
     at = tuple(subscript_of(x, scope) for x in stmt.target.subscripts)
     value = value_of(stmt.value, scope)
     array = stmt.target.array
@@ -90,7 +90,7 @@ def _update(stmt: Statement, scope: Scope) -> Stmt:
     return Reduce(array, at, _UPDATES[stmt.op], Unary("neg", value) if stmt.op == "-=" else value, stmt.span)
 
 
-def split(stmt: Statement, order: Sequence[str], scope: Scope) -> tuple[list[Bound], list[Expr]]:
+def split(stmt: TdlStatement, order: Sequence[str], scope: TdlScope) -> tuple[list[Bound], list[Expr]]:
     """The ranges of a statement as bounds of loops, and the tests that are none."""
     bounds: list[Bound] = []
     tests: list[Expr] = []
@@ -126,7 +126,7 @@ def _bounds(condition: Compare, order: Sequence[str]) -> list[Bound]:
     return [Bound(inner[-1], "upper", add(sub(rest if factor == -1 else neg(rest), strict), index(1)))]
 
 
-def range_of(name: str, bounds: Sequence[Bound], scope: Scope) -> tuple[Expr, Expr]:
+def range_of(name: str, bounds: Sequence[Bound], scope: TdlScope) -> tuple[Expr, Expr]:
     """The bounds of an index's loop; those that others imply are left out."""
     size = scope.indices[name]
     lower: Expr = index(0)
@@ -146,12 +146,12 @@ def range_of(name: str, bounds: Sequence[Bound], scope: Scope) -> tuple[Expr, Ex
     return lower, upper
 
 
-def _is_natural(expr: Expr, scope: Scope) -> bool:
+def _is_natural(expr: Expr, scope: TdlScope) -> bool:
     """Whether an expression is never negative, because it is a sum of indices and positive numbers."""
     return names(expr) <= frozenset(scope.indices) and all(c >= 0 for c in polynomial(expr).values())
 
 
-def _within(expr: Expr, size: Expr, scope: Scope) -> bool:
+def _within(expr: Expr, size: Expr, scope: TdlScope) -> bool:
     """Whether a bound is at most a size: an index of that size, and at most one more."""
     inner = indices_in(expr, scope)
     if not inner:

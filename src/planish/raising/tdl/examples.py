@@ -23,7 +23,7 @@ from planish.raising.tdl.trial import compare_builder
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ExampleVerdict:
     """What came of an example: `applies` is whether the tactic was found in it, `reasons` why it was not."""
 
     example: Verbatim
@@ -47,16 +47,16 @@ def read_example(tactic: Tactic, example: Verbatim) -> tuple[Kernel, ...]:
     return kernels
 
 
-def try_example(tactic: Tactic, example: Verbatim, match: Matcher) -> Verdict:
+def try_example(tactic: Tactic, example: Verbatim, match: Matcher) -> ExampleVerdict:
     """Whether a matcher that looks for one tactic finds it in an example."""
     reasons: dict[str, None] = {}
     for kernel in read_example(tactic, example):
         for operation in specialise(tactic.operation, kernel):
             raised = match(kernel, (operation,))
             if any(isinstance(x, Apply) and x.operation.name == tactic.name for x in raised.steps):
-                return Verdict(example, True)
+                return ExampleVerdict(example, True)
             reasons |= dict.fromkeys(_reasons(raised))
-    return Verdict(example, False, tuple(reasons))
+    return ExampleVerdict(example, False, tuple(reasons))
 
 
 def _reasons(raised: Raised) -> Sequence[str]:

@@ -36,7 +36,7 @@ _SKIPPED = {"C": re.compile(_QUOTED, re.DOTALL), "nest": re.compile(r"#[^\n]*")}
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TdlToken:
     """A word, number, text or sign."""
 
     kind: Kind
@@ -55,7 +55,7 @@ class Lexer:
         self.token = self._read()
         self.last = self.token
 
-    def next(self) -> Token:
+    def next(self) -> TdlToken:
         """The next token, which is consumed; PlanishError E0810 where the one behind it is none."""
         self.last = self.token
         if self.token.kind != "end":
@@ -84,17 +84,17 @@ class Lexer:
             place += 1
             if depth == 0:
                 self._place = place
-                self.last = Token("sign", brackets[1], self.span(place - 1, place), place - 1)
+                self.last = TdlToken("sign", brackets[1], self.span(place - 1, place), place - 1)
                 self.token = self._read()
                 return Verbatim(text[start:place], start, self.span(start, place))
         raise self._wrong(f"nothing closes this `{brackets[0]}`", start, start + 1)
 
-    def _read(self) -> Token:
+    def _read(self) -> TdlToken:
         text = self.source.text
         blank = _BLANK.match(text, self._place)
         start = blank.end() if blank is not None else self._place
         if start >= len(text):
-            return Token("end", "", self.span(len(text), len(text)), len(text))
+            return TdlToken("end", "", self.span(len(text), len(text)), len(text))
         match = _TOKEN.match(text, start)
         if match is None:
             if text[start] == '"':
@@ -103,7 +103,7 @@ class Lexer:
         self._place = match.end()
         kinds: dict[str | None, Kind] = {"word": "word", "float": "float", "integer": "integer", "string": "string"}
         kind = kinds.get(match.lastgroup, "sign")
-        return Token(kind, match[str(match.lastgroup)], self.span(start, match.end()), start)
+        return TdlToken(kind, match[str(match.lastgroup)], self.span(start, match.end()), start)
 
     def _wrong(self, message: str, start: int, end: int) -> PlanishError:
         advice = "a choice `@WORD(…)` needs a word of the tactic's `variants`" if self.source.text[start] == "@" else ""

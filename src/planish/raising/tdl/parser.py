@@ -13,19 +13,19 @@ from typing import NoReturn
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source, Span
-from planish.raising.tdl.lexer import Lexer, Token
+from planish.raising.tdl.lexer import Lexer, TdlToken
 from planish.raising.tdl.syntax import (
     INFIX,
-    Access,
-    Chain,
-    Definition,
+    ComparisonChain,
+    ElementRef,
     Function,
-    Group,
+    IndexGroup,
     Infix,
-    Name,
     Negation,
-    Number,
-    Statement,
+    NumberLiteral,
+    TacticDefinition,
+    TdlName,
+    TdlStatement,
     Term,
     Use,
     Verbatim,
@@ -43,13 +43,13 @@ WORDS = frozenset({*CLAUSES, "def", "variants", "in", "where", "and", "or"})
 Option = tuple[str, tuple[str, ...]]
 
 
-def parse_definitions(source: Source) -> tuple[Definition, ...]:
+def parse_definitions(source: Source) -> tuple[TacticDefinition, ...]:
     """The tactics that a text defines, every variant on its own.
 
     PlanishError E0810 for a character that starts no word, E0811 for what is not of the form.
     """
     parser = _Parser(source, Lexer(source))
-    out: list[Definition] = []
+    out: list[TacticDefinition] = []
     while parser.token.kind != "end":
         out += parser.definitions()
     return tuple(out)
@@ -63,11 +63,11 @@ class _Parser:
     lexer: Lexer
 
     @property
-    def token(self) -> Token:
+    def token(self) -> TdlToken:
         """The token that comes next."""
         return self.lexer.token
 
-    def fail(self, message: str, help: str = "", at: Token | None = None) -> NoReturn:
+    def fail(self, message: str, help: str = "", at: TdlToken | None = None) -> NoReturn:
         """PlanishError at a token (the next one, unless given)."""
         raise PlanishError(Diagnostic("E0811", message, (at or self.token).span, help), self.source)
 
@@ -82,7 +82,7 @@ class _Parser:
             return True
         return False
 
-    def expect(self, text: str) -> Token:
+    def expect(self, text: str) -> TdlToken:
         """Consume that word or sign, which must come next."""
         if not self.sees(text):
             self.fail(f"expected `{text}`, found {self.found()}")
@@ -96,18 +96,18 @@ class _Parser:
         """Whether a name comes next, which is no word of the language."""
         return self.token.kind == "word" and self.token.text not in WORDS
 
-    def name(self, what: str) -> Token:
+    def name(self, what: str) -> TdlToken:
         """Consume a name."""
         if not self.is_name():
             self.fail(f"expected {what}, found {self.found()}")
         return self.lexer.next()
 
-    def since(self, start: Token) -> Span:
+    def since(self, start: TdlToken) -> Span:
         """From a token to the one that was consumed last."""
         a, b = start.span, self.lexer.last.span
         return Span(a.file, a.line, a.column, b.end_line, b.end_column)
 
-    def definitions(self) -> list[Definition]:
+    def definitions(self) -> list[TacticDefinition]:
         """`def NAME ["SUMMARY"] { [variants …] … }`, in all variants."""
         start = self.expect("def")
         name = self.name("the name of the tactic")
@@ -115,7 +115,7 @@ class _Parser:
         self.expect("{")
         options = self.options() if self.takes("variants") else []
         words = [word for _, choices in options for word in choices]
-        out: list[Definition] = []
+        out: list[TacticDefinition] = []
         body = self.token.start
         for chosen in combinations(options):
             text = choose(self.source.text, {word: word in chosen for word in words})
@@ -143,11 +143,11 @@ class _Parser:
             if not self.takes(","):
                 return out
 
-    def definition(self, name: str, family: str, summary: str, start: Token, at: Span) -> Definition:
+    def definition(self, name: str, family: str, summary: str, start: TdlToken, at: Span) -> TacticDefinition:
         """The clauses of a tactic, in any order, and the brace that closes it."""
-        pattern: tuple[Statement, ...] | Verbatim | None = None
-        builders: list[tuple[Statement | Use, ...]] = []
-        guards: list[Chain] = []
+        pattern: tuple[TdlStatement, ...] | Verbatim | None = None
+        builders: list[tuple[TdlStatement | Use, ...]] = []
+        guards: list[ComparisonChain] = []
         cost: Term | None = None
         samples: dict[str, list[Verbatim]] = {"example": [], "counterexample": []}
         while not self.takes("}"):
@@ -175,7 +175,7 @@ class _Parser:
             message, advice = f"the tactic `{family}` has no pattern", "write `pattern` and what to look for"
             raise PlanishError(Diagnostic("E0811", message, at, advice), self.source)
         found, wrong = samples["example"], samples["counterexample"]
-        return Definition(
+        return TacticDefinition(
             name, summary, pattern, tuple(builders), tuple(guards), cost, tuple(found), tuple(wrong), family, at
         )
 
@@ -189,23 +189,23 @@ class _Parser:
         gap = self.lexer.source.text[head.start + len(head.text) : body.start]
         return Verbatim(head.text + gap + body.text, head.start, head.span)
 
-    def statements(self) -> tuple[Statement, ...]:
+    def statements(self) -> tuple[TdlStatement, ...]:
         """The statements of a pattern."""
-        out: list[Statement] = []
+        out: list[TdlStatement] = []
         for step in self.steps():
             if isinstance(step, Use):
                 raise PlanishError(Diagnostic("E0811", "a pattern uses no other tactic", step.span), self.source)
             out.append(step)
         return tuple(out)
 
-    def steps(self) -> list[Statement | Use]:
+    def steps(self) -> list[TdlStatement | Use]:
         """Statements and uses of other tactics, up to the next clause; at least one."""
         out = [self.step()]
         while self.is_name():
             out.append(self.step())
         return out
 
-    def step(self) -> Statement | Use:
+    def step(self) -> TdlStatement | Use:
         """`C(i, j) += …` or `gemm(C = D, …)`."""
         start = self.name("a statement such as `C(i, j) += A(i, k) * B(k, j)`")
         self.expect("(")
@@ -213,7 +213,7 @@ class _Parser:
         operands: list[tuple[str, Term]] = []
         while not self.sees(")"):
             term = self.term()
-            if self.sees("=") and isinstance(term, Name) and not items:
+            if self.sees("=") and isinstance(term, TdlName) and not items:
                 self.lexer.next()
                 operands.append((term.text, self.term()))
             elif operands:
@@ -225,56 +225,56 @@ class _Parser:
         self.expect(")")
         if operands:
             return Use(start.text, tuple(operands), self.since(start))
-        return self.statement(Access(start.text, tuple(items), self.since(start)), start)
+        return self.statement(ElementRef(start.text, tuple(items), self.since(start)), start)
 
-    def statement(self, target: Access, start: Token) -> Statement:
+    def statement(self, target: ElementRef, start: TdlToken) -> TdlStatement:
         """What follows the target of a statement."""
         if not self.sees(*UPDATES):
             self.fail(f"expected `=` or an update such as `+=`, found {self.found()}", f"one of {', '.join(UPDATES)}")
         op = self.lexer.next().text
         value = self.term()
-        groups: list[Group] = []
-        chains: list[Chain] = []
+        groups: list[IndexGroup] = []
+        chains: list[ComparisonChain] = []
         if self.takes("where"):
             while True:
                 clause = self.clause()
-                if isinstance(clause, Group):
+                if isinstance(clause, IndexGroup):
                     groups.append(clause)
                 else:
                     chains.append(clause)
                 if not self.takes(","):
                     break
-        return Statement(target, op, value, tuple(chains), tuple(groups), self.since(start))
+        return TdlStatement(target, op, value, tuple(chains), tuple(groups), self.since(start))
 
-    def clause(self) -> Group | Chain:
+    def clause(self) -> IndexGroup | ComparisonChain:
         """`f = a * c`, or a range such as `0 <= k <= i`."""
         start = self.token
         term = self.term()
-        if isinstance(term, Name) and self.takes("="):
+        if isinstance(term, TdlName) and self.takes("="):
             members = [self.member()]
             while self.takes("*"):
                 members.append(self.member())
-            return Group(term.text, tuple(members), self.since(start))
+            return IndexGroup(term.text, tuple(members), self.since(start))
         return self.chain(term, start)
 
-    def member(self) -> Name:
+    def member(self) -> TdlName:
         """An index in a group."""
         token = self.name("an index of the group")
-        return Name(token.text, token.span)
+        return TdlName(token.text, token.span)
 
-    def conditions(self) -> list[Chain]:
+    def conditions(self) -> list[ComparisonChain]:
         """The conditions of `when`."""
-        out: list[Chain] = []
+        out: list[ComparisonChain] = []
         while True:
             start = self.token
             out.append(self.chain(self.term(), start))
             if not self.takes(","):
                 return out
 
-    def chain(self, term: Term, start: Token) -> Chain:
+    def chain(self, term: Term, start: TdlToken) -> ComparisonChain:
         """The comparisons behind a term, or behind several names."""
         first = [term]
-        while isinstance(first[-1], Name) and self.sees(","):
+        while isinstance(first[-1], TdlName) and self.sees(","):
             self.lexer.next()
             first.append(self.term())
         rest: list[tuple[str, Term]] = []
@@ -283,7 +283,7 @@ class _Parser:
             rest.append((op, self.term()))
         if not rest:
             self.fail(f"expected a comparison, found {self.found()}", f"one of {', '.join(COMPARISONS)}")
-        return Chain(tuple(first), tuple(rest), self.since(start))
+        return ComparisonChain(tuple(first), tuple(rest), self.since(start))
 
     def term(self, level: int = 0) -> Term:
         """An expression whose operators bind at least as tightly as `level`."""
@@ -302,13 +302,13 @@ class _Parser:
             return self.atom()
         if self.token.kind in ("integer", "float"):
             number = self.number()
-            return Number(-number.value, self.since(start))
+            return NumberLiteral(-number.value, self.since(start))
         return Negation(self.unary(), self.since(start))
 
-    def number(self) -> Number:
+    def number(self) -> NumberLiteral:
         """A literal."""
         token = self.lexer.next()
-        return Number(int(token.text) if token.kind == "integer" else float(token.text), token.span)
+        return NumberLiteral(int(token.text) if token.kind == "integer" else float(token.text), token.span)
 
     def atom(self) -> Term:
         """A literal, a name, an element, a function, or an expression in parentheses."""
@@ -321,7 +321,7 @@ class _Parser:
             return inner
         name = self.name("an expression")
         if not self.takes("("):
-            return Name(name.text, name.span)
+            return TdlName(name.text, name.span)
         items: list[Term] = []
         while not self.sees(")"):
             items.append(self.term())
@@ -334,5 +334,5 @@ class _Parser:
             if len(items) != wanted:
                 self.fail(f"`{name.text}` takes {wanted} arguments, not {len(items)}", at=name)
             return Function(name.text, tuple(items), span)
-        return Access(name.text, tuple(items), span)
+        return ElementRef(name.text, tuple(items), span)
 

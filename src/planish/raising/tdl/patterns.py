@@ -38,20 +38,29 @@ from planish.raising.operation import Operation
 from planish.raising.tdl.domain import loops_of
 from planish.raising.tdl.scope import scope_of
 from planish.raising.tdl.shapes import factors_of, shapes_of
-from planish.raising.tdl.syntax import Access, Chain, Definition, Infix, Name, Statement, Term, Verbatim
-from planish.raising.tdl.values import Scope, accesses, conditions_of, parts
+from planish.raising.tdl.syntax import (
+    ComparisonChain,
+    ElementRef,
+    Infix,
+    TacticDefinition,
+    TdlName,
+    TdlStatement,
+    Term,
+    Verbatim,
+)
+from planish.raising.tdl.values import TdlScope, accesses, conditions_of, parts
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def scope_in(definition: Definition, sizes: tuple[str, ...], source: Source) -> Scope:
+def scope_in(definition: TacticDefinition, sizes: tuple[str, ...], source: Source) -> TdlScope:
     """What names stand for in a tactic: in one whose pattern is a nest, only its sizes are constants."""
     if isinstance(definition.pattern, Verbatim):
-        return Scope(source, {}, sizes)
+        return TdlScope(source, {}, sizes)
     return scope_of(definition.pattern, definition.guards, source)
 
 
-def operation_of(definition: Definition, source: Source) -> Operation:
+def operation_of(definition: TacticDefinition, source: Source) -> Operation:
     """What a tactic looks for.
 
     PlanishError E0813 for a size that nothing tells, and those of `scope_of`, `shapes_of` and `loops_of`; for a nest
@@ -70,7 +79,11 @@ def operation_of(definition: Definition, source: Source) -> Operation:
 
 
 def define(
-    name: str, pattern: Sequence[Statement], source: Source, element: Type | None = None, guards: Sequence[Chain] = ()
+    name: str,
+    pattern: Sequence[TdlStatement],
+    source: Source,
+    element: Type | None = None,
+    guards: Sequence[ComparisonChain] = (),
 ) -> Operation:
     """What statements compute, one after the other; where no type of elements is given, they say it."""
     scope = scope_of(pattern, guards, source)
@@ -87,7 +100,7 @@ def define(
     return Operation(name, kernel, _einsum(pattern, scope))
 
 
-def _nest(definition: Definition, text: Verbatim, source: Source) -> Kernel:
+def _nest(definition: TacticDefinition, text: Verbatim, source: Source) -> Kernel:
     """A pattern that is given as a nest; its places are those of the file."""
     assert text.span is not None
     # The word that a kernel begins with stands in the lines before the text, or in front of it in the first one.
@@ -103,31 +116,33 @@ def _nest(definition: Definition, text: Verbatim, source: Source) -> Kernel:
     return kernel
 
 
-def _sizes(scope: Scope) -> tuple[str, ...]:
+def _sizes(scope: TdlScope) -> tuple[str, ...]:
     """The sizes of a pattern: those of indices first."""
     own = [x for size in scope.indices.values() for x in sorted(names(size))]
     return tuple(dict.fromkeys((*own, *scope.constants)))
 
 
-def _check_told(pattern: Sequence[Statement], sizes: Sequence[str], arrays: Sequence[Array], scope: Scope) -> None:
+def _check_told(
+    pattern: Sequence[TdlStatement], sizes: Sequence[str], arrays: Sequence[Array], scope: TdlScope
+) -> None:
     """That each size is a part of an extent or of a subscript, so that a match tells what it is."""
     told = {x for array in arrays for e in array.shape if e is not None for x in names(e)}
     subscripts = [x for stmt in pattern for a in (stmt.target, *accesses(stmt.value)) for x in a.subscripts]
-    told |= {x.text for term in subscripts for x in parts(term) if isinstance(x, Name)}
+    told |= {x.text for term in subscripts for x in parts(term) if isinstance(x, TdlName)}
     for name in sizes:
         if name not in told:
             span = next((x.span for stmt in pattern for c in stmt.chains for t in (*c.first, *(r for _, r in c.rest))
-                         for x in parts(t) if isinstance(x, Name) and x.text == name), None)  # fmt: skip
+                         for x in parts(t) if isinstance(x, TdlName) and x.text == name), None)  # fmt: skip
             message, advice = f"nothing tells what the size `{name}` is", "it is the extent of no operand"
             raise PlanishError(Diagnostic("E0813", message, span, advice), scope.source)
 
 
-def _scalars(pattern: Sequence[Statement], scope: Scope) -> tuple[Scalar, ...]:
+def _scalars(pattern: Sequence[TdlStatement], scope: TdlScope) -> tuple[Scalar, ...]:
     """The names in values that are no sizes."""
     out: dict[str, Scalar] = {}
     for stmt in pattern:
         for part in _values(stmt.value):
-            if isinstance(part, Name) and part.text not in scope.constants:
+            if isinstance(part, TdlName) and part.text not in scope.constants:
                 out[part.text] = Scalar(part.text, scope.element)
     return tuple(out.values())
 
@@ -138,14 +153,16 @@ def _values(term: Term) -> list[Term]:
     return [x for x in parts(term) if id(x) not in skipped]
 
 
-def _einsum(pattern: Sequence[Statement], scope: Scope) -> str:
+def _einsum(pattern: Sequence[TdlStatement], scope: TdlScope) -> str:
     """The product of a pattern that is one sum of products of different operands, in that notation; "" for others."""
     last = pattern[-1]
     factors = _factors(last.value)
-    operands = [x for x in factors if isinstance(x, Access)]
+    operands = [x for x in factors if isinstance(x, ElementRef)]
     if last.op != "+=" or scope.element != F64 or last.chains and _narrows(last, scope) or not operands:
         return ""
-    if any(not isinstance(x, Access | Name) or isinstance(x, Name) and x.text in scope.constants for x in factors):
+    if any(
+        not isinstance(x, ElementRef | TdlName) or isinstance(x, TdlName) and x.text in scope.constants for x in factors
+    ):
         return ""
     if any(accesses(x.value) or x.chains and _narrows(x, scope) for x in pattern[:-1]):
         return ""
@@ -154,7 +171,7 @@ def _einsum(pattern: Sequence[Statement], scope: Scope) -> str:
     letters: dict[str, str] = {}
     texts: list[str] = []
     for access in (last.target, *operands):
-        if not all(isinstance(x, Name) and x.text in scope.indices for x in access.subscripts):
+        if not all(isinstance(x, TdlName) and x.text in scope.indices for x in access.subscripts):
             return ""
         texts.append("".join(letters.setdefault(str(x), _LETTERS[len(letters)]) for x in access.subscripts))
         if len(set(texts[-1])) != len(texts[-1]):
@@ -170,7 +187,7 @@ def _factors(term: Term) -> list[Term]:
             return [term]
 
 
-def _narrows(stmt: Statement, scope: Scope) -> bool:
+def _narrows(stmt: TdlStatement, scope: TdlScope) -> bool:
     """Whether the ranges of a statement leave out a value of an index."""
     box: dict[str, Expr] = dict(scope.indices)
     for chain in stmt.chains:

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import textwrap
 
-from planish.raising.tdl.syntax import Definition, Verbatim
+from planish.raising.tdl.syntax import TacticDefinition, Verbatim
 
 
-def print_definition(definition: Definition) -> str:
+def print_definition(definition: TacticDefinition) -> str:
     """The tactic as text."""
     head = f'def {definition.name} "{definition.summary}" {{' if definition.summary else f"def {definition.name} {{"
     lines = [head, *print_pattern(definition)]
@@ -34,7 +34,7 @@ def print_definition(definition: Definition) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def print_pattern(definition: Definition) -> list[str]:
+def print_pattern(definition: TacticDefinition) -> list[str]:
     """The lines of a tactic's pattern."""
     if isinstance(definition.pattern, Verbatim):
         return ["  pattern " + definition.pattern.text]

@@ -16,7 +16,7 @@ from planish.core.span import Source
 from planish.raising.tdl.builders import build
 from planish.raising.tdl.parser import parse_definitions
 from planish.raising.tdl.patterns import operation_of, scope_in
-from planish.raising.tdl.syntax import Definition
+from planish.raising.tdl.syntax import TacticDefinition
 from planish.raising.tdl.tactic import Tactic, count_operations
 from planish.raising.tdl.values import conditions_of, size_of
 
@@ -54,7 +54,7 @@ def read_tactics(source: Source, known: tuple[Tactic, ...] = ()) -> tuple[Tactic
     return tuple(out)
 
 
-def _tactic(definition: Definition, others: Mapping[str, Tactic], source: Source) -> Tactic:
+def _tactic(definition: TacticDefinition, others: Mapping[str, Tactic], source: Source) -> Tactic:
     """One tactic, checked."""
     for what, found in (("example", definition.examples), ("counterexample", definition.counterexamples)):
         if not found:

@@ -22,13 +22,13 @@ from planish.ir.text.printer import print_expr
 from planish.ir.traverse import walk
 from planish.ir.types import INDEX
 from planish.raising.tdl.domain import loops_of, order_of
-from planish.raising.tdl.syntax import Access, Name, Statement, Term
-from planish.raising.tdl.values import Scope, accesses, indices_in, subscript_of
+from planish.raising.tdl.syntax import ElementRef, TdlName, TdlStatement, Term
+from planish.raising.tdl.values import TdlScope, accesses, indices_in, subscript_of
 
 Shape = tuple[Expr, ...]
 
 
-def shapes_of(statements: Sequence[Statement], scope: Scope) -> dict[str, Shape]:
+def shapes_of(statements: Sequence[TdlStatement], scope: TdlScope) -> dict[str, Shape]:
     """The shape of every array of some statements, in the order in which they appear.
 
     PlanishError E0815 where uses of an array disagree, E0818 for a subscript that may lie before the first element.
@@ -42,7 +42,7 @@ def shapes_of(statements: Sequence[Statement], scope: Scope) -> dict[str, Shape]
     return out
 
 
-def _joined(access: Access, before: Shape, shape: Shape, scope: Scope) -> Shape:
+def _joined(access: ElementRef, before: Shape, shape: Shape, scope: TdlScope) -> Shape:
     """The shape of an array that is used twice."""
     if len(before) != len(shape):
         message = f"`{access.array}` has {len(before)} dimensions, and here {len(shape)}"
@@ -57,9 +57,9 @@ def _joined(access: Access, before: Shape, shape: Shape, scope: Scope) -> Shape:
     return tuple(extents)
 
 
-def _extent(term: Term, stmt: Statement, scope: Scope) -> Expr:
+def _extent(term: Term, stmt: TdlStatement, scope: TdlScope) -> Expr:
     """How many elements a dimension has that is addressed by a term."""
-    if isinstance(term, Name) and term.text in scope.indices:
+    if isinstance(term, TdlName) and term.text in scope.indices:
         return scope.indices[term.text]
     limit, natural = _limits(term, stmt)
     expr = subscript_of(term, scope)
@@ -71,7 +71,7 @@ def _extent(term: Term, stmt: Statement, scope: Scope) -> Expr:
     return add(high, index(1)) if limit is None else subscript_of(limit, scope)
 
 
-def _limits(term: Term, stmt: Statement) -> tuple[Term | None, bool]:
+def _limits(term: Term, stmt: TdlStatement) -> tuple[Term | None, bool]:
     """What a range of the statement says of a term: the bound above it, and whether it is at least 0."""
     above: Term | None = None
     natural = False
@@ -86,7 +86,7 @@ def _limits(term: Term, stmt: Statement) -> tuple[Term | None, bool]:
     return above, natural
 
 
-def _reach(expr: Expr, stmt: Statement, scope: Scope) -> tuple[Expr, Expr]:
+def _reach(expr: Expr, stmt: TdlStatement, scope: TdlScope) -> tuple[Expr, Expr]:
     """The least and the greatest value of a subscript; a constant that is a factor is taken as positive."""
     ranges = {x.var: (x.lower, x.upper) for x in walk(Block((loops_of(stmt, scope),))) if isinstance(x, For)}
     low = high = expr
@@ -110,7 +110,7 @@ def _placed(expr: Expr, name: str, rising: Expr, falling: Expr) -> Expr:
     return add(mul(factor, rising if all(c > 0 for c in terms.values()) else falling), rest) if terms else expr
 
 
-def factors_of(statements: Sequence[Statement], scope: Scope) -> tuple[str, ...]:
+def factors_of(statements: Sequence[TdlStatement], scope: TdlScope) -> tuple[str, ...]:
     """The constants that multiply an index in a subscript: strides and dilations, which are at least 1."""
     out: dict[str, None] = {}
     for stmt in statements:

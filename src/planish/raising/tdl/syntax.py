@@ -1,6 +1,6 @@
 """The forms of the Tactics Description Language, as they are read; places in the text make no two of them different.
 
->>> str(Access("A", (Name("i"), Infix("+", Name("k"), Number(1)))))
+>>> str(ElementRef("A", (TdlName("i"), Infix("+", TdlName("k"), NumberLiteral(1)))))
 'A(i, k + 1)'
 """
 
@@ -23,7 +23,7 @@ def level_of(op: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class TdlName:
     """An index, a size, or a scalar."""
 
     text: str
@@ -34,7 +34,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberLiteral:
     """A literal."""
 
     value: int | float
@@ -45,7 +45,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ElementRef:
     """An element: `A(i, k)`."""
 
     array: str
@@ -93,7 +93,7 @@ class Infix:
         return f"{_inside(self.left, own)} {self.op} {_inside(self.right, own + 1)}"
 
 
-Term = Name | Number | Access | Function | Negation | Infix
+Term = TdlName | NumberLiteral | ElementRef | Function | Negation | Infix
 
 
 def _inside(term: Term, level: int) -> str:
@@ -103,7 +103,7 @@ def _inside(term: Term, level: int) -> str:
             own = _LEVELS[op]
         case Negation():
             own = _UNARY
-        case Name() | Number() | Access() | Function():
+        case TdlName() | NumberLiteral() | ElementRef() | Function():
             own = _ATOM
         case _:
             assert_never(term)
@@ -111,7 +111,7 @@ def _inside(term: Term, level: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class ComparisonChain:
     """A condition such as `0 <= k <= i`; the first of them may be several names: `i, j < n`."""
 
     first: tuple[Term, ...]
@@ -123,11 +123,11 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class IndexGroup:
     """`f = a * c`: one index that stands for several, of which the last runs fastest."""
 
     name: str
-    members: tuple[Name, ...]
+    members: tuple[TdlName, ...]
     span: Span | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
@@ -135,14 +135,14 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class TdlStatement:
     """`C(i, j) += A(i, k) * B(k, j) where k <= i`."""
 
-    target: Access
+    target: ElementRef
     op: str
     value: Term
-    chains: tuple[Chain, ...] = ()
-    groups: tuple[Group, ...] = ()
+    chains: tuple[ComparisonChain, ...] = ()
+    groups: tuple[IndexGroup, ...] = ()
     span: Span | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
@@ -172,14 +172,14 @@ class Verbatim:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class TacticDefinition:
     """`def NAME { … }` as it is written, one of its variants."""
 
     name: str
     summary: str
-    pattern: tuple[Statement, ...] | Verbatim
-    builders: tuple[tuple[Statement | Use, ...], ...] = ()
-    guards: tuple[Chain, ...] = ()
+    pattern: tuple[TdlStatement, ...] | Verbatim
+    builders: tuple[tuple[TdlStatement | Use, ...], ...] = ()
+    guards: tuple[ComparisonChain, ...] = ()
     cost: Term | None = None
     examples: tuple[Verbatim, ...] = ()
     counterexamples: tuple[Verbatim, ...] = ()

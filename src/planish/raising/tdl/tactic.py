@@ -25,7 +25,7 @@ from planish.ir.nest import Assign, Block, For, If, Kernel, Reduce
 from planish.ir.traverse import blocks_of, expressions, walk_expr
 from planish.raising.operation import Operation
 from planish.raising.raised import Raised
-from planish.raising.tdl.syntax import Definition, Verbatim
+from planish.raising.tdl.syntax import TacticDefinition, Verbatim
 
 Matcher: TypeAlias = Callable[[Kernel, Sequence[Operation]], Raised]
 """What finds operations in a kernel."""
@@ -48,7 +48,7 @@ class Tactic:
     cost: Expr
     examples: tuple[Verbatim, ...]
     counterexamples: tuple[Verbatim, ...]
-    definition: Definition
+    definition: TacticDefinition
     source: Source
 
 

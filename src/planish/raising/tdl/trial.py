@@ -41,7 +41,7 @@ _DRAWS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class BuilderDifference:
     """Where a builder leaves something else than its pattern."""
 
     sizes: Mapping[str, int]
@@ -53,7 +53,7 @@ class Difference:
         return f"`{self.array}` differs by {self.worst:.3g} for {sizes or 'no sizes'}"
 
 
-def compare_builder(tactic: Tactic, builder: Raised, cases: int = 12, seed: int = 1) -> Difference | None:
+def compare_builder(tactic: Tactic, builder: Raised, cases: int = 12, seed: int = 1) -> BuilderDifference | None:
     """The first difference between a tactic's pattern and one of its builders, over some sizes (none of them is one).
 
     ValueError where no sizes were found that the operation's assumptions allow.
@@ -67,7 +67,7 @@ def compare_builder(tactic: Tactic, builder: Raised, cases: int = 12, seed: int 
         wanted, got = (run_copy(kernel, sizes, drawn) for kernel in (pattern, other))
         for name in (x.name for x in pattern.arrays):
             if not np.allclose(wanted[name], got[name], rtol=1e-9, atol=1e-9, equal_nan=True):
-                return Difference(sizes, name, float(np.max(np.abs(wanted[name] - got[name]))))
+                return BuilderDifference(sizes, name, float(np.max(np.abs(wanted[name] - got[name]))))
     return None
 
 

@@ -1,9 +1,9 @@
 """Values and subscripts of the description language as expressions.
 
 >>> from planish.ir.text.printer import print_expr
->>> from planish.raising.tdl.syntax import Access, Infix, Name
->>> term = Infix("*", Name("alpha"), Access("A", (Name("i"), Infix("+", Name("k"), Name("p")))))
->>> print_expr(value_of(term, Scope(Source("t.tdl", ""), {"i": index("m"), "k": index("n")}, ("p", "m", "n"))))
+>>> from planish.raising.tdl.syntax import ElementRef, Infix, TdlName
+>>> term = Infix("*", TdlName("alpha"), ElementRef("A", (TdlName("i"), Infix("+", TdlName("k"), TdlName("p")))))
+>>> print_expr(value_of(term, TdlScope(Source("t.tdl", ""), {"i": index("m"), "k": index("n")}, ("p", "m", "n"))))
 'alpha * A[i, k + p]'
 """
 
@@ -33,7 +33,16 @@ from planish.ir.expr import (
 )
 from planish.ir.index.polynomial import affine_over, names, normal
 from planish.ir.types import BOOL, F64, INDEX, Type
-from planish.raising.tdl.syntax import Access, Chain, Function, Infix, Name, Negation, Number, Term
+from planish.raising.tdl.syntax import (
+    ComparisonChain,
+    ElementRef,
+    Function,
+    Infix,
+    Negation,
+    NumberLiteral,
+    TdlName,
+    Term,
+)
 
 FUNCTIONS: Mapping[str, int] = {**PURE_FUNCTIONS, "relu": 1, "max": 2, "min": 2}
 """What a value may be a function of, with the number of arguments; `abs` is that of floats."""
@@ -44,7 +53,7 @@ _COMPARISONS: Mapping[str, CompareOp] = {"<": "lt", "<=": "le", ">": "gt", ">=":
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class TdlScope:
     """What names stand for: indices with their sizes, constants (sizes among them); any other name is a scalar."""
 
     source: Source
@@ -61,9 +70,9 @@ def parts(term: Term) -> Iterator[Term]:
     """A term and all in it, from the left, subscripts included."""
     yield term
     match term:
-        case Name() | Number():
+        case TdlName() | NumberLiteral():
             return
-        case Access(subscripts=inner) | Function(arguments=inner):
+        case ElementRef(subscripts=inner) | Function(arguments=inner):
             pass
         case Negation(operand=x):
             inner = (x,)
@@ -75,27 +84,27 @@ def parts(term: Term) -> Iterator[Term]:
         yield from parts(x)
 
 
-def accesses(term: Term) -> tuple[Access, ...]:
+def accesses(term: Term) -> tuple[ElementRef, ...]:
     """The elements that a value reads, from the left."""
-    return tuple(x for x in parts(term) if isinstance(x, Access))
+    return tuple(x for x in parts(term) if isinstance(x, ElementRef))
 
 
-def value_of(term: Term, scope: Scope) -> Expr:
+def value_of(term: Term, scope: TdlScope) -> Expr:
     """A value as an expression over elements of the scope's type.
 
     PlanishError E0814 for an index that stands as a value, E0831 for sums of truths or truths of sums.
     """
     match term:
-        case Number(value=value):
+        case NumberLiteral(value=value):
             if scope.element == BOOL and value not in (0, 1):
                 scope.fail("E0831", f"{value} is no truth value", term.span, "0 is false and 1 is true")
             return Const(bool(value) if scope.element == BOOL else float(value), scope.element)
-        case Name(text=name):
+        case TdlName(text=name):
             if name in scope.indices:
                 scope.fail("E0814", f"the index `{name}` stands as a value", term.span, "a value is an element, a "
                            "scalar, a size or a number; write a pattern that counts as a nest")  # fmt: skip
             return Cast(Var(name, INDEX), scope.element) if name in scope.constants else Var(name, scope.element)
-        case Access(array=array, subscripts=subscripts):
+        case ElementRef(array=array, subscripts=subscripts):
             return Load(array, tuple(subscript_of(x, scope) for x in subscripts), scope.element)
         case Function(name=name, arguments=arguments):
             return _function(name, tuple(value_of(x, scope) for x in arguments))
@@ -124,7 +133,7 @@ def _function(name: str, arguments: tuple[Expr, ...]) -> Expr:
             return Call(name, arguments)
 
 
-def subscript_of(term: Term, scope: Scope) -> Expr:
+def subscript_of(term: Term, scope: TdlScope) -> Expr:
     """A subscript or a bound: affine in the indices, with constants as factors; PlanishError E0817 for others."""
     expr = _index(term, scope, {})
     if not affine_over(expr, scope.indices, True):
@@ -132,16 +141,16 @@ def subscript_of(term: Term, scope: Scope) -> Expr:
     return expr
 
 
-def size_of(term: Term, scope: Scope) -> Expr:
+def size_of(term: Term, scope: TdlScope) -> Expr:
     """A number of sizes: each index stands for how many values it has."""
     return normal(_index(term, scope, scope.indices))
 
 
-def _index(term: Term, scope: Scope, values: Mapping[str, Expr]) -> Expr:
+def _index(term: Term, scope: TdlScope, values: Mapping[str, Expr]) -> Expr:
     match term:
-        case Number(value=int(value)):
+        case NumberLiteral(value=int(value)):
             return index(value)
-        case Name(text=name):
+        case TdlName(text=name):
             if name not in scope.indices and name not in scope.constants:
                 near = ", ".join(scope.indices) or "none"
                 scope.fail("E0813", f"nothing says what the index `{name}` runs over", term.span, f"indices: {near}")
@@ -155,7 +164,7 @@ def _index(term: Term, scope: Scope, values: Mapping[str, Expr]) -> Expr:
             scope.fail("E0817", message, term.span)
 
 
-def conditions_of(chain: Chain, scope: Scope, sizes: bool = False) -> tuple[Compare, ...]:
+def conditions_of(chain: ComparisonChain, scope: TdlScope, sizes: bool = False) -> tuple[Compare, ...]:
     """The comparisons of neighbours in a chain; `sizes`: indices stand for how many values they have."""
     read = size_of if sizes else subscript_of
     out: list[Compare] = []
@@ -168,6 +177,6 @@ def conditions_of(chain: Chain, scope: Scope, sizes: bool = False) -> tuple[Comp
     return tuple(out)
 
 
-def indices_in(expr: Expr, scope: Scope) -> frozenset[str]:
+def indices_in(expr: Expr, scope: TdlScope) -> frozenset[str]:
     """The indices that an expression depends on."""
     return names(expr) & frozenset(scope.indices)

@@ -61,7 +61,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class CallInterface:
     """A function: its arguments in the order of a call, and its `signature` with the order of the C function.
 
     `inferable` are the integers that the shapes of arrays tell: a call may leave them out.
@@ -77,10 +77,10 @@ class Interface:
         return f"{self.signature.function}({shown}){result}"
 
 
-def _make_interface(signature: Signature, arguments: tuple[Argument, ...]) -> Interface:
+def _make_interface(signature: Signature, arguments: tuple[Argument, ...]) -> CallInterface:
     named = {v for a in arguments for e in _expressions(a) for v in variables(e) if _moves(e, v)}
     told = frozenset(a.name for a in arguments if a.kind == "value" and a.type.is_int and a.name in named)
-    return Interface(signature, arguments, told)
+    return CallInterface(signature, arguments, told)
 
 
 def _moves(expr: Expr, name: str) -> bool:
@@ -94,7 +94,7 @@ def _expressions(argument: Argument) -> list[Expr]:
     return [*(e for e in argument.extents if e is not None), *boxed]
 
 
-def interface_of_c(function: CFunction, text: str) -> Interface:
+def interface_of_c(function: CFunction, text: str) -> CallInterface:
     """How to call a C function of the file `text`; raises PlanishError E0120 for types that Planish does not know."""
     parameters = []
     for p in function.parameters:
@@ -176,7 +176,7 @@ def _is_constant(name: str, function: CFunction, outside: str) -> bool:
     return not changed or (len(function.regions) == 1 and _LOOPS.search(outside) is None)
 
 
-def interface_of_kernel(kernel: Kernel, declared: PythonSignature, function: str) -> Interface:
+def interface_of_kernel(kernel: Kernel, declared: PythonSignature, function: str) -> CallInterface:
     """How to call a kernel that was a Python function: its own order of parameters, over the C function's order."""
     boxes = find_boxes(kernel)
     written = {s.array for s in walk(kernel.body) if isinstance(s, Assign | Reduce)}

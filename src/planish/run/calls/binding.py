@@ -35,7 +35,7 @@ from planish.ir.text.printer import print_expr
 from planish.ir.traverse import variables
 from planish.ir.types import Type
 from planish.poly.scop.footprint import Box
-from planish.run.calls.arguments import Argument, Interface
+from planish.run.calls.arguments import Argument, CallInterface
 from planish.run.sizes.random_arguments import memory_dtype
 
 AnyArray = npt.NDArray[Any]
@@ -50,7 +50,7 @@ Seen = dict[object, dict[str, int]]
 
 
 def bind(
-    interface: Interface, given: Sequence[object], named: Mapping[str, object], seen: Seen | None = None
+    interface: CallInterface, given: Sequence[object], named: Mapping[str, object], seen: Seen | None = None
 ) -> dict[str, Any]:
     """Every argument by name, arrays as they are. Integers that shapes tell may be left out.
 
@@ -80,7 +80,7 @@ def bind(
     return values | known
 
 
-def _complete(interface: Interface, arrays: Mapping[str, AnyArray], given: Sizes) -> dict[str, int]:
+def _complete(interface: CallInterface, arrays: Mapping[str, AnyArray], given: Sizes) -> dict[str, int]:
     """All sizes, with which every array was found to be as the function needs it."""
     function = interface.signature.function
     sizes = {**given, **infer(interface, arrays, given)}
@@ -100,7 +100,7 @@ def _is_size(argument: Argument) -> bool:
     return argument.kind == "value" and argument.type.is_int
 
 
-def _assign(interface: Interface, given: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
+def _assign(interface: CallInterface, given: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
     """The arguments by name, as they were passed; `in_` stands for a parameter `in`, which Python has taken."""
     function = interface.signature.function
     shown = [a for a in interface.arguments if not a.hidden]
@@ -190,7 +190,7 @@ def _shape_text(extents: Sequence[Expr | None]) -> str:
     return f"({inner}{',' if len(extents) == 1 else ''})"
 
 
-def infer(interface: Interface, arrays: Mapping[str, AnyArray], sizes: Sizes) -> dict[str, int]:
+def infer(interface: CallInterface, arrays: Mapping[str, AnyArray], sizes: Sizes) -> dict[str, int]:
     """The integers that were left out, as far as the shapes tell them: declared extents first, then strides, then the
     subscripts that are reached. Raises ValueError where two arrays that decide alone tell different values."""
     wanted = {a.name for a in interface.arguments if _is_size(a)} - set(sizes)
@@ -213,7 +213,7 @@ def infer(interface: Interface, arrays: Mapping[str, AnyArray], sizes: Sizes) ->
 
 
 def _tell(
-    told: dict[str, tuple[int, str]], name: str, value: int, array: str, interface: Interface, strict: bool
+    told: dict[str, tuple[int, str]], name: str, value: int, array: str, interface: CallInterface, strict: bool
 ) -> None:
     before = told.setdefault(name, (value, array))
     if strict and before[0] != value:
@@ -376,7 +376,7 @@ def _check_rows(box: Box, argument: Argument, array: AnyArray, sizes: Sizes, whe
             raise ValueError(f"{where} is accessed {reach}, but has shape {array.shape}")
 
 
-def _check_overlap(interface: Interface, arrays: Mapping[str, AnyArray]) -> None:
+def _check_overlap(interface: CallInterface, arrays: Mapping[str, AnyArray]) -> None:
     """Arrays that C declares `restrict` must not share elements with others where either is written."""
     kinds = [a for a in interface.arguments if a.kind == "array"]
     for a, b in combinations(kinds, 2):

@@ -16,7 +16,7 @@ import numpy as np
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.types import Type
-from planish.run.calls.arguments import Interface
+from planish.run.calls.arguments import CallInterface
 from planish.run.calls.binding import Seen, bind
 from planish.run.calls.loaded_library import kept_environment
 from planish.run.sizes.random_arguments import from_memory, memory_dtype, to_memory
@@ -33,7 +33,7 @@ class NativeFunction:
 
     __slots__ = ("_entry", "_get_threads", "_seen", "_set_threads", "interface", "threads")
 
-    def __init__(self, library: bytes, interface: Interface, threads: int = 1) -> None:
+    def __init__(self, library: bytes, interface: CallInterface, threads: int = 1) -> None:
         self.interface, self.threads = interface, threads
         self._seen: Seen = {}
         loaded = _load(library)

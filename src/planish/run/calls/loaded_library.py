@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from planish.run.calls.guarded_buffers import Guarded
-from planish.run.calls.signature import Case, Distribution, Placement, Signature
+from planish.run.calls.signature import CallCase, Distribution, Placement, Signature
 from planish.run.sizes.random_arguments import Inputs, memory_dtype, to_memory
 
 _RESULT_BYTES = 16
@@ -38,7 +38,7 @@ class Drawn:
     scalars: Mapping[str, npt.NDArray[Any]]
 
 
-def draw(signature: Signature, case: Case, distribution: Distribution) -> Drawn:
+def draw(signature: Signature, case: CallCase, distribution: Distribution) -> Drawn:
     """Random arguments for the case; the values that it gives are taken as they are."""
     source = Inputs(case.seed, distribution)
     arrays: dict[str, npt.NDArray[Any]] = {}

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from planish.frontend.c.translation_unit import Callback, Cell, CFunction, CParameter, Record
+from planish.frontend.c.translation_unit import Callback, CFunction, CParameter, MemberCell, RecordParameter
 from planish.ir.expr import index
 from planish.ir.types import I64, U8
 from planish.run.calls.signature import CHANGED, Parameter, Passing, Signature
@@ -39,7 +39,7 @@ def leaves_of(function: CFunction) -> tuple[CParameter, ...]:
         match p.form:
             case None if p.type is not None:
                 out.append(p)
-            case Record(pointer=pointer, cells=cells):
+            case RecordParameter(pointer=pointer, cells=cells):
                 out += [_leaf(f"{p.name}{'->' if pointer else '.'}{x.path}", x) for x in cells]
             case "rows":
                 out.append(p)
@@ -54,17 +54,17 @@ def outcomes_of(function: CFunction) -> tuple[CParameter, ...]:
     """What a call only leaves behind: the numbers in a structure that it returns, and variables that begin as the file
     says."""
     returned = function.returned
-    cells = _returned(returned) if isinstance(returned, Record) else ()
+    cells = _returned(returned) if isinstance(returned, RecordParameter) else ()
     out = tuple(_leaf(f"return.{x.path}", x) for x in cells)
     return (*out, *(_leaf(x.name, x.cell) for x in function.globals if x.initial))
 
 
-def _leaf(name: str, cell: Cell) -> CParameter:
+def _leaf(name: str, cell: MemberCell) -> CParameter:
     array = cell.address or cell.count > 1
     return CParameter(name, cell.type, array, (None,) if cell.address else (index(cell.count),) if array else (), "")
 
 
-def _returned(record: Record) -> tuple[Cell, ...]:
+def _returned(record: RecordParameter) -> tuple[MemberCell, ...]:
     """What is compared of a structure that is returned: addresses are not."""
     return tuple(x for x in record.cells if not x.address)
 
@@ -116,7 +116,7 @@ class _Maker:
         match returned:
             case None:
                 pass
-            case Record():
+            case RecordParameter():
                 # It may have no name.
                 result = "__auto_type"
                 for cell in _returned(returned):
@@ -135,7 +135,7 @@ class _Maker:
         match p.form:
             case None:
                 return self.signature.parameters[number].argument(number)
-            case Record(spelling=spelling, pointer=pointer, cells=cells):
+            case RecordParameter(spelling=spelling, pointer=pointer, cells=cells):
                 address = spelling if pointer else f"__typeof__({spelling}) *"
                 size = f"{RECORDS} * sizeof(*({address})0)" if pointer else f"sizeof({spelling})"
                 aligned = " __attribute__((aligned(64)))"
@@ -179,7 +179,7 @@ class _Maker:
         """A name at file scope."""
         return f"{name}_of_{self.function.name}"
 
-    def _global(self, text: str, name: str, cell: Cell, initial: bool) -> None:
+    def _global(self, text: str, name: str, cell: MemberCell, initial: bool) -> None:
         size = _size(cell)
         if not initial:
             self._put(text, name, cell)
@@ -193,7 +193,7 @@ class _Maker:
             self.after.append(f"if (__builtin_memcmp((void *)&{text}, {kept}, {size})) {bit}")
         self._take(text, name, cell)
 
-    def _put(self, text: str, name: str, cell: Cell) -> None:
+    def _put(self, text: str, name: str, cell: MemberCell) -> None:
         number, size = self.number[name], _size(cell)
         if cell.address:
             pointer = f"__builtin_memcpy((void *)&{text}, &planish_a[{number}], sizeof planish_a[{number}]);"
@@ -203,7 +203,7 @@ class _Maker:
         else:
             self.before.append(f"__builtin_memcpy((void *)&{text}, planish_a[{number}], {size});")
 
-    def _take(self, text: str, name: str, cell: Cell) -> None:
+    def _take(self, text: str, name: str, cell: MemberCell) -> None:
         if cell.bitfield:
             self.after.append(f"*({c_name(cell.type)} *)planish_a[{self.number[name]}] = {text};")
         elif not cell.address:
@@ -211,6 +211,6 @@ class _Maker:
             self.after.append(f"__builtin_memcpy(planish_a[{self.number[name]}], (void *)&{text}, {size});")
 
 
-def _size(cell: Cell) -> str:
+def _size(cell: MemberCell) -> str:
     """The bytes of a cell, as C text that follows what its type is."""
     return f"{cell.count} * sizeof({c_name(cell.type)})"

@@ -2,7 +2,7 @@
 
 >>> from planish.ir.types import F64, I32
 >>> scale = Signature("scale", (Parameter("n", I32, "value"), Parameter("x", F64, "array")), None)
->>> Case({"n": 3}, {"x": 3}).describe(scale)
+>>> CallCase({"n": 3}, {"x": 3}).describe(scale)
 'n=3'
 """
 
@@ -91,7 +91,7 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CallCase:
     """One call: values of scalar parameters (those left out are drawn at random), and the elements of each array.
 
     `shapes` tells arrays of several dimensions (a square one is filled so that it can be factorised); `ranges` bounds

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
 from planish.isa.vendors.hvx.entries import entry_of
-from planish.isa.vendors.hvx.listing import PROBE, Instruction, read_listing
+from planish.isa.vendors.hvx.listing import PROBE, ListedInstruction, read_listing
 from planish.isa.vendors.hvx.operands import PREDICATE
 from planish.isa.vendors.specification import Specification
 from planish.run.instructions.compile import Machine
@@ -154,7 +154,7 @@ def open_semantics(path: str) -> Specification:
     return Specification("Qualcomm's semantics of HVX in QEMU's source", identities, lambda tag: entry_of(named[tag]))
 
 
-def _listing(path: str) -> tuple[Instruction, ...]:
+def _listing(path: str) -> tuple[ListedInstruction, ...]:
     folder = Path(path)
     if not (folder / _LIST).is_file():
         advice = "give the folder `target/hexagon` of QEMU's source"

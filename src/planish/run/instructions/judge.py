@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planish.isa.semantics import build
-from planish.isa.semantics.definition import Definition, Loop, Put, Statement
+from planish.isa.semantics.definition import Definition, LaneLoop, Put, Statement
 from planish.isa.semantics.evaluate import Bytes, Given, Outcome, evaluate
 from planish.isa.semantics.floats import FORMATS, Format, take_apart
 from planish.isa.semantics.node import FLOAT_OPERATORS, Node, node, rebuild, scaled, terms_of, walk
@@ -59,7 +59,7 @@ def _marked(definition: Definition) -> Definition:
     """The definition with another lowest bit in each float that is computed: what it changes was computed."""
 
     def mark(statement: Statement) -> Statement:
-        if isinstance(statement, Loop):
+        if isinstance(statement, LaneLoop):
             return replace(statement, body=tuple(map(mark, statement.body)))
         results = {id(x) for x in _results(statement.value) if _is_computed(x)}
 

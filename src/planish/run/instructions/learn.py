@@ -16,13 +16,13 @@ from typing import TypeVar
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.isa.collection import Collection
-from planish.isa.entry import Entry, Signature
+from planish.isa.entry import Entry, IntrinsicSignature
 from planish.isa.semantics.scalable import at_length
 from planish.isa.vendors.specification import Opener, Specification
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.limits import Patience, start_reader
 from planish.run.instructions.stamp import stamp_of
-from planish.run.instructions.verify import NOT_EVALUATED, Verdict, verify
+from planish.run.instructions.verify import NOT_EVALUATED, InstructionVerdict, verify
 from planish.run.processes.workers import CORES, Workers, leave_interrupts
 
 ROWS = 256
@@ -109,7 +109,7 @@ def _try(
 ) -> list[Entry]:
     judged: dict[str, Entry] = {}
     left = [x for x in entries if x.status == "unproven" and not x.reason]
-    last: dict[str, Verdict] = {}
+    last: dict[str, InstructionVerdict] = {}
     for place, machine in enumerate(machines):
         verdicts = _try_on(machine, left, store, tell if place == 0 else _silently(tell), workers)
         for entry in left:
@@ -145,14 +145,14 @@ def _read_one(isa: str, specification: Specification, name: str) -> Entry:
         return _PATIENCE.wait_for(lambda: specification.entry(name), lambda x: x.status == "refused")
     except Exception as error:
         reason = f"it cannot be read: {type(error).__name__}: {error}"[:200]
-        return Entry(name, isa, Signature("", ()), status="refused", reason=reason)
+        return Entry(name, isa, IntrinsicSignature("", ()), status="refused", reason=reason)
 
 
 def _silently(tell: Tell) -> Tell:
     return lambda message, _: tell(message, 0)
 
 
-def _sample(verdict: Verdict, machine: Machine | None, before: str) -> str:
+def _sample(verdict: InstructionVerdict, machine: Machine | None, before: str) -> str:
     """What has to be known of a verdict: values that were not tried, bits of which nothing is said, another machine."""
     parts = [f"{verdict.values} of {verdict.possible} values"] if verdict.values < verdict.possible else []
     parts += [f"says nothing of {verdict.silent} bits"] if verdict.silent else []
@@ -161,15 +161,15 @@ def _sample(verdict: Verdict, machine: Machine | None, before: str) -> str:
 
 def _try_on(
     machine: Machine, entries: Sequence[Entry], store: Cache, tell: Tell, workers: Workers
-) -> dict[str, Verdict]:
-    found: dict[str, Verdict] = {}
+) -> dict[str, InstructionVerdict]:
+    found: dict[str, InstructionVerdict] = {}
     left: list[Entry] = []
     for entry in entries:
         kept = store.get(_trial_address(entry, machine))
         if kept is None:
             left.append(entry)
         else:
-            found[entry.name] = Verdict(**json.loads(kept))
+            found[entry.name] = InstructionVerdict(**json.loads(kept))
     tell(f"trying with {machine.name}", len(found))
     by_name = {x.name: x for x in left}
     batches = [(part, machine) for part in _parts(left, _TRIED_BATCH)]
@@ -182,7 +182,7 @@ def _try_on(
     return found
 
 
-def _try_batch(work: tuple[Sequence[Entry], Machine]) -> list[Verdict]:
+def _try_batch(work: tuple[Sequence[Entry], Machine]) -> list[InstructionVerdict]:
     entries, machine = work
     return list(verify(entries, machine, ROWS).values())
 

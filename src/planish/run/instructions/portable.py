@@ -13,25 +13,25 @@ from dataclasses import replace
 from planish.isa.entry import Entry
 from planish.isa.exports.floats import OPERATORS
 from planish.isa.exports.header import PREFIX, find_bodies, signature_of, write_header
-from planish.isa.exports.operations import Operation
-from planish.isa.exports.parts import Parts, find_parts
+from planish.isa.exports.operations import ExportedOperation
+from planish.isa.exports.parts import SplitOperation, find_parts
 from planish.isa.semantics.node import walk
 from planish.isa.semantics.text import print_definition
 from planish.run.instructions.compile import Machine
 from planish.run.instructions.program import Dialect
-from planish.run.instructions.verify import Verdict, verify
+from planish.run.instructions.verify import InstructionVerdict, verify
 
 _BATCH = 250
 
 
 def check_operations(
-    operations: Sequence[Operation], among: Sequence[Operation], machine: Machine, rows: int = 64,
+    operations: Sequence[ExportedOperation], among: Sequence[ExportedOperation], machine: Machine, rows: int = 64,
     tell: Callable[[int], None] = lambda _: None,
-) -> dict[str, Verdict]:
+) -> dict[str, InstructionVerdict]:
     """A verdict for the function of each operation, by the operation's name; parts are those `among` all that there
     are."""
     parts = find_parts(among)
-    verdicts: dict[str, Verdict] = {}
+    verdicts: dict[str, InstructionVerdict] = {}
     for at in range(0, len(operations), _BATCH):
         batch = operations[at : at + _BATCH]
         needed = {x.name: x for x in _with_parts(batch, parts)}
@@ -42,7 +42,7 @@ def check_operations(
     return verdicts
 
 
-def offered(operations: Sequence[Operation], machine: Machine) -> list[Operation]:
+def offered(operations: Sequence[ExportedOperation], machine: Machine) -> list[ExportedOperation]:
     """Those that the header has for a machine; one without an operating system has no floats to try."""
     bodies = find_bodies(operations)
     hosted = bool(machine.libraries)
@@ -58,13 +58,13 @@ def plainly(machine: Machine) -> Machine:
     return replace(machine, name=f"{machine.name}, no extensions", compiler=kept)
 
 
-def _needs_floats(operation: Operation) -> bool:
+def _needs_floats(operation: ExportedOperation) -> bool:
     """Whether a processor without floats needs a library for it."""
     nodes = (x for put in operation.definition.puts for x in walk((put.offset, put.value, put.when)))
     return any(x.op in OPERATORS for x in nodes)
 
 
-def _with_parts(batch: Sequence[Operation], parts: Mapping[str, Parts]) -> list[Operation]:
+def _with_parts(batch: Sequence[ExportedOperation], parts: Mapping[str, SplitOperation]) -> list[ExportedOperation]:
     found = []
     for x in batch:
         found.append(x)
@@ -74,7 +74,7 @@ def _with_parts(batch: Sequence[Operation], parts: Mapping[str, Parts]) -> list[
     return found
 
 
-def _entry_of(operation: Operation) -> Entry:
+def _entry_of(operation: ExportedOperation) -> Entry:
     signature = signature_of(operation)
     text = print_definition(operation.definition)
     return Entry(f"{PREFIX}{operation.name}", "header", signature, text, values=operation.values)

@@ -3,9 +3,10 @@
 A trial is an instruction with its immediates. All operands of a row stand one behind the other in the input; what is
 in memory lies before a page that nothing may touch. After each trial its number is written, so that a crash has a name.
 
->>> from planish.isa.entry import Signature
+>>> from planish.isa.entry import IntrinsicSignature
 >>> text = "(a: 8, n: 8 immediate) -> out: 8 { out.u8[0] = a.u8[0] }"
->>> trial = Trial(Entry("_f", "x86", Signature("char", (("char", "a"), ("int", "n"))), text), {"n": 3}, {"a": 1}, {})
+>>> signature = IntrinsicSignature("char", (("char", "a"), ("int", "n")))
+>>> trial = Trial(Entry("_f", "x86", signature, text), {"n": 3}, {"a": 1}, {})
 >>> "r = _f(a0, 3)" in write_program([trial], Dialect(("x.h",)))
 True
 """

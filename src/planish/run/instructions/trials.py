@@ -1,8 +1,8 @@
 """Which values of its immediates an instruction is tried with: all that its definition can tell apart, or a sample.
 
->>> from planish.isa.entry import Signature
+>>> from planish.isa.entry import IntrinsicSignature
 >>> text = "(a: 8, n: 8 immediate) -> out: 8 { out.u8[0] = u8(a.u8[0] << n.u3[0]) }"
->>> trials, possible = make_trials(Entry("_f", "x86", Signature("char", (("char", "a"), ("int", "n"))), text))
+>>> trials, possible = make_trials(Entry("_f", "x86", IntrinsicSignature("char", (("char", "a"), ("int", "n"))), text))
 >>> [x.immediates["n"] for x in trials], possible
 ([0, 1, 2, 3, 4, 5, 6, 7], 8)
 """

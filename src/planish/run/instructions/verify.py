@@ -34,7 +34,7 @@ _SECONDS = 30.0
 
 
 @dataclass(slots=True)
-class Verdict:
+class InstructionVerdict:
     """What came of an instruction: on how many inputs it ran, with how many of the values that its immediates may have,
     and what went wrong, if anything did. `kind` says how it ended, `unknown` what a compiler said of values that it
     does not take, `silent` of how many bits of the result the definition says nothing."""
@@ -55,7 +55,7 @@ class Verdict:
 
 
 @contextmanager
-def _judged(verdict: Verdict) -> Iterator[None]:
+def _judged(verdict: InstructionVerdict) -> Iterator[None]:
     """What a stranger's definition does to those that work with it is a verdict on it, and on no other."""
     try:
         with at_most(_SECONDS):
@@ -80,9 +80,9 @@ class _Left:
 
 def verify(
     entries: Sequence[Entry], machine: Machine, rows: int = 64, tell: Callable[[str], None] = lambda _: None
-) -> dict[str, Verdict]:
+) -> dict[str, InstructionVerdict]:
     """A verdict for each entry, by its name."""
-    verdicts = {x.name: Verdict(x.name) for x in entries}
+    verdicts = {x.name: InstructionVerdict(x.name) for x in entries}
     prepared: list[_Prepared] = []
     for entry in entries:
         with _judged(verdicts[entry.name]):
@@ -99,7 +99,7 @@ def verify(
     return verdicts
 
 
-def _verify_batch(batch: list[_Prepared], machine: Machine, rows: int, verdicts: dict[str, Verdict]) -> None:
+def _verify_batch(batch: list[_Prepared], machine: Machine, rows: int, verdicts: dict[str, InstructionVerdict]) -> None:
     with TemporaryDirectory(prefix="planish-isa-") as name:
         folder = Path(name)
         for x in batch:
@@ -176,7 +176,7 @@ def _parted(left: list[_Prepared], rows: int, data: Bytes) -> Iterator[tuple[int
         yield number, _Left(table[:, :result], found)
 
 
-def _judge(x: _Prepared, left: _Left | None, rows: int, verdict: Verdict) -> None:
+def _judge(x: _Prepared, left: _Left | None, rows: int, verdict: InstructionVerdict) -> None:
     definition = x.trial.entry.definition
     given: dict[str, Given] = dict(x.given)
     for name, value in x.trial.immediates.items():

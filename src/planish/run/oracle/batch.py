@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from planish.core.diagnostic import PlanishError
 from planish.emit.dropin.replacement import compose
 from planish.frontend.c.text.lexer import tokenize
-from planish.run.calls.signature import Case, Signature
+from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import compare_each, make_comparison
 from planish.run.oracle.nest_coverage import LEAST_CALLS, missed, with_counters
 from planish.run.selection import PATIENCE, Selection
@@ -24,7 +24,7 @@ class Entrant:
     """A function, the calls that check it, and the version of it."""
 
     signature: Signature
-    cases: tuple[Case, ...]
+    cases: tuple[CallCase, ...]
     version: Version
 
     @property

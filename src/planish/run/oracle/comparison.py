@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from planish.run.calls.signature import Case, Parameter, Signature
+from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.oracle.differential import Comparison
 from planish.run.oracle.series import DONE, SEEN, Series
 from planish.run.oracle.tolerance import Tolerance
 from planish.run.processes.sandbox import ChildResult, Limits, run_child
 from planish.run.toolchains.link_stubs import missing_name
 
-__all__ = ["Case", "Limits", "Parameter", "Signature", "Tolerance", "Verdict", "Where", "compare", "compare_each"]
+__all__ = ["CallCase", "Limits", "Parameter", "Signature", "Tolerance", "Verdict", "Where", "compare", "compare_each"]
 
 DEFAULT_LIMITS = Limits(seconds=60)
 
@@ -75,7 +75,7 @@ def compare(
     reference: Path,
     candidate: Path,
     signature: Signature,
-    cases: Sequence[Case],
+    cases: Sequence[CallCase],
     tolerance: Tolerance | Literal["exact"] = "exact",
     limits: Limits = DEFAULT_LIMITS,
     patience: float = 0.0,
@@ -97,7 +97,7 @@ def compare(
 
 
 def make_comparison(
-    reference: Path, candidate: Path, signature: Signature, cases: Sequence[Case],
+    reference: Path, candidate: Path, signature: Signature, cases: Sequence[CallCase],
     tolerance: Tolerance | Literal["exact"], patience: float, emulator: tuple[str, ...], exact: Path | None = None,
 ) -> Comparison:  # fmt: skip
     """What `compare_each` is asked; as of `compare`."""
@@ -128,9 +128,9 @@ def compare_each(requests: Sequence[Comparison], limits: Limits = DEFAULT_LIMITS
 
 
 def survey(
-    reference: Path, signature: Signature, cases: Sequence[Case], patience: float, emulator: tuple[str, ...] = (),
+    reference: Path, signature: Signature, cases: Sequence[CallCase], patience: float, emulator: tuple[str, ...] = (),
     limits: Limits = DEFAULT_LIMITS,
-) -> tuple[tuple[Case, int, bool], ...]:  # fmt: skip
+) -> tuple[tuple[CallCase, int, bool], ...]:  # fmt: skip
     """The cases that a library (with `entry_text`) comes through, each with the bits of the nests that ran in it and
     whether it had an effect. A case at which the library ends the process is left out, and so are those to which it
     does not come within the limits."""
@@ -140,7 +140,7 @@ def survey(
     return tuple((cases[number], nests, bool(effect)) for number, nests, effect in seen)
 
 
-def _verdict(value: dict[str, Any], signature: Signature, cases: tuple[Case, ...]) -> Verdict:
+def _verdict(value: dict[str, Any], signature: Signature, cases: tuple[CallCase, ...]) -> Verdict:
     weak = tuple(value["weak_cases"])
     status: VerdictStatus = value["status"]
     message: str = value["message"]
@@ -157,7 +157,7 @@ def _verdict(value: dict[str, Any], signature: Signature, cases: tuple[Case, ...
     )  # fmt: skip
 
 
-def _broken(child: ChildResult, signature: Signature, cases: tuple[Case, ...], limits: Limits) -> Verdict:
+def _broken(child: ChildResult, signature: Signature, cases: tuple[CallCase, ...], limits: Limits) -> Verdict:
     side, _, digits = child.progress.partition("\t")
     number = int(digits) if digits else 0
     match child.status:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from planish.ir.types import Type
 from planish.run.calls.loaded_library import Arguments, Drawn, Library, LibraryError, call_widely, draw
-from planish.run.calls.signature import CHANGED, MOST_NESTS, Case, Distribution, Signature
+from planish.run.calls.signature import CHANGED, MOST_NESTS, CallCase, Distribution, Signature
 from planish.run.oracle.tolerance import EXACTNESS, LEAST_EXACT, Difference, Tolerance, difference, distance, finite
 from planish.run.processes.child import Report
 from planish.run.sizes.random_arguments import AUTO, epsilon, from_memory, perturbed
@@ -43,7 +43,7 @@ class Comparison:
     reference: str
     candidate: str
     signature: Signature
-    cases: tuple[Case, ...]
+    cases: tuple[CallCase, ...]
     tolerance: Tolerance | None
     patience: float = 0.0
     emulator: tuple[str, ...] = ()
@@ -228,7 +228,7 @@ def _call_exactly(
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _size(case: Case) -> int:
+def _size(case: CallCase) -> int:
     """The largest size of a call."""
     return max([1, *(v for v in case.values.values() if isinstance(v, int))])
 
@@ -305,7 +305,7 @@ def _has_effect(
     return False
 
 
-def _patience(request: Comparison, case: Case, expected: float | None) -> float:
+def _patience(request: Comparison, case: CallCase, expected: float | None) -> float:
     """The seconds that a call may take; `expected` are those of the reference, where the candidate is called."""
     if expected is not None:
         return max(_PATIENCE_FLOOR, _PATIENCE * expected)
@@ -319,7 +319,7 @@ def _outputs(signature: Signature) -> list[tuple[str, Type]]:
     return outputs if signature.outcome is None else [*outputs, ("return", signature.outcome)]
 
 
-def _differences(request: Comparison, case: Case, drawn: Drawn, wanted: _State, got: _State) -> _Found:
+def _differences(request: Comparison, case: CallCase, drawn: Drawn, wanted: _State, got: _State) -> _Found:
     size = _size(case)
     worst, array, place, absolute = Difference(0.0, 0.0, -1), "", -1, 0.0
     for name, type in _outputs(request.signature):

@@ -19,7 +19,7 @@ from planish.ir.nest import Kernel
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.types import BF16, Type
 from planish.run.calls.loaded_library import Arguments, Drawn, draw
-from planish.run.calls.signature import Case, Signature
+from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.tolerance import Tolerance, difference
 from planish.run.processes.child import Report
 from planish.run.processes.sandbox import Limits, run_child
@@ -38,12 +38,12 @@ class MeaningRequest:
     library: str
     kernel: Kernel
     signature: Signature
-    cases: tuple[Case, ...]
+    cases: tuple[CallCase, ...]
     emulator: tuple[str, ...] = ()
 
 
 def confirm_meaning(
-    library: Path, kernel: Kernel, signature: Signature, cases: Sequence[Case], emulator: tuple[str, ...] = ()
+    library: Path, kernel: Kernel, signature: Signature, cases: Sequence[CallCase], emulator: tuple[str, ...] = ()
 ) -> None:
     """RuntimeError where the library and the interpreter do not agree on the small cases: C that was made of a kernel
     is what versions are compared with, and has to mean what the kernel means."""
@@ -79,7 +79,7 @@ def check_meaning(request: MeaningRequest, report: Report) -> dict[str, Any]:
     return {"message": ""}
 
 
-def _values(request: MeaningRequest, drawn: Drawn, case: Case) -> dict[str, Any]:
+def _values(request: MeaningRequest, drawn: Drawn, case: CallCase) -> dict[str, Any]:
     """The arguments as the interpreter takes them: by the kernel's names, arrays in their shapes."""
     kernel = request.kernel
     names = [*kernel.sizes, *(s.name for s in kernel.scalars), *(a.name for a in kernel.arrays)]

@@ -23,10 +23,10 @@ from planish.emit.dropin.patched_file import Patch, assemble
 from planish.frontend.c.translation_unit import CFunction
 from planish.ir.semantics.arithmetic import limits
 from planish.run.calls.passing import leaves_of
-from planish.run.calls.signature import Case, Signature
+from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import survey
 from planish.run.oracle.nest_coverage import count_statement, with_counters
-from planish.run.sizes.call_sizes import Known, make_case, usable_sizes
+from planish.run.sizes.call_sizes import KnownSizes, make_case, usable_sizes
 from planish.run.workbench import Workbench
 
 MOST_PROPOSED = 600
@@ -41,22 +41,22 @@ _SEED = 1
 Values = Mapping[str, int | float]
 
 
-class Finder:
+class BranchFinder:
     """Calls that come to nests of one function; the search is made when it is first asked for."""
 
     def __init__(
-        self, text: str, function: CFunction, signature: Signature, known: tuple[Known, ...]
+        self, text: str, function: CFunction, signature: Signature, known: tuple[KnownSizes, ...]
     ) -> None:
         self.text, self.function, self.signature, self.known = text, function, signature, known
-        self._seen: tuple[tuple[Case, int], ...] | None = None
+        self._seen: tuple[tuple[CallCase, int], ...] | None = None
 
-    def find(self, bench: Workbench, starts: Sequence[int]) -> tuple[Case, ...]:
+    def find(self, bench: Workbench, starts: Sequence[int]) -> tuple[CallCase, ...]:
         """Calls of the original that come to nests which begin at these offsets, some for each."""
         regions = sorted(self.function.regions, key=lambda x: x.start)
         bits = [n for n, x in enumerate(regions) if x.start in starts]
         if self._seen is None:
             self._seen = self._search(bench)
-        out: dict[int, Case] = {}
+        out: dict[int, CallCase] = {}
         for bit in bits:
             hits = [n for n, (_, nests) in enumerate(self._seen) if nests >> bit & 1]
             # From all over the search, because the first ones are much alike.
@@ -64,7 +64,7 @@ class Finder:
             out |= {n: self._seen[n][0] for n in hits[::step][:MOST_TAKEN]}
         return tuple(out[n] for n in sorted(out))
 
-    def _search(self, bench: Workbench) -> tuple[tuple[Case, int], ...]:
+    def _search(self, bench: Workbench) -> tuple[tuple[CallCase, int], ...]:
         cases = tuple(islice(propose(self.function, self.known), MOST_PROPOSED))
         regions = sorted(self.function.regions, key=lambda x: x.start)
         patches = []
@@ -100,12 +100,12 @@ def pools_of(function: CFunction) -> dict[str, tuple[int | float, ...]]:
     return out
 
 
-def propose(function: CFunction, known: tuple[Known, ...]) -> Iterator[Case]:
+def propose(function: CFunction, known: tuple[KnownSizes, ...]) -> Iterator[CallCase]:
     """Calls that differ in what conditions compare: of the numbers that a call is made of, and of absent arrays."""
     pools = pools_of(function)
     bases = list(_bases(function, known))
     optional = [p.name for p in leaves_of(function) if p.pointer and p.name in function.conditions.bare]
-    number, made = 0, dict[frozenset[tuple[str, int]], Case | None]()
+    number, made = 0, dict[frozenset[tuple[str, int]], CallCase | None]()
     for values, absent in _assignments(function, pools, optional):
         for base in bases[: 2 if number < MOST_PROPOSED // 4 else 1]:
             case = _with_values(function, known, base, values, made)
@@ -115,7 +115,7 @@ def propose(function: CFunction, known: tuple[Known, ...]) -> Iterator[Case]:
                 yield replace(case, seed=number, absent=absent, pool=pool)
 
 
-def _bases(function: CFunction, known: tuple[Known, ...]) -> Iterator[Case]:
+def _bases(function: CFunction, known: tuple[KnownSizes, ...]) -> Iterator[CallCase]:
     """Calls with sizes that are all alike, and with some that are not."""
     for value in _BASES:
         sizes = usable_sizes(known, value, apart=value != _BASES[1])
@@ -148,9 +148,9 @@ def _assignments(
 
 
 def _with_values(
-    function: CFunction, known: tuple[Known, ...], base: Case, values: Values,
-    made: dict[frozenset[tuple[str, int]], Case | None],
-) -> Case | None:  # fmt: skip
+    function: CFunction, known: tuple[KnownSizes, ...], base: CallCase, values: Values,
+    made: dict[frozenset[tuple[str, int]], CallCase | None],
+) -> CallCase | None:  # fmt: skip
     """The call with other values; with arrays as large as other sizes need (of which `made` keeps calls)."""
     sizes = {c for k in known for c in k.sizes.values()}
     kept = {x: int(v) for x, v in base.values.items() if x in sizes}

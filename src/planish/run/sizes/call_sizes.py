@@ -36,7 +36,7 @@ from planish.poly.scop.extents import (
 )
 from planish.poly.scop.extraction import Scop
 from planish.run.calls.passing import ROW, ROWS, leaves_of, outcomes_of
-from planish.run.calls.signature import Case
+from planish.run.calls.signature import CallCase
 from planish.run.sizes.size_roles import Role, find_roles
 
 CHECK_SIZES = (0, 1, 2, 3, 5, 8, 13, 17, 31, 33, 63, 65, 127, 130, 259, 515)
@@ -77,7 +77,7 @@ ODD_LOOSE = 7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class KnownSizes:
     """What is known of a function's arguments: the sizes that a region's scop names, as the function's parameters.
 
     `data`: parameters that the region only computes with. `alone`: nothing else in the function touches arrays, so
@@ -92,7 +92,7 @@ class Known:
     computed: Mapping[str, Expr] = field(default_factory=dict)
 
 
-def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") -> Known:
+def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") -> KnownSizes:
     """A region's sizes and arrays that are the function's own parameters, or in them; `text` is the file's, `scop` the
     region's as it is scheduled."""
     names = dict(region.names)
@@ -103,7 +103,7 @@ def find_known(region: Region, scop: Scop, function: CFunction, text: str = "") 
     computed = {s: place(x, {c: Var(s, INDEX) for s, c in sizes.items()}) for s, x in region.computed}
     sizes |= {v: v for x in computed.values() for v in variables(x) if v not in sizes}
     alone = bool(text) and set(scop.kernel.sizes) <= sizes.keys() | computed.keys() and is_alone(function, text)
-    return Known(with_values(scop, computed), sizes, arrays, data, alone, computed)
+    return KnownSizes(with_values(scop, computed), sizes, arrays, data, alone, computed)
 
 
 def is_alone(function: CFunction, text: str) -> bool:
@@ -122,9 +122,9 @@ def wanted_sizes(names: tuple[str, ...], value: int) -> dict[str, int]:
     return {name: value + (i % 3 if value > 2 else 0) for i, name in enumerate(names)}
 
 
-def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[str, int]) -> tuple[Case, ...]:
+def check_cases(function: CFunction, known: tuple[KnownSizes, ...], given: Mapping[str, int]) -> tuple[CallCase, ...]:
     """The calls with which a new version is compared with the original."""
-    out: list[Case] = []
+    out: list[CallCase] = []
     most = CHECK_INSTANCES if size_names(known) else FIXED_INSTANCES
     loose_only = not size_names(known) and _has_unknown_size(known)
     for i, value in enumerate(() if loose_only else CHECK_SIZES):
@@ -168,7 +168,7 @@ def check_cases(function: CFunction, known: tuple[Known, ...], given: Mapping[st
     return (*alike.values(), *strewn)
 
 
-def roles_of(known: tuple[Known, ...]) -> dict[str, Role]:
+def roles_of(known: tuple[KnownSizes, ...]) -> dict[str, Role]:
     """The roles of a function's own sizes: what a loop goes to in one region is an extent in all."""
     out: dict[str, Role] = {}
     for k in known:
@@ -180,7 +180,7 @@ def roles_of(known: tuple[Known, ...]) -> dict[str, Role]:
 
 
 def usable_sizes(
-    known: tuple[Known, ...], value: int, apart: bool = True, given: Mapping[str, int] | None = None
+    known: tuple[KnownSizes, ...], value: int, apart: bool = True, given: Mapping[str, int] | None = None
 ) -> dict[str, int] | None:
     """Sizes near `value`, all alike or a little apart, that regions allow and in which they are soon done; `given` ones
     are kept."""
@@ -190,12 +190,12 @@ def usable_sizes(
     return sizes if sizes is not None and instances_of(known, sizes) <= CHECK_INSTANCES else None
 
 
-def _has_unknown_size(known: tuple[Known, ...]) -> bool:
+def _has_unknown_size(known: tuple[KnownSizes, ...]) -> bool:
     """Whether some region has a size that parameters of the function do not tell, such as what a call gives."""
     return any(set(k.scop.kernel.sizes) - k.sizes.keys() - k.computed.keys() for k in known)
 
 
-def loose_names(function: CFunction, known: tuple[Known, ...]) -> tuple[str, ...]:
+def loose_names(function: CFunction, known: tuple[KnownSizes, ...]) -> tuple[str, ...]:
     """Integer parameters that no region speaks of: sizes of what was left as it is, most likely."""
     told = {c for k in known for c in k.sizes.values()} | {name for k in known for name in k.data}
     integers = [p.name for p in leaves_of(function) if p.type is not None and p.type.is_int and not p.pointer]
@@ -212,7 +212,7 @@ def power_of_two(value: int) -> int:
     return 1 << max(0, value.bit_length() - 1)
 
 
-def is_bounded(name: str, known: tuple[Known, ...]) -> bool:
+def is_bounded(name: str, known: tuple[KnownSizes, ...]) -> bool:
     for k in known:
         inner = {c: s for s, c in k.sizes.items()}.get(name)
         if inner is None:
@@ -226,12 +226,12 @@ def is_bounded(name: str, known: tuple[Known, ...]) -> bool:
     return False
 
 
-def size_names(known: tuple[Known, ...]) -> tuple[str, ...]:
+def size_names(known: tuple[KnownSizes, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(c for k in known for c in k.sizes.values()))
 
 
 def sizes_near(
-    known: tuple[Known, ...], wanted: Mapping[str, int], given: Mapping[str, int]
+    known: tuple[KnownSizes, ...], wanted: Mapping[str, int], given: Mapping[str, int]
 ) -> dict[str, int] | None:
     """Sizes near `wanted` that every region allows; `given` ones are kept as they are."""
     chosen = {**wanted, **{k: v for k, v in given.items() if k in wanted}}
@@ -253,25 +253,25 @@ def sizes_near(
     return {**chosen, **{k: v for k, v in given.items() if k not in chosen}}
 
 
-def instances_of(known: tuple[Known, ...], sizes: Mapping[str, int]) -> int:
+def instances_of(known: tuple[KnownSizes, ...], sizes: Mapping[str, int]) -> int:
     return sum(count_instances(k.scop, _inner(k, sizes)) for k in known)
 
 
-def _inner(known: Known, sizes: Mapping[str, int]) -> dict[str, int]:
+def _inner(known: KnownSizes, sizes: Mapping[str, int]) -> dict[str, int]:
     given = {s: sizes[c] for s, c in known.sizes.items() if c in sizes}
     values = {s: evaluate_extent(x, given) for s, x in known.computed.items()}
     return given | {s: v for s, v in values.items() if v is not None}
 
 
-def bytes_of(function: CFunction, case: Case) -> int:
+def bytes_of(function: CFunction, case: CallCase) -> int:
     types = {p.name: p.type for p in (*leaves_of(function), *outcomes_of(function))}
     return sum(n * (t.size if (t := types[name]) is not None else 8) for name, n in case.elements.items())
 
 
 def make_case(
-    function: CFunction, known: tuple[Known, ...], sizes: Mapping[str, int], seed: int,
+    function: CFunction, known: tuple[KnownSizes, ...], sizes: Mapping[str, int], seed: int,
     loose: Mapping[str, int] | None = None, most_guess: int = LARGEST_GUESS,
-) -> Case:  # fmt: skip
+) -> CallCase:  # fmt: skip
     """The call with the given sizes: each array as large as its declaration or the regions' accesses need; a guess
     for others is at most `most_guess`.
 
@@ -332,7 +332,7 @@ def make_case(
     }
     values |= {name + ROW: length for name, length in rowed.items()}
     square = {x: r for x, r in rows.items() if x not in shapes and _is_square(elements.get(x, 0), r)}
-    return Case(values, elements, shapes, seed, ranges=ranges, rows=square)
+    return CallCase(values, elements, shapes, seed, ranges=ranges, rows=square)
 
 
 def _divides(body: Block) -> bool:
@@ -360,7 +360,7 @@ def _whole_ranges(function: CFunction) -> dict[str, tuple[int, int]]:
     return {name: limits(type) for name, type in known if type.is_int and type.bits > 16}
 
 
-def _rows(known: Known, sizes: Mapping[str, int]) -> dict[str, int]:
+def _rows(known: KnownSizes, sizes: Mapping[str, int]) -> dict[str, int]:
     """How far apart the rows of matrices lie, by the function's names, where a kernel reads them as such."""
     out: dict[str, int] = {}
     kernel = known.scop.kernel

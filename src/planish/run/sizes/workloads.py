@@ -14,11 +14,11 @@ from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.lazy_sequence import Lazy
 from planish.core.span import Source
 from planish.frontend.c.translation_unit import CFunction
-from planish.run.calls.signature import Case
+from planish.run.calls.signature import CallCase
 from planish.run.sizes.call_sizes import (
     LARGEST_GIVEN,
     LARGEST_GUESS,
-    Known,
+    KnownSizes,
     bytes_of,
     instances_of,
     is_bounded,
@@ -33,7 +33,7 @@ from planish.run.sizes.call_sizes import (
 )
 from planish.run.sizes.caller_constants import find_calls
 from planish.run.sizes.size_roles import USUAL, Role
-from planish.target.machine import Cache
+from planish.target.machine import CacheLevel
 
 CLOCK_SIZES = (4_000_000, 1_000_000, 200_000, 50_000, 20_000, 8192, 4096, 3000, 2000, 1500, 1000, 700, 500, 350, 250,
                180, 128, 90, 64, 45, 32, 20, 10, 4, 1)  # fmt: skip
@@ -60,8 +60,8 @@ LARGEST_LOOSE = 1 << 14
 
 
 def clock_cases(
-    function: CFunction, known: tuple[Known, ...], given: Mapping[str, int], source: Source | None = None
-) -> Sequence[Case]:
+    function: CFunction, known: tuple[KnownSizes, ...], given: Mapping[str, int], source: Source | None = None
+) -> Sequence[CallCase]:
     """Calls that may be timed, the first of them best: as the file `source` calls the function, if that is much to do;
     or bounded sizes at their largest, windows small, strides, channels and the like as usual or as in those calls, the
     others as large as time and memory allow; then smaller ones, for a function that is called with less than it needs
@@ -73,9 +73,9 @@ def clock_cases(
 
 
 def probe_cases(
-    function: CFunction, known: tuple[Known, ...], given: Mapping[str, int], caches: Sequence[Cache],
+    function: CFunction, known: tuple[KnownSizes, ...], given: Mapping[str, int], caches: Sequence[CacheLevel],
     source: Source | None = None,
-) -> tuple[Case, ...]:  # fmt: skip
+) -> tuple[CallCase, ...]:  # fmt: skip
     """Calls in which a version must not be slower either: those of the file `source` itself, others with arrays that
     fill half of each cache that is a core's own, and with larger ones, with other strides and channels in each; none
     where the user gave all sizes, or there are none."""
@@ -96,7 +96,7 @@ def probe_cases(
 
 
 def require_sizes(
-    function: CFunction, known: tuple[Known, ...], given: Mapping[str, int], source: Source | None
+    function: CFunction, known: tuple[KnownSizes, ...], given: Mapping[str, int], source: Source | None
 ) -> None:
     """PlanishError E0110 where the function cannot be called with the sizes that the user asked for, or does nothing
     then, whatever the others are."""
@@ -122,7 +122,7 @@ def _calls(function: CFunction, text: str) -> tuple[dict[str, int], ...]:
     return tuple({x: y for x, y in call.items() if x in integers} for call in found)
 
 
-def _different(cases: Iterator[Case]) -> Iterator[Case]:
+def _different(cases: Iterator[CallCase]) -> Iterator[CallCase]:
     """The cases without those that have the values of one before."""
     seen = set[str]()
     for case in cases:
@@ -133,8 +133,8 @@ def _different(cases: Iterator[Case]) -> Iterator[Case]:
 
 
 def _called(
-    function: CFunction, known: tuple[Known, ...], given: Mapping[str, int], roles: Mapping[str, Role], text: str
-) -> list[Case]:
+    function: CFunction, known: tuple[KnownSizes, ...], given: Mapping[str, int], roles: Mapping[str, Role], text: str
+) -> list[CallCase]:
     """The calls of a file whose extents are known, those with most to do first."""
     extents = {x for x, role in roles.items() if role == "extent"}
     calls = ({x: y for x, y in call.items() if x in roles} for call in _calls(function, text))
@@ -145,8 +145,8 @@ def _called(
 
 
 def _clock_attempts(
-    function: CFunction, known: tuple[Known, ...], given: Mapping[str, int], text: str
-) -> Iterator[Case]:
+    function: CFunction, known: tuple[KnownSizes, ...], given: Mapping[str, int], text: str
+) -> Iterator[CallCase]:
     roles, names = roles_of(known), size_names(known)
     yield from (x for x in _called(function, known, given, roles, text) if _work(known, x) >= MUCH)
     calls = _calls(function, text)
@@ -175,8 +175,8 @@ def _wanted(roles: Mapping[str, Role], value: int, variant: int) -> dict[str, in
 
 
 def _case(
-    function: CFunction, known: tuple[Known, ...], wanted: Mapping[str, int], given: Mapping[str, int], value: int
-) -> Case | None:
+    function: CFunction, known: tuple[KnownSizes, ...], wanted: Mapping[str, int], given: Mapping[str, int], value: int
+) -> CallCase | None:
     """The call with such sizes; where nothing is known of any, fewer elements are tried where they may not be
     enough."""
     sizes = sizes_near(known, wanted, given)
@@ -188,13 +188,13 @@ def _case(
     return make_case(function, known, sizes, seed=1, most_guess=LARGEST_GIVEN if given else LARGEST_GUESS)
 
 
-def _is_possible(function: CFunction, known: tuple[Known, ...], case: Case) -> bool:
+def _is_possible(function: CFunction, known: tuple[KnownSizes, ...], case: CallCase) -> bool:
     """Whether a call does something (one in which no region does says nothing of how fast they are), and not too
     much."""
     return 0 < _work(known, case) <= CLOCK_INSTANCES and bytes_of(function, case) <= CLOCK_BYTES
 
 
-def _work(known: tuple[Known, ...], case: Case) -> int:
+def _work(known: tuple[KnownSizes, ...], case: CallCase) -> int:
     return instances_of(known, {x: int(y) for x, y in case.values.items()})
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.run.calls.signature import Case, Signature
+from planish.run.calls.signature import CallCase, Signature
 from planish.run.processes.sandbox import Limits, run_child
-from planish.run.timing.stopwatch import Race
+from planish.run.timing.stopwatch import TimingRequest
 
 CHILDREN = 3
 """In which `measure_afresh` measures."""
@@ -61,7 +61,7 @@ class Timing:
 def measure(
     libraries: Sequence[tuple[str, Path]],
     signature: Signature,
-    case: Case,
+    case: CallCase,
     budget_seconds: float = 2.0,
     min_rounds: int = 5,
     cores: int = 1,
@@ -79,7 +79,7 @@ def measure(
         return ()
     contestants = tuple((label, str(path)) for label, path in libraries)
     # Against the front guard every array starts on a page: the alignment that benchmark programs ask for.
-    request = Race(contestants, signature, replace(case, placement="start"), budget_seconds, min_rounds, cores)
+    request = TimingRequest(contestants, signature, replace(case, placement="start"), budget_seconds, min_rounds, cores)
     bounds = limits or Limits(seconds=DEFAULT_SECONDS + 8 * budget_seconds)
     child = run_child("planish.run.timing.stopwatch:measure_rounds", request, bounds)
     label = child.progress or contestants[0][0]
@@ -101,7 +101,7 @@ def measure(
 
 
 def measure_afresh(
-    libraries: Sequence[tuple[str, Path]], signature: Signature, case: Case, budget_seconds: float = 2.0,
+    libraries: Sequence[tuple[str, Path]], signature: Signature, case: CallCase, budget_seconds: float = 2.0,
     min_rounds: int = 5, cores: int = 1,
 ) -> tuple[Timing, ...]:  # fmt: skip
     """As `measure`, in several children one after the other. Each has other pages of memory, and what walks down the
@@ -119,9 +119,9 @@ def measure_afresh(
 
 
 def measure_first(
-    libraries: Sequence[tuple[str, Path]], signature: Signature, cases: Sequence[Case], budget_seconds: float = 2.0,
+    libraries: Sequence[tuple[str, Path]], signature: Signature, cases: Sequence[CallCase], budget_seconds: float = 2.0,
     min_rounds: int = 5, cores: int = 1,
-) -> tuple[Case, tuple[Timing, ...]]:  # fmt: skip
+) -> tuple[CallCase, tuple[Timing, ...]]:  # fmt: skip
     """As `measure`, with the first of some calls in which the first library does not crash, and which one that is: what
     arrays have to hold is a guess where a function's own sums decide it. Raises ClockError for the last of them."""
     crash: ClockError | None = None

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from planish.run.calls.loaded_library import Arguments, Drawn, Library, LibraryError, Restore, clear_environment, draw
-from planish.run.calls.signature import Case, Signature
+from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.tolerance import finite
 from planish.run.processes.child import Report
 from planish.run.sizes.random_arguments import AUTO
@@ -33,12 +33,12 @@ _OVERRUN = 4.0  # the budget may be overrun by this factor to reach the least nu
 
 
 @dataclass(frozen=True, slots=True)
-class Race:
+class TimingRequest:
     """The request: labelled libraries, what to call, the seconds to spend, the least rounds, the cores to run on."""
 
     contestants: tuple[tuple[str, str], ...]
     signature: Signature
-    case: Case
+    case: CallCase
     budget_seconds: float
     min_rounds: int
     cores: int
@@ -55,7 +55,7 @@ class _Runner:
     """The seconds of the first call where that is a sample already."""
 
 
-def measure_rounds(request: Race, report: Report) -> dict[str, Any]:
+def measure_rounds(request: TimingRequest, report: Report) -> dict[str, Any]:
     """Samples in seconds per call, a list for each contestant: {"samples": [...]}, or {"error": text}."""
     pin(request.cores)
     try:
@@ -91,7 +91,7 @@ def pin(cores: int) -> None:
         os.sched_setaffinity(0, allowed[-cores:])
 
 
-def _settle(request: Race, library: Library, report: Report) -> Drawn:
+def _settle(request: TimingRequest, library: Library, report: Report) -> Drawn:
     """The first distribution on which the first contestant gives finite results, as the oracle would choose."""
     chosen = request.case.distribution
     if chosen != "auto":

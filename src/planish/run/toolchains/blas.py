@@ -2,7 +2,7 @@
 
 >>> check_name("blis")
 'blis'
->>> str(Blas("openblas", Interface(), ("-lopenblas",)))
+>>> str(Blas("openblas", BlasInterface(), ("-lopenblas",)))
 'openblas, integers of 32 bits: -lopenblas'
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.emit.formats.blas.interface import Interface
+from planish.emit.formats.blas.interface import BlasInterface
 from planish.run.processes.process import Limits, run_process
 from planish.run.toolchains.toolchain import Compiler
 
@@ -72,7 +72,7 @@ class Blas:
     """A library: `link` are the flags that link it."""
 
     name: BlasName
-    interface: Interface
+    interface: BlasInterface
     link: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -144,13 +144,13 @@ def _ask(name: BlasName, link: tuple[str, ...], compiler: Compiler) -> Blas | No
     files = [Path(x) for x in link if x.startswith("/")]
     content = b"".join(x.read_bytes() for x in files)
     for prefix, suffix in _SPELLINGS:
-        interface = Interface(prefix, suffix)
+        interface = BlasInterface(prefix, suffix)
         symbol = interface.named("ddot")
         if files and symbol.encode() + b"\0" not in content:
             continue
         bits = _run_probe(_PROBE.format(name=symbol), link, compiler)
         if bits in (32, 64):
-            return Blas(name, Interface(prefix, suffix, bits == 64), link)
+            return Blas(name, BlasInterface(prefix, suffix, bits == 64), link)
     return None
 
 

@@ -44,7 +44,7 @@ _TERMS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class LoopRange:
     """A loop from one number to another one, which it does not reach; `loop` is its number among the kernel's."""
 
     loop: int
@@ -58,7 +58,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class InnerNest:
     """A nest that is shaped: its statements, the iterator that goes along the lanes, how many rows are done in each
     lane at a time, and how many terms a sum has. `kept`: of arrays, the subscripts by which lanes and rows differ."""
 
@@ -74,7 +74,7 @@ class _Part:
     """Statements of a nest that share all their loops: those around the nest's sequence, then those of their own."""
 
     statements: tuple[Statement, ...]
-    ranges: tuple[Range, ...]
+    ranges: tuple[LoopRange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,12 @@ class _Plan:
     rows: int
 
 
-def shape_nests(scop: Scop, order: isl.UnionMap, machine: Target, rows: int) -> tuple[isl.Schedule, tuple[Nest, ...]]:
+def shape_nests(
+    scop: Scop, order: isl.UnionMap, machine: Target, rows: int
+) -> tuple[isl.Schedule, tuple[InnerNest, ...]]:
     """The kernel's own order with the nests inside of its loops shaped, wherever that keeps the pairs of `order` in
     order; and those nests. At most so many `rows` are done at a time."""
-    schedule, made = scop.schedule, list[Nest]()
+    schedule, made = scop.schedule, list[InnerNest]()
     done: list[Path] = []
     for path in sorted(find_paths(schedule.get_root(), lambda x: kind_of(x) == Kind.band), key=len):
         # What is shaped lies below its path, so that the paths to other nests stay.
@@ -109,7 +111,7 @@ def shape_nests(scop: Scop, order: isl.UnionMap, machine: Target, rows: int) -> 
 
 def _shaped(
     scop: Scop, node: isl.ScheduleNode, order: isl.UnionMap, machine: Target, rows: int
-) -> tuple[isl.Schedule, Nest] | None:
+) -> tuple[isl.Schedule, InnerNest] | None:
     """The tree with the nest at `node` shaped, and the nest; None where it is none, or that is not legal."""
     first = node.get_schedule_depth()
     shared, parts = _read(scop, node)
@@ -130,7 +132,7 @@ def _are_lanes(together: tuple[isl.UnionMap, isl.UnionMap], order: isl.UnionMap)
     return order.intersect(outside).subtract(inside).is_empty()
 
 
-def _nest(plan: _Plan, shared: int, parts: Sequence[_Part], first: int) -> Nest:
+def _nest(plan: _Plan, shared: int, parts: Sequence[_Part], first: int) -> InnerNest:
     """What is said of a nest that is shaped."""
     moved = {first + m for m in (plan.lanes, plan.row) if m is not None}
     kept: dict[str, frozenset[int]] = {}
@@ -142,7 +144,7 @@ def _nest(plan: _Plan, shared: int, parts: Sequence[_Part], first: int) -> Nest:
                 kept[access.array] = kept.get(access.array, frozenset()) | own
     statements = tuple(x for part in parts for x in part.statements)
     terms = max(_terms(plan, shared, part) for part in parts)
-    return Nest(statements, statements[0].iterators[first + plan.lanes], plan.rows, terms, tuple(kept.items()))
+    return InnerNest(statements, statements[0].iterators[first + plan.lanes], plan.rows, terms, tuple(kept.items()))
 
 
 def _inner(plan: _Plan, shared: int, part: _Part) -> list[int]:
@@ -181,10 +183,10 @@ def _read(scop: Scop, node: isl.ScheduleNode) -> tuple[int, tuple[_Part, ...]]:
     return shared, tuple(parts) if alike else ()
 
 
-def _ranges(statements: Sequence[Statement], first: int, depth: int) -> tuple[Range, ...] | None:
+def _ranges(statements: Sequence[Statement], first: int, depth: int) -> tuple[LoopRange, ...] | None:
     """The loops around some statements from a depth to another one, if their bounds are numbers and the same for all
     that is around; None otherwise."""
-    out: list[Range] = []
+    out: list[LoopRange] = []
     for statement in statements:
         own = []
         whole = statement.domain
@@ -192,7 +194,7 @@ def _ranges(statements: Sequence[Statement], first: int, depth: int) -> tuple[Ra
             low, high = whole.dim_min_val(d), whole.dim_max_val(d)
             if not (low.is_int() and high.is_int()):
                 return None
-            own.append(Range(statement.loops[d], int(low.to_python()), int(high.to_python()) + 1))
+            own.append(LoopRange(statement.loops[d], int(low.to_python()), int(high.to_python()) + 1))
         if out and own != out:
             return None
         out = own
@@ -224,7 +226,7 @@ def _plans(scop: Scop, shared: int, parts: Sequence[_Part], first: int, machine:
             yield _Plan(around, lanes, width, row, rows)
 
 
-def _most_rows(loop: Range, most: int, some: bool) -> int:
+def _most_rows(loop: LoopRange, most: int, some: bool) -> int:
     """The most rows, `some` of them but not all, that are done at a time; 0 where they are too many."""
     if loop.trips <= most and not (some and loop.trips > 1):
         return loop.trips
@@ -232,7 +234,7 @@ def _most_rows(loop: Range, most: int, some: bool) -> int:
     return next((x for x in fitting if x < loop.trips), 0)
 
 
-def _width(loop: Range, lanes: int) -> int:
+def _width(loop: LoopRange, lanes: int) -> int:
     """How far a loop over lanes goes at a time, so that no more than one register is needed for each value; 0: to its
     end."""
     fits = 1 < lanes < loop.trips and loop.lower % lanes == 0 and loop.trips % lanes == 0

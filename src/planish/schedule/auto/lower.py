@@ -14,7 +14,7 @@ from dataclasses import replace
 import islpy as isl
 
 from planish.astgen.generate import generate
-from planish.astgen.options import Settings
+from planish.astgen.options import CodegenSettings
 from planish.ir.expr import Expr, Load, Var
 from planish.ir.index.simplify import simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, Kernel, Reduce, Stmt
@@ -48,7 +48,7 @@ def lower(scop: Scop, schedule: isl.Schedule, locals: tuple[Array, ...], dropped
     taken = {*kernel.sizes, *(s.name for s in kernel.scalars), *(a.name for a in kernel.arrays)}
     taken |= {a.name for a in locals}
     named = {x.var for s in scop.statements for x in s.lets}
-    settings, names = Settings("atomic", "separate"), [s.name for s in scop.statements]
+    settings, names = CodegenSettings("atomic", "separate"), [s.name for s in scop.statements]
     nest = generate(schedule, instantiate, frozenset(taken | named), scop.context, MARKS.get, settings, names=names)
     nest = number_values(simplify_block(nest, assumptions=kernel.assumptions), taken)
     body = simplify_block(promote(nest, frozenset(taken), _types(kernel, locals)), assumptions=kernel.assumptions)

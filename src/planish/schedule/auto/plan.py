@@ -33,11 +33,11 @@ from planish.schedule.auto.recurrence import use_blocks
 from planish.schedule.auto.rewrites.expansion_limit import find_excess
 from planish.schedule.auto.rewrites.reassociate import collect_terms
 from planish.schedule.auto.rewrites.store_forwarding import pass_values
-from planish.schedule.auto.tiling.band import Band, Group, read_band
+from planish.schedule.auto.tiling.band import Band, StatementGroup, read_band
 from planish.schedule.auto.tiling.description import describe_band, describe_memory
 from planish.schedule.auto.tiling.parallel_loops import mark_threads, with_private_cells
 from planish.schedule.auto.tiling.strip_mining import StripOrder, leaf_bands, shape_band
-from planish.schedule.auto.tiling.tile_sizes import Choice, choose, room_for_sweeps, share_out
+from planish.schedule.auto.tiling.tile_sizes import BandPlan, choose, room_for_sweeps, share_out
 from planish.schedule.automatic.strategies import STRATEGIES, Strategy, compute_schedule
 from planish.target.machine import Target
 
@@ -61,13 +61,13 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Draft:
+class ScheduleDraft:
     """A version before the costly work: a legal schedule, its innermost bands with what is to be done, the cost; the
     pairs of instances that keep their order, and the local arrays that keep their dimensions."""
 
     strategy: Strategy
     schedule: isl.Schedule
-    bands: tuple[tuple[Path, Band, Choice], ...]
+    bands: tuple[tuple[Path, Band, BandPlan], ...]
     cost: float
     kept: isl.UnionMap
     whole: frozenset[str] = frozenset()
@@ -116,7 +116,7 @@ def plan(
     """Versions of the kernel, the most promising first, duplicates left out; at most `most` of them. `cells`: local
     arrays that will be registers, which are no matter where loops are ordered; nothing else is then."""
     out: list[Candidate] = []
-    drafts: dict[str, Draft] = {}
+    drafts: dict[str, ScheduleDraft] = {}
     if not prepared.scop.statements:
         return ()
     movable = movable_updates(prepared.scop, prepared.dependences, reassociate)
@@ -140,7 +140,7 @@ def plan(
     return tuple(out)
 
 
-def _within_room(prepared: Prepared, draft: Draft, threads: int, reassociate: bool) -> Candidate | None:
+def _within_room(prepared: Prepared, draft: ScheduleDraft, threads: int, reassociate: bool) -> Candidate | None:
     """The version as drafted, or without tiles and registers, or without lanes as well: the first that needs no array
     which is larger than those that the nest is given; None where each of them does."""
     for private in (False, True) if threads > 1 else (False,):
@@ -153,7 +153,7 @@ def _within_room(prepared: Prepared, draft: Draft, threads: int, reassociate: bo
     return None
 
 
-def _plainer(draft: Draft) -> Iterator[Draft]:
+def _plainer(draft: ScheduleDraft) -> Iterator[ScheduleDraft]:
     """Drafts that let fewer values live at a time."""
     ways = [[(path, band, x) for path, band, x in draft.bands]]
     for plain in (_without_blocks, _with_last_lanes, _in_order):
@@ -163,26 +163,26 @@ def _plainer(draft: Draft) -> Iterator[Draft]:
             yield replace(draft, bands=tuple(bands))
 
 
-def _without_blocks(band: Band, choice: Choice) -> Choice:
+def _without_blocks(band: Band, choice: BandPlan) -> BandPlan:
     """A plan without tiles and strips."""
     return replace(choice, jam=(), tiles=tuple(0 for _ in choice.tiles))
 
 
-def _with_last_lanes(band: Band, choice: Choice) -> Choice:
+def _with_last_lanes(band: Band, choice: BandPlan) -> BandPlan:
     """A plan with all loops in their order, lanes along the innermost one or none."""
     return choice if choice.lanes_member == len(band.members) - 1 else _in_order(band, choice)
 
 
-def _in_order(band: Band, choice: Choice) -> Choice:
+def _in_order(band: Band, choice: BandPlan) -> BandPlan:
     """A plan with all loops in their order, and no lanes."""
-    serial = (Group(frozenset(s.name for s in band.statements), "serial"),)
+    serial = (StatementGroup(frozenset(s.name for s in band.statements), "serial"),)
     return replace(_without_blocks(band, choice), lanes_member=len(band.members) - 1, groups=serial)
 
 
 def draft_version(
     prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, movable: isl.UnionMap,
     threads: int = 1, cells: Collection[str] | None = None, ordered: bool = False,
-) -> Draft:  # fmt: skip
+) -> ScheduleDraft:  # fmt: skip
     """How every innermost band of a legal schedule is to be shaped for the target, and what that costs. `movable`: the
     pairs of updates that may change places. `cells`: as for `plan`; `ordered`: as for `choose`."""
     scop, order = prepared.scop, prepared.dependences.order
@@ -197,18 +197,18 @@ def draft_version(
             chosen = replace(chosen, jam=())
         bands.append((path, band, share_out(chosen) if threads > 1 else chosen))
     cost = sum(_weighted(choice, band, scop) for _, band, choice in bands)
-    return Draft(strategy, schedule, tuple(bands), cost, order.subtract(movable), frozenset(cells or ()))
+    return ScheduleDraft(strategy, schedule, tuple(bands), cost, order.subtract(movable), frozenset(cells or ()))
 
 
 def shape_schedule(
-    prepared: Prepared, draft: Draft, threads: int = 1, reassociate: bool = False, private: bool = False
+    prepared: Prepared, draft: ScheduleDraft, threads: int = 1, reassociate: bool = False, private: bool = False
 ) -> Candidate | None:
     """The version with every innermost band shaped as drafted; None where that breaks a dependence. `reassociate`: sums
     of floats may be made in another order; `private`: each thread has local scalars of its own, in the place of arrays
     that hold them for all iterations; None where that cannot be."""
     scop = prepared.scop
     strategy, schedule = draft.strategy, draft.schedule
-    shaped: list[tuple[Band, Choice]] = []
+    shaped: list[tuple[Band, BandPlan]] = []
     kept = _Kept()
     for path, band, choice in draft.bands:
         schedule, made = _shape(schedule, path, band, choice)
@@ -244,11 +244,11 @@ def lower_schedule(
 
 
 def _shape(
-    schedule: isl.Schedule, path: Path, band: Band, choice: Choice
-) -> tuple[isl.Schedule, Choice]:
+    schedule: isl.Schedule, path: Path, band: Band, choice: BandPlan
+) -> tuple[isl.Schedule, BandPlan]:
     """The schedule with one band shaped; plans that would break a dependence give way to simpler ones."""
     whole, kept = replace(choice, jam=()), band.kept
-    attempts: list[tuple[Choice, StripOrder]] = []
+    attempts: list[tuple[BandPlan, StripOrder]] = []
     if choice.jam:
         attempts += [(choice, "full-first"), (choice, "rest-first"), (choice, "whole")]
     attempts += [(whole, "whole"), (replace(whole, tiles=tuple(0 for _ in choice.tiles)), "whole")]
@@ -257,11 +257,11 @@ def _shape(
         # The rest of the tree is as it was, so only instances that the band puts in order can have come out of it.
         if find_violation(schedule_map(shaped).intersect_domain(band.domain), kept) is None:
             return shaped, attempt
-    serial = (Group(frozenset(s.name for s in band.statements), "serial"),)
+    serial = (StatementGroup(frozenset(s.name for s in band.statements), "serial"),)
     return schedule, replace(whole, tiles=tuple(0 for _ in choice.tiles), groups=serial)
 
 
-def _weighted(choice: Choice, band: Band, scop: Scop) -> float:
+def _weighted(choice: BandPlan, band: Band, scop: Scop) -> float:
     """A band's cost per instance, times how often it runs compared with the deepest statements."""
     deepest = max(len(s.iterators) for s in scop.statements)
     depth = max((len(s.iterators) for s in band.statements), default=0)
@@ -278,7 +278,7 @@ class _Kept:
     def __init__(self) -> None:
         self.dimensions: dict[str, set[int]] = {}
 
-    def note(self, band: Band, choice: Choice, locals: set[str]) -> None:
+    def note(self, band: Band, choice: BandPlan, locals: set[str]) -> None:
         """Remember what the lanes of one band (and the strips in it) touch."""
         members = {choice.lanes_member, *(m for m, _ in choice.jam)}
         for motion in band.motions:

@@ -22,7 +22,7 @@ import islpy as isl
 from planish.astgen.checking.verify import record
 from planish.astgen.dimensions.bounds import UnboundedError
 from planish.astgen.generate import generate_map
-from planish.astgen.options import Settings
+from planish.astgen.options import CodegenSettings
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.expr import Expr, index
 from planish.ir.nest import Alloc, Block, For, Let, Stmt
@@ -137,7 +137,7 @@ def _scanned(
     try:
         options = isl.UnionMap.empty(schedule.get_space())
         nest = generate_map(
-            schedule, scop.context, options, instantiate, taken, Settings("atomic", "atomic"), hints=tuple(names)
+            schedule, scop.context, options, instantiate, taken, CodegenSettings("atomic", "atomic"), hints=tuple(names)
         )
     except UnboundedError as error:
         raise PlanishError(Diagnostic("E0604", "a loop would have no bound", help="bound the loops")) from error

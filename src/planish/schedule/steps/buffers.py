@@ -91,7 +91,7 @@ class StageMem:
         made = (*made, *self._after(array, part, names))
         return Change(replace(kernel, body=exchange(kernel.body, path[-1].label, lambda x: made)))
 
-    def part(self, program: Program, path: Sequence[Node]) -> tuple[Array, Part]:
+    def part(self, program: Program, path: Sequence[Node]) -> tuple[Array, StagedBox]:
         """The array and the part of it that is staged; PlanishError E0606."""
         kernel, body = program.kernel, Block((path[-1],))
         array = find_array(kernel, self.array)
@@ -100,7 +100,7 @@ class StageMem:
             message = f"`{self.array}` is made in there" if local else f"`{self.array}` is not used there"
             raise PlanishError(Diagnostic("E0606", message, help="name an array that the statement uses"))
         try:
-            part = Part.of(region(kernel, path, body), array, self.clip)
+            part = StagedBox.of(region(kernel, path, body), array, self.clip)
         except NotAffineError as error:
             message = f"which cells of `{self.array}` are used is not known: {error.reason}"
             raise PlanishError(Diagnostic("E0606", message, help="stage arrays with affine subscripts")) from error
@@ -112,7 +112,7 @@ class StageMem:
             raise PlanishError(Diagnostic("E0606", message, help=advice))
         return array, part
 
-    def _before(self, array: Array, part: Part, names: Sequence[str]) -> tuple[Stmt, ...]:
+    def _before(self, array: Array, part: StagedBox, names: Sequence[str]) -> tuple[Stmt, ...]:
         """What fills the buffer."""
         here, there = part.cells(names)
         if self.accumulate:
@@ -122,7 +122,7 @@ class StageMem:
             return part.loops(names, Assign(self.name, here, Load(self.array, there, array.type)))
         return ()
 
-    def _after(self, array: Array, part: Part, names: Sequence[str]) -> tuple[Stmt, ...]:
+    def _after(self, array: Array, part: StagedBox, names: Sequence[str]) -> tuple[Stmt, ...]:
         """What brings its content back."""
         here, there = part.cells(names)
         value = Load(self.name, here, array.type)
@@ -132,7 +132,7 @@ class StageMem:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class StagedBox:
     """The box of cells that a region uses: where it begins, as expressions over what is around, its extents at most,
     and how many cells are copied; whether all of the box is always used, any of it is written, and what is in it is
     needed first."""
@@ -166,7 +166,7 @@ class Part:
         return (inner,)
 
     @staticmethod
-    def of(scop: Scop, array: Array, clip: bool) -> Part:
+    def of(scop: Scop, array: Array, clip: bool) -> StagedBox:
         """The part of an array; PlanishError E0606 where its extents are not constant, or none of it may be used
         (`clip`)."""
         cells = _cells(scop, array.name, (True, False))
@@ -190,7 +190,7 @@ class Part:
         # There are sizes for which nothing of it is used; these have an empty box here.
         used, surely = (bool(box.is_subset(x) and scop.context.is_subset(x.params())) for x in (cells, stored))
         needed = not surely or is_live_in(scop, {array.name})
-        return Part(tuple(lowers), tuple(extents), tuple(counts), used, not stored.is_empty(), needed)
+        return StagedBox(tuple(lowers), tuple(extents), tuple(counts), used, not stored.is_empty(), needed)
 
 
 def _cells(scop: Scop, array: str, writes: Sequence[bool]) -> isl.Set:
@@ -231,7 +231,7 @@ def _between(cells: isl.Set, low: isl.PwAff, high: isl.PwAff, dimension: int) ->
     return value.ge_set(low.insert_domain(space)).intersect(value.le_set(high.insert_domain(space)))
 
 
-def is_inside(kernel: Kernel, path: Sequence[Node], array: Array, part: Part) -> bool:
+def is_inside(kernel: Kernel, path: Sequence[Node], array: Array, part: StagedBox) -> bool:
     """Whether the box is inside of the array wherever the statement runs."""
     for low, extent, limit in zip(part.lowers, part.extents, array.shape, strict=True):
         last = Binary("add", low, index(extent))

@@ -34,7 +34,7 @@ from planish.schedule.match_instruction import match_instruction
 from planish.schedule.names import check_fresh
 from planish.schedule.nodes import Node, exchange, siblings_of
 from planish.schedule.program import Change, Program, Target
-from planish.schedule.steps.buffers import Part, StageMem, is_inside
+from planish.schedule.steps.buffers import StagedBox, StageMem, is_inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Prefetch:
         _check_instruction(program, change, [x for stmt in made for x in walk(stmt) if isinstance(x, For)])
         return Change(change)
 
-    def _row(self, before: Node, part: Part, whole: Sequence[int]) -> dict[int, Expr]:
+    def _row(self, before: Node, part: StagedBox, whole: Sequence[int]) -> dict[int, Expr]:
         """The row that an iteration of a loop fetches, by its dimension; none where all of them are fetched at once."""
         if not self.every:
             return {}

@@ -14,7 +14,7 @@ from planish.ir.expr import Const, index
 from planish.ir.nest import Array
 from planish.ir.types import F32, F64, Floats
 from planish.raising.algebra.fold_dims import fold
-from planish.raising.algebra.product import Term
+from planish.raising.algebra.product import ProductOperand
 from planish.raising.algebra.rewrite import improve
 from planish.raising.raised import Apply, Raised, Repeat, View, whole
 from planish.target.load import load_target
@@ -144,17 +144,17 @@ def test_parts_of_arrays_fold_only_where_they_are_contiguous(fp: Floats) -> None
     shape = (index("n"), index(4), index("p"))
     rows = View("X", (index(0), index(1), index(0)), ((1, 0, 0), (0, 1, 0), (0, 0, 1)), shape)
     array = Array("X", F32, (index("n"), index("q"), index("p")))
-    found = fold(Term(rows, "aij"), ("a", "ij"), array, "F")
+    found = fold(ProductOperand(rows, "aij"), ("a", "ij"), array, "F")
     assert found is not None
     assert str(found.term.view) == "F[0 + x0, p + x1 | x0 < n, x1 < 4 * p]"
-    assert fold(Term(part, "aij"), ("a", "ij"), array, "F") is None
-    assert fold(Term(rows, "aij"), ("ai", "j"), array, "F") is None
+    assert fold(ProductOperand(part, "aij"), ("a", "ij"), array, "F") is None
+    assert fold(ProductOperand(rows, "aij"), ("ai", "j"), array, "F") is None
 
 
 def test_arrays_whose_first_extent_is_unknown_fold() -> None:
     X = Array("X", F64, (None, index(3), index(4)))
     view = View("X", (index(0),) * 3, ((1, 0, 0), (0, 1, 0), (0, 0, 1)), (index(2), index(3), index(4)))
-    found = fold(Term(view, "iab"), ("ia", "b"), X, "F")
+    found = fold(ProductOperand(view, "iab"), ("ia", "b"), X, "F")
     assert found is not None and found.array is not None
     assert found.array.shape == (None, index(4))
     assert whole(matrix("X", 2, 3)).shape == (index(2), index(3))

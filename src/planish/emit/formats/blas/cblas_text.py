@@ -37,8 +37,8 @@ from planish.emit.c.prologue import emit_prologue
 from planish.emit.dropin.patched_file import emit_guard
 from planish.emit.dropin.replacement import NoExtentError, byte_range, overlapping
 from planish.emit.dropin.standalone import c_name_of, spelt_names
-from planish.emit.formats.blas.interface import Interface
-from planish.emit.formats.blas.operands import Argument, Call, Flag, Number, Pointer, Value
+from planish.emit.formats.blas.interface import BlasInterface
+from planish.emit.formats.blas.operands import Argument, BlasFlag, BlasPointer, BlasSize, BlasValue, RoutineCall
 from planish.emit.formats.blas.routines import Step, choose_calls
 from planish.emit.formats.step_comment import describe, named_loops_of, repeated
 from planish.ir.expr import index
@@ -77,7 +77,11 @@ class Callers:
 
 
 def emit_callers(
-    raised: Raised, name: str, interface: Interface, reserved: Collection[str] = (), declared: Declared | None = None
+    raised: Raised,
+    name: str,
+    interface: BlasInterface,
+    reserved: Collection[str] = (),
+    declared: Declared | None = None,
 ) -> Callers | str:
     """Functions for a drop-in, whose own ways out are the caller's: no two arrays overlap where it is called, and where
     it returns 1 (a condition does not hold, or there is no memory) nothing was done yet. A text says why there is none.
@@ -110,7 +114,7 @@ def emit_cblas(*kernels: Raised, wide: bool = False) -> str:
     runs; what the kernel itself assumes is the caller's to keep. A function that takes memory for its loops returns 1
     where there is none, and what is in the arrays then is nobody's promise. PlanishError as of `emit_function`.
     """
-    files = [_File(_askable(x), Interface(wide=wide), c_name_of(x.kernel)) for x in kernels]
+    files = [_File(_askable(x), BlasInterface(wide=wide), c_name_of(x.kernel)) for x in kernels]
     texts = [text for x in files for text in x.functions()]
     needed = any(x.prototypes for x in files)
     return emit_prologue(texts, (), ["cblas.h"] if needed else [])
@@ -121,7 +125,7 @@ class _File:
     """The functions of one kernel; `within` a drop-in, which has what is done where they cannot do it."""
 
     raised: Raised
-    interface: Interface
+    interface: BlasInterface
     name: str
     reserved: frozenset[str] = frozenset()
     within: bool = False
@@ -306,7 +310,7 @@ class _File:
 
     def checks(self, step: Step) -> Iterator[str]:
         """What has to hold of the arguments of a call, as C."""
-        if not isinstance(step, Call):
+        if not isinstance(step, RoutineCall):
             return
         for loop in step.loops:
             # Where there is no iteration, sizes need not be good for anything.
@@ -314,10 +318,10 @@ class _File:
         for condition in step.conditions:
             yield emit_expr(condition, self.context)
         for argument in step.arguments:
-            if isinstance(argument, Number):
+            if isinstance(argument, BlasSize):
                 yield from self.check(argument)
 
-    def check(self, number: Number) -> Iterator[str]:
+    def check(self, number: BlasSize) -> Iterator[str]:
         """What has to hold of a size."""
         value, least = number.value, number.least
         known = constant(value)
@@ -335,7 +339,7 @@ class _File:
 
     def step(self, step: Step) -> Iterator[str]:
         """A call, or a statement over single elements."""
-        if not isinstance(step, Call):
+        if not isinstance(step, RoutineCall):
             yield f"{self.stored(step)} {emit_expr(step.value, self.context)};"
             return
         self.prototypes[self.interface.prototype(step)] = None
@@ -362,11 +366,11 @@ class _File:
     def argument(self, argument: Argument) -> str:
         """One argument as C."""
         match argument:
-            case Flag(word=word):
+            case BlasFlag(word=word):
                 return f"Cblas{word}"
-            case Number(value=value) | Value(value=value):
+            case BlasSize(value=value) | BlasValue(value=value):
                 return emit_expr(value, self.context)
-            case Pointer(array=array, at=at):
+            case BlasPointer(array=array, at=at):
                 place = emit_place(array, at, self.context)
                 if len(at) == 1 and constant(at[0]) == 0:
                     return self.context.names[array]

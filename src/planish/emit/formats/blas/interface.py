@@ -1,10 +1,11 @@
 """What a BLAS is to its callers: how its functions are called, and how wide its integers are.
 
 >>> from planish.ir.expr import Const, index
->>> scal = Call("scal", F64, (Number(index("n")), Value(Const(2.0, F64)), Pointer("x", (index(0),)), Number(index(1))))
->>> Interface(prefix="scipy_").prototype(scal)
+>>> n, x, one = BlasSize(index("n")), BlasPointer("x", (index(0),)), BlasSize(index(1))
+>>> scal = RoutineCall("scal", F64, (n, BlasValue(Const(2.0, F64)), x, one))
+>>> BlasInterface(prefix="scipy_").prototype(scal)
 'void scipy_cblas_dscal(int, double, double *, int);'
->>> Interface(suffix="64_", wide=True).symbol(scal)
+>>> BlasInterface(suffix="64_", wide=True).symbol(scal)
 'cblas_dscal64_'
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planish.emit.c.expression import c_type
-from planish.emit.formats.blas.operands import Argument, Call, Flag, Number, Pointer, Value
+from planish.emit.formats.blas.operands import Argument, BlasFlag, BlasPointer, BlasSize, BlasValue, RoutineCall
 from planish.ir.types import F32, F64
 
 _LETTERS = {F32: "s", F64: "d"}
@@ -28,7 +29,7 @@ enum { CblasUpper = 121, CblasLower = 122, CblasNonUnit = 131, CblasUnit = 132, 
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class BlasInterface:
     """The names of a library's functions begin and end with what its build adds to those of CBLAS; `wide`: its integers
     have 64 bits."""
 
@@ -40,25 +41,25 @@ class Interface:
         """The library's name of a function of CBLAS ("ddot")."""
         return f"{self.prefix}cblas_{function}{self.suffix}"
 
-    def symbol(self, call: Call) -> str:
+    def symbol(self, call: RoutineCall) -> str:
         """The name of the function that is called."""
         return self.named(_LETTERS[call.type] + call.function)
 
-    def prototype(self, call: Call) -> str:
+    def prototype(self, call: RoutineCall) -> str:
         """The function's declaration: routines write to the last array, unless they return a number."""
-        pointers = [x for x in call.arguments if isinstance(x, Pointer)]
+        pointers = [x for x in call.arguments if isinstance(x, BlasPointer)]
         written = pointers[-1] if call.result is None else None
         types = [self._type(x, call, x is written) for x in call.arguments]
         result = "void" if call.result is None else c_type(call.type)
         return f"{result} {self.symbol(call)}({', '.join(types)});"
 
-    def _type(self, argument: Argument, call: Call, written: bool) -> str:
+    def _type(self, argument: Argument, call: RoutineCall, written: bool) -> str:
         match argument:
-            case Flag():
+            case BlasFlag():
                 return "int"
-            case Number():
+            case BlasSize():
                 return "int64_t" if self.wide else "int"
-            case Value():
+            case BlasValue():
                 return c_type(call.type)
-            case Pointer():
+            case BlasPointer():
                 return f"{'' if written else 'const '}{c_type(call.type)} *"

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from planish.emit.formats.numpy.array_statements import Loop
+from planish.emit.formats.numpy.array_statements import ViewLoop
 from planish.ir.expr import Compare, Expr, index
 from planish.ir.index.polynomial import add, constant, mul, neg, normal, polynomial, sub
 from planish.ir.nest import Array, Assign, Reduce
@@ -30,14 +30,14 @@ Order = Literal["row", "column"]
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class BlasFlag:
     """A word that CBLAS has a name for: "RowMajor", "Trans"."""
 
     word: str
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class BlasSize:
     """A size, a leading dimension or an increment; `least` is the smallest that is allowed (None: any)."""
 
     value: Expr
@@ -45,25 +45,25 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class BlasValue:
     """A number of the elements' type."""
 
     value: Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Pointer:
+class BlasPointer:
     """The address of an element."""
 
     array: str
     at: tuple[Expr, ...]
 
 
-Argument = Flag | Number | Value | Pointer
+Argument = BlasFlag | BlasSize | BlasValue | BlasPointer
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RoutineCall:
     """A routine ("gemm", without the letter of its type) and its arguments, for each iteration of some loops.
 
     `result` is an update of an element by what the call returns (its own value is left out). `conditions`: what has to
@@ -75,11 +75,11 @@ class Call:
     arguments: tuple[Argument, ...]
     conditions: tuple[Expr, ...] = ()
     result: Assign | Reduce | None = None
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[ViewLoop, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Vector:
+class BlasVector:
     """`count` elements of an array, `increment` apart; `first` is the one with the lowest address.
 
     `descends`: the increment is negative. `conditions`: what has to hold when it runs.
@@ -95,11 +95,11 @@ class Vector:
     def arguments(self, signed: bool = True) -> tuple[Argument, ...]:
         """The pointer and the increment; not `signed`: from the lowest address on, whatever the order is."""
         turned = self.descends and not signed
-        return Pointer(self.array, self.first), Number(neg(self.increment) if turned else self.increment, None)
+        return BlasPointer(self.array, self.first), BlasSize(neg(self.increment) if turned else self.increment, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class BlasMatrix:
     """`rows` times `columns` elements, which lie in rows or in columns that are `leading` elements apart."""
 
     array: str
@@ -112,16 +112,16 @@ class Matrix:
     def arguments(self) -> tuple[Argument, ...]:
         """The pointer and the leading dimension."""
         contiguous = self.columns if self.order == "row" else self.rows
-        return Pointer(self.array, self.first), Number(self.leading, contiguous)
+        return BlasPointer(self.array, self.first), BlasSize(self.leading, contiguous)
 
-    def turn(self, order: Order) -> Flag:
+    def turn(self, order: Order) -> BlasFlag:
         """How it is read by a routine that takes all matrices for rows, or for columns."""
-        return Flag("NoTrans" if self.order == order else "Trans")
+        return BlasFlag("NoTrans" if self.order == order else "Trans")
 
 
-def major(order: Order) -> Flag:
+def major(order: Order) -> BlasFlag:
     """How all matrices lie."""
-    return Flag("RowMajor" if order == "row" else "ColMajor")
+    return BlasFlag("RowMajor" if order == "row" else "ColMajor")
 
 
 def stride_of(view: View, dimension: int, array: Array) -> Expr:
@@ -137,7 +137,7 @@ def stride_of(view: View, dimension: int, array: Array) -> Expr:
     return normal(out)
 
 
-def as_vector(view: View, array: Array) -> Vector | None:
+def as_vector(view: View, array: Array) -> BlasVector | None:
     """A view of one dimension, whose elements are a known, even distance apart that is not zero."""
     if len(view.steps) != 1:
         return None
@@ -150,19 +150,19 @@ def as_vector(view: View, array: Array) -> Vector | None:
         last = sub(count, index(1))
         first = tuple(add(x, mul(index(step), last)) for x, step in zip(view.start, view.steps[0], strict=True))
         known = () if constant(stride) is not None else (Compare("le", stride, index(-1)),)
-        return Vector(view.array, first, count, stride, True, known)
+        return BlasVector(view.array, first, count, stride, True, known)
     known = () if constant(stride) is not None else (Compare("ge", stride, index(1)),)
-    return Vector(view.array, view.start, count, stride, False, known)
+    return BlasVector(view.array, view.start, count, stride, False, known)
 
 
-def as_matrix(view: View, array: Array) -> Matrix | None:
+def as_matrix(view: View, array: Array) -> BlasMatrix | None:
     """A view of two dimensions of which one has its elements side by side."""
     if len(view.steps) != 2:
         return None
     down, along = stride_of(view, 0, array), stride_of(view, 1, array)
     rows, columns = view.shape
     if constant(along) == 1:
-        return Matrix(view.array, view.start, rows, columns, down, "row")
+        return BlasMatrix(view.array, view.start, rows, columns, down, "row")
     if constant(down) == 1:
-        return Matrix(view.array, view.start, rows, columns, along, "column")
+        return BlasMatrix(view.array, view.start, rows, columns, along, "column")
     return None

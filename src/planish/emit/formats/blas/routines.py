@@ -22,12 +22,12 @@ from itertools import combinations
 
 from planish.emit.formats.blas.operands import (
     Argument,
-    Call,
-    Flag,
-    Matrix,
-    Number,
-    Value,
-    Vector,
+    BlasFlag,
+    BlasMatrix,
+    BlasSize,
+    BlasValue,
+    BlasVector,
+    RoutineCall,
     as_matrix,
     as_vector,
     major,
@@ -35,12 +35,12 @@ from planish.emit.formats.blas.operands import (
 from planish.emit.formats.blas.triangular import fit_triangular
 from planish.emit.formats.mlir.layout import in_order
 from planish.emit.formats.numpy.array_statements import (
-    Access,
     Bulk,
-    Loop,
     Part,
     Plain,
-    Product,
+    ViewAccess,
+    ViewLoop,
+    ViewProduct,
     as_products,
     as_update,
     list_parts,
@@ -57,7 +57,7 @@ from planish.raising.raised import Apply, Raised, View, arrays_of
 _MOST_LOOPS = 6
 """Of a product's result: each pair of them is tried as rows and columns."""
 
-Step = Call | Assign | Reduce
+Step = RoutineCall | Assign | Reduce
 """A call, or a statement over single elements."""
 
 
@@ -75,7 +75,7 @@ def choose_calls(apply: Apply, raised: Raised) -> tuple[Step, ...] | None:
     if found is not None:
         return (found,)
     steps = _Chooser(arrays).steps(list_parts(named_loops_of(apply, raised)))
-    return steps if steps is not None and any(isinstance(x, Call) for x in steps) else None
+    return steps if steps is not None and any(isinstance(x, RoutineCall) for x in steps) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class _Chooser:
         made = self.products(head, None) or self.single(head)
         return (made, 1) if made is not None else None
 
-    def norm(self, parts: Sequence[Part]) -> Call | None:
+    def norm(self, parts: Sequence[Part]) -> RoutineCall | None:
         """`s = sqrt(sum of squares)`."""
         match parts[:3]:
             case [Plain(stmt=Assign(value=Const(value=0)) as start), Bulk() as bulk, Plain(stmt=Assign() as end)]:
@@ -141,19 +141,21 @@ class _Chooser:
             case (a, b) if a == b and len(a.loops) == 1:
                 vector = as_vector(a.view, self.arrays[a.view.array])
                 if vector is not None:
-                    words = (Number(vector.count), *vector.arguments(signed=False))
+                    words = (BlasSize(vector.count), *vector.arguments(signed=False))
                     return self.call("nrm2", words, vector, result=replace(end, value=place))
             case _:
                 pass
         return None
 
     def call(
-        self, function: str, arguments: tuple[Argument, ...], *operands: Vector | Matrix,
-        result: Assign | Reduce | None = None, conditions: tuple[Expr, ...] = (), loops: tuple[Loop, ...] = (),
-    ) -> Call:  # fmt: skip
+        self, function: str, arguments: tuple[Argument, ...], *operands: BlasVector | BlasMatrix,
+        result: Assign | Reduce | None = None, conditions: tuple[Expr, ...] = (), loops: tuple[ViewLoop, ...] = (),
+    ) -> RoutineCall:  # fmt: skip
         """A call on operands, each with its conditions."""
-        asked = tuple(c for x in operands if isinstance(x, Vector) for c in x.conditions)
-        return Call(function, self.arrays[operands[0].array].type, arguments, (*asked, *conditions), result, loops)
+        asked = tuple(c for x in operands if isinstance(x, BlasVector) for c in x.conditions)
+        return RoutineCall(
+            function, self.arrays[operands[0].array].type, arguments, (*asked, *conditions), result, loops
+        )
 
     def products(self, bulk: Bulk, scaling: _Scaling | None) -> tuple[Step, ...] | None:
         """A sum of products, the first one with what is done to the target before."""
@@ -176,7 +178,7 @@ class _Chooser:
             scaling = None
         return tuple(out)
 
-    def product(self, product: Product, scaling: _Scaling | None, stores: bool) -> Call | None:
+    def product(self, product: ViewProduct, scaling: _Scaling | None, stores: bool) -> RoutineCall | None:
         """One product, by how many dimensions it has; one of more dimensions as products of matrices in a loop."""
         batch = tuple(
             x for x in product.bulk.loops
@@ -193,15 +195,15 @@ class _Chooser:
         return None
 
     def within(
-        self, product: Product, batch: tuple[Loop, ...], scaling: _Scaling | None, stores: bool
-    ) -> Call | None:
+        self, product: ViewProduct, batch: tuple[ViewLoop, ...], scaling: _Scaling | None, stores: bool
+    ) -> RoutineCall | None:
         """One product in an iteration of the loops of a batch."""
         inner = _without(product, batch)
         if inner is None:
             return None
         kind = type_of(product.bulk.value)
-        alpha = Value(_times(product.factors, kind))
-        beta = Value(scaling.factor if scaling is not None else _one(kind))
+        alpha = BlasValue(_times(product.factors, kind))
+        beta = BlasValue(scaling.factor if scaling is not None else _one(kind))
         shape = (len(inner.target.loops), tuple(len(x.loops) for x in inner.operands))
         match shape:
             case (2, (2, 2)):
@@ -219,7 +221,9 @@ class _Chooser:
             case _:
                 return None
 
-    def gemm(self, product: Product, alpha: Value, beta: Value, batch: tuple[Loop, ...]) -> Call | None:
+    def gemm(
+        self, product: ViewProduct, alpha: BlasValue, beta: BlasValue, batch: tuple[ViewLoop, ...]
+    ) -> RoutineCall | None:
         """C = alpha A B + beta C."""
         for row, column in (product.target.loops, product.target.loops[::-1]):
             for left, right in (product.operands, product.operands[::-1]):
@@ -232,14 +236,14 @@ class _Chooser:
                 if c is None or a is None or b is None:
                     return None
                 words = (major(c.order), a.turn(c.order), b.turn(c.order))
-                sizes = (Number(c.rows), Number(c.columns), Number(a.columns))
+                sizes = (BlasSize(c.rows), BlasSize(c.columns), BlasSize(a.columns))
                 arguments = (*words, *sizes, alpha, *a.arguments(), *b.arguments(), beta, *c.arguments())
                 return self.call("gemm", arguments, c, a, b, loops=batch)
         return None
 
     def gemv(
-        self, product: Product, alpha: Value, beta: Value, batch: tuple[Loop, ...], scaled: bool
-    ) -> Call | None:
+        self, product: ViewProduct, alpha: BlasValue, beta: BlasValue, batch: tuple[ViewLoop, ...], scaled: bool
+    ) -> RoutineCall | None:
         """y = alpha A x + beta y."""
         first, second = sorted(product.operands, key=lambda x: -len(x.loops))
         (row,), (column,) = product.target.loops, second.loops
@@ -248,13 +252,13 @@ class _Chooser:
         a, x, y = self.matrix(first, row, column), self.vector(second), self.vector(product.target)
         if a is None or x is None or y is None:
             return None
-        arguments = (major(a.order), Flag("NoTrans"), Number(a.rows), Number(a.columns), alpha, *a.arguments(),
+        arguments = (major(a.order), BlasFlag("NoTrans"), BlasSize(a.rows), BlasSize(a.columns), alpha, *a.arguments(),
                      *x.arguments(), beta, *y.arguments())  # fmt: skip
         # Without a column nothing is done, and y is not scaled.
         asked = (Compare("ge", a.columns, index(1)),) if scaled else ()
         return self.call("gemv", arguments, a, x, y, conditions=asked, loops=batch)
 
-    def ger(self, product: Product, alpha: Value, batch: tuple[Loop, ...]) -> Call | None:
+    def ger(self, product: ViewProduct, alpha: BlasValue, batch: tuple[ViewLoop, ...]) -> RoutineCall | None:
         """A += alpha x yT."""
         first, second = product.operands
         if set(product.target.loops) != {*first.loops, *second.loops}:
@@ -263,11 +267,11 @@ class _Chooser:
         x, y = self.vector(first), self.vector(second)
         if a is None or x is None or y is None:
             return None
-        sizes = (Number(a.rows), Number(a.columns))
+        sizes = (BlasSize(a.rows), BlasSize(a.columns))
         arguments = (major(a.order), *sizes, alpha, *x.arguments(), *y.arguments(), *a.arguments())
         return self.call("ger", arguments, a, x, y, loops=batch)
 
-    def dot(self, product: Product) -> Call | None:
+    def dot(self, product: ViewProduct) -> RoutineCall | None:
         """s += x y."""
         if product.operands[0].loops != product.operands[1].loops or product.factors:
             return None
@@ -276,14 +280,14 @@ class _Chooser:
             return None
         target = product.bulk.target
         result = Reduce(target.array, target.index, "add", target)
-        return self.call("dot", (Number(x.count), *x.arguments(), *y.arguments()), x, y, result=result)
+        return self.call("dot", (BlasSize(x.count), *x.arguments(), *y.arguments()), x, y, result=result)
 
-    def line(self, function: str, product: Product, words: tuple[Argument, ...]) -> Call | None:
+    def line(self, function: str, product: ViewProduct, words: tuple[Argument, ...]) -> RoutineCall | None:
         """y += alpha x, or y = x."""
         x, y = self.vector(product.operands[0]), self.vector(product.target)
         if x is None or y is None or product.operands[0].loops != product.target.loops:
             return None
-        return self.call(function, (Number(x.count), *words, *x.arguments(), *y.arguments()), x, y)
+        return self.call(function, (BlasSize(x.count), *words, *x.arguments(), *y.arguments()), x, y)
 
     def single(self, bulk: Bulk) -> tuple[Step, ...] | None:
         """x *= alpha, or s += sum of absolute values."""
@@ -293,21 +297,21 @@ class _Chooser:
             case "mul", factor if len(target.loops) == 1 and not bulk.reduced and not variables(factor) & moving:
                 x = self.vector(target)
                 if x is not None and not any(y.array == x.array for y in loads(factor)):
-                    return (self.call("scal", (Number(x.count), Value(factor), *x.arguments(signed=False)), x),)
+                    return (self.call("scal", (BlasSize(x.count), BlasValue(factor), *x.arguments(signed=False)), x),)
             case "add", Function(function="fabs", arguments=(Load() as load,)) if not target.loops:
                 x = self.vector(bulk.read(load))
                 if x is not None and len(bulk.loops) == 1:
                     result = Reduce(bulk.target.array, bulk.target.index, "add", bulk.target)
-                    return (self.call("asum", (Number(x.count), *x.arguments(signed=False)), x, result=result),)
+                    return (self.call("asum", (BlasSize(x.count), *x.arguments(signed=False)), x, result=result),)
             case _:
                 pass
         return None
 
-    def vector(self, access: Access) -> Vector | None:
+    def vector(self, access: ViewAccess) -> BlasVector | None:
         """An operand of one dimension."""
         return as_vector(access.view, self.arrays[access.view.array])
 
-    def matrix(self, access: Access, row: str, column: str) -> Matrix | None:
+    def matrix(self, access: ViewAccess, row: str, column: str) -> BlasMatrix | None:
         """An operand of two dimensions, of which one is its rows."""
         order = [access.loops.index(x) for x in (row, column)]
         view = access.view
@@ -315,7 +319,7 @@ class _Chooser:
         return as_matrix(replace(view, steps=steps, shape=shape), self.arrays[view.array])
 
 
-def _without(product: Product, batch: tuple[Loop, ...]) -> Product | None:
+def _without(product: ViewProduct, batch: tuple[ViewLoop, ...]) -> ViewProduct | None:
     """The product in one iteration of some loops; None where nothing is left of it."""
     if not batch:
         return product

@@ -9,7 +9,7 @@
 >>> arrays = {x.name: x for x in solve.definition.arrays}
 >>> step = Apply(solve, {k: whole(x) for k, x in arrays.items()}, {"n": parse_expr("n")})
 >>> call = fit_triangular(step, arrays)
->>> call.function, [x.word for x in call.arguments if isinstance(x, Flag)]
+>>> call.function, [x.word for x in call.arguments if isinstance(x, BlasFlag)]
 ('trsv', ['RowMajor', 'Lower', 'NoTrans', 'NonUnit'])
 """
 
@@ -21,13 +21,13 @@ from functools import lru_cache, reduce
 
 from planish.emit.formats.blas.operands import (
     Argument,
-    Call,
-    Flag,
-    Matrix,
-    Number,
+    BlasFlag,
+    BlasMatrix,
+    BlasSize,
+    BlasValue,
+    BlasVector,
     Order,
-    Value,
-    Vector,
+    RoutineCall,
     as_matrix,
     as_vector,
     major,
@@ -68,7 +68,7 @@ class Routine:
 _OTHER = {"Lower": "Upper", "Upper": "Lower", "NoTrans": "Trans", "Trans": "NoTrans"}
 
 
-def fit_triangular(apply: Apply, arrays: Mapping[str, Array]) -> Call | None:
+def fit_triangular(apply: Apply, arrays: Mapping[str, Array]) -> RoutineCall | None:
     """The call that does an operation whose definition is that of a routine; `arrays` are those of the kernel."""
     apply = _forwards(apply)
     own = apply.operation.definition
@@ -95,17 +95,17 @@ def fit_triangular(apply: Apply, arrays: Mapping[str, Array]) -> Call | None:
     return None
 
 
-def _call(routine: Routine, match: Match, apply: Apply, arrays: Mapping[str, Array]) -> Call | None:
+def _call(routine: Routine, match: Match, apply: Apply, arrays: Mapping[str, Array]) -> RoutineCall | None:
     """The call of a routine that fits; None where an operand lies as the routine does not take it."""
     definition = routine.definition
-    operands: dict[str, Matrix | Vector] = {}
+    operands: dict[str, BlasMatrix | BlasVector] = {}
     for array in definition.arrays:
         view: View = apply.operands[match.arrays[array.name].array]
         made = (as_matrix if len(array.shape) == 2 else as_vector)(view, arrays[view.array])
         if made is None:
             return None
         operands[array.name] = made
-    matrices = {name: x for name, x in operands.items() if isinstance(x, Matrix)}
+    matrices = {name: x for name, x in operands.items() if isinstance(x, BlasMatrix)}
     written = next(x.array for x in _assignments(definition))
     order: Order = matrices[written].order if written in matrices else next(iter(matrices.values())).order
     turned = {name for name, x in matrices.items() if x.order != order}
@@ -126,14 +126,14 @@ def _call(routine: Routine, match: Match, apply: Apply, arrays: Mapping[str, Arr
         elif word in operands:
             out += operands[word].arguments()
         elif word in match.sizes:
-            out.append(Number(substitute(match.sizes[word], apply.sizes)))
+            out.append(BlasSize(substitute(match.sizes[word], apply.sizes)))
         elif word in ("alpha", "beta"):
             given = match.scalars.get(word, Const(_default(word, routine), F64))
-            out.append(Value(substitute(_retyped(given, kind), values)))
+            out.append(BlasValue(substitute(_retyped(given, kind), values)))
         else:
-            out.append(Flag(_OTHER[word] if names and names.split("=")[0] in turned else word))
-    conditions = tuple(c for x in operands.values() if isinstance(x, Vector) for c in x.conditions)
-    return Call(routine.name, kind, tuple(out), conditions)
+            out.append(BlasFlag(_OTHER[word] if names and names.split("=")[0] in turned else word))
+    conditions = tuple(c for x in operands.values() if isinstance(x, BlasVector) for c in x.conditions)
+    return RoutineCall(routine.name, kind, tuple(out), conditions)
 
 
 def _outline(block: Block) -> tuple[str, ...]:

@@ -5,7 +5,7 @@
 >>> from planish.target.load import load_target
 >>> text = "void halve(int n, double *x) { for (int i = 0; i < n; i++) x[i] *= 0.5; }"
 >>> (function,) = read_c(Source("halve.c", text)).functions
->>> made = replace_by_calls(function.regions[0], load_target("generic"), text, Interface())
+>>> made = replace_by_calls(function.regions[0], load_target("generic"), text, BlasInterface())
 >>> print(made.callees[-1], end="")
 void cblas_dscal(int, double, double *, int);
 >>> made.done
@@ -19,10 +19,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from planish.core.cache import Cache
-from planish.emit.c.compiler_attributes import USUAL, Settings
+from planish.emit.c.compiler_attributes import USUAL, CompilerSettings
 from planish.emit.dropin.replacement import Replacement, call_instead, name_of
 from planish.emit.formats.blas.cblas_text import emit_callers
-from planish.emit.formats.blas.interface import WORDS, Interface
+from planish.emit.formats.blas.interface import WORDS, BlasInterface
 from planish.frontend.c.translation_unit import Region
 from planish.library.versions import improve_nest
 from planish.poly.scop.extraction import extract_scop
@@ -33,9 +33,9 @@ _NAME = re.compile(r"\w*cblas_\w+")
 
 
 def replace_by_calls(
-    region: Region, target: Target, source_text: str, interface: Interface, *, declared: str = "",
+    region: Region, target: Target, source_text: str, interface: BlasInterface, *, declared: str = "",
     reserved: frozenset[str] = frozenset(), comment: str = "", typical: Mapping[str, int] | None = None,
-    settings: Settings = USUAL,
+    settings: CompilerSettings = USUAL,
 ) -> Replacement | str:  # fmt: skip
     """The replacement of a region by calls of a BLAS; a text says why there is none.
 

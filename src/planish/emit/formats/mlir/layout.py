@@ -3,7 +3,7 @@
 >>> from planish.ir.expr import index
 >>> n = index("n")
 >>> view = View("A", (index(0), index(0)), ((0, 1), (2, 0)), (n, n))
->>> access = in_order(Access(("j", "i"), view))
+>>> access = in_order(ViewAccess(("j", "i"), view))
 >>> access.loops, dimensions_of(access), map_text(access.loops, ("i", "j"))
 (('i', 'j'), [(('i', 2),), (('j', 1),)], 'affine_map<(d0, d1) -> (d0, d1)>')
 """
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from planish.emit.formats.mlir.linalg import Dimension, name_loops
-from planish.emit.formats.numpy.array_statements import Access, Bulk
+from planish.emit.formats.numpy.array_statements import Bulk, ViewAccess
 from planish.ir.index.polynomial import add, constant, same
 from planish.ir.nest import Array, Assign, Block, For, Reduce, ReduceOp, Stmt
 from planish.ir.types import Type
@@ -32,21 +32,21 @@ def as_loops(bulk: Bulk) -> Stmt:
     return out
 
 
-def in_order(access: Access) -> Access:
+def in_order(access: ViewAccess) -> ViewAccess:
     """An access whose dimensions are in the order of the array's."""
     view = access.view
     order = sorted(range(len(access.loops)), key=lambda i: [step == 0 for step in view.steps[i]])
     steps, shape = tuple(view.steps[i] for i in order), tuple(view.shape[i] for i in order)
-    return Access(tuple(access.loops[i] for i in order), replace(view, steps=steps, shape=shape))
+    return ViewAccess(tuple(access.loops[i] for i in order), replace(view, steps=steps, shape=shape))
 
 
-def turned_around(access: Access) -> Access:
+def turned_around(access: ViewAccess) -> ViewAccess:
     """An access whose dimensions are in the other order."""
     view = access.view
-    return Access(access.loops[::-1], replace(view, steps=view.steps[::-1], shape=view.shape[::-1]))
+    return ViewAccess(access.loops[::-1], replace(view, steps=view.steps[::-1], shape=view.shape[::-1]))
 
 
-def spec_of(left: Access, right: Access, target: Access) -> str:
+def spec_of(left: ViewAccess, right: ViewAccess, target: ViewAccess) -> str:
     """A product in the notation of einsum: the target's dimensions are a, b, .., then come those that are summed."""
     names = name_loops(target.loops, left.loops, right.loops)
     inputs = ",".join("".join(names[y] for y in x.loops) for x in (left, right))
@@ -69,7 +69,7 @@ def is_whole(view: View, array: Array) -> bool:
     return all(b is not None and same(a, b) for a, b in zip(view.shape, array.shape, strict=True))
 
 
-def dimensions_of(access: Access) -> list[Dimension] | None:
+def dimensions_of(access: ViewAccess) -> list[Dimension] | None:
     """The loops that step forwards through each dimension of an array; None where a loop steps through several."""
     view = access.view
     if any(sum(step != 0 for step in steps) != 1 or min(steps) < 0 for steps in view.steps):
@@ -82,7 +82,7 @@ def dimensions_of(access: Access) -> list[Dimension] | None:
     return out
 
 
-def window_of(dimensions: Sequence[Dimension], target: Access) -> tuple[list[int], list[int]] | None:
+def window_of(dimensions: Sequence[Dimension], target: ViewAccess) -> tuple[list[int], list[int]] | None:
     """The strides and the dilations of windows; None where another dimension has a step."""
     strides: list[int] = []
     dilations: list[int] = []

@@ -48,14 +48,14 @@ from planish.emit.formats.mlir.linalg import (
     named_product,
     spell,
 )
-from planish.emit.formats.mlir.mlir_values import Writer, memref_type, stored_type
+from planish.emit.formats.mlir.mlir_values import MlirWriter, memref_type, stored_type
 from planish.emit.formats.numpy.array_statements import (
-    Access,
     Bulk,
     Part,
     Plain,
-    Product,
     Serial,
+    ViewAccess,
+    ViewProduct,
     as_products,
     list_parts,
 )
@@ -94,7 +94,7 @@ class _Function:
     """The function that is being written."""
 
     raised: Raised
-    writer: Writer = field(default_factory=Writer)
+    writer: MlirWriter = field(default_factory=MlirWriter)
 
     def text(self) -> list[str]:
         """The lines of the function."""
@@ -222,7 +222,7 @@ class _Function:
         if products is None:
             self.generic(bulk)
 
-    def product(self, product: Product) -> bool:
+    def product(self, product: ViewProduct) -> bool:
         """A product that has a name: of matrices, or a convolution."""
         if product.factors or len(product.operands) != 2:
             return False
@@ -240,7 +240,7 @@ class _Function:
                     return True
         return False
 
-    def convolution(self, taken: Access, kernel: Access, target: Access) -> bool:
+    def convolution(self, taken: ViewAccess, kernel: ViewAccess, target: ViewAccess) -> bool:
         """A convolution that has a name."""
         if not (is_plain(kernel.view) and is_plain(target.view)):
             return False
@@ -336,7 +336,7 @@ class _Function:
             # No operand would say how often a loop runs.
             self.statement(as_loops(bulk))
             return
-        moving: dict[Load, Access] = {}
+        moving: dict[Load, ViewAccess] = {}
         fixed: dict[Load, str] = {}
         own: list[Load] = []
         for load in dict.fromkeys(loads(bulk.value)):
@@ -372,7 +372,7 @@ class _Function:
         writer.known, writer.indent = before
         writer.line("}")
 
-    def view(self, access: Access) -> _Operand:
+    def view(self, access: ViewAccess) -> _Operand:
         """The memref of a view."""
         array = self.writer.arrays[access.view.array]
         if is_whole(access.view, array):
@@ -381,7 +381,7 @@ class _Function:
         strides = [stride_of(access.view, i, array) for i in range(len(access.loops))]
         return self.cast(array, offset, list(access.view.shape), strides, access.loops)
 
-    def slid(self, access: Access, dimensions: Sequence[Dimension]) -> _Operand:
+    def slid(self, access: ViewAccess, dimensions: Sequence[Dimension]) -> _Operand:
         """The part of an array that windows slide along, with the array's own dimensions."""
         view = access.view
         extents: list[Expr] = []
@@ -392,7 +392,7 @@ class _Function:
             extents.append(reach)
         kept = [d for d in range(len(view.start)) if any(steps[d] for steps in view.steps)]
         steps = tuple(tuple(int(d == e) for e in range(len(view.start))) for d in kept)
-        return self.view(Access(tuple(f"d{d}" for d in kept), View(view.array, view.start, steps, tuple(extents))))
+        return self.view(ViewAccess(tuple(f"d{d}" for d in kept), View(view.array, view.start, steps, tuple(extents))))
 
     def offset(self, view: View, array: Array) -> Expr:
         """How many elements before the first one of a view are."""

@@ -1,7 +1,7 @@
 """Values in MLIR: numbers, subscripts and conditions as operations of its arith, math, affine and memref dialects.
 
 >>> from planish.ir.text.parser import parse_expr
->>> writer = Writer({"x": "%x"})
+>>> writer = MlirWriter({"x": "%x"})
 >>> writer.value(parse_expr("sqrt(x:f64 * 2.0)"))
 '%2'
 >>> print("\\n".join(writer.lines))
@@ -69,7 +69,7 @@ def memref_type(array: Array) -> str:
 
 
 @dataclass(slots=True)
-class Writer:
+class MlirWriter:
     """Lines of MLIR: `names` are the values of names, `cells` the arrays, `known` values that stand for loads, `affine`
     the names that may stand in affine maps (as dimensions, or as symbols where they are `fixed`)."""
 

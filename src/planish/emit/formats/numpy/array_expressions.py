@@ -37,7 +37,7 @@ _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": 
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
+class NameSpelling:
     """How names are spelt, and how an element, or the array that stands for it, is."""
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -71,13 +71,13 @@ def dtype_text(type: Type) -> str:
     return f"np.{type.numpy}" + "_" * (type == BOOL)
 
 
-def python_text(expr: Expr, spelling: Spelling | None = None, level: int = TERNARY) -> str:
+def python_text(expr: Expr, spelling: NameSpelling | None = None, level: int = TERNARY) -> str:
     """The expression as Python, in parentheses unless it binds at least as tightly as `level`."""
-    text, own = _form(expr, spelling or Spelling())
+    text, own = _form(expr, spelling or NameSpelling())
     return text if own >= level else f"({text})"
 
 
-def _form(expr: Expr, to: Spelling) -> tuple[str, int]:
+def _form(expr: Expr, to: NameSpelling) -> tuple[str, int]:
     match expr:
         case Const():
             return _literal(expr)
@@ -109,7 +109,7 @@ def _form(expr: Expr, to: Spelling) -> tuple[str, int]:
             assert_never(expr)
 
 
-def _called(function: str, arguments: tuple[Expr, ...], to: Spelling) -> tuple[str, int]:
+def _called(function: str, arguments: tuple[Expr, ...], to: NameSpelling) -> tuple[str, int]:
     return f"{function}({', '.join(python_text(x, to) for x in arguments)})", ATOM
 
 
@@ -124,7 +124,7 @@ def _literal(const: Const) -> tuple[str, int]:
     return number, PREFIX if number[0] == "-" else ATOM
 
 
-def _binary(expr: Binary, to: Spelling) -> tuple[str, int]:
+def _binary(expr: Binary, to: NameSpelling) -> tuple[str, int]:
     op, a, b = expr.op, expr.left, expr.right
     if op in _INFIX:
         sign, own = _INFIX[op]

@@ -31,7 +31,7 @@ _SIGNS = {op: sign for sign, op in UPDATES.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class ViewLoop:
     """`var` runs from `lower` on, `extent` times (never, where that is negative)."""
 
     var: str
@@ -40,7 +40,7 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ViewAccess:
     """The elements of an array that some loops use: dimension i of the view is the loop `loops[i]`."""
 
     loops: tuple[str, ...]
@@ -55,12 +55,12 @@ class Bulk:
     reduced over.
     """
 
-    loops: tuple[Loop, ...]
+    loops: tuple[ViewLoop, ...]
     target: Load
     op: ReduceOp | None
     value: Expr
 
-    def read(self, load: Load) -> Access:
+    def read(self, load: Load) -> ViewAccess:
         """What the loops use of an array."""
         used = [x for x in self.loops if any(x.var in variables(e) for e in load.index)]
         start = list(load.index)
@@ -72,10 +72,10 @@ class Bulk:
                 steps[i][d] = found[0]
                 start[d] = add(found[1], mul(index(found[0]), loop.lower))
         view = View(load.array, tuple(map(normal, start)), tuple(map(tuple, steps)), tuple(x.extent for x in used))
-        return Access(tuple(x.var for x in used), view)
+        return ViewAccess(tuple(x.var for x in used), view)
 
     @property
-    def reduced(self) -> tuple[Loop, ...]:
+    def reduced(self) -> tuple[ViewLoop, ...]:
         """The loops that the target does not step through."""
         kept = self.read(self.target).loops
         return tuple(x for x in self.loops if x.var not in kept)
@@ -212,7 +212,7 @@ def _bulk(loops: Sequence[For], leaf: Assign | Reduce) -> Bulk | None:
     leaf = as_update(leaf)
     target = Load(leaf.array, leaf.index, type_of(leaf.value))
     op = leaf.op if isinstance(leaf, Reduce) else None
-    ranges = tuple(Loop(x.var, normal(x.lower), sub(x.upper, x.lower)) for x in loops)
+    ranges = tuple(ViewLoop(x.var, normal(x.lower), sub(x.upper, x.lower)) for x in loops)
     bulk = Bulk(ranges, target, op, leaf.value)
     used = (target, *loads(leaf.value))
     if any(coefficient_of(e, name) is None or loads(e) for load in used for e in load.index for name in names):
@@ -288,16 +288,16 @@ def _is_own(expr: Expr, stmt: Assign) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class ViewProduct:
     """`target += factors * operands` over some loops, or `target = ..`; every loop is one of an operand's."""
 
     bulk: Bulk
-    target: Access
-    operands: tuple[Access, ...]
+    target: ViewAccess
+    operands: tuple[ViewAccess, ...]
     factors: tuple[Expr, ...]
 
 
-def as_products(bulk: Bulk) -> tuple[Product, ...] | None:
+def as_products(bulk: Bulk) -> tuple[ViewProduct, ...] | None:
     """A sum of products of elements, as several steps; None where it is something else."""
     if bulk.op not in (None, "add") or any(_is_same(x, bulk.target) for x in loads(bulk.value)):
         return None
@@ -322,9 +322,9 @@ def terms_of(value: Expr) -> list[Expr]:
             return [value]
 
 
-def _product(bulk: Bulk) -> Product | None:
+def _product(bulk: Bulk) -> ViewProduct | None:
     moving = {x.var for x in bulk.loops}
-    operands: list[Access] = []
+    operands: list[ViewAccess] = []
     factors: list[Expr] = []
     for factor in factors_of(bulk.value):
         named = variables(factor) & moving
@@ -338,7 +338,7 @@ def _product(bulk: Bulk) -> Product | None:
     covered = {x for access in operands for x in access.loops}
     if not operands or covered != moving:
         return None
-    return Product(bulk, target, tuple(operands), tuple(factors))
+    return ViewProduct(bulk, target, tuple(operands), tuple(factors))
 
 
 def factors_of(value: Expr) -> list[Expr]:
@@ -353,7 +353,7 @@ def factors_of(value: Expr) -> list[Expr]:
             return [value]
 
 
-def letters(product: Product) -> tuple[dict[str, str], str]:
+def letters(product: ViewProduct) -> tuple[dict[str, str], str]:
     """A letter for each loop, and the product in the notation of einsum."""
     free = "ijklmnopqrstuvwxyzabcdefghABCDEFGHIJKLMNOPQRSTUVWXYZ"
     names = {x.var: free[i] for i, x in enumerate(product.bulk.loops)}

@@ -28,19 +28,19 @@ from planish.emit.formats.numpy.array_expressions import (
     ATOM,
     PRODUCT,
     SUM,
-    Spelling,
+    NameSpelling,
     dtype_text,
     python_text,
     spell_names,
 )
 from planish.emit.formats.numpy.array_statements import (
-    Access,
     Bulk,
-    Loop,
     Part,
     Plain,
-    Product,
     Serial,
+    ViewAccess,
+    ViewLoop,
+    ViewProduct,
     as_products,
     as_update,
     letters,
@@ -77,7 +77,7 @@ class _Function:
 
     raised: Raised
     einsum: bool
-    spelling: Spelling = Spelling()
+    spelling: NameSpelling = NameSpelling()
     arrays: dict[str, Array] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
@@ -86,7 +86,7 @@ class _Function:
         kernel = self.raised.kernel
         for type in (*(x.type for x in kernel.scalars), *(x.type for x in arrays_of(self.raised).values())):
             dtype_text(type)
-        self.spelling = Spelling(spell_names(names_in(self.raised)))
+        self.spelling = NameSpelling(spell_names(names_in(self.raised)))
         self.arrays = {x.name: x for x in (*kernel.arrays, *self.raised.locals)}
         names = [*kernel.sizes, *(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)]
         self.lines = [f"def {spell_names([kernel.name])[kernel.name]}({', '.join(map(self.name, names))}):"]
@@ -177,7 +177,7 @@ class _Function:
         self.lines.append(f"{indent}for {self.name(loop.var)} in range({bounds}):")
         return positive | {loop.var} if _is_positive(loop.lower, positive) else positive - {loop.var}
 
-    def product(self, product: Product, indent: str, positive: frozenset[str]) -> None:
+    def product(self, product: ViewProduct, indent: str, positive: frozenset[str]) -> None:
         """`C += alpha * (A @ B)` and its like."""
         target = self.sliced(product.target, positive)
         assert target is not None
@@ -189,7 +189,7 @@ class _Function:
         """A view as what is assigned to: a whole array needs subscripts."""
         return f"{text}[...]" if sign == "=" and "[" not in text else text
 
-    def scaled(self, product: Product, order: Sequence[str], positive: frozenset[str]) -> tuple[str, bool]:
+    def scaled(self, product: ViewProduct, order: Sequence[str], positive: frozenset[str]) -> tuple[str, bool]:
         """The product with its factors, and whether it is to be subtracted."""
         negative = False
         factors = []
@@ -203,7 +203,7 @@ class _Function:
             return (text if own > PRODUCT or not negative else f"({text})"), negative
         return f"{' * '.join(factors)} * {text if own > PRODUCT else f'({text})'}", negative
 
-    def contracted(self, product: Product, order: Sequence[str], positive: frozenset[str]) -> tuple[str, int]:
+    def contracted(self, product: ViewProduct, order: Sequence[str], positive: frozenset[str]) -> tuple[str, int]:
         """The sum of the products of the operands' elements, its dimensions in the given order."""
         operands = [self.viewed(x, positive) for x in product.operands]
         if len(operands) == 1 and not self.einsum:
@@ -225,12 +225,12 @@ class _Function:
         spec = f"{inputs}->{''.join(names[x] for x in order)}"
         return f'np.einsum("{spec}", {", ".join(text for text, _ in operands)})', ATOM
 
-    def sliced(self, access: Access, positive: frozenset[str]) -> tuple[str, tuple[str, ...]] | None:
+    def sliced(self, access: ViewAccess, positive: frozenset[str]) -> tuple[str, tuple[str, ...]] | None:
         """A slice, and the loops that its dimensions are."""
         found = slice_view(access, self.arrays[access.view.array], self.spelling, positive)
         return (found.text, found.loops) if found is not None else None
 
-    def viewed(self, access: Access, positive: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+    def viewed(self, access: ViewAccess, positive: frozenset[str]) -> tuple[str, tuple[str, ...]]:
         """A view in any spelling, and the loops that its dimensions are."""
         return self.sliced(access, positive) or (stride_view(access, self.spelling, positive), access.loops)
 
@@ -266,7 +266,7 @@ class _Function:
             text, loops = self.viewed(bulk.read(x), positive)
             return self.aligned(text, loops, order), ATOM
 
-        value = python_text(bulk.value, Spelling(self.spelling.names, load), SUM if not reduced else 0)
+        value = python_text(bulk.value, NameSpelling(self.spelling.names, load), SUM if not reduced else 0)
         if reduced:
             assert bulk.op is not None
             axes = tuple(range(len(target[1]), len(order)))
@@ -358,7 +358,7 @@ def _limit(op: ReduceOp, type: Type) -> str:
     return str(high if op == "min" else low)
 
 
-def _as_for(loop: Loop) -> For:
+def _as_for(loop: ViewLoop) -> For:
     return For(loop.var, loop.lower, add(loop.lower, loop.extent), 1, Block(()))
 
 

@@ -6,7 +6,7 @@
 >>> from planish.raising.raised import View
 >>> n = index("n")
 >>> view = View("A", (index(0), sub(n, index(1))), ((0, -1), (2, 0)), (n, index(5)))
->>> found = slice_view(Access(("j", "i"), view), Array("A", F64, (index(10), n)), Spelling(), frozenset({"n"}))
+>>> found = slice_view(ViewAccess(("j", "i"), view), Array("A", F64, (index(10), n)), NameSpelling(), frozenset({"n"}))
 >>> found.text, found.loops
 ('A[0:10:2, n - 1::-1][:, :n]', ('i', 'j'))
 """
@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from planish.emit.formats.numpy.array_expressions import Spelling, python_text
-from planish.emit.formats.numpy.array_statements import Access
+from planish.emit.formats.numpy.array_expressions import NameSpelling, python_text
+from planish.emit.formats.numpy.array_statements import ViewAccess
 from planish.ir.expr import Expr, Var, index
 from planish.ir.index.polynomial import add, constant, mul, polynomial, same, sub
 from planish.ir.nest import Array
@@ -31,7 +31,7 @@ class Sliced:
     loops: tuple[str, ...]
 
 
-def slice_view(access: Access, array: Array, to: Spelling, positive: frozenset[str]) -> Sliced | None:
+def slice_view(access: ViewAccess, array: Array, to: NameSpelling, positive: frozenset[str]) -> Sliced | None:
     """A view as a subscripted array, its dimensions in the order of the array's; None where it is no slice.
 
     `positive` are the names of which none is negative.
@@ -74,7 +74,7 @@ def slice_view(access: Access, array: Array, to: Spelling, positive: frozenset[s
     return Sliced(text, tuple(loops))
 
 
-def count_text(count: Expr, to: Spelling, positive: frozenset[str]) -> str:
+def count_text(count: Expr, to: NameSpelling, positive: frozenset[str]) -> str:
     """A number of elements, which is zero where the expression is negative."""
     return python_text(count, to) if is_positive(count, positive) else f"max(0, {python_text(count, to)})"
 
@@ -87,7 +87,7 @@ def is_positive(expr: Expr, positive: frozenset[str]) -> bool:
     )
 
 
-def stride_view(access: Access, to: Spelling, positive: frozenset[str]) -> str:
+def stride_view(access: ViewAccess, to: NameSpelling, positive: frozenset[str]) -> str:
     """A view by its strides in bytes: dimensions may share a dimension of the array, or step through two."""
     view = access.view
     name = to.names.get(view.array, view.array)
@@ -102,7 +102,7 @@ def stride_view(access: Access, to: Spelling, positive: frozenset[str]) -> str:
     return f"np.lib.stride_tricks.as_strided({base}, ({_tuple(shape)}), ({_tuple(strides)}))"
 
 
-def _windows(access: Access, to: Spelling, positive: frozenset[str]) -> str | None:
+def _windows(access: ViewAccess, to: NameSpelling, positive: frozenset[str]) -> str | None:
     """A view in which pairs of dimensions step through one dimension of the array together, the second by one: windows
     that slide along it. None where it is something else."""
     view = access.view

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.liveness import Live
-from planish.frontend.c.analysis.scope import Bound, Symbol
+from planish.frontend.c.analysis.scope import BoundNames, Symbol
 from planish.frontend.c.idioms.memory_calls import BLOCK_FUNCTIONS
 from planish.frontend.c.translate.subscripts import call_name
 from planish.frontend.c.types.constants import walk_tree
@@ -23,7 +23,7 @@ from planish.frontend.c.types.declarations import CArray, CPointer, CType
 _ALLOCATORS = frozenset({"malloc", "calloc", "aligned_alloc"})
 
 
-def is_scratch(symbol: Symbol, nodes: Sequence[c_ast.Node], live: Live, bound: Bound) -> bool:
+def is_scratch(symbol: Symbol, nodes: Sequence[c_ast.Node], live: Live, bound: BoundNames) -> bool:
     """Whether nothing of an array is read behind the statements `nodes`, behind which the variables in `live` may be.
 
     That is so for an array on the stack that is not mentioned any more, and for memory that the function has allocated
@@ -44,11 +44,11 @@ def is_scratch(symbol: Symbol, nodes: Sequence[c_ast.Node], live: Live, bound: B
     return not inside and all(_allocates_or_frees(x, symbol, bound) for x in others)
 
 
-def _mentions(node: c_ast.Node, symbol: Symbol, bound: Bound) -> Iterator[c_ast.Node]:
+def _mentions(node: c_ast.Node, symbol: Symbol, bound: BoundNames) -> Iterator[c_ast.Node]:
     return (x for x in walk_tree(node) if isinstance(x, (c_ast.ID, c_ast.Decl)) and bound.symbol(x) is symbol)
 
 
-def _other_uses(node: c_ast.Node, symbol: Symbol, bound: Bound) -> list[c_ast.Node]:
+def _other_uses(node: c_ast.Node, symbol: Symbol, bound: BoundNames) -> list[c_ast.Node]:
     """The places that do something else with an array than to read or write an element, or to clear or copy it."""
     match node:
         case c_ast.ArrayRef():
@@ -80,7 +80,7 @@ def _rank(ctype: CType) -> int:
             return 0
 
 
-def _allocates_or_frees(node: c_ast.Node, symbol: Symbol, bound: Bound) -> bool:
+def _allocates_or_frees(node: c_ast.Node, symbol: Symbol, bound: BoundNames) -> bool:
     """Whether a statement is `x = malloc(..)`, a test whether there was memory, or `free(x)`."""
     library = _ALLOCATORS - bound.file.defined
     match node:

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import Bound, Symbol, is_integer, settings
-from planish.frontend.c.translate.state import Known, NotIndex, Translation
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, settings
+from planish.frontend.c.translate.state import CTranslation, KnownInteger, NotIndex
 from planish.frontend.c.translate.subscripts import index_of
 from planish.ir.expr import Expr
 from planish.ir.index.polynomial import names
 
 
-def computed_from_parameters(bound: Bound) -> tuple[tuple[str, Expr], ...]:
+def computed_from_parameters(bound: BoundNames) -> tuple[tuple[str, Expr], ...]:
     """The keys of local integers that are set in one place, to what parameters determine that nothing changes, and the
     values over these."""
-    cx = Translation(bound, "strict", frozenset(), lambda _: None)
+    cx = CTranslation(bound, "strict", frozenset(), lambda _: None)
     places: dict[Symbol, list[c_ast.Node]] = {}
     for symbol, value in settings(bound.function.body, bound):
         places.setdefault(symbol, []).append(value)
@@ -37,6 +37,6 @@ def computed_from_parameters(bound: Bound) -> tuple[tuple[str, Expr], ...]:
         except NotIndex:
             continue
         if names(expr) <= known:
-            cx.values[symbol] = Known(expr)
+            cx.values[symbol] = KnownInteger(expr)
             out[symbol.key] = expr
     return tuple(out.items())

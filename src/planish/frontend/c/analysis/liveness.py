@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import Bound, Symbol
+from planish.frontend.c.analysis.scope import BoundNames, Symbol
 from planish.frontend.c.types.constants import walk_tree
 
 Live = frozenset[Symbol]
@@ -24,14 +24,14 @@ class _Context:
 
     __slots__ = ("bound", "breaks", "continues", "out")
 
-    def __init__(self, bound: Bound) -> None:
+    def __init__(self, bound: BoundNames) -> None:
         self.bound = bound
         self.breaks: list[Live] = []
         self.continues: list[Live] = []
         self.out: dict[int, Live] = {}
 
 
-def live_after(bound: Bound) -> dict[int, Live]:
+def live_after(bound: BoundNames) -> dict[int, Live]:
     """For the id of each statement of a function, the variables that may be read after it before they are set.
 
     With goto and labels every variable that is used anywhere counts as live everywhere.

@@ -77,7 +77,7 @@ class FileScope:
 
 
 @dataclass(slots=True)
-class Bound:
+class BoundNames:
     """The names of one function: symbols, and values of enumerators, by the id of the ID and Decl nodes that mean them
     (None: an enumerator of the function whose value is not known)."""
 
@@ -154,9 +154,9 @@ _Scopes = list[dict[str, Symbol | int | None]]
 """What names mean, the innermost block last; None: an enumerator whose value is not known."""
 
 
-def bind_function(function: c_ast.FuncDef, file: FileScope) -> Bound:
+def bind_function(function: c_ast.FuncDef, file: FileScope) -> BoundNames:
     """Bind every identifier of a function definition."""
-    bound = Bound(function, file, typedefs=dict(file.typedefs))
+    bound = BoundNames(function, file, typedefs=dict(file.typedefs))
     scopes: _Scopes = [{}]
     arguments = function.decl.type.args
     for node in arguments.params if arguments is not None else []:
@@ -169,7 +169,7 @@ def bind_function(function: c_ast.FuncDef, file: FileScope) -> Bound:
     return bound
 
 
-def _bind_members(bound: Bound) -> None:
+def _bind_members(bound: BoundNames) -> None:
     """Bind what reads a number in a structure of the function. The address of a structure is taken where it is not
     known what is read."""
     declarations = {s: x for x in walk_tree(bound.function) if isinstance(x, c_ast.Decl) and (s := bound.symbol(x))}
@@ -191,7 +191,7 @@ def _bind_members(bound: Bound) -> None:
             whole.address_taken = True
 
 
-def _member(whole: Symbol, path: tuple[str, ...], ctype: CScalar, bound: Bound, bitfield: bool) -> Symbol:
+def _member(whole: Symbol, path: tuple[str, ...], ctype: CScalar, bound: BoundNames, bitfield: bool) -> Symbol:
     key = _fresh("_".join((whole.key, *path)), {s.key for s in bound.symbols} | set(bound.file.symbols))
     name = ".".join((whole.name, *path))
     symbol = Symbol(name, key, ctype, whole.storage, whole.static, whole=whole, bitfield=bitfield)
@@ -217,7 +217,7 @@ def _fresh(stem: str, used: set[str]) -> str:
     return name
 
 
-def _declare(node: c_ast.Decl, storage: Literal["parameter", "local"], bound: Bound, scopes: _Scopes) -> Symbol:
+def _declare(node: c_ast.Decl, storage: Literal["parameter", "local"], bound: BoundNames, scopes: _Scopes) -> Symbol:
     used = {s.key for s in bound.symbols}
     if storage == "local" or node.name in used:
         used |= {*bound.file.symbols}
@@ -229,7 +229,7 @@ def _declare(node: c_ast.Decl, storage: Literal["parameter", "local"], bound: Bo
     return symbol
 
 
-def _bind(node: c_ast.Node, bound: Bound, scopes: _Scopes) -> None:
+def _bind(node: c_ast.Node, bound: BoundNames, scopes: _Scopes) -> None:
     match node:
         case c_ast.ID(name=name):
             inside = next((scope for scope in reversed(scopes) if name in scope), None)
@@ -282,7 +282,7 @@ def _bind(node: c_ast.Node, bound: Bound, scopes: _Scopes) -> None:
             _note_uses(node, bound)
 
 
-def _note_uses(node: c_ast.Node, bound: Bound) -> None:
+def _note_uses(node: c_ast.Node, bound: BoundNames) -> None:
     match node:
         case c_ast.UnaryOp(op="&", expr=target):
             if (symbol := bound.symbol(root_of(target))) is not None:
@@ -294,7 +294,7 @@ def _note_uses(node: c_ast.Node, bound: Bound) -> None:
             pass
 
 
-def settings(node: c_ast.Node, bound: Bound) -> Iterator[tuple[Symbol, c_ast.Node]]:
+def settings(node: c_ast.Node, bound: BoundNames) -> Iterator[tuple[Symbol, c_ast.Node]]:
     """Each place below `node` that sets a variable, and what to; for one that changes it, that place itself. What
     sets a member sets the structure."""
     for part in walk_tree(node):
@@ -311,13 +311,13 @@ def settings(node: c_ast.Node, bound: Bound) -> Iterator[tuple[Symbol, c_ast.Nod
             yield symbol, value
 
 
-def written(node: c_ast.Node, bound: Bound) -> set[Symbol]:
+def written(node: c_ast.Node, bound: BoundNames) -> set[Symbol]:
     """Symbols that statements below `node` assign, step or declare with an initial value; all members of what is."""
     found = {symbol for symbol, _ in settings(node, bound)}
     return found | {x for x in bound.symbols if x.whole in found}
 
 
-def computed_from_data(nodes: Iterable[c_ast.Node], bound: Bound) -> frozenset[Symbol]:
+def computed_from_data(nodes: Iterable[c_ast.Node], bound: BoundNames) -> frozenset[Symbol]:
     """Integer variables that are somewhere set from memory, or from such a variable: no index expression holds them."""
     sources = [(symbol, value) for node in nodes for symbol, value in settings(node, bound) if is_integer(symbol)]
     found: set[Symbol] = set()
@@ -326,7 +326,7 @@ def computed_from_data(nodes: Iterable[c_ast.Node], bound: Bound) -> frozenset[S
     return frozenset(found)
 
 
-def _reads_data(value: c_ast.Node, found: set[Symbol], bound: Bound) -> bool:
+def _reads_data(value: c_ast.Node, found: set[Symbol], bound: BoundNames) -> bool:
     for part in walk_tree(value):
         if isinstance(part, c_ast.ArrayRef) or (isinstance(part, c_ast.UnaryOp) and part.op in ("*", "&", "sizeof")):
             # Differences of addresses and sizes of types hold such operators and may still be index expressions.

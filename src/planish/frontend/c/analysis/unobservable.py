@@ -14,20 +14,20 @@ from collections.abc import Iterable
 
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import Bound, Symbol, is_pointer, settings
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_pointer, settings
 from planish.frontend.c.translation_unit import Region
 from planish.frontend.c.types.constants import walk_tree
 from planish.ir.nest import Assign, Reduce
 from planish.ir.traverse import walk
 
 
-def unseen_in(region: Region, bound: Bound, unseen: frozenset[str]) -> tuple[str, ...]:
+def unseen_in(region: Region, bound: BoundNames, unseen: frozenset[str]) -> tuple[str, ...]:
     """Those of the variables `unseen` that a region of a function may change."""
     stored = {x.array for x in walk(region.kernel.body) if isinstance(x, Assign | Reduce)}
     return may_change(sorted(stored), bound, unseen)
 
 
-def may_change(arrays: Iterable[str], bound: Bound, unseen: frozenset[str]) -> tuple[str, ...]:
+def may_change(arrays: Iterable[str], bound: BoundNames, unseen: frozenset[str]) -> tuple[str, ...]:
     """Those of the variables `unseen` that are changed where `arrays` (keys of symbols) are, or what these point to."""
     symbols = {**bound.file.symbols, **{x.key: x for x in bound.symbols}}
     found = set[str]()
@@ -39,7 +39,7 @@ def may_change(arrays: Iterable[str], bound: Bound, unseen: frozenset[str]) -> t
     return tuple(sorted(found))
 
 
-def _reached(symbols: Iterable[Symbol], bound: Bound) -> set[Symbol | None]:
+def _reached(symbols: Iterable[Symbol], bound: BoundNames) -> set[Symbol | None]:
     """Variables, and what their addresses may be made of; None for what a function of the file gives."""
     values: dict[Symbol, list[c_ast.Node]] = {}
     for symbol, value in settings(bound.function.body, bound):

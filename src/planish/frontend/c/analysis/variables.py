@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import FileScope, Symbol, bind_function
-from planish.frontend.c.translation_unit import Cell, Global
+from planish.frontend.c.translation_unit import Global, MemberCell
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CArray, CScalar
 from planish.frontend.c.types.parameter_forms import Forms
@@ -164,7 +164,7 @@ class Variables:
         initial = node.init is not None and not _is_zero(node.init)
         cell = self._forms.cell("", node)
         if cell is None and outside and (open_ := self._forms.open_array(node)) is not None:
-            cell = Cell("", open_, _UNKNOWN // open_.size)
+            cell = MemberCell("", open_, _UNKNOWN // open_.size)
         cells = self._forms.members(node) if cell is None else (cell,)
         for x in cells:
             if x.address and initial:

@@ -19,7 +19,7 @@ is not yet 0 is the largest if and only if the number is at least (base - 1) * k
 >>> loop = "for (i = 0, j = 0; i < n - 1; i++) { %s for (k = n / 2; k <= j; k /= 2) j -= k; j += k; }" % swap
 >>> region, = read_c(Source("f.c", "void f(float *x, int n) { int i, j, k; %s }" % loop)).functions[0].regions
 >>> region.reversal
-Reversal(base=2, widths={'x': 1})
+BitReversal(base=2, widths={'x': 1})
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from planish.frontend.c.analysis.liveness import Live
-from planish.frontend.c.analysis.scope import Bound, Symbol, is_plain, written
-from planish.frontend.c.translation_unit import TILE, Reversal
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_plain, written
+from planish.frontend.c.translation_unit import TILE, BitReversal
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar
 from planish.ir.nest import Kernel
 from planish.ir.text.operator_names import quoted
@@ -49,7 +49,7 @@ class Reversed:
 
     kernel: Kernel
     names: tuple[tuple[str, str], ...]
-    reversal: Reversal
+    reversal: BitReversal
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class _Exchange:
     variables: dict[Symbol, _Place] = field(default_factory=dict)
 
 
-def find_reversal(loop: c_ast.For, bound: Bound, live: Live) -> Reversed | None:
+def find_reversal(loop: c_ast.For, bound: BoundNames, live: Live) -> Reversed | None:
     """How a loop reverses digits; None where it does something else, or what it counts with may be read behind it.
     `live`: what may be read behind it."""
     try:
@@ -89,7 +89,7 @@ class _Reader:
     """A loop on its way."""
 
     loop: c_ast.For
-    bound: Bound
+    bound: BoundNames
 
     def read(self, live: Live) -> Reversed:
         """What the loop is; raises _OtherError."""
@@ -125,7 +125,7 @@ class _Reader:
         arrays = {x.key: _element(x) for x in widths}
         kernel = parse_kernel(_text(name, base, {x.key: y for x, y in widths.items()}, arrays))
         names = (("tiles", passed), *((x.key, x.name) for x in widths))
-        return Reversed(kernel, names, Reversal(base, {x.key: y for x, y in widths.items()}))
+        return Reversed(kernel, names, BitReversal(base, {x.key: y for x, y in widths.items()}))
 
     def starts(self) -> dict[Symbol, int]:
         """What the first part of the loop sets variables to."""

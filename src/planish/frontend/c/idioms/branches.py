@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from planish.frontend.c.translate.expressions import only_sizes
-from planish.frontend.c.translate.state import Translation
+from planish.frontend.c.translate.state import CTranslation
 from planish.ir.expr import Binary, Compare, Expr, Load, Select
 from planish.ir.index.polynomial import affine_over
 from planish.ir.traverse import children, conditions, loads, walk_expr
@@ -21,7 +21,7 @@ MOST_CHOICES = 4
 """With more of them in a value, there would be too many branches."""
 
 
-def is_static(test: Expr, cx: Translation) -> bool:
+def is_static(test: Expr, cx: CTranslation) -> bool:
     """Whether a condition speaks of nothing but loop variables and sizes, and is affine in the variables."""
     if not only_sizes(test):
         return False

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from planish.frontend.c.translate.state import Again, Enclosing, Translation
+from planish.frontend.c.translate.state import Again, CTranslation, Enclosing
 from planish.ir.expr import Expr, Var, index
 from planish.ir.index.polynomial import add, constant, divided, exact_quotient, mul, names, show, sub
 from planish.ir.types import INDEX
 
 
-def carried_out(dividend: Expr, divisor: Expr, cx: Translation) -> tuple[Expr, Expr] | None:
+def carried_out(dividend: Expr, divisor: Expr, cx: CTranslation) -> tuple[Expr, Expr] | None:
     """The quotient and rest of a division by a positive number, as sums without divisions; None: not seen."""
     if any("@" in name for name in names(dividend)):
         return None
@@ -34,7 +34,7 @@ def carried_out(dividend: Expr, divisor: Expr, cx: Translation) -> tuple[Expr, E
     return None
 
 
-def take_apart(op: str, dividend: Expr, divisor: Expr, cx: Translation) -> None:
+def take_apart(op: str, dividend: Expr, divisor: Expr, cx: CTranslation) -> None:
     """Start again where a loop's counter is divided and the loop is a whole number of rows long.
 
     Rows of a fixed length are wanted in the form of a quotient and of a remainder before that is done: one of both
@@ -56,7 +56,7 @@ def take_apart(op: str, dividend: Expr, divisor: Expr, cx: Translation) -> None:
     raise Again(fold=(loop.node, mul(loop.stride, divisor)))
 
 
-def loops_of(whole: Enclosing, divisors: tuple[Expr, ...], cx: Translation) -> tuple[list[Enclosing], Expr]:
+def loops_of(whole: Enclosing, divisors: tuple[Expr, ...], cx: CTranslation) -> tuple[list[Enclosing], Expr]:
     """The loops, outermost first, that a loop from 0 by 1 stands for, and the value of its counter in them."""
     if not divisors:
         return [whole], Var(whole.name, INDEX)

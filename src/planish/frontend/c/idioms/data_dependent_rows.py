@@ -37,7 +37,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.analysis.scope import Symbol, is_integer, written
 from planish.frontend.c.translate.arithmetic import conjunction
-from planish.frontend.c.translate.state import Enclosing, Refused, Translation
+from planish.frontend.c.translate.state import CTranslation, Enclosing, Refused
 from planish.frontend.c.types.constants import walk_tree
 from planish.frontend.c.types.declarations import CScalar
 from planish.ir.expr import Cast, Compare, Const, Expr, Load, Select, Var, index, type_of
@@ -47,12 +47,12 @@ from planish.ir.nest import Alloc, Assign, Block, For, Stmt
 from planish.ir.passes.declaration_sinking import exposed
 from planish.ir.types import INDEX, Type
 
-Execute = Callable[[c_ast.Node, Translation], None]
+Execute = Callable[[c_ast.Node, CTranslation], None]
 _UNKNOWN: Range = (index(0), index(1))
 """What stands for a range until it is known."""
 
 
-def searched(node: c_ast.Node, cx: Translation) -> Symbol | None:
+def searched(node: c_ast.Node, cx: CTranslation) -> Symbol | None:
     """The one variable, computed from data, that stands in subscripts of a statement or value, and nowhere else in it;
     None where there is none, or none is to be searched for."""
     if cx.searches is None:
@@ -66,7 +66,7 @@ def searched(node: c_ast.Node, cx: Translation) -> Symbol | None:
     return None if elsewhere or symbol in written(node, cx.bound) else symbol
 
 
-def _subscripts(node: c_ast.Node, inside: bool, cx: Translation) -> Iterator[tuple[Symbol, int, bool]]:
+def _subscripts(node: c_ast.Node, inside: bool, cx: CTranslation) -> Iterator[tuple[Symbol, int, bool]]:
     """Where integers that are computed from data are named, and whether in a subscript."""
     match node:
         case c_ast.ArrayRef(name=name, subscript=subscript):
@@ -81,7 +81,7 @@ def _subscripts(node: c_ast.Node, inside: bool, cx: Translation) -> Iterator[tup
                 yield from _subscripts(child, inside, cx)
 
 
-def search_statement(node: c_ast.Node, symbol: Symbol, cx: Translation, execute: Execute) -> None:
+def search_statement(node: c_ast.Node, symbol: Symbol, cx: CTranslation, execute: Execute) -> None:
     """Translate a statement for the value that a variable has, among all that it may have. Raises Refused, Again."""
     guards, cx.guards = cx.guards, []
     with _each(node, symbol, cx) as (name, bounds), cx.inside() as body:
@@ -92,7 +92,7 @@ def search_statement(node: c_ast.Node, symbol: Symbol, cx: Translation, execute:
     cx.emit(For(name, *bounds, 1, Block(tuple(_guarded(x, test, own, node) for x in body)), span=cx.span_of(node)))
 
 
-def search_value(node: c_ast.Node, symbol: Symbol, cx: Translation, read: Callable[[], Expr]) -> Expr:
+def search_value(node: c_ast.Node, symbol: Symbol, cx: CTranslation, read: Callable[[], Expr]) -> Expr:
     """A cell with the value that is read from where a variable says. Raises Refused and Again."""
     lower, _ = cx.searches[symbol] if cx.searches and symbol in cx.searches else _UNKNOWN
     with _instead(node, symbol, lower, cx):
@@ -106,7 +106,7 @@ def search_value(node: c_ast.Node, symbol: Symbol, cx: Translation, read: Callab
     return Load(cell, (), type)
 
 
-def _finished(node: c_ast.Node, body: list[Stmt], cx: Translation) -> set[str]:
+def _finished(node: c_ast.Node, body: list[Stmt], cx: CTranslation) -> set[str]:
     """The variables that a statement sets before it reads them, and that are not read behind it."""
     if id(node) not in cx.live:
         return set()
@@ -115,7 +115,7 @@ def _finished(node: c_ast.Node, body: list[Stmt], cx: Translation) -> set[str]:
 
 
 @contextmanager
-def _each(node: c_ast.Node, symbol: Symbol, cx: Translation) -> Iterator[tuple[str, Range]]:
+def _each(node: c_ast.Node, symbol: Symbol, cx: CTranslation) -> Iterator[tuple[str, Range]]:
     """Read what is inside with an iterator for a variable: its name and bounds."""
     name = cx.fresh("row")
     bounds = cx.searches.get(symbol, _UNKNOWN) if cx.searches else _UNKNOWN
@@ -126,7 +126,7 @@ def _each(node: c_ast.Node, symbol: Symbol, cx: Translation) -> Iterator[tuple[s
 
 
 @contextmanager
-def _instead(node: c_ast.Node, symbol: Symbol, value: Expr, cx: Translation) -> Iterator[None]:
+def _instead(node: c_ast.Node, symbol: Symbol, value: Expr, cx: CTranslation) -> Iterator[None]:
     """Read what is inside with an index expression for a variable."""
     outer = dict(cx.inlined)
     number = constant(value)
@@ -136,7 +136,7 @@ def _instead(node: c_ast.Node, symbol: Symbol, value: Expr, cx: Translation) -> 
     cx.inlined = outer
 
 
-def _is_found(symbol: Symbol, name: str, cx: Translation) -> Expr:
+def _is_found(symbol: Symbol, name: str, cx: CTranslation) -> Expr:
     cx.used.setdefault(symbol)
     cx.choosers.add(symbol)
     return Compare("eq", Load(symbol.key, (), _type(symbol)), Cast(Var(name, INDEX), _type(symbol)))

@@ -30,7 +30,7 @@ from collections.abc import Callable
 from pycparser import c_ast
 
 from planish.frontend.c.translate.expressions import value_of
-from planish.frontend.c.translate.state import Enclosing, NotIndex, Refused, Translation
+from planish.frontend.c.translate.state import CTranslation, Enclosing, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of, subscript_of
 from planish.frontend.c.types.declarations import CArray
 from planish.ir.expr import Cast, Compare, Expr, Load, Var, index, type_of
@@ -42,10 +42,10 @@ from planish.ir.types import INDEX
 
 MOST = 1 << 16
 """So many elements may be chosen from."""
-Execute = Callable[[c_ast.Node, Translation], None]
+Execute = Callable[[c_ast.Node, CTranslation], None]
 
 
-def counted(node: c_ast.Node, cx: Translation) -> c_ast.ArrayRef | None:
+def counted(node: c_ast.Node, cx: CTranslation) -> c_ast.ArrayRef | None:
     """The element of a row that a statement adds to, and that data choose; None where it is another statement, or where
     nothing is to be searched for."""
     match node:
@@ -65,7 +65,7 @@ def counted(node: c_ast.Node, cx: Translation) -> c_ast.ArrayRef | None:
     return None
 
 
-def count_statement(node: c_ast.Node, element: c_ast.ArrayRef, cx: Translation, execute: Execute) -> None:
+def count_statement(node: c_ast.Node, element: c_ast.ArrayRef, cx: CTranslation, execute: Execute) -> None:
     """Translate a statement that adds to an element, for the one that data choose among all. Raises Refused, Again."""
     value = _given(value_of(element.subscript, cx), cx)
     kind = type_of(value)
@@ -93,7 +93,7 @@ def count_statement(node: c_ast.Node, element: c_ast.ArrayRef, cx: Translation, 
     cx.emit(For(row, *bounds, 1, Block(tuple(body)), span=cx.span_of(node)))
 
 
-def _given(value: Expr, cx: Translation) -> Expr:
+def _given(value: Expr, cx: CTranslation) -> Expr:
     """What a cell was given before in the same block, where that is still the same; else the value itself."""
     if not isinstance(value, Load) or value.index:
         return value
@@ -106,7 +106,7 @@ def _given(value: Expr, cx: Translation) -> Expr:
     return value
 
 
-def _extent(element: c_ast.ArrayRef, cx: Translation) -> int:
+def _extent(element: c_ast.ArrayRef, cx: CTranslation) -> int:
     """The elements that a row is declared with; more than may be chosen from where that is no number."""
     symbol = cx.bound.symbol(element.name)
     declared = None if symbol is None or symbol in cx.written else symbol.declared or symbol.ctype

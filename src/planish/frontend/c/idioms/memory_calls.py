@@ -9,7 +9,7 @@ from __future__ import annotations
 from pycparser import c_ast
 
 from planish.frontend.c.translate.expressions import load
-from planish.frontend.c.translate.state import Address, Again, Enclosing, NotIndex, Refused, Translation
+from planish.frontend.c.translate.state import Address, Again, CTranslation, Enclosing, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import address_of, call_name, element_place, index_of, moved, row
 from planish.frontend.c.types.declarations import CArray
 from planish.ir.expr import Const, Expr, Var, index
@@ -20,12 +20,12 @@ from planish.ir.types import INDEX
 BLOCK_FUNCTIONS = frozenset({"memset", "memcpy"})
 
 
-def is_block_call(node: c_ast.FuncCall, cx: Translation) -> bool:
+def is_block_call(node: c_ast.FuncCall, cx: CTranslation) -> bool:
     """Whether it is a call of the library's `memset` or `memcpy`."""
     return call_name(node) in BLOCK_FUNCTIONS - cx.bound.file.defined and len(_operands(node)) == 3
 
 
-def run_block_call(node: c_ast.FuncCall, cx: Translation) -> None:
+def run_block_call(node: c_ast.FuncCall, cx: CTranslation) -> None:
     """Translate a call as a loop over elements. Raises Refused where these cannot be told."""
     name = call_name(node)
     if cx.guards:
@@ -54,7 +54,7 @@ def _operands(node: c_ast.FuncCall) -> list[c_ast.Node]:
     return list(node.args.exprs) if node.args is not None else []
 
 
-def _first(node: c_ast.Node, cx: Translation) -> Address:
+def _first(node: c_ast.Node, cx: CTranslation) -> Address:
     """The first element at an address; what holds rows is seen as one row, since all of them may be meant."""
     address = address_of(node, cx)
     if not isinstance(address.target, CArray):
@@ -66,7 +66,7 @@ def _first(node: c_ast.Node, cx: Translation) -> Address:
     return address
 
 
-def _count(node: c_ast.FuncCall, size: c_ast.Node, to: Address, cx: Translation) -> Expr:
+def _count(node: c_ast.FuncCall, size: c_ast.Node, to: Address, cx: CTranslation) -> Expr:
     """How many elements a number of bytes is."""
     try:
         count = exact_quotient(index_of(size, cx).expr, index(cx.element(to.symbol).size))
@@ -77,7 +77,7 @@ def _count(node: c_ast.FuncCall, size: c_ast.Node, to: Address, cx: Translation)
     return count
 
 
-def _is_zero(node: c_ast.Node, cx: Translation) -> bool:
+def _is_zero(node: c_ast.Node, cx: CTranslation) -> bool:
     try:
         return index_of(node, cx).expr == index(0)
     except NotIndex:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from planish.frontend.c.translate.state import Enclosing, Translation
+from planish.frontend.c.translate.state import CTranslation, Enclosing
 from planish.ir.expr import Binary, Compare, CompareOp, Expr, Select, Unary, Var, index, type_of
 from planish.ir.index.polynomial import (
     add,
@@ -44,7 +44,7 @@ _HIGHEST = 8
 """Remainders of more than so many times the divisor are not looked at."""
 
 
-def wrapped(dividend: Expr, divisor: Expr, cx: Translation) -> Expr | None:
+def wrapped(dividend: Expr, divisor: Expr, cx: CTranslation) -> Expr | None:
     """The remainder by a positive number as a choice of affine parts; None: not seen to be one of a few.
 
     The dividend is seen not to be negative.
@@ -70,7 +70,7 @@ def wrapped(dividend: Expr, divisor: Expr, cx: Translation) -> Expr | None:
     return None
 
 
-def _counts(rest: Expr, cx: Translation) -> bool:
+def _counts(rest: Expr, cx: CTranslation) -> bool:
     """Whether a dividend is the counter of a loop alone, which is taken apart where it is divided by a number."""
     return any(rest == Var(it.name, INDEX) for it in cx.iterators)
 
@@ -148,12 +148,12 @@ def _at_least(a: Expr, b: Expr, surplus: Expr) -> bool:
             return least is not None and least >= 0
 
 
-def may_choose(then: Expr, otherwise: Expr, cx: Translation) -> bool:
+def may_choose(then: Expr, otherwise: Expr, cx: CTranslation) -> bool:
     """Whether a choice between two expressions is read as one: a few are, since each condition doubles the size."""
     return cx.choosing and len({*conditions(then), *conditions(otherwise)}) < _MOST_TESTS
 
 
-def note_range(choice: Expr, bounds: list[tuple[Expr | None, Expr | None]], cx: Translation) -> None:
+def note_range(choice: Expr, bounds: list[tuple[Expr | None, Expr | None]], cx: CTranslation) -> None:
     """Remember that a choice is not negative, nor more than the greatest one of what its arms are at most, where that
     is seen. `bounds`: the least and the greatest value of each arm where it is chosen."""
     highs = [high for low, high in bounds if low is not None and high is not None and _grows(low)]
@@ -166,7 +166,7 @@ def note_range(choice: Expr, bounds: list[tuple[Expr | None, Expr | None]], cx: 
 
 
 @contextmanager
-def where(test: Expr, holds: bool, cx: Translation) -> Iterator[None]:
+def where(test: Expr, holds: bool, cx: CTranslation) -> Iterator[None]:
     """Read something that is only evaluated where a comparison holds (or does not): its innermost loop's counter then
     has fewer values."""
     before = list(cx.iterators)

@@ -31,11 +31,11 @@ from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import LEAST_BITS, Bound, Symbol, is_plain, written
+from planish.frontend.c.analysis.scope import LEAST_BITS, BoundNames, Symbol, is_plain, written
 from planish.frontend.c.translate.geometric_iv import MOST, Ratios, Steps, find_ratios, goes_one_way, read_steps
-from planish.frontend.c.translate.kernels import Finished
+from planish.frontend.c.translate.kernels import FinishedKernel
 from planish.frontend.c.translate.loops import Test, tests_of
-from planish.frontend.c.translate.state import Again, Refused, Translation
+from planish.frontend.c.translate.state import Again, CTranslation, Refused
 from planish.frontend.c.translate.trip_counts import Quotient
 from planish.frontend.c.translation_unit import Region, Update
 from planish.frontend.c.types.constants import walk_tree
@@ -104,7 +104,7 @@ def _placed(expr: Expr, values: Mapping[str, Expr]) -> Expr:
 
 
 def find_stages(
-    loop: c_ast.For, region: Region, finished: Finished, before: Sequence[c_ast.Node], cx: Translation,
+    loop: c_ast.For, region: Region, finished: FinishedKernel, before: Sequence[c_ast.Node], cx: CTranslation,
     live: frozenset[Symbol],
 ) -> tuple[Region, ...]:  # fmt: skip
     """The kernels of several iterations of a loop whose body is a region, with the statements `before` it, and whose
@@ -145,8 +145,8 @@ def find_stages(
 
 
 def _find_way(
-    loop: c_ast.For, region: Region, finished: Finished, before: Sequence[c_ast.Node], steps: Steps, bound: Bound,
-    live: frozenset[Symbol], changed: set[Symbol],
+    loop: c_ast.For, region: Region, finished: FinishedKernel, before: Sequence[c_ast.Node], steps: Steps,
+    bound: BoundNames, live: frozenset[Symbol], changed: set[Symbol],
 ) -> tuple[Steps, Ratios, Growth] | None:  # fmt: skip
     """How sizes follow from what advances, read in one way; None where they do not."""
     body = c_ast.Compound([x for x in loop.stmt.block_items if x is not steps.head])
@@ -163,12 +163,12 @@ def _wraps(symbol: Symbol) -> bool:
     return type.kind == "uint" and type.bits <= LEAST_BITS
 
 
-def _declared(node: c_ast.Node, bound: Bound) -> Symbol | None:
+def _declared(node: c_ast.Node, bound: BoundNames) -> Symbol | None:
     return bound.symbol(node) if isinstance(node, c_ast.Decl) else None
 
 
 def _find_growth(
-    region: Region, finished: Finished, step: Steps, ratios: Ratios, changed: set[Symbol]
+    region: Region, finished: FinishedKernel, step: Steps, ratios: Ratios, changed: set[Symbol]
 ) -> Growth | None:
     """How the sizes of a region change; None where one changes in another way, or anything else does that it uses."""
     kernel, quotients, source = region.kernel, finished.quotients, step.source
@@ -205,7 +205,7 @@ def _dividend(quotient: Quotient) -> Expr:
 
 
 def _make_region(
-    region: Region, finished: Finished, steps: Steps, growth: Growth,
+    region: Region, finished: FinishedKernel, steps: Steps, growth: Growth,
     asks: tuple[Sequence[Test], Sequence[Compare]], others: Sequence[Symbol], wraps: bool, ratios: Ratios,
     stages: int,
 ) -> Region:  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Literal
 from pycparser import c_ast
 
 from planish.core.span import Source, Span
-from planish.frontend.c.text.lexer import Token, Tokens, tokenize
+from planish.frontend.c.text.lexer import CToken, Tokens, tokenize
 
 Form = Literal["compound", "for", "while", "do", "if", "switch", "plain"]
 
@@ -31,7 +31,7 @@ class Item:
     children: tuple[Item, ...] = ()
 
 
-class Unreadable(Exception):
+class UnreadableText(Exception):
     """The text does not have the shape of the statements that the parser saw (a macro hides part of them)."""
 
 
@@ -49,10 +49,10 @@ def scan_body(tokens: Tokens, name: str, line: int, active: frozenset[int]) -> I
             after = _balanced(kept, after) if kept[after].text == "(" else after + 1
         if after < len(kept) and kept[after].text == "{":
             return _statement(kept, after)[0]
-    raise Unreadable(f"the body of {name} is not in the text as written")
+    raise UnreadableText(f"the body of {name} is not in the text as written")
 
 
-def _active_tokens(tokens: Tokens, active: frozenset[int]) -> list[Token]:
+def _active_tokens(tokens: Tokens, active: frozenset[int]) -> list[CToken]:
     groups: list[tuple[int, int]] = []
     opened: list[int] = []
     for directive in tokens.directives:
@@ -66,7 +66,7 @@ def _active_tokens(tokens: Tokens, active: frozenset[int]) -> list[Token]:
     return [t for t in tokens.tokens if t.line in active or not any(a < t.line < b for a, b in groups)]
 
 
-def _balanced(tokens: list[Token], at: int) -> int:
+def _balanced(tokens: list[CToken], at: int) -> int:
     """The position after the bracket that closes the one at `at`."""
     depth = 0
     for n in range(at, len(tokens)):
@@ -76,13 +76,13 @@ def _balanced(tokens: list[Token], at: int) -> int:
             depth -= 1
             if depth == 0:
                 return n + 1
-    raise Unreadable("a bracket is not closed")
+    raise UnreadableText("a bracket is not closed")
 
 
-def _statement(tokens: list[Token], at: int) -> tuple[Item, int]:
+def _statement(tokens: list[CToken], at: int) -> tuple[Item, int]:
     """The statement that starts at token `at`, and the position after it."""
     if at >= len(tokens):
-        raise Unreadable("a statement is missing")
+        raise UnreadableText("a statement is missing")
     start = tokens[at].start
     match tokens[at].text:
         case "{":
@@ -98,7 +98,7 @@ def _statement(tokens: list[Token], at: int) -> tuple[Item, int]:
                 child, at = _statement(tokens, at)
                 children.append(child)
             if at >= len(tokens):
-                raise Unreadable("a brace is not closed")
+                raise UnreadableText("a brace is not closed")
             return Item("compound", start, tokens[at].end, tuple(children)), at + 1
         case "for" | "while" | "switch" as word:
             body, after = _statement(tokens, _skip_pragmas(tokens, _header(tokens, at + 1)))
@@ -113,10 +113,10 @@ def _statement(tokens: list[Token], at: int) -> tuple[Item, int]:
         case "do":
             body, after = _statement(tokens, _skip_pragmas(tokens, at + 1))
             if after >= len(tokens) or tokens[after].text != "while":
-                raise Unreadable("a do loop has no while")
+                raise UnreadableText("a do loop has no while")
             after = _header(tokens, after + 1)
             if after >= len(tokens) or tokens[after].text != ";":
-                raise Unreadable("a do loop does not end with a semicolon")
+                raise UnreadableText("a do loop does not end with a semicolon")
             return Item("do", start, tokens[after].end, (body,)), after + 1
         case _:
             while at < len(tokens) and tokens[at].text != ";":
@@ -127,11 +127,11 @@ def _statement(tokens: list[Token], at: int) -> tuple[Item, int]:
                 else:
                     at += 1
             if at >= len(tokens) or tokens[at].text != ";":
-                raise Unreadable("a statement does not end with a semicolon")
+                raise UnreadableText("a statement does not end with a semicolon")
             return Item("plain", start, tokens[at].end), at + 1
 
 
-def _label(tokens: list[Token], at: int) -> int:
+def _label(tokens: list[CToken], at: int) -> int:
     """The position after `name:`, `default:` or `case …:`, or `at` itself."""
     if tokens[at].text == "case":
         while at < len(tokens) and tokens[at].text != ":":
@@ -141,13 +141,13 @@ def _label(tokens: list[Token], at: int) -> int:
     return at + 2 if named else at
 
 
-def _header(tokens: list[Token], at: int) -> int:
+def _header(tokens: list[CToken], at: int) -> int:
     if at >= len(tokens) or tokens[at].text != "(":
-        raise Unreadable("a loop or condition has no parenthesis")
+        raise UnreadableText("a loop or condition has no parenthesis")
     return _balanced(tokens, at)
 
 
-def _skip_pragmas(tokens: list[Token], at: int) -> int:
+def _skip_pragmas(tokens: list[CToken], at: int) -> int:
     while at < len(tokens) and tokens[at].text == "_Pragma":
         at = _balanced(tokens, at + 1)
     return at
@@ -238,10 +238,10 @@ def _same_place(node: c_ast.Node, item: Item, tokens: Tokens) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ColumnMap:
     """Columns of the preprocessed text brought back to the original text, line by line."""
 
-    original: dict[int, list[Token]]
+    original: dict[int, list[CToken]]
     expanded: dict[int, list[tuple[str, int]]]
     tokens: Tokens
 
@@ -264,15 +264,15 @@ class Columns:
         return source.point(line, self.tokens.place(there[0].start)[1])
 
 
-def columns(tokens: Tokens, lines: Iterable[tuple[int, str]]) -> Columns:
-    """Prepare `Columns`: `lines` are the lines of the preprocessed text that come from the file, with their numbers."""
-    original: dict[int, list[Token]] = {}
+def columns(tokens: Tokens, lines: Iterable[tuple[int, str]]) -> ColumnMap:
+    """The `ColumnMap` of the `lines` of the preprocessed text that come from the file, with their numbers."""
+    original: dict[int, list[CToken]] = {}
     for token in tokens.tokens:
         original.setdefault(token.line, []).append(token)
     expanded: dict[int, list[tuple[str, int]]] = {}
     for number, text in lines:
         expanded.setdefault(number, []).extend((t.text, t.start + 1) for t in tokenize(text).tokens)
-    return Columns(original, expanded, tokens)
+    return ColumnMap(original, expanded, tokens)
 
 
 def balanced_conditionals(tokens: Tokens, start: int, end: int) -> bool:

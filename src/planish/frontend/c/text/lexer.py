@@ -26,7 +26,7 @@ _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class CToken:
     """A token of the text: where it starts, and on which line (from 1)."""
 
     text: str
@@ -59,7 +59,7 @@ class Tokens:
     """A text cut into tokens and preprocessor lines; `line_starts` are the offsets of its lines."""
 
     text: str
-    tokens: tuple[Token, ...]
+    tokens: tuple[CToken, ...]
     directives: tuple[Directive, ...]
     line_starts: tuple[int, ...]
 
@@ -72,7 +72,7 @@ class Tokens:
 def tokenize(text: str) -> Tokens:
     """Cut C text (preprocessed or not) into tokens; never fails: an unknown character is a token of its own."""
     starts = [0, *(m.end() for m in re.finditer("\n", text))]
-    tokens: list[Token] = []
+    tokens: list[CToken] = []
     directives: list[Directive] = []
     at, fresh = 0, True
     while at < len(text):
@@ -93,7 +93,7 @@ def tokenize(text: str) -> Tokens:
                     at, fresh = match.end(), False
                 continue
         elif kind != "comment":
-            tokens.append(Token(match.group(), match.start(), bisect_right(starts, match.start())))
+            tokens.append(CToken(match.group(), match.start(), bisect_right(starts, match.start())))
             fresh = False
         elif "\n" not in match.group():
             fresh = fresh and kind == "comment"

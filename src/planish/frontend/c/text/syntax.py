@@ -19,7 +19,7 @@ from pycparser.c_parser import CParser, ParseError
 from planish.core.diagnostic import Diagnostic, PlanishError, Remark
 from planish.core.recursion_limit import MOST_NESTED, deep
 from planish.core.span import Source, Span
-from planish.frontend.c.text.lexer import Token, tokenize
+from planish.frontend.c.text.lexer import CToken, tokenize
 from planish.frontend.c.types.declarations import OWN_TYPES
 
 UNKNOWN = "planish_unknown_"
@@ -176,7 +176,7 @@ def _part_at_fault(
 def _declarations(text: str) -> list[_Part]:
     """Start, end and physical line of each declaration and function at file scope."""
     out: list[_Part] = []
-    first: Token | None = None
+    first: CToken | None = None
     depth, body, previous = 0, False, ""
     for token in tokenize(text).tokens:
         first = first or token
@@ -314,7 +314,7 @@ def _likely_types(text: str) -> list[str]:
     return out
 
 
-def _column(text: str, token: Token) -> int:
+def _column(text: str, token: CToken) -> int:
     return token.start - text.rfind("\n", 0, token.start)
 
 

@@ -1,7 +1,7 @@
 """C assignments as statements of a nest: plain ones, accumulations, and those under a condition on data.
 
 >>> from planish.ir.types import F32
->>> Target("s", (), F32, True).load
+>>> StoreTarget("s", (), F32, True).load
 Load(array='s', index=(), type=Type(kind='float', bits=32))
 """
 
@@ -15,7 +15,7 @@ from planish.frontend.c.analysis.scope import Symbol, is_integer
 from planish.frontend.c.idioms.branches import find_choice, is_static
 from planish.frontend.c.translate.arithmetic import conjunction, convert
 from planish.frontend.c.translate.expressions import as_data, choose, expect_one_way, operate, type_name, value_of
-from planish.frontend.c.translate.state import Address, Again, Known, NotIndex, Refused, Translation
+from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import (
     address_of,
     element_place,
@@ -38,7 +38,7 @@ _MOST_LISTED = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class StoreTarget:
     """A number in memory: array, subscripts and type; `local` says that nobody else can see it."""
 
     array: str
@@ -52,7 +52,7 @@ class Target:
         return Load(self.array, self.index, self.type)
 
 
-def assign(node: c_ast.Assignment, cx: Translation) -> Expr | None:
+def assign(node: c_ast.Assignment, cx: CTranslation) -> Expr | None:
     """Translate an assignment, and give the value that the left side then holds (None: it is an address)."""
     symbol = cx.bound.symbol(node.lvalue) if isinstance(node.lvalue, c_ast.ID) else None
     if symbol is not None:
@@ -97,12 +97,12 @@ def convert_stored(value: Expr, type: Type) -> Expr:
             return convert(value, type)
 
 
-def target_of(node: c_ast.Node, symbol: Symbol | None, cx: Translation) -> Target:
+def target_of(node: c_ast.Node, symbol: Symbol | None, cx: CTranslation) -> StoreTarget:
     """The cell that an lvalue names."""
     if symbol is not None:
         cx.used.setdefault(symbol)
         hidden = symbol.storage != "global" and not symbol.static and not symbol.address_taken
-        return Target(symbol.key, (), cx.element(symbol), hidden)
+        return StoreTarget(symbol.key, (), cx.element(symbol), hidden)
     if isinstance(node, c_ast.ID):
         raise Refused("scop-unknown", f"{node.name} is not declared", node)
     if not isinstance(node, (c_ast.ArrayRef, c_ast.UnaryOp)):
@@ -110,10 +110,10 @@ def target_of(node: c_ast.Node, symbol: Symbol | None, cx: Translation) -> Targe
         raise Refused("scop-assignment", f"an assignment to {type_name(node)}", node)
     address = place_of(node, cx)
     array, subscripts, type = element_place(address, node, cx)
-    return Target(array, subscripts, type, address.symbol in cx.local)
+    return StoreTarget(array, subscripts, type, address.symbol in cx.local)
 
 
-def _assign_pointer(node: c_ast.Assignment, symbol: Symbol, cx: Translation) -> None:
+def _assign_pointer(node: c_ast.Assignment, symbol: Symbol, cx: CTranslation) -> None:
     match node.op:
         case "=":
             value = address_of(node.rvalue, cx)
@@ -126,7 +126,7 @@ def _assign_pointer(node: c_ast.Assignment, symbol: Symbol, cx: Translation) -> 
     point(symbol, value, cx)
 
 
-def point(symbol: Symbol, value: Address, cx: Translation) -> None:
+def point(symbol: Symbol, value: Address, cx: CTranslation) -> None:
     """Make a pointer variable point to an address; what it may walk through is seen as one row."""
     if isinstance(symbol.ctype, CPointer) and symbol.ctype.target != value.target:
         raise Refused("scop-cast", f"{symbol.name} points to another type than what it is given")
@@ -135,7 +135,7 @@ def point(symbol: Symbol, value: Address, cx: Translation) -> None:
     hold(symbol, value, cx)
 
 
-def _assign_integer(node: c_ast.Assignment, symbol: Symbol, type: Type, cx: Translation) -> Expr:
+def _assign_integer(node: c_ast.Assignment, symbol: Symbol, type: Type, cx: CTranslation) -> Expr:
     op = node.op.removesuffix("=")
     if isinstance(node.rvalue, c_ast.Assignment) and not op:
         inner = node.rvalue.lvalue
@@ -151,11 +151,11 @@ def _assign_integer(node: c_ast.Assignment, symbol: Symbol, type: Type, cx: Tran
         known = fitted(index_of(right, cx), type, node, cx)
     except NotIndex:
         raise Again(cell=symbol) from None
-    hold(symbol, Known(known), cx)
+    hold(symbol, KnownInteger(known), cx)
     return as_data(known, type)
 
 
-def step_statement(node: c_ast.UnaryOp, cx: Translation) -> None:
+def step_statement(node: c_ast.UnaryOp, cx: CTranslation) -> None:
     """`x++;` as a statement."""
     symbol = cx.bound.symbol(node.expr) if isinstance(node.expr, c_ast.ID) else None
     if symbol is not None and isinstance(symbol.ctype, CPointer):
@@ -178,7 +178,7 @@ def step_statement(node: c_ast.UnaryOp, cx: Translation) -> None:
     write(target, value, node, cx)
 
 
-def write(target: Target, value: Expr, node: c_ast.Node, cx: Translation) -> None:
+def write(target: StoreTarget, value: Expr, node: c_ast.Node, cx: CTranslation) -> None:
     """Emit the store of a value of the target's type, as an accumulation where it is one."""
     if cx.guards:
         _write_guarded(target, value, node, cx)
@@ -196,7 +196,7 @@ def write(target: Target, value: Expr, node: c_ast.Node, cx: Translation) -> Non
         cx.store(target.array, target.index, value, node)
 
 
-def _write_branches(target: Target, value: Expr, test: Expr, node: c_ast.Node, cx: Translation) -> None:
+def _write_branches(target: StoreTarget, value: Expr, test: Expr, node: c_ast.Node, cx: CTranslation) -> None:
     """Store a value of which a choice by loop variables is a part: each side where it is chosen."""
     with cx.inside() as then:
         write(target, decide(value, test, True), node, cx)
@@ -206,7 +206,7 @@ def _write_branches(target: Target, value: Expr, test: Expr, node: c_ast.Node, c
         cx.emit(If(test, Block(tuple(then)), Block(tuple(otherwise)), cx.span_of(node)))
 
 
-def _is_nothing(term: Expr, cx: Translation) -> bool:
+def _is_nothing(term: Expr, cx: CTranslation) -> bool:
     """Whether adding a term changes nothing; with floats, but for the sign of a zero and what is no number."""
     match term:
         case Const(value=value):
@@ -219,7 +219,7 @@ def _is_nothing(term: Expr, cx: Translation) -> bool:
             return False
 
 
-def _write_guarded(target: Target, value: Expr, node: c_ast.Node, cx: Translation) -> None:
+def _write_guarded(target: StoreTarget, value: Expr, node: c_ast.Node, cx: CTranslation) -> None:
     if not target.local and not cx.is_covered(target.array, target.index) and cx.searches is None:
         # What is loaded in every case is there in every case; of floats, the sign of a zero is not seen to change.
         if target.load not in cx.certain or not (target.type.is_int or cx.fp == "reassociate"):
@@ -241,7 +241,7 @@ def _write_guarded(target: Target, value: Expr, node: c_ast.Node, cx: Translatio
         cx.store(target.array, target.index, chosen, node)
 
 
-def declare(node: c_ast.Decl, cx: Translation) -> None:
+def declare(node: c_ast.Decl, cx: CTranslation) -> None:
     """Translate a declaration inside a region."""
     symbol = cx.bound.symbol(node)
     if symbol is None:
@@ -267,7 +267,7 @@ def declare(node: c_ast.Decl, cx: Translation) -> None:
                 if cx.guards:
                     value = choose(conjunction(cx.guards), value, Const(0.0 if type.is_float else 0, type))
                 if not cx.guards and (test := find_choice(value, lambda x: is_static(x, cx))) is not None:
-                    _write_branches(Target(symbol.key, (), type, True), value, test, node, cx)
+                    _write_branches(StoreTarget(symbol.key, (), type, True), value, test, node, cx)
                 else:
                     cx.store(symbol.key, (), value, node)
         case CPointer():
@@ -281,7 +281,7 @@ def declare(node: c_ast.Decl, cx: Translation) -> None:
             raise Refused("scop-type", f"{symbol.name} has no type", node)
 
 
-def _declare_array(node: c_ast.Decl, symbol: Symbol, cx: Translation) -> None:
+def _declare_array(node: c_ast.Decl, symbol: Symbol, cx: CTranslation) -> None:
     type = cx.element(symbol)
     extents: list[Expr] = []
     ctype = symbol.ctype
@@ -303,7 +303,7 @@ def _declare_array(node: c_ast.Decl, symbol: Symbol, cx: Translation) -> None:
         _initialise(node, symbol, shape, type, cx)
 
 
-def _initialise(node: c_ast.Decl, symbol: Symbol, shape: tuple[Expr, ...], type: Type, cx: Translation) -> None:
+def _initialise(node: c_ast.Decl, symbol: Symbol, shape: tuple[Expr, ...], type: Type, cx: CTranslation) -> None:
     sizes = [constant(x) for x in shape]
     if not isinstance(node.init, c_ast.InitList) or any(n is None for n in sizes):
         raise Refused("scop-array", f"the initial value of {symbol.name}", node)

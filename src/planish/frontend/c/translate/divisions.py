@@ -13,7 +13,7 @@ from pycparser import c_ast
 
 from planish.frontend.c.idioms.collapsed_loops import carried_out, take_apart
 from planish.frontend.c.idioms.modular_subscripts import choose_index, may_choose, wrapped
-from planish.frontend.c.translate.state import NotIndex, Translation
+from planish.frontend.c.translate.state import CTranslation, NotIndex
 from planish.ir.expr import Compare, Expr, index
 from planish.ir.index.polynomial import add, constant, extremum, floordiv, mod, mul, neg, sub
 
@@ -21,7 +21,7 @@ _MOST_TURNS = 2
 """A dividend that may be negative is looked at from so many divisors further on."""
 
 
-def divide(op: str, a: Expr, b: Expr, node: c_ast.Node, cx: Translation) -> Expr:
+def divide(op: str, a: Expr, b: Expr, node: c_ast.Node, cx: CTranslation) -> Expr:
     """`a / b` or `a % b`. Raises NotIndex where it does not fit the model."""
     number = constant(b)
     if number == 0:
@@ -44,7 +44,7 @@ def divide(op: str, a: Expr, b: Expr, node: c_ast.Node, cx: Translation) -> Expr
     return floordiv(a, b) if op == "/" else mod(a, b)
 
 
-def cycle(a: Expr, b: Expr, node: c_ast.Node, cx: Translation) -> Expr:
+def cycle(a: Expr, b: Expr, node: c_ast.Node, cx: CTranslation) -> Expr:
     """`(a % b + b) % b`, which goes round whatever the sign of `a` is. Raises NotIndex as `divide` does."""
     for turns in range(1, _MOST_TURNS + 1):
         ahead = add(a, mul(index(turns), b))
@@ -54,7 +54,7 @@ def cycle(a: Expr, b: Expr, node: c_ast.Node, cx: Translation) -> Expr:
     return mod(a, b) if number is not None and number > 0 else divide("%", a, b, node, cx)
 
 
-def _signed(op: str, a: Expr, by: int, cx: Translation) -> Expr:
+def _signed(op: str, a: Expr, by: int, cx: CTranslation) -> Expr:
     """A division by a positive number of what may be negative."""
     chooses = may_choose(a, a, cx)
     out = rounded_to_zero(op, a, by, chooses)

@@ -24,7 +24,7 @@ from planish.frontend.c.translate.arithmetic import (
     truth,
     wrap,
 )
-from planish.frontend.c.translate.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
+from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import (
     address_of,
     call_name,
@@ -70,7 +70,7 @@ def as_data(expr: Expr, type: Type) -> Expr:
     return Const(wrap(value, type), type) if value is not None and type.is_int else Cast(expr, type)
 
 
-def value_of(node: c_ast.Node, cx: Translation) -> Expr:
+def value_of(node: c_ast.Node, cx: CTranslation) -> Expr:
     """Read an expression as a value. Raises Refused where it cannot stand in a kernel."""
     match node:
         case c_ast.Constant(type=kind, value=text):
@@ -121,7 +121,7 @@ def type_name(node: c_ast.Node) -> str:
     return type(node).__name__
 
 
-def _variable(node: c_ast.ID, cx: Translation) -> Expr:
+def _variable(node: c_ast.ID, cx: CTranslation) -> Expr:
     if id(node) in cx.inlined:
         return cx.inlined[id(node)]
     if (number := cx.bound.constants.get(id(node))) is not None:
@@ -142,7 +142,7 @@ def _variable(node: c_ast.ID, cx: Translation) -> Expr:
             raise Refused("scop-pointer", f"the address {node.name} used as a value", node)
 
 
-def _member(node: c_ast.StructRef, cx: Translation) -> Expr:
+def _member(node: c_ast.StructRef, cx: CTranslation) -> Expr:
     try:
         symbol = member_of(node, cx)
     except NotIndex as reason:
@@ -150,7 +150,7 @@ def _member(node: c_ast.StructRef, cx: Translation) -> Expr:
     return read_variable(symbol, cx.element(symbol), node, cx)
 
 
-def read_variable(symbol: Symbol, type: Type, node: c_ast.Node, cx: Translation) -> Expr:
+def read_variable(symbol: Symbol, type: Type, node: c_ast.Node, cx: CTranslation) -> Expr:
     """The value of a scalar variable: a number known by name, a cell in memory, or an index expression."""
     if cx.is_cell(symbol):
         cx.used.setdefault(symbol)
@@ -161,21 +161,21 @@ def read_variable(symbol: Symbol, type: Type, node: c_ast.Node, cx: Translation)
         cx.used.setdefault(symbol)
         return Var(symbol.key, type)
     match cx.value(symbol):
-        case Known(expr=expr):
+        case KnownInteger(expr=expr):
             return as_data(cx.settle(expr), type)
-        case Lost():
+        case LostValue():
             raise Again(cell=symbol)
         case Address():
             raise Refused("scop-pointer", f"the address {symbol.name} used as a value", node)
 
 
-def load(address: Address, node: c_ast.Node, cx: Translation) -> Expr:
+def load(address: Address, node: c_ast.Node, cx: CTranslation) -> Expr:
     """The number at an address."""
     array, subscripts, type = element_place(address, node, cx)
     return Load(array, subscripts, type)
 
 
-def _through_index(node: c_ast.Node, cx: Translation) -> Expr:
+def _through_index(node: c_ast.Node, cx: CTranslation) -> Expr:
     try:
         value = index_of(node, cx)
     except NotIndex as reason:
@@ -183,7 +183,7 @@ def _through_index(node: c_ast.Node, cx: Translation) -> Expr:
     return as_data(value.expr, value.type)
 
 
-def _unary(node: c_ast.UnaryOp, cx: Translation) -> Expr:
+def _unary(node: c_ast.UnaryOp, cx: CTranslation) -> Expr:
     match node.op:
         case "++" | "--" | "p++" | "p--":
             return _step(node, cx)
@@ -208,7 +208,7 @@ def _unary(node: c_ast.UnaryOp, cx: Translation) -> Expr:
             raise Refused("scop-expression", f"the operator {node.op}", node)
 
 
-def _step(node: c_ast.UnaryOp, cx: Translation) -> Expr:
+def _step(node: c_ast.UnaryOp, cx: CTranslation) -> Expr:
     symbol = cx.bound.symbol(node.expr) if isinstance(node.expr, c_ast.ID) else None
     if symbol is None or not is_integer(symbol) or cx.is_cell(symbol):
         raise Refused("scop-assignment", "a step of a value in memory inside an expression", node)
@@ -245,7 +245,7 @@ def expect_one_way(type: Type, node: c_ast.Node) -> None:
         raise Refused("scop-type", "arithmetic in bf16, which compilers round where they like: convert to float", node)
 
 
-def _choice(condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: Translation) -> Expr:
+def _choice(condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: CTranslation) -> Expr:
     test = condition_of(condition, cx)
     before = dict(cx.values)
     a, b = value_of(then, cx), value_of(otherwise, cx)
@@ -277,7 +277,7 @@ def choose(test: Expr, a: Expr, b: Expr) -> Expr:
     return Select(test, a, b)
 
 
-def condition_of(node: c_ast.Node, cx: Translation) -> Expr:
+def condition_of(node: c_ast.Node, cx: CTranslation) -> Expr:
     """Read a condition as a bool; comparisons of index expressions stay comparisons of index expressions."""
     match node:
         case c_ast.BinaryOp(op="&&" | "||" as op, left=left, right=right):
@@ -303,7 +303,7 @@ def condition_of(node: c_ast.Node, cx: Translation) -> Expr:
             return _decided(Compare("ne", value.expr, Const(0, INDEX)))
 
 
-def _comparison(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: Translation) -> Expr:
+def _comparison(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: CTranslation) -> Expr:
     values, assumptions = dict(cx.values), list(cx.assumptions)
     try:
         if is_address(left, cx) and is_address(right, cx):
@@ -360,7 +360,7 @@ def _plain(expr: Expr) -> bool:
             return False
 
 
-def _call(node: c_ast.FuncCall, cx: Translation) -> Expr:
+def _call(node: c_ast.FuncCall, cx: CTranslation) -> Expr:
     name = call_name(node)
     arguments = list(node.args.exprs) if node.args is not None else []
     if name in cx.bound.file.functions:
@@ -375,7 +375,7 @@ def _call(node: c_ast.FuncCall, cx: Translation) -> Expr:
     return Call(name, tuple(convert(value_of(x, cx), type) for x in arguments))
 
 
-def _inline(node: c_ast.FuncCall, callee: c_ast.FuncDef, arguments: list[c_ast.Node], cx: Translation) -> Expr:
+def _inline(node: c_ast.FuncCall, callee: c_ast.FuncDef, arguments: list[c_ast.Node], cx: CTranslation) -> Expr:
     """A call of a function of this file that only returns an expression of its parameters."""
     items = callee.body.block_items or []
     bound = bind_function(callee, cx.bound.file)

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import LEAST_BITS, Bound, Symbol, bits_of, is_plain
+from planish.frontend.c.analysis.scope import LEAST_BITS, BoundNames, Symbol, bits_of, is_plain
 from planish.frontend.c.translate.loops import Test
 from planish.frontend.c.types.constants import walk_tree
 from planish.ir.index.polynomial import coefficient_of, names, polynomial
@@ -29,7 +29,7 @@ MOST = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class GeometricStep:
     """How a variable advances: it is multiplied with `base`, divided by it, or counts powers of two; `up`."""
 
     counter: Symbol
@@ -44,13 +44,13 @@ class Steps:
     variable, and the statement at the head of its body that advances this, if it is not done behind it; `others`, which
     are divided where the root is multiplied, and the other way round."""
 
-    counter: Step
-    root: Step | None = None
+    counter: GeometricStep
+    root: GeometricStep | None = None
     head: c_ast.Node | None = None
     others: tuple[Symbol, ...] = ()
 
     @property
-    def source(self) -> Step:
+    def source(self) -> GeometricStep:
         """What sizes are multiples of."""
         return self.root or self.counter
 
@@ -77,7 +77,7 @@ class Ratios:
     turned: dict[Symbol, tuple[Symbol | int, Fraction]]
 
 
-def read_steps(loop: c_ast.For, before: Sequence[c_ast.Node], bound: Bound) -> Iterator[Steps]:
+def read_steps(loop: c_ast.For, before: Sequence[c_ast.Node], bound: BoundNames) -> Iterator[Steps]:
     """The ways to read how a loop advances what is in its condition, with the statements before its kernel and a list
     of steps behind it; none where it does anything else."""
     if loop.cond is None:
@@ -110,12 +110,12 @@ def _identifiers(node: c_ast.Node) -> Iterator[c_ast.ID]:
     return (x for x in walk_tree(node) if isinstance(x, c_ast.ID))
 
 
-def _are_turned(root: Step, others: Sequence[Step]) -> bool:
+def _are_turned(root: GeometricStep, others: Sequence[GeometricStep]) -> bool:
     """Whether variables are divided where another one is multiplied, and the other way round."""
     return not any(x.counts or x.base != root.base or x.up == root.up for x in others)
 
 
-def _read_step(node: c_ast.Node | None, bound: Bound) -> Step | None:
+def _read_step(node: c_ast.Node | None, bound: BoundNames) -> GeometricStep | None:
     """How a statement advances a variable; None where it does something else."""
     match node:
         case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--" as op, expr=c_ast.ID() as target):
@@ -140,19 +140,19 @@ def _read_step(node: c_ast.Node | None, bound: Bound) -> Step | None:
     if symbol is None:
         return None
     if kind in ("+", "-"):
-        return Step(symbol, 2, kind == "+", True) if amount == 1 else None
+        return GeometricStep(symbol, 2, kind == "+", True) if amount == 1 else None
     if kind in ("<<", ">>"):
         kind, amount = kind[0].replace("<", "*").replace(">", "/"), 1 << amount if 0 < amount < MOST else 0
     power = amount > 1 and amount & (amount - 1) == 0
-    return Step(symbol, amount, kind == "*", False) if power and kind in ("*", "/") else None
+    return GeometricStep(symbol, amount, kind == "*", False) if power and kind in ("*", "/") else None
 
 
-def _means(node: c_ast.Node, target: c_ast.ID, bound: Bound) -> bool:
+def _means(node: c_ast.Node, target: c_ast.ID, bound: BoundNames) -> bool:
     return isinstance(node, c_ast.ID) and bound.symbol(node) is bound.symbol(target)
 
 
 def find_ratios(
-    before: Sequence[c_ast.Node], steps: Steps, bound: Bound, live: frozenset[Symbol], changed: set[Symbol]
+    before: Sequence[c_ast.Node], steps: Steps, bound: BoundNames, live: frozenset[Symbol], changed: set[Symbol]
 ) -> Ratios | None:
     """What the statements set variables to; None where that is something else, or one may be read behind the loop."""
     source = steps.source
@@ -196,7 +196,7 @@ def _holds(symbol: Symbol, other: Symbol | int) -> bool:
 
 
 def _turned_ratio(
-    node: c_ast.Node, step: Step, known: Mapping[Symbol, Fraction], bound: Bound
+    node: c_ast.Node, step: GeometricStep, known: Mapping[Symbol, Fraction], bound: BoundNames
 ) -> tuple[Symbol | int, Fraction] | None:
     """The variable that an expression is, or the number, divided by so many times the counter, or two to the power of
     it."""
@@ -216,7 +216,9 @@ def _turned_ratio(
     return None if symbol is None or not is_plain(symbol) else (symbol, ratio)
 
 
-def _ratio(node: c_ast.Node, step: Step, known: Mapping[Symbol, Fraction], bound: Bound) -> Fraction | None:
+def _ratio(
+    node: c_ast.Node, step: GeometricStep, known: Mapping[Symbol, Fraction], bound: BoundNames
+) -> Fraction | None:
     """How many times the counter, or two to the power of it, an expression is."""
     if isinstance(node, c_ast.ID):
         symbol = bound.symbol(node)
@@ -245,7 +247,7 @@ def _ratio(node: c_ast.Node, step: Step, known: Mapping[Symbol, Fraction], bound
             return None
 
 
-def goes_one_way(test: Test, step: Step) -> bool:
+def goes_one_way(test: Test, step: GeometricStep) -> bool:
     """Whether a condition that holds in some iteration held in all before it, once the counter is positive."""
     found = coefficient_of(test.difference, step.counter.key)
     if found is None or step.counter.key in names(found[1]):

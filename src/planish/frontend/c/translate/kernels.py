@@ -2,7 +2,7 @@
 
 A cell that is always written before it is read becomes local to the innermost block that holds all its uses.
 
->>> Finished(Kernel("empty"), (), (), ("x",)).registers
+>>> FinishedKernel(Kernel("empty"), (), (), ("x",)).registers
 ('x',)
 """
 
@@ -16,7 +16,7 @@ from pycparser import c_ast
 from planish.core.diagnostic import Remark
 from planish.frontend.c.analysis.aliasing import changes, is_alone, is_reached
 from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer, written
-from planish.frontend.c.translate.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
+from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.translate.subscripts import index_of
 from planish.frontend.c.translate.trip_counts import Quotient
 from planish.frontend.c.translation_unit import Update
@@ -33,7 +33,7 @@ from planish.poly.isl.affine import NotAffineError
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedKernel:
     """A kernel with the C arguments of its parameters, what it leaves to be updated, and its sizes that C computes
     from variables."""
 
@@ -48,8 +48,8 @@ class Finished:
 
 
 def finish(
-    name: str, cx: Translation, nodes: list[c_ast.Node], entry: dict[Symbol, Address], live: frozenset[Symbol]
-) -> Finished:
+    name: str, cx: CTranslation, nodes: list[c_ast.Node], entry: dict[Symbol, Address], live: frozenset[Symbol]
+) -> FinishedKernel:
     """Make the kernel. `entry` says where pointers stand at its start; `live` is what may be read behind it.
 
     Raises Refused where values that are read later cannot be given, and Again where a variable must live in memory.
@@ -90,7 +90,7 @@ def finish(
     registers = tuple(by_key[a.name].name for a in arrays if by_key[a.name].register and not a.shape)
     quotients = {x: cx.quotients[x] for x in counted}
     variables, shy = {s.key: s.name for s in cx.used}, tuple(sorted(cx.shy & stored))
-    return Finished(kernel, names, updates, registers, quotients, variables, remarks, shy)
+    return FinishedKernel(kernel, names, updates, registers, quotients, variables, remarks, shy)
 
 
 def _cut(kernel: Kernel, nodes: list[c_ast.Node]) -> tuple[Kernel, tuple[Remark, ...]]:
@@ -102,7 +102,7 @@ def _cut(kernel: Kernel, nodes: list[c_ast.Node]) -> tuple[Kernel, tuple[Remark,
 
 
 def _updates(
-    cx: Translation, entry: dict[Symbol, Address], live: frozenset[Symbol], nodes: list[c_ast.Node]
+    cx: CTranslation, entry: dict[Symbol, Address], live: frozenset[Symbol], nodes: list[c_ast.Node]
 ) -> tuple[Update, ...]:
     out = []
     for symbol in sorted(cx.written, key=lambda s: s.key):
@@ -110,7 +110,7 @@ def _updates(
         if symbol in cx.local or cx.is_cell(symbol) or not needed or not (is_integer(symbol) or is_pointer(symbol)):
             continue
         match cx.value(symbol):
-            case Known(expr=expr):
+            case KnownInteger(expr=expr):
                 if expr != Var(symbol.key, INDEX):
                     out.append(Update(symbol.name, "set", expr))
             case Address(symbol=array, index=subscripts):
@@ -119,15 +119,15 @@ def _updates(
                     raise Refused("scop-exit", f"{symbol.name} points into another array afterwards", nodes[-1])
                 if not same(subscripts[-1], start.index[-1]):
                     out.append(Update(symbol.name, "advance", sub(subscripts[-1], start.index[-1])))
-            case Lost() if is_integer(symbol) and symbol not in cx.cells:
+            case LostValue() if is_integer(symbol) and symbol not in cx.cells:
                 raise Again(cell=symbol)
-            case Lost(reason=reason):
+            case LostValue(reason=reason):
                 message = f"{symbol.name} is read afterwards, and what it holds then cannot be given: {reason}"
                 raise Refused("scop-exit", message, nodes[-1])
     return tuple(out)
 
 
-def _shape(symbol: Symbol, cx: Translation) -> tuple[Expr | None, ...]:
+def _shape(symbol: Symbol, cx: CTranslation) -> tuple[Expr | None, ...]:
     """The extents of the array behind a symbol, outermost first."""
     ctype = symbol.declared if isinstance(symbol.declared, CArray) else symbol.ctype
     fixed = written(cx.bound.function.body, cx.bound)
@@ -163,7 +163,7 @@ def _shape(symbol: Symbol, cx: Translation) -> tuple[Expr | None, ...]:
     return tuple(out)
 
 
-def _distinct(symbol: Symbol, pointers: list[Symbol], cx: Translation) -> bool:
+def _distinct(symbol: Symbol, pointers: list[Symbol], cx: CTranslation) -> bool:
     """Whether C promises that the array overlaps no other of the kernel."""
     # A pointer variable that was set somewhere may point into anything, and be based on a restrict pointer.
     wandering = [p for p in pointers if p is not symbol and (p.storage != "parameter" or p.reassigned)]
@@ -174,7 +174,7 @@ def _distinct(symbol: Symbol, pointers: list[Symbol], cx: Translation) -> bool:
     return all(isinstance(p.ctype, CPointer) and p.ctype.restrict for p in pointers) and not wandering
 
 
-def _check_hidden_writes(cx: Translation, arrays: list[Array], stored: set[str], nodes: list[c_ast.Node]) -> None:
+def _check_hidden_writes(cx: CTranslation, arrays: list[Array], stored: set[str], nodes: list[c_ast.Node]) -> None:
     """A value that others can reach, and a store through a pointer might change, is read from memory each time.
 
     Raises Again for such a variable; whether it overlaps the array is then a question for the run-time guard. Raises
@@ -201,7 +201,7 @@ def _check_hidden_writes(cx: Translation, arrays: list[Array], stored: set[str],
             raise Refused("scop-pointer", f"{how}: copy it into a local pointer in front of the loop", nodes[0])
 
 
-def _values(body: Block, loose: Iterable[Expr], cx: Translation) -> tuple[list[Symbol], tuple[Scalar, ...]]:
+def _values(body: Block, loose: Iterable[Expr], cx: CTranslation) -> tuple[list[Symbol], tuple[Scalar, ...]]:
     """Which variables are sizes, and which are only read as numbers."""
     bare: set[str] = {x.name for e in loose for x in walk_expr(e) if isinstance(x, Var)}
     seen = set(bare)
@@ -228,7 +228,7 @@ def _values(body: Block, loose: Iterable[Expr], cx: Translation) -> tuple[list[S
     return sizes, tuple(Scalar(s.key, cx.element(s)) for s in scalars)
 
 
-def _quotients(body: Block, loose: Iterable[Expr], cx: Translation) -> dict[str, str]:
+def _quotients(body: Block, loose: Iterable[Expr], cx: CTranslation) -> dict[str, str]:
     """The sizes that are quotients of others, and how C computes them."""
     within = (e for s in walk(body) for e in expressions(s))
     used = {x.name for e in (*loose, *within) for x in walk_expr(e) if isinstance(x, Var)}
@@ -249,7 +249,7 @@ def _scalars_in(body: Block, types: dict[str, Type]) -> Block:
     return map_block(lambda stmt: map_exprs(lambda e: map_expr(direct, e), stmt), body)
 
 
-def _argument(symbol: Symbol, cx: Translation) -> str:
+def _argument(symbol: Symbol, cx: CTranslation) -> str:
     """The C expression that passes a variable."""
     if isinstance(symbol.ctype, CScalar):
         return f"&{symbol.name}" if cx.is_cell(symbol) else symbol.name

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from planish.frontend.c.analysis.scope import Bound, Symbol, is_integer, is_pointer, written
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer, is_pointer, written
 from planish.frontend.c.idioms.collapsed_loops import loops_of
 from planish.frontend.c.idioms.early_continue import without_continue
 from planish.frontend.c.idioms.modular_subscripts import as_extrema
@@ -24,12 +24,12 @@ from planish.frontend.c.translate.arithmetic import common
 from planish.frontend.c.translate.state import (
     Address,
     Again,
+    CTranslation,
     Enclosing,
-    Known,
-    Lost,
+    KnownInteger,
+    LostValue,
     NotIndex,
     Refused,
-    Translation,
     Value,
 )
 from planish.frontend.c.translate.subscripts import address_of, distance, fitted, index_of, is_address
@@ -55,7 +55,7 @@ from planish.ir.index.polynomial import (
 from planish.ir.nest import Block, For, Stmt
 from planish.ir.types import INDEX
 
-Execute = Callable[[c_ast.Node, Translation], None]
+Execute = Callable[[c_ast.Node, CTranslation], None]
 _OPERATORS: dict[str, CompareOp] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
 
@@ -78,7 +78,7 @@ class Advance:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class LoopParts:
     """A loop's condition, step and body; `late` says that the condition comes after the body. The body does nothing
     unless the `guards` hold."""
 
@@ -98,7 +98,7 @@ class Walk:
     tests: tuple[Test, ...]
 
 
-def run_loop(node: c_ast.For | c_ast.While | c_ast.DoWhile, cx: Translation, execute: Execute) -> None:
+def run_loop(node: c_ast.For | c_ast.While | c_ast.DoWhile, cx: CTranslation, execute: Execute) -> None:
     """Translate a loop. Raises Refused where it is not a counted one."""
     if isinstance(node, (c_ast.While, c_ast.DoWhile)) and fold(node.cond, {}) == 0:
         # `do { … } while (0)` is how macros make one statement of several.
@@ -114,26 +114,26 @@ def run_loop(node: c_ast.For | c_ast.While | c_ast.DoWhile, cx: Translation, exe
             execute(node.init, cx)
         if node.cond is None:
             raise Refused("scop-loop", "a loop without a condition", node)
-        parts = Parts(node.cond, node.next, without_continue(node.stmt, cx.bound.kept), False, guards)
+        parts = LoopParts(node.cond, node.next, without_continue(node.stmt, cx.bound.kept), False, guards)
     else:
         body = without_continue(node.stmt, cx.bound.kept)
-        parts = Parts(node.cond, None, body, isinstance(node, c_ast.DoWhile), guards)
+        parts = LoopParts(node.cond, None, body, isinstance(node, c_ast.DoWhile), guards)
     walk = _walk(parts, cx, execute)
     _write_loop(node, parts, walk, cx, execute)
     cx.guards = guards
     for symbol in written(node, cx.bound) & cx.values.keys() if guards else ():
         if cx.values[symbol] != before.get(symbol):
-            cx.values[symbol] = Lost("it is set under a condition")
+            cx.values[symbol] = LostValue("it is set under a condition")
 
 
-def _run_body(parts: Parts, cx: Translation, execute: Execute) -> None:
+def _run_body(parts: LoopParts, cx: CTranslation, execute: Execute) -> None:
     """Translate a loop's body, under the conditions of the loop."""
     cx.guards = parts.guards
     execute(parts.body, cx)
     cx.guards = []
 
 
-def _changed(parts: Parts, cx: Translation) -> tuple[list[Symbol], list[Symbol]]:
+def _changed(parts: LoopParts, cx: CTranslation) -> tuple[list[Symbol], list[Symbol]]:
     """Symbolic variables that the loop changes: those carried around, and those that inner loops set themselves."""
     bound = cx.bound
     everything = [x for x in (parts.cond, parts.body, parts.next) if x is not None]
@@ -147,7 +147,7 @@ def _changed(parts: Parts, cx: Translation) -> tuple[list[Symbol], list[Symbol]]
     return carried, [s for s in ordered if s not in carried]
 
 
-def _writes_openly(node: c_ast.Node, symbol: Symbol, bound: Bound) -> bool:
+def _writes_openly(node: c_ast.Node, symbol: Symbol, bound: BoundNames) -> bool:
     """Whether a write of the symbol lies outside all loops that begin by setting it."""
     if isinstance(node, c_ast.For) and node.init is not None and symbol in _set_by(node.init, bound):
         return False
@@ -163,7 +163,7 @@ def _writes_openly(node: c_ast.Node, symbol: Symbol, bound: Bound) -> bool:
     return any(_writes_openly(child, symbol, bound) for _, child in node.children())
 
 
-def _set_by(init: c_ast.Node, bound: Bound) -> set[Symbol]:
+def _set_by(init: c_ast.Node, bound: BoundNames) -> set[Symbol]:
     """Symbols that a loop's first part sets to something not depending on them."""
     parts = init.exprs if isinstance(init, c_ast.ExprList) else [init]
     out: set[Symbol] = set()
@@ -178,12 +178,12 @@ def _set_by(init: c_ast.Node, bound: Bound) -> set[Symbol]:
     return out
 
 
-def _walk(parts: Parts, cx: Translation, execute: Execute) -> Walk:
+def _walk(parts: LoopParts, cx: CTranslation, execute: Execute) -> Walk:
     """Read condition, body and step once with unknowns for what they change."""
     carried, reset = _changed(parts, cx)
     for symbol in carried:
-        if isinstance(value := cx.value(symbol), Known):
-            cx.values[symbol] = Known(as_extrema(value.expr))
+        if isinstance(value := cx.value(symbol), KnownInteger):
+            cx.values[symbol] = KnownInteger(as_extrema(value.expr))
     entry: dict[Symbol, Value] = {s: cx.value(s) for s in carried}
     unknowns: dict[Symbol, str] = {}
     with cx.trial():
@@ -192,7 +192,7 @@ def _walk(parts: Parts, cx: Translation, execute: Execute) -> Walk:
             unknowns[symbol] = f"{symbol.key}@{cx.counter}"
             cx.values[symbol] = _unknown(symbol, entry[symbol], unknowns[symbol])
         for symbol in reset:
-            cx.values[symbol] = Lost("it holds what the previous iteration left")
+            cx.values[symbol] = LostValue("it holds what the previous iteration left")
         tests: tuple[Test, ...] = ()
         if not parts.late:
             tests = tests_of(parts.cond, cx)
@@ -220,19 +220,19 @@ def _unknown(symbol: Symbol, entry: Value, name: str) -> Value:
     match entry:
         case Address(symbol=array, index=subscripts, target=target):
             return Address(array, (*subscripts[:-1], Var(name, INDEX)), target)
-        case Lost() if is_pointer(symbol):
+        case LostValue() if is_pointer(symbol):
             return entry
         case _:
-            return Known(Var(name, INDEX))
+            return KnownInteger(Var(name, INDEX))
 
 
 def _last(value: Value) -> Expr | None:
     match value:
-        case Known(expr=expr):
+        case KnownInteger(expr=expr):
             return expr
         case Address(index=subscripts):
             return subscripts[-1]
-        case Lost():
+        case LostValue():
             return None
 
 
@@ -250,7 +250,7 @@ def _amount(end: Value, entry: Value, unknown: str, own: frozenset[str]) -> Expr
     return parts[1]
 
 
-def tests_of(cond: c_ast.Node, cx: Translation) -> tuple[Test, ...]:
+def tests_of(cond: c_ast.Node, cx: CTranslation) -> tuple[Test, ...]:
     """The comparisons that must all hold for a loop to go on; steps in them are carried out."""
     match cond:
         case c_ast.BinaryOp(op="&&", left=left, right=right):
@@ -292,7 +292,7 @@ def trip_count(op: CompareOp, start: Expr, change: int) -> Expr | None:
     return floordiv(sub(index(change - 1), start), index(change))
 
 
-def _steps(op: CompareOp, start: Expr, change: Expr, stem: str, cx: Translation) -> Expr | None:
+def _steps(op: CompareOp, start: Expr, change: Expr, stem: str, cx: CTranslation) -> Expr | None:
     """How often `start + change * k op 0` holds in a row, where `change` is made of sizes; None: not known."""
     match op:
         case "lt":
@@ -307,7 +307,7 @@ def _steps(op: CompareOp, start: Expr, change: Expr, stem: str, cx: Translation)
             return None
 
 
-def count_steps(distance: Expr, step: Expr, stem: str, cx: Translation) -> Expr | None:
+def count_steps(distance: Expr, step: Expr, stem: str, cx: CTranslation) -> Expr | None:
     """How often a counter that advances by `step`, which is made of sizes, lies before an end that is `distance` away
     at first (not more than 0: never); None where that is not known.
 
@@ -334,7 +334,7 @@ def _is_of_sizes(expr: Expr, around: set[str]) -> bool:
     return plain and not used & around and not any("@" in x for x in used)
 
 
-def _trips(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation) -> Expr:
+def _trips(node: c_ast.Node, parts: LoopParts, walk: Walk, cx: CTranslation) -> Expr:
     """The number of iterations (negative: none)."""
     out: Expr | None = None
     for test in walk.tests:
@@ -371,13 +371,13 @@ def _trips(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation) -> Expr:
     return add(index(1), cx.settle(extremum("max", out, index(0)))) if parts.late else out
 
 
-def _strange(expr: Expr, walk: Walk, cx: Translation) -> bool:
+def _strange(expr: Expr, walk: Walk, cx: CTranslation) -> bool:
     """Whether an unknown of this loop that does not advance regularly is left."""
     keys = {s.key for s in walk.others}
     return any("@" in n and n.split("@")[0] in keys for n in names(expr))
 
 
-def _write_loop(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation, execute: Execute) -> None:
+def _write_loop(node: c_ast.Node, parts: LoopParts, walk: Walk, cx: CTranslation, execute: Execute) -> None:
     trips = _trips(node, parts, walk, cx)
     tested = [a for a in walk.advances if any(a.unknown in names(t.difference) for t in walk.tests)]
     main = next((a for a in tested if is_integer(a.symbol)), tested[0])
@@ -412,7 +412,7 @@ def _write_loop(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation, exe
             here = None if advance.base is None else add(advance.base, mul(advance.amount, sub(value, lower)))
         cx.values[advance.symbol] = _at(entry[advance.symbol], here)
     for symbol in walk.others:
-        cx.values[symbol] = Lost("it holds what the previous iteration left")
+        cx.values[symbol] = LostValue("it holds what the previous iteration left")
     with cx.inside() as body:
         if not parts.late:
             tests_of(parts.cond, cx)
@@ -429,14 +429,14 @@ def _write_loop(node: c_ast.Node, parts: Parts, walk: Walk, cx: Translation, exe
     _leave(parts, walk, entry, trips, cx)
 
 
-def _step_quietly(next: c_ast.Node, cx: Translation, execute: Execute) -> None:
+def _step_quietly(next: c_ast.Node, cx: CTranslation, execute: Execute) -> None:
     """The step has been accounted for; only what it does to memory is still to be written."""
     with cx.inside() as extra:
         execute(next, cx)
     cx.out.extend(extra)
 
 
-def _iterator_name(symbol: Symbol, cx: Translation) -> str:
+def _iterator_name(symbol: Symbol, cx: CTranslation) -> str:
     taken = {it.name for it in cx.iterators}
     if is_integer(symbol) and symbol not in cx.used and symbol.key not in taken:
         return symbol.key
@@ -445,26 +445,26 @@ def _iterator_name(symbol: Symbol, cx: Translation) -> str:
 
 def _at(entry: Value, last: Expr | None) -> Value:
     if last is None:
-        return Lost("it has no value before the loop")
+        return LostValue("it has no value before the loop")
     match entry:
         case Address(symbol=symbol, index=subscripts, target=target):
             return Address(symbol, (*subscripts[:-1], last), target)
         case _:
-            return Known(last)
+            return KnownInteger(last)
 
 
-def _leave(parts: Parts, walk: Walk, entry: dict[Symbol, Value], trips: Expr, cx: Translation) -> None:
+def _leave(parts: LoopParts, walk: Walk, entry: dict[Symbol, Value], trips: Expr, cx: CTranslation) -> None:
     """What the variables hold after the loop."""
     times = trips if parts.late else extremum("max", trips, index(0))
     for advance in walk.advances:
         last = None if advance.base is None else add(advance.base, mul(advance.amount, times))
         cx.values[advance.symbol] = _at(entry[advance.symbol], last)
     for symbol in walk.others:
-        cx.values[symbol] = Lost("its value after the loop depends on the loop")
+        cx.values[symbol] = LostValue("its value after the loop depends on the loop")
     if written(parts.cond, cx.bound) and not parts.late:
         # The condition is read once more than the body: `while (n--)` leaves -1.
         try:
             tests_of(parts.cond, cx)
         except (Refused, Again):
             for symbol in written(parts.cond, cx.bound):
-                cx.values[symbol] = Lost("its value after the loop is not known")
+                cx.values[symbol] = LostValue("its value after the loop is not known")

@@ -15,14 +15,14 @@ from planish.core.diagnostic import Remark
 from planish.core.span import Source, Span
 from planish.frontend.c.analysis.dead_out import is_scratch
 from planish.frontend.c.analysis.liveness import Live
-from planish.frontend.c.analysis.scope import Bound, Symbol, computed_from_data, is_pointer, written
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, computed_from_data, is_pointer, written
 from planish.frontend.c.idioms.bit_reversal import find_reversal
 from planish.frontend.c.idioms.data_dependent_rows import find_ranges
 from planish.frontend.c.idioms.radix_stages import find_stages
-from planish.frontend.c.text.extent import Columns, Item, balanced_conditionals
+from planish.frontend.c.text.extent import ColumnMap, Item, balanced_conditionals
 from planish.frontend.c.text.lexer import Tokens
-from planish.frontend.c.translate.kernels import Finished, finish
-from planish.frontend.c.translate.state import Address, Again, Refused, Translation
+from planish.frontend.c.translate.kernels import FinishedKernel, finish
+from planish.frontend.c.translate.state import Address, Again, CTranslation, Refused
 from planish.frontend.c.translate.statements import execute
 from planish.frontend.c.translation_unit import Region
 from planish.frontend.c.types.constants import walk_tree
@@ -46,10 +46,10 @@ _MOST_RESTARTS = 200
 class Search:
     """What the search for regions in one function knows and has found."""
 
-    bound: Bound
+    bound: BoundNames
     source: Source
     tokens: Tokens
-    columns: Columns
+    columns: ColumnMap
     items: dict[int, Item]
     live: dict[int, Live]
     fp: str
@@ -57,7 +57,7 @@ class Search:
     found: list[Region] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     spans: dict[tuple[int, int], Span] = field(default_factory=dict)
-    finished: dict[int, Finished] = field(default_factory=dict)
+    finished: dict[int, FinishedKernel] = field(default_factory=dict)
     alone: set[int] = field(default_factory=set)
 
     def span_of(self, node: c_ast.Node | None) -> Span | None:
@@ -185,7 +185,7 @@ def _with_stages(loop: c_ast.For | c_ast.While, region: Region, s: Search) -> Re
     if not own or (s.items[id(own[0])].start, s.items[id(own[-1])].end) != (region.start, region.end):
         return region
     live = s.live.get(id(loop), frozenset((*s.bound.symbols, *s.bound.by_node.values())))
-    cx = Translation(s.bound, s.fp, frozenset(), s.span_of)
+    cx = CTranslation(s.bound, s.fp, frozenset(), s.span_of)
     plain = c_ast.For(None, loop.cond, c_ast.ExprList([*after, *_steps_of(loop)]), c_ast.Compound([*before, *own]))
     stages = find_stages(plain, region, s.finished[region.start], before, cx, live)
     return replace(region, stages=stages)
@@ -252,7 +252,7 @@ def _restart(again: Again, cells: frozenset[Symbol], flat: frozenset[Symbol], no
     return None
 
 
-def _recall(prelude: list[c_ast.Node], cx: Translation) -> None:
+def _recall(prelude: list[c_ast.Node], cx: CTranslation) -> None:
     """Know where pointers stand that were set right before the region."""
     for node in prelude:
         with cx.inside():
@@ -304,7 +304,7 @@ def _leading(run: list[c_ast.Node], s: Search) -> int:
     return start
 
 
-def _sets_scalars(node: c_ast.Node, bound: Bound) -> bool:
+def _sets_scalars(node: c_ast.Node, bound: BoundNames) -> bool:
     while isinstance(node, c_ast.Assignment):
         if not isinstance(node.lvalue, c_ast.ID):
             return False
@@ -338,7 +338,7 @@ def _finish(
             return Refused("scop-exit", f"{symbol.name} is declared inside and used behind it", node)
     prelude = _pointer_facts(before, s.bound)
     finished = _attempt(nodes, prelude, s, live, searches)
-    if not isinstance(finished, Finished):
+    if not isinstance(finished, FinishedKernel):
         return finished[1] if finished is not None else Refused("scop-loop", "it is not a kernel", nodes[0])
     s.finished[first.start] = finished
     name = s.bound.function.decl.name
@@ -356,7 +356,7 @@ def _finish(
     )  # fmt: skip
 
 
-def _declared(kernel: Kernel, bound: Bound) -> tuple[tuple[str, str], ...]:
+def _declared(kernel: Kernel, bound: BoundNames) -> tuple[tuple[str, str], ...]:
     """What C calls the types of a kernel's scalars, and of its arrays' elements."""
     by_key = {x.key: x for x in (*bound.symbols, *bound.by_node.values())}
     names = [*(x.name for x in kernel.scalars), *(x.name for x in kernel.arrays)]
@@ -364,7 +364,7 @@ def _declared(kernel: Kernel, bound: Bound) -> tuple[tuple[str, str], ...]:
     return tuple((name, scalar.spelling) for name, scalar in types if scalar is not None and scalar.spelling)
 
 
-def _sizes(finished: Finished, bound: Bound) -> tuple[tuple[str, str], ...]:
+def _sizes(finished: FinishedKernel, bound: BoundNames) -> tuple[tuple[str, str], ...]:
     """What C calls the types of those sizes of a kernel that are variables."""
     by_key, passed = {x.key: x for x in (*bound.symbols, *bound.by_node.values())}, dict(finished.names)
     known = [(x, by_key[x]) for x in finished.kernel.sizes if x in by_key and passed.get(x) == by_key[x].name]
@@ -378,7 +378,7 @@ def _attempt(
     s: Search,
     live: Live | None,
     searches: Mapping[Symbol, Range] | None = None,
-) -> Finished | tuple[int, Refused] | None:
+) -> FinishedKernel | tuple[int, Refused] | None:
     """Translate the statements in one state, and finish the kernel if `live` is given.
 
     Where integers were read as choices between indices, and that comes to nothing, they are read as data. Gives the
@@ -395,7 +395,7 @@ def _attempt(
 def _read(
     nodes: list[c_ast.Node], prelude: list[c_ast.Node], s: Search, live: Live | None, choosing: bool,
     searches: Mapping[Symbol, Range] | None,
-) -> tuple[Finished | tuple[int, Refused] | None, bool]:  # fmt: skip
+) -> tuple[FinishedKernel | tuple[int, Refused] | None, bool]:  # fmt: skip
     """Translate the statements; and whether an integer was read as a choice.
 
     What is found to be no symbolic value on the way becomes a cell in memory, and all starts again. `searches`: rows
@@ -410,7 +410,7 @@ def _read(
         changed |= written(node, s.bound)
     chosen = False
     for _ in range(_MOST_RESTARTS):
-        cx = Translation(
+        cx = CTranslation(
             s.bound, s.fp, frozenset(changed), s.span_of, cells, flat, folds, searches=searches, live=s.live,
             choosing=choosing,
         )  # fmt: skip
@@ -452,7 +452,7 @@ def _read(
     raise AssertionError("a translation that starts again and again")
 
 
-def _pointer_facts(before: list[c_ast.Node], bound: Bound) -> list[c_ast.Node]:
+def _pointer_facts(before: list[c_ast.Node], bound: BoundNames) -> list[c_ast.Node]:
     """Statements right before a region that set pointers to something that still holds when the region starts."""
     changed: list[Symbol] = [x for node in before for x in written(node, bound)]
     facts: list[c_ast.Node] = []

@@ -1,6 +1,6 @@
 """The state of a translation: what each C variable holds, symbolically, at the place that is being read.
 
->>> Known(index(3)).expr.value
+>>> KnownInteger(index(3)).expr.value
 3
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from planish.core.span import Span
-from planish.frontend.c.analysis.scope import Bound, Symbol, is_integer
+from planish.frontend.c.analysis.scope import BoundNames, Symbol, is_integer
 from planish.frontend.c.translate.trip_counts import Quotient
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, index
@@ -61,7 +61,7 @@ class Again(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownInteger:
     """An integer variable that equals an index expression over iterators and the sizes on entry."""
 
     expr: Expr
@@ -80,13 +80,13 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostValue:
     """A variable whose value cannot be given here, and why."""
 
     reason: str
 
 
-Value = Known | Address | Lost
+Value = KnownInteger | Address | LostValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Enclosing:
 
 
 @dataclass(slots=True)
-class Translation:
+class CTranslation:
     """The translation of consecutive statements: the variables' values, and what has been written so far.
 
     `searches`: between which values variables are that are computed from data, where these may stand in subscripts, and
@@ -115,7 +115,7 @@ class Translation:
     arrays that are stored to in every case, where the original does so under such a condition.
     """
 
-    bound: Bound
+    bound: BoundNames
     fp: str
     written: frozenset[Symbol]
     span_of: Callable[[c_ast.Node], Span | None]
@@ -224,9 +224,9 @@ class Translation:
                 return Address(symbol, (index(0),), element)
             case _:
                 if symbol in self.local:
-                    return Lost(f"{symbol.name} has no value yet")
+                    return LostValue(f"{symbol.name} has no value yet")
                 self.used.setdefault(symbol)
-                return Known(Var(symbol.key, INDEX))
+                return KnownInteger(Var(symbol.key, INDEX))
 
     def assume(self, expr: Expr) -> bool:
         """Take `expr >= 0` as granted, to be checked on entry; False where it is not over sizes alone."""

@@ -19,7 +19,7 @@ from planish.frontend.c.translate.arithmetic import conjunction, negation
 from planish.frontend.c.translate.assignments import assign, convert_stored, declare, step_statement, target_of, write
 from planish.frontend.c.translate.expressions import choose, condition_of, value_of
 from planish.frontend.c.translate.loops import run_loop
-from planish.frontend.c.translate.state import Address, Known, Lost, Refused, Translation, Value
+from planish.frontend.c.translate.state import Address, CTranslation, KnownInteger, LostValue, Refused, Value
 from planish.frontend.c.translate.subscripts import call_name
 from planish.frontend.c.types.constants import walk_tree
 from planish.ir.expr import Const, Expr, Load, Var
@@ -29,7 +29,7 @@ from planish.ir.types import BOOL
 _JUMPS = {c_ast.Break: "break", c_ast.Continue: "continue", c_ast.Return: "return", c_ast.Goto: "goto"}
 
 
-def execute(node: c_ast.Node, cx: Translation) -> None:
+def execute(node: c_ast.Node, cx: CTranslation) -> None:
     """Translate a statement (or the first or last part of a `for`). Raises Refused and Again."""
     match node:
         case c_ast.UnaryOp() | c_ast.Assignment() if (element := counted(node, cx)) is not None:
@@ -68,7 +68,7 @@ def execute(node: c_ast.Node, cx: Translation) -> None:
             raise Refused("scop-statement", f"a statement of the form {type(node).__name__}", node)
 
 
-def _branch(node: c_ast.If, cx: Translation) -> None:
+def _branch(node: c_ast.If, cx: CTranslation) -> None:
     if node.iffalse is None and isinstance(node.cond, c_ast.BinaryOp) and node.cond.op == "&&" and not cx.guards:
         with cx.trial():
             outer = condition_of(node.cond.left, cx)
@@ -90,7 +90,7 @@ def _branch(node: c_ast.If, cx: Translation) -> None:
         _branch_on_data(node, test, cx)
 
 
-def _branch_on_sizes(node: c_ast.If, test: Expr, cx: Translation) -> None:
+def _branch_on_sizes(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
     before = dict(cx.values)
     with cx.inside() as then:
         execute(node.iftrue, cx)
@@ -104,22 +104,22 @@ def _branch_on_sizes(node: c_ast.If, test: Expr, cx: Translation) -> None:
         cx.emit(If(test, Block(tuple(then)), Block(tuple(otherwise)), cx.span_of(node)))
 
 
-def _joined(symbol: Symbol, test: Expr, a: Value | None, b: Value | None, cx: Translation) -> Value:
+def _joined(symbol: Symbol, test: Expr, a: Value | None, b: Value | None, cx: CTranslation) -> Value:
     """What a variable holds after two branches, taken where `test` holds or not; None: the branch does not touch it."""
     if a is not None and (b is None or a == b) and (b is not None or _untouched(symbol, a)):
         return a
     if b is not None and a is None and _untouched(symbol, b):
         return b
-    if isinstance(a, Known) and isinstance(b, Known) and may_choose(a.expr, b.expr, cx):
+    if isinstance(a, KnownInteger) and isinstance(b, KnownInteger) and may_choose(a.expr, b.expr, cx):
         cx.chosen = True
-        return Known(choose_index(test, a.expr, b.expr))
-    return Lost("it is set under a condition")
+        return KnownInteger(choose_index(test, a.expr, b.expr))
+    return LostValue("it is set under a condition")
 
 
 def _untouched(symbol: Symbol, value: Value) -> bool:
     """Whether the value is the one on entry."""
     match value:
-        case Known(expr=Var(name=name)):
+        case KnownInteger(expr=Var(name=name)):
             return name == symbol.key
         case Address(symbol=array, index=(Const(value=0),)):
             return array is symbol
@@ -127,7 +127,7 @@ def _untouched(symbol: Symbol, value: Value) -> bool:
             return False
 
 
-def _branch_on_data(node: c_ast.If, test: Expr, cx: Translation) -> None:
+def _branch_on_data(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
     if cx.guards:
         _choose_by_data(node, test, cx)
         return
@@ -138,7 +138,7 @@ def _branch_on_data(node: c_ast.If, test: Expr, cx: Translation) -> None:
         cx.certain = ()
 
 
-def _choose_by_data(node: c_ast.If, test: Expr, cx: Translation) -> None:
+def _choose_by_data(node: c_ast.If, test: Expr, cx: CTranslation) -> None:
     then, otherwise = _flat(node.iftrue), _flat(node.iffalse)
     if _same_target(then, otherwise, cx):
         symbol = cx.bound.symbol(then[0].lvalue)
@@ -170,7 +170,7 @@ def _flat(node: c_ast.Node | None) -> list[c_ast.Node]:
             return [node]
 
 
-def _same_target(then: list[c_ast.Node], otherwise: list[c_ast.Node], cx: Translation) -> bool:
+def _same_target(then: list[c_ast.Node], otherwise: list[c_ast.Node], cx: CTranslation) -> bool:
     """Whether both branches are one plain assignment to one and the same place in memory."""
     if len(then) != 1 or len(otherwise) != 1:
         return False

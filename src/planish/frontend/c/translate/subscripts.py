@@ -19,7 +19,7 @@ from planish.frontend.c.analysis.scope import Symbol, is_integer, is_pointer
 from planish.frontend.c.idioms.modular_subscripts import choose_index, chooses_affine, may_choose, note_range, where
 from planish.frontend.c.translate.arithmetic import common, fits, literal, promoted
 from planish.frontend.c.translate.divisions import cycle, divide
-from planish.frontend.c.translate.state import Address, Again, Known, Lost, NotIndex, Refused, Translation
+from planish.frontend.c.translate.state import Address, Again, CTranslation, KnownInteger, LostValue, NotIndex, Refused
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
 from planish.ir.expr import Binary, Cast, Compare, CompareOp, Const, Expr, Unary, Var, index, type_of
 from planish.ir.index.polynomial import (
@@ -49,7 +49,7 @@ class Indexed:
     type: Type
 
 
-def index_of(node: c_ast.Node, cx: Translation) -> Indexed:
+def index_of(node: c_ast.Node, cx: CTranslation) -> Indexed:
     """Read an integer expression. Raises NotIndex where it depends on data or does not fit the model."""
     match node:
         case c_ast.Constant(type=kind, value=text):
@@ -87,7 +87,7 @@ def index_of(node: c_ast.Node, cx: Translation) -> Indexed:
             raise NotIndex(f"an expression of the form {type(node).__name__}", node)
 
 
-def _variable(node: c_ast.ID, cx: Translation) -> Indexed:
+def _variable(node: c_ast.ID, cx: CTranslation) -> Indexed:
     if (argument := cx.inlined.get(id(node))) is not None:
         return _argument(argument, node)
     number, symbol = cx.bound.enumerator(node), cx.bound.symbol(node)
@@ -102,7 +102,7 @@ def _variable(node: c_ast.ID, cx: Translation) -> Indexed:
     return _held(symbol, node, cx)
 
 
-def member_of(node: c_ast.StructRef, cx: Translation) -> Symbol:
+def member_of(node: c_ast.StructRef, cx: CTranslation) -> Symbol:
     """The number in a structure that is read. Raises NotIndex where it is not known what else might change it; what
     assigns it is no statement of a nest."""
     symbol = cx.bound.symbol(node)
@@ -116,7 +116,7 @@ def member_of(node: c_ast.StructRef, cx: Translation) -> Symbol:
     return symbol
 
 
-def _held(symbol: Symbol, node: c_ast.Node, cx: Translation) -> Indexed:
+def _held(symbol: Symbol, node: c_ast.Node, cx: CTranslation) -> Indexed:
     """What an integer variable holds."""
     if not isinstance(symbol.ctype, CScalar) or not symbol.ctype.type.is_int:
         raise NotIndex(f"{symbol.name}, which is not an integer", node, "scop-data")
@@ -126,9 +126,9 @@ def _held(symbol: Symbol, node: c_ast.Node, cx: Translation) -> Indexed:
         how = "is computed from data, or may be changed by a store" if symbol.lasting else "is computed from data"
         raise NotIndex(f"{symbol.name}, which {how}", node, "scop-data")
     match cx.value(symbol):
-        case Known(expr=expr):
+        case KnownInteger(expr=expr):
             return Indexed(cx.settle(expr), symbol.ctype.type)
-        case Lost(reason=reason):
+        case LostValue(reason=reason):
             raise NotIndex(f"{symbol.name}: {reason}", node)
         case Address():
             raise NotIndex(f"{symbol.name}, which is a pointer", node, "scop-pointer")
@@ -147,7 +147,7 @@ def _argument(value: Expr, node: c_ast.ID) -> Indexed:
             raise NotIndex(f"{node.name}, which is computed from data", node, "scop-data")
 
 
-def fitted(value: Indexed, type: Type, node: c_ast.Node, cx: Translation) -> Expr:
+def fitted(value: Indexed, type: Type, node: c_ast.Node, cx: CTranslation) -> Expr:
     """The value converted to an integer type, granted that it fits. Raises NotIndex where that cannot be granted."""
     number = constant(value.expr)
     if number is not None:
@@ -169,7 +169,7 @@ def fitted(value: Indexed, type: Type, node: c_ast.Node, cx: Translation) -> Exp
     return value.expr
 
 
-def _unary(node: c_ast.UnaryOp, op: str, operand: c_ast.Node, cx: Translation) -> Indexed:
+def _unary(node: c_ast.UnaryOp, op: str, operand: c_ast.Node, cx: CTranslation) -> Indexed:
     match op:
         case "+":
             value = index_of(operand, cx)
@@ -187,7 +187,7 @@ def _unary(node: c_ast.UnaryOp, op: str, operand: c_ast.Node, cx: Translation) -
             raise NotIndex(f"the operator {op}", node)
 
 
-def _size_of(operand: c_ast.Node, cx: Translation) -> int:
+def _size_of(operand: c_ast.Node, cx: CTranslation) -> int:
     ctype: CType | None = None
     if isinstance(operand, c_ast.Typename):
         ctype = resolve(operand, cx.bound.typedefs)
@@ -206,14 +206,14 @@ def _size_of(operand: c_ast.Node, cx: Translation) -> int:
             raise NotIndex("sizeof of something that is not a number", operand)
 
 
-def _pointed_to(node: c_ast.ArrayRef | c_ast.UnaryOp, cx: Translation) -> CType | None:
+def _pointed_to(node: c_ast.ArrayRef | c_ast.UnaryOp, cx: CTranslation) -> CType | None:
     try:
         return place_of(node, cx).target
     except (Refused, NotIndex):
         return None
 
 
-def step(node: c_ast.UnaryOp, cx: Translation) -> Indexed:
+def step(node: c_ast.UnaryOp, cx: CTranslation) -> Indexed:
     """`++` and `--` of a symbolic integer, in front or behind."""
     symbol = cx.bound.symbol(node.expr) if isinstance(node.expr, c_ast.ID) else None
     if symbol is None or not is_integer(symbol):
@@ -222,20 +222,20 @@ def step(node: c_ast.UnaryOp, cx: Translation) -> Indexed:
     after = add(before.expr, index(1 if "++" in node.op else -1))
     if before.type.bits < 32:
         after = fitted(Indexed(after, I32), before.type, node, cx)
-    hold(symbol, Known(after), cx)
+    hold(symbol, KnownInteger(after), cx)
     return before if node.op.startswith("p") else Indexed(after, before.type)
 
 
-def hold(symbol: Symbol, value: Known | Address, cx: Translation) -> None:
+def hold(symbol: Symbol, value: KnownInteger | Address, cx: CTranslation) -> None:
     """Give a symbolic variable a new value; under a data-dependent condition an integer has to live in memory."""
     if cx.guards:
-        if isinstance(value, Known):
+        if isinstance(value, KnownInteger):
             raise Again(cell=symbol)
         raise Refused("scop-condition", f"the pointer {symbol.name} moves under a condition that depends on data")
     cx.values[symbol] = value
 
 
-def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: Translation) -> Indexed:
+def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: CTranslation) -> Indexed:
     if op not in ("+", "-", "*", "/", "%", "<<", ">>", "&"):
         raise NotIndex(f"the operator {op}", node)
     if op == "-" and is_address(left, cx) and is_address(right, cx):
@@ -267,7 +267,7 @@ def _binary(node: c_ast.Node, op: str, left: c_ast.Node, right: c_ast.Node, cx: 
             raise NotIndex(f"the operator {op} on values that are not constant", node)
 
 
-def _cycled(left: c_ast.Node, right: c_ast.Node, cx: Translation) -> c_ast.Node | None:
+def _cycled(left: c_ast.Node, right: c_ast.Node, cx: CTranslation) -> c_ast.Node | None:
     """The `x` of `(x % n + n) % n`, where that is signed; None where it is another remainder."""
     match left:
         case c_ast.BinaryOp(op="+", left=c_ast.BinaryOp(op="%", left=inner, right=first), right=second):
@@ -282,7 +282,7 @@ def _cycled(left: c_ast.Node, right: c_ast.Node, cx: Translation) -> c_ast.Node 
     return inner if alike and values[0].type.kind == "int" else None
 
 
-def _result(expr: Expr, type: Type, node: c_ast.Node, cx: Translation) -> Indexed:
+def _result(expr: Expr, type: Type, node: c_ast.Node, cx: CTranslation) -> Indexed:
     """A result in C's type: signed overflow is undefined, unsigned arithmetic must be seen not to wrap."""
     if type.kind == "uint":
         if not cx.never_negative(expr):
@@ -295,7 +295,7 @@ def _result(expr: Expr, type: Type, node: c_ast.Node, cx: Translation) -> Indexe
 
 
 def _choice(
-    node: c_ast.Node, condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: Translation
+    node: c_ast.Node, condition: c_ast.Node, then: c_ast.Node, otherwise: c_ast.Node, cx: CTranslation
 ) -> Indexed:
     if not isinstance(condition, c_ast.BinaryOp) or condition.op not in _COMPARISON:
         raise NotIndex("a choice that is no minimum or maximum", node)
@@ -325,7 +325,7 @@ def _choice(
     return Indexed(choice, type)
 
 
-def is_address(node: c_ast.Node, cx: Translation) -> bool:
+def is_address(node: c_ast.Node, cx: CTranslation) -> bool:
     """Whether an expression is a pointer or an array by its form."""
     match node:
         case c_ast.ID():
@@ -361,7 +361,7 @@ def distance(a: Address, b: Address, node: c_ast.Node) -> Expr:
     return sub(a.index[-1], b.index[-1])
 
 
-def address_of(node: c_ast.Node, cx: Translation) -> Address:
+def address_of(node: c_ast.Node, cx: CTranslation) -> Address:
     """Read a pointer expression. Raises Refused where the array behind it cannot be told."""
     match node:
         case c_ast.ID():
@@ -373,9 +373,9 @@ def address_of(node: c_ast.Node, cx: Translation) -> Address:
             match cx.value(symbol):
                 case Address() as value:
                     return Address(value.symbol, tuple(cx.settle(x) for x in value.index), value.target)
-                case Lost(reason=reason):
+                case LostValue(reason=reason):
                     raise Refused("scop-pointer", f"where {node.name} points is not known: {reason}", node)
-                case Known():
+                case KnownInteger():
                     raise Refused("scop-pointer", f"{node.name} is not a pointer", node)
         case c_ast.ArrayRef(name=name, subscript=subscript):
             return row(element_of(node, name, subscript, cx), node)
@@ -434,14 +434,14 @@ def row(address: Address, node: c_ast.Node) -> Address:
             raise Refused("scop-pointer", "an element used as an array", node)
 
 
-def element_of(node: c_ast.Node, name: c_ast.Node, subscript: c_ast.Node, cx: Translation) -> Address:
+def element_of(node: c_ast.Node, name: c_ast.Node, subscript: c_ast.Node, cx: CTranslation) -> Address:
     """The address of `name[subscript]`."""
     if not is_address(name, cx) and is_address(subscript, cx):
         name, subscript = subscript, name
     return moved(address_of(name, cx), subscript_of(subscript, cx))
 
 
-def subscript_of(node: c_ast.Node, cx: Translation) -> Expr:
+def subscript_of(node: c_ast.Node, cx: CTranslation) -> Expr:
     """A subscript or offset as an index expression. Raises Refused where it depends on data."""
     try:
         return normal(index_of(node, cx).expr)
@@ -449,7 +449,7 @@ def subscript_of(node: c_ast.Node, cx: Translation) -> Expr:
         raise Refused(reason.id, f"a subscript holds {reason.message}", reason.node or node) from None
 
 
-def place_of(node: c_ast.Node, cx: Translation) -> Address:
+def place_of(node: c_ast.Node, cx: CTranslation) -> Address:
     """The address of an lvalue: an element of an array, or what a pointer points to."""
     match node:
         case c_ast.ArrayRef(name=name, subscript=subscript):
@@ -462,7 +462,7 @@ def place_of(node: c_ast.Node, cx: Translation) -> Address:
             raise Refused("scop-pointer", "the address of something that is not an element of an array", node)
 
 
-def element_place(address: Address, node: c_ast.Node, cx: Translation) -> tuple[str, tuple[Expr, ...], Type]:
+def element_place(address: Address, node: c_ast.Node, cx: CTranslation) -> tuple[str, tuple[Expr, ...], Type]:
     """Array name, subscripts and type of the number at an address; arrays seen as one row are linearised."""
     type = leaf_of(address.target)
     if not isinstance(address.target, CScalar) or type is None:

@@ -20,7 +20,7 @@ from copy import deepcopy
 
 from pycparser import c_ast
 
-from planish.frontend.c.translation_unit import Callback, Cell, Form, Record
+from planish.frontend.c.translation_unit import Callback, Form, MemberCell, RecordParameter
 from planish.frontend.c.types.constants import fold, walk_tree
 from planish.frontend.c.types.declarations import CArray, CPointer, CScalar, CType, leaf_of, resolve
 from planish.frontend.c.types.records import Records
@@ -61,7 +61,7 @@ class Forms:
             return None
         return self._record(node, own)
 
-    def cell(self, path: str, node: c_ast.Node) -> Cell | None:
+    def cell(self, path: str, node: c_ast.Node) -> MemberCell | None:
         """The number, the array of numbers or the address of numbers that a declaration is of; None for what else."""
         ctype, count = resolve(node, self._known), 1
         while isinstance(ctype, CArray):
@@ -71,9 +71,9 @@ class Forms:
             ctype, count = ctype.element, count * extent
         match ctype:
             case CScalar(type=type_):
-                return Cell(path, type_, count)
+                return MemberCell(path, type_, count)
             case CPointer(target=CScalar(type=type_)) if count == 1:
-                return Cell(path, type_, 1, True)
+                return MemberCell(path, type_, 1, True)
             case _:
                 return None
 
@@ -93,7 +93,7 @@ class Forms:
             case _:
                 return not isinstance(own, c_ast.ArrayDecl | c_ast.FuncDecl)
 
-    def members(self, node: c_ast.Node) -> tuple[Cell, ...]:
+    def members(self, node: c_ast.Node) -> tuple[MemberCell, ...]:
         """The numbers in a variable that is a structure."""
         own = self._records.plain(node)
         return self._cells_of(own, self._records.is_const(node)) if isinstance(own, c_ast.Struct) else ()
@@ -112,7 +112,9 @@ class Forms:
         if self._names_stream(own.type):
             return "stream"
         if isinstance(target, c_ast.Struct | c_ast.Union) and target.decls:
-            return Record(self._address(node, own), True, self._cells_of(target, self._records.is_const(own.type)))
+            return RecordParameter(
+                self._address(node, own), True, self._cells_of(target, self._records.is_const(own.type))
+            )
         return "memory"
 
     def _address(self, node: c_ast.Decl, own: c_ast.PtrDecl | c_ast.ArrayDecl) -> str:
@@ -146,17 +148,17 @@ class Forms:
                 return c_ast.Decl(node.name, node.quals, [], [], [], found, None, None)
         return node
 
-    def _record(self, node: c_ast.Node, own: c_ast.Node) -> Record:
-        return Record(self._spell(node), False, self._cells_of(own, self._records.is_const(node)))
+    def _record(self, node: c_ast.Node, own: c_ast.Node) -> RecordParameter:
+        return RecordParameter(self._spell(node), False, self._cells_of(own, self._records.is_const(node)))
 
-    def _cells_of(self, own: c_ast.Node, const: bool) -> tuple[Cell, ...]:
-        cells: list[Cell] = []
+    def _cells_of(self, own: c_ast.Node, const: bool) -> tuple[MemberCell, ...]:
+        cells: list[MemberCell] = []
         for cell in self._cells(own, "", 3, const) if isinstance(own, c_ast.Struct) else ():
             if len(cells) < _MOST_CELLS and sum(x.count for x in cells) + cell.count <= _MOST_ELEMENTS:
                 cells.append(cell)
         return tuple(cells)
 
-    def _cells(self, record: c_ast.Struct, prefix: str, depth: int, const: bool) -> Iterator[Cell]:
+    def _cells(self, record: c_ast.Struct, prefix: str, depth: int, const: bool) -> Iterator[MemberCell]:
         for member in record.decls or ():
             if not isinstance(member, c_ast.Decl):
                 continue
@@ -165,7 +167,7 @@ class Forms:
                 number = self._records.number(member, self._known, self._constants)
                 # One that is `const` cannot be set: it has no address, and C takes no assignment.
                 if number is not None and not fixed and member.name is not None:
-                    yield Cell(path, number.type, bitfield=True)
+                    yield MemberCell(path, number.type, bitfield=True)
             elif member.name is not None and (cell := self.cell(path, member)) is not None:
                 yield cell
             elif isinstance(inner := self._records.plain(member.type), c_ast.Struct) and inner.decls and depth:

@@ -21,12 +21,12 @@ from pycparser.c_generator import CGenerator
 
 from planish.core.span import Source
 from planish.frontend.c.text.syntax import UNKNOWN, main_lines
-from planish.frontend.c.translation_unit import Interface, Prototype, TypeText
+from planish.frontend.c.translation_unit import HeaderInterface, Prototype, TypeText
 from planish.frontend.c.types.constants import fold, walk_tree
 from planish.frontend.c.types.declarations import NAMED_BY_HEADERS, OWN_TYPES
 from planish.frontend.c.types.records import tag_of, walk_outside
 from planish.frontend.c.types.type_definitions import (
-    Definition,
+    TypeDefinition,
     UndeclarableError,
     check_parameters,
     find_definitions,
@@ -55,7 +55,9 @@ _SILENT = frozenset({"__extension__", "__inline", "__inline__", "inline"})
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<([^>\n]+)>|"([^"\n]+)")', re.MULTILINE)
 
 
-def find_interface(tree: c_ast.FileAST, source: Source, preprocessed: str, constants: Mapping[str, int]) -> Interface:
+def find_interface(
+    tree: c_ast.FileAST, source: Source, preprocessed: str, constants: Mapping[str, int]
+) -> HeaderInterface:
     """The interface of the functions of a file that others may call; `constants` are its enumerators."""
     finder = _Finder(source, preprocessed, dict(constants))
     finder.note(tree)
@@ -70,7 +72,7 @@ def find_interface(tree: c_ast.FileAST, source: Source, preprocessed: str, const
             prototypes.append(finder.prototype(node))
         except UndeclarableError as reason:
             left_out.append((node.decl.name, str(reason)))
-    return Interface(tuple(prototypes), finder.types(), tuple(finder.includes), tuple(left_out))
+    return HeaderInterface(tuple(prototypes), finder.types(), tuple(finder.includes), tuple(left_out))
 
 
 @dataclass(slots=True)
@@ -80,9 +82,9 @@ class _Finder:
     source: Source
     preprocessed: str
     constants: dict[str, int]
-    known: dict[str, Definition] = field(default_factory=dict)
-    order: tuple[Definition, ...] = ()
-    texts: dict[Definition, TypeText] = field(default_factory=dict)
+    known: dict[str, TypeDefinition] = field(default_factory=dict)
+    order: tuple[TypeDefinition, ...] = ()
+    texts: dict[TypeDefinition, TypeText] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
     forward: dict[str, None] = field(default_factory=dict)
     includes: dict[str, None] = field(default_factory=dict)
@@ -128,7 +130,7 @@ class _Finder:
 
     def ask(self, node: c_ast.Node) -> bool:
         """Note the types that a declaration names; whether they are C++ as well. Raises UndeclarableError."""
-        needed: dict[Definition, None] = {}
+        needed: dict[TypeDefinition, None] = {}
         forward: dict[str, None] = {}
         includes: dict[str, None] = {}
         waiting, seen = [*_named(node)], set[str]()
@@ -164,7 +166,7 @@ class _Finder:
         if name not in self.named:
             raise UndeclarableError(f"{name} is declared within parameters only")
 
-    def write(self, definition: Definition) -> TypeText:
+    def write(self, definition: TypeDefinition) -> TypeText:
         """The text of a definition. Raises UndeclarableError."""
         self.check_layout(definition)
         check_parameters(definition)
@@ -174,7 +176,7 @@ class _Finder:
         place = definition.locate()
         return TypeText(text, place.text, self.is_portable(definition), place.ordinal, place.otherwise)
 
-    def check_layout(self, definition: Definition) -> None:
+    def check_layout(self, definition: TypeDefinition) -> None:
         """Raises UndeclarableError where more than the declaration says how a type lies in memory."""
         first, last = definition.lines
         text = "\n".join(self.source.text.splitlines()[first - 1 : last])
@@ -190,7 +192,7 @@ class _Finder:
         """Whether a word that a compiler does not see says nothing of a type."""
         return word in _SILENT or word in self.macros
 
-    def is_portable(self, definition: Definition) -> bool:
+    def is_portable(self, definition: TypeDefinition) -> bool:
         """Whether C++ takes a definition, and those that it names."""
         waiting, seen = [definition], {definition}
         while waiting:
@@ -203,7 +205,7 @@ class _Finder:
             seen |= fresh
         return True
 
-    def is_portable_alone(self, definition: Definition) -> bool:
+    def is_portable_alone(self, definition: TypeDefinition) -> bool:
         """Whether C++ takes a definition where it takes those that it names."""
         if any(x.split()[-1] in _CPLUSPLUS for x in definition.keys) or any(map(self.is_hidden, definition.nodes)):
             return False

@@ -24,7 +24,7 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from planish.core.span import Source
-from planish.frontend.c.text.lexer import Directive, Token, tokenize
+from planish.frontend.c.text.lexer import CToken, Directive, tokenize
 from planish.frontend.c.types.constants import fold, walk_tree
 from planish.frontend.c.types.records import tag_of, walk_outside
 
@@ -39,7 +39,7 @@ class UndeclarableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DeclarationPlace:
     """Where a declaration stands: its text, which of the file's texts that read so it is (from 0), and what stands for
     it where its types are defined already: its variables."""
 
@@ -52,8 +52,8 @@ class Place:
 class _Part:
     """A declaration or function at file scope as tokens; `braces`: the tokens of its type's first and last brace."""
 
-    tokens: tuple[Token, ...]
-    braces: tuple[Token, Token] | None
+    tokens: tuple[CToken, ...]
+    braces: tuple[CToken, CToken] | None
     before: str
     words: frozenset[str]
 
@@ -74,7 +74,7 @@ class _Layout:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Definition:
+class TypeDefinition:
     """A declaration that defines types: a node for each declarator, and the structure, union or enumeration that they
     share (None: another name for a type that is defined elsewhere). `function`: it is that of a function."""
 
@@ -145,7 +145,7 @@ class Definition:
             head = f"typedef {quals}{head} {', '.join(declarators)}"
         return re.sub(r" +$", "", f"{head};", flags=re.MULTILINE)
 
-    def locate(self) -> Place:
+    def locate(self) -> DeclarationPlace:
         """Where it stands in the file. Raises UndeclarableError where that cannot be told, or given twice."""
         name = self._shown()
         if self.function:
@@ -163,7 +163,7 @@ class Definition:
             first, last = part.braces
             otherwise = f"{text[start : first.start].rstrip()} {text[last.end : end].lstrip()}"
         found = text[start:end]
-        return Place(found, text.count(found, 0, start), otherwise)
+        return DeclarationPlace(found, text.count(found, 0, start), otherwise)
 
     def _shown(self) -> str:
         return self.names[0] if self.names else min(self.keys, default="a type")
@@ -189,9 +189,9 @@ class Definition:
         return around[0] if alone and len(shared) == 1 else None
 
 
-def find_definitions(tree: c_ast.FileAST, source: Source) -> tuple[Definition, ...]:
+def find_definitions(tree: c_ast.FileAST, source: Source) -> tuple[TypeDefinition, ...]:
     """The declarations that define types, in their order; those of headers as well."""
-    out: list[Definition] = []
+    out: list[TypeDefinition] = []
     tokens = tokenize(source.text)
     own = [x for x in tree.ext if x.coord is not None and x.coord.file == source.name]
     layout = _Layout(source, tuple(_parts(tokens.tokens)), tokens.directives, tuple((id(x), x.coord.line) for x in own))
@@ -204,12 +204,12 @@ def find_definitions(tree: c_ast.FileAST, source: Source) -> tuple[Definition, .
         base = inner if isinstance(inner, _KINDS) else inner.type
         if not is_defining(base):
             if isinstance(node, c_ast.Typedef):
-                out.append(Definition((node,), None, layout=layout))
+                out.append(TypeDefinition((node,), None, layout=layout))
             continue
         if out and out[-1].base is base:
-            out.append(Definition((*out.pop().nodes, node), base, function, layout))
+            out.append(TypeDefinition((*out.pop().nodes, node), base, function, layout))
         else:
-            out.append(Definition((node,), base, function, layout))
+            out.append(TypeDefinition((node,), base, function, layout))
     return tuple(out)
 
 
@@ -237,7 +237,7 @@ def leave_out_idle(node: c_ast.Node) -> None:
                 pass
 
 
-def check_parameters(definition: Definition) -> None:
+def check_parameters(definition: TypeDefinition) -> None:
     """Raises UndeclarableError where a list of parameters defines types of its own."""
     for node in definition.types:
         outside = {id(x) for x in walk_outside(node)}
@@ -280,7 +280,7 @@ def _check_directives(directives: Sequence[Directive], name: str) -> None:
         raise UndeclarableError(f"the definition of {name} ends in a conditional part of the file")
 
 
-def _parts(tokens: Sequence[Token]) -> Iterator[_Part]:
+def _parts(tokens: Sequence[CToken]) -> Iterator[_Part]:
     """The declarations and functions at file scope."""
     start, nested, depth = 0, 0, 0
     body, called = False, ""

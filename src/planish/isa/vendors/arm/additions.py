@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planish.isa.entry import Entry, Signature
+from planish.isa.entry import Entry, IntrinsicSignature
 from planish.isa.semantics.text import parse_definition, print_definition
 from planish.isa.vendors.arm.features import features_of
 
@@ -28,8 +28,8 @@ def _entry(
 ) -> Entry:
     values = {"lane": tuple(range(lanes))} if lanes else {}
     plain = print_definition(parse_definition(text))
-    return Entry(name, "arm", Signature(result, parameters), plain, ("A64", *features_of(mnemonic, name)), mnemonic, "",
-                 values)  # fmt: skip
+    signature, features = IntrinsicSignature(result, parameters), ("A64", *features_of(mnemonic, name))
+    return Entry(name, "arm", signature, plain, features, mnemonic, "", values)
 
 
 def _dots() -> Iterator[Entry]:

@@ -1,7 +1,7 @@
 """Loads, stores and moves of bf16, which Arm's page of 2018 lacks (or of half floats, where it has a slip): those of
 whole numbers of 16 bits, by other names.
 
->>> load = Intrinsic("vld1_lane_u16", "uint16x4_t", (("uint16_t const *", "ptr"),), "", "", "", "", "v7", 1)
+>>> load = ArmIntrinsic("vld1_lane_u16", "uint16x4_t", (("uint16_t const *", "ptr"),), "", "", "", "", "v7", 1)
 >>> made, = renamed_moves([load])
 >>> made.name, made.result, made.parameters
 ('vld1_lane_bf16', 'bfloat16x4_t', (('bfloat16_t const *', 'ptr'),))
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from planish.isa.vendors.arm.page import Intrinsic
+from planish.isa.vendors.arm.page import ArmIntrinsic
 
 _WHOLE = re.compile(r"v(?:ld[1-4]|st[1-4]|create|dup|get|set|combine|copy)[qh]?(?:_\w+)?_(u16)(?:_x[234])?")
 _INTO, _FROM = re.compile(r"vreinterpretq?_(u16)_\w+"), re.compile(r"vreinterpretq?_\w+_(u16)")
@@ -24,7 +24,7 @@ _SLIPS = re.compile(r"vsetq?_lane_(u16)")
 _TYPES = {"u16": "uint16", "s16": "int16"}
 
 
-def renamed_moves(given: Iterable[Intrinsic]) -> Iterator[Intrinsic]:
+def renamed_moves(given: Iterable[ArmIntrinsic]) -> Iterator[ArmIntrinsic]:
     """What moves other elements of 16 bits, for each of the page's that moves whole numbers alike."""
     for x in given:
         for pattern in (_WHOLE, _INTO, _FROM, _OTHER_INTO, _OTHER_FROM):
@@ -34,7 +34,7 @@ def renamed_moves(given: Iterable[Intrinsic]) -> Iterator[Intrinsic]:
             yield _renamed(x, found, "float16", "f16", x.architectures)
 
 
-def _renamed(x: Intrinsic, found: re.Match[str], kind: str, short: str, architectures: str) -> Intrinsic:
+def _renamed(x: ArmIntrinsic, found: re.Match[str], kind: str, short: str, architectures: str) -> ArmIntrinsic:
     name = f"{x.name[: found.start(1)]}{short}{x.name[found.end(1) :]}"
     old = re.compile(rf"\b{_TYPES[found[1]]}(?=[x_])")
     parameters = tuple((old.sub(kind, of), own) for of, own in x.parameters)

@@ -18,8 +18,8 @@ from types import MappingProxyType
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const
 from planish.isa.vendors.arm.execute import Held
-from planish.isa.vendors.arm.shapes import Shape, c_bits, read_operands
-from planish.isa.vendors.symbolic_state import Register, Unreadable, Value
+from planish.isa.vendors.arm.shapes import NeonShape, c_bits, read_operands
+from planish.isa.vendors.symbolic_state import Register, SymbolicValue, Unreadable
 
 _POSITIONS = "dnma"
 _ROUNDS = re.compile(r"(?:S|U|SQ|UQ)?R(?:SH|SR|ADDHN|SUBHN|DMUL)")
@@ -50,7 +50,7 @@ def decode(
     shapes = read_operands(instruction)
     known = _named(mnemonic)
     known |= _sizes(mnemonic, shapes)
-    known.setdefault("rounding", Value(const(4)))
+    known.setdefault("rounding", SymbolicValue(const(4)))
     esize = _whole(known["esize"])
     registers: dict[str, Register] = {}
     if "d" in placed:
@@ -58,25 +58,25 @@ def decode(
     for position, shape in zip(_POSITIONS[1:], shapes[1:], strict=False):
         kept = between.get(shape.register)
         registers[position] = _operand(shape, placed, types, esize, mnemonic) if kept is None else kept
-    known["fbits"] = Value(const(0))
+    known["fbits"] = SymbolicValue(const(0))
     for shape in shapes:
         if shape.value:
             value = _immediate(shape.value, types)
-            known |= {"shift": Value(value), "fbits": Value(value)}
-            known["position"] = Value(build.multiply(value, const(8)))
+            known |= {"shift": SymbolicValue(value), "fbits": SymbolicValue(value)}
+            known["position"] = SymbolicValue(build.multiply(value, const(8)))
     lane = next((x.lane for x in (shapes if mnemonic == "INS" else shapes[1:]) if x.lane), "")
     if lane:
-        known["index"] = Value(_immediate(lane, types))
+        known["index"] = SymbolicValue(_immediate(lane, types))
     return Decoded(mnemonic, registers, known, sum(1 for x in shapes if x.register))
 
 
 def _whole(held: Held) -> int:
-    assert isinstance(held, Value)
+    assert isinstance(held, SymbolicValue)
     return held.node.low
 
 
 def _operand(
-    shape: Shape, placed: Mapping[str, str], types: Mapping[str, str], esize: int, mnemonic: str
+    shape: NeonShape, placed: Mapping[str, str], types: Mapping[str, str], esize: int, mnemonic: str
 ) -> Register:
     if shape.value:
         return _repeated(build.wrap(_immediate(shape.value, types), esize), esize)
@@ -94,12 +94,12 @@ def _operand(
 
 def _plain(name: str, types: Mapping[str, str]) -> Register:
     width = c_bits(types[name])
-    return Register(background=Value(build.bits(name, const(0), width), width))
+    return Register(background=SymbolicValue(build.bits(name, const(0), width), width))
 
 
 def _repeated(element: Node, width: int) -> Register:
     # One element in all places.
-    return Register({at: (width, Value(element, width)) for at in range(0, 128, width)})
+    return Register({at: (width, SymbolicValue(element, width)) for at in range(0, 128, width)})
 
 
 def _immediate(text: str, types: Mapping[str, str]) -> Node:
@@ -119,7 +119,7 @@ def _immediate(text: str, types: Mapping[str, str]) -> Node:
             raise Unreadable(f"an immediate of the form `{text}`")
 
 
-def _sizes(mnemonic: str, shapes: tuple[Shape, ...]) -> dict[str, Held]:
+def _sizes(mnemonic: str, shapes: tuple[NeonShape, ...]) -> dict[str, Held]:
     """The width of an element, how many there are, and the half of a register that is meant."""
     sizes = [x.size for x in shapes if x.size]
     if not sizes:
@@ -145,7 +145,7 @@ def _sizes(mnemonic: str, shapes: tuple[Shape, ...]) -> dict[str, Held]:
 
 
 def _numbers(**given: int) -> dict[str, Held]:
-    return {name: Value(const(x)) for name, x in given.items()}
+    return {name: SymbolicValue(const(x)) for name, x in given.items()}
 
 
 def _named(mnemonic: str) -> dict[str, Held]:
@@ -161,11 +161,11 @@ def _named(mnemonic: str) -> dict[str, Held]:
         "and_test": mnemonic == "CMTST", "mulx_op": mnemonic == "FMULX", "src_unsigned": False, "dst_unsigned": True,
         "exact": False, "is_tbl": mnemonic == "TBL",
     }  # fmt: skip
-    known: dict[str, Held] = {name: Value(const(int(x))) for name, x in flags.items()}
+    known: dict[str, Held] = {name: SymbolicValue(const(int(x))) for name, x in flags.items()}
     if found := re.fullmatch(r"(?:FCVT|FRINT)([NMPZAIX])[SU]?", mnemonic):
-        known["rounding"] = Value(const(_MODES[found[1]]))
+        known["rounding"] = SymbolicValue(const(_MODES[found[1]]))
     if found := re.fullmatch(r"F?(?:CM|AC)(EQ|GE|GT|LE|LT)", mnemonic):
         known |= {"comparison": f"CompareOp_{found[1]}", "cmp": f"CompareOp_{found[1]}"}
-    known["countop"] = Value(const(0))
-    known["CountOp_CLS"] = Value(const(0 if mnemonic == "CLS" else 1))
+    known["countop"] = SymbolicValue(const(0))
+    known["CountOp_CLS"] = SymbolicValue(const(0 if mnemonic == "CLS" else 1))
     return known

@@ -3,7 +3,7 @@
 >>> from planish.isa.vendors.arm.grammar import parse_operation
 >>> from planish.isa.semantics.node import const
 >>> text = "bits(16) x = V[n];\\nfor e = 0 to 1\\n    Elem[result, e, 8] = NOT(Elem[x, e, 8]);\\nV[d] = result;"
->>> given = Register(background=Value(build.bits("a", const(0), 16), 16))
+>>> given = Register(background=SymbolicValue(build.bits("a", const(0), 16), 16))
 >>> len(run(parse_operation(text), {"n": given}, {}).pieces)
 2
 """
@@ -18,14 +18,14 @@ from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const
 from planish.isa.vendors.arm import syntax as s
 from planish.isa.vendors.arm.functions import call
-from planish.isa.vendors.symbolic_state import Register, Unreadable, Value, cut, merge_registers, merge_values
+from planish.isa.vendors.symbolic_state import Register, SymbolicValue, Unreadable, cut, merge_registers, merge_values
 
 _STEPS = 20_000
 _HALF = 64
 _MOST_BITS = 1024
 _FLAGS = ("FPSR.QC",)
 
-Held = Value | Register | str
+Held = SymbolicValue | Register | str
 
 
 @dataclass(slots=True)
@@ -51,26 +51,26 @@ def _run(machine: _Machine, body: Sequence[s.Stmt]) -> None:
     for stmt in body:
         _step(machine)
         match stmt:
-            case s.Declare(name=name, width=width, value=value):
+            case s.AslDeclare(name=name, width=width, value=value):
                 if width is not None:
                     machine.widths[name] = _width(machine, width)
                     machine.scope[name] = Register()
                 if value is not None:
-                    _assign(machine, s.Name(name), value)
-            case s.Assign(targets=targets, value=value):
+                    _assign(machine, s.AslName(name), value)
+            case s.AslAssign(targets=targets, value=value):
                 # Of functions that tell more than one thing the first is meant, the others are flags.
-                if not (isinstance(targets[0], s.Name) and targets[0].text in _FLAGS):
+                if not (isinstance(targets[0], s.AslName) and targets[0].text in _FLAGS):
                     _assign(machine, targets[0], value)
-            case s.For():
+            case s.AslFor():
                 first, last = _number(machine, stmt.first), _number(machine, stmt.last)
                 for count in range(first, last + 1):
                     _step(machine)
-                    machine.scope[stmt.counter] = Value(const(count))
+                    machine.scope[stmt.counter] = SymbolicValue(const(count))
                     _run(machine, stmt.body)
-            case s.If():
+            case s.AslIf():
                 if not _sets_flags(stmt):
                     _branch(machine, stmt)
-            case s.Case():
+            case s.AslCase():
                 _case(machine, stmt)
             case _:
                 assert_never(stmt)
@@ -82,13 +82,14 @@ def _step(machine: _Machine) -> None:
         raise Unreadable(f"it takes more than {_STEPS} steps")
 
 
-def _sets_flags(stmt: s.If) -> bool:
+def _sets_flags(stmt: s.AslIf) -> bool:
     return not stmt.otherwise and all(
-        isinstance(x, s.Assign) and isinstance(x.targets[0], s.Name) and x.targets[0].text in _FLAGS for x in stmt.then
+        isinstance(x, s.AslAssign) and isinstance(x.targets[0], s.AslName) and x.targets[0].text in _FLAGS
+        for x in stmt.then
     )
 
 
-def _branch(machine: _Machine, stmt: s.If) -> None:
+def _branch(machine: _Machine, stmt: s.AslIf) -> None:
     condition = _value(machine, stmt.condition).node
     if condition.constant is not None:
         _run(machine, stmt.then if condition.low else stmt.otherwise)
@@ -106,15 +107,15 @@ def _branch(machine: _Machine, stmt: s.If) -> None:
 def _merged(condition: Node, one: Held, other: Held) -> Held:
     if isinstance(one, Register) and isinstance(other, Register):
         return merge_registers(condition, one, other)
-    if isinstance(one, Value) and isinstance(other, Value):
+    if isinstance(one, SymbolicValue) and isinstance(other, SymbolicValue):
         return one if one.node is other.node else merge_values(condition, one, other)
     return one
 
 
-def _case(machine: _Machine, stmt: s.Case) -> None:
-    subject = machine.scope.get(stmt.subject.text) if isinstance(stmt.subject, s.Name) else None
+def _case(machine: _Machine, stmt: s.AslCase) -> None:
+    subject = machine.scope.get(stmt.subject.text) if isinstance(stmt.subject, s.AslName) else None
     for label, body in stmt.ways:
-        if isinstance(label, s.Name) and label.text == subject:
+        if isinstance(label, s.AslName) and label.text == subject:
             _run(machine, body)
             return
     raise Unreadable("a case that is not known")
@@ -124,9 +125,9 @@ def _assign(machine: _Machine, target: s.Expr, value: s.Expr) -> None:
     """Puts a value; a register is taken as it is, so that its lanes stay apart."""
     held = _register_of(machine, value)
     match target:
-        case s.Name(text=name) if held is not None and name in machine.widths:
+        case s.AslName(text=name) if held is not None and name in machine.widths:
             machine.scope[name] = held.copy()
-        case s.Call(name="V", arguments=[s.Name(text=name)], square=True) if held is not None:
+        case s.AslCall(name="V", arguments=[s.AslName(text=name)], square=True) if held is not None:
             machine.registers[name] = held.copy()
         case _:
             _put(machine, target, _value(machine, value))
@@ -134,17 +135,17 @@ def _assign(machine: _Machine, target: s.Expr, value: s.Expr) -> None:
 
 def _register_of(machine: _Machine, x: s.Expr) -> Register | None:
     match x:
-        case s.Name(text=name):
+        case s.AslName(text=name):
             held = machine.scope.get(name)
             return held if isinstance(held, Register) and held.pieces else None
-        case s.Call(name="V" | "X", arguments=[s.Name(text=name)], square=True):
+        case s.AslCall(name="V" | "X", arguments=[s.AslName(text=name)], square=True):
             return machine.registers.get(name)
-        case s.Call(name="Vpart", arguments=[s.Name(text=name), part], square=True) if name in machine.registers:
-            width = min(_HALF, _number(machine, s.Name("datasize")))
+        case s.AslCall(name="Vpart", arguments=[s.AslName(text=name), part], square=True) if name in machine.registers:
+            width = min(_HALF, _number(machine, s.AslName("datasize")))
             return _moved_down(machine.registers[name], _HALF * _number(machine, part), width)
-        case s.Binary(op=":", left=s.Name(text=high), right=s.Name(text=low)):
+        case s.AslBinary(op=":", left=s.AslName(text=high), right=s.AslName(text=low)):
             return _joined(machine, high, low)
-        case s.Choose(condition=condition, then=then, otherwise=otherwise):
+        case s.AslChoose(condition=condition, then=then, otherwise=otherwise):
             known = build.truth(_value(machine, condition).node).constant
             return None if known is None else _register_of(machine, then if known else otherwise)
         case _:
@@ -174,28 +175,28 @@ def _joined(machine: _Machine, high: str, low: str) -> Register | None:
     return made
 
 
-def _put(machine: _Machine, target: s.Expr, value: Value) -> None:
+def _put(machine: _Machine, target: s.Expr, value: SymbolicValue) -> None:
     match target:
-        case s.Name(text=name):
+        case s.AslName(text=name):
             width = machine.widths.get(name)
             if width is None:
                 machine.scope[name] = value
             else:
-                machine.scope[name] = Register(background=Value(build.wrap(value.node, width), width))
-        case s.Call(name="Elem", arguments=[s.Name(text=name), place, size]):
+                machine.scope[name] = Register(background=SymbolicValue(build.wrap(value.node, width), width))
+        case s.AslCall(name="Elem", arguments=[s.AslName(text=name), place, size]):
             width = _width(machine, size)
             at = build.multiply(_value(machine, place).node, const(width))
             _write(_register(machine, name), at, width, value)
-        case s.Call(name="V" | "X", arguments=[s.Name(text=name)], square=True):
+        case s.AslCall(name="V" | "X", arguments=[s.AslName(text=name)], square=True):
             register = Register()
             register.write(0, value.width or 64, value)
             machine.registers[name] = register
-        case s.Call(name="Vpart", arguments=[s.Name(text=name), part], square=True):
+        case s.AslCall(name="Vpart", arguments=[s.AslName(text=name), part], square=True):
             which = _number(machine, part)
             register = machine.registers.get(name, Register()).copy() if which else Register()
             register.write(_HALF * which, value.width or _HALF, value)
             machine.registers[name] = register
-        case s.Slice(base=s.Name(text=name), high=high, low=low):
+        case s.AslSlice(base=s.AslName(text=name), high=high, low=low):
             first = _number(machine, low)
             width = _checked(_number(machine, high) - first + 1)
             _write(_register(machine, name), const(first), width, value)
@@ -210,8 +211,8 @@ def _register(machine: _Machine, name: str) -> Register:
     return held
 
 
-def _write(register: Register, at: Node, width: int, value: Value) -> None:
-    kept = Value(build.wrap(value.node, width), width)
+def _write(register: Register, at: Node, width: int, value: SymbolicValue) -> None:
+    kept = SymbolicValue(build.wrap(value.node, width), width)
     if at.constant is not None:
         register.write(at.low, width, kept)
     else:
@@ -235,98 +236,98 @@ def _checked(width: int) -> int:
     return width
 
 
-def _value(machine: _Machine, x: s.Expr) -> Value:
+def _value(machine: _Machine, x: s.Expr) -> SymbolicValue:
     match x:
-        case s.Number(value=value):
-            return Value(const(value))
-        case s.Bits(text=text):
-            return Value(const(int(text.replace(" ", ""), 2)), len(text.replace(" ", "")))
-        case s.Name(text=name):
+        case s.AslNumber(value=value):
+            return SymbolicValue(const(value))
+        case s.AslBits(text=text):
+            return SymbolicValue(const(int(text.replace(" ", ""), 2)), len(text.replace(" ", "")))
+        case s.AslName(text=name):
             return _named(machine, name)
-        case s.Call():
+        case s.AslCall():
             return _called(machine, x)
-        case s.Slice(base=base, high=high, low=low):
+        case s.AslSlice(base=base, high=high, low=low):
             first = _value(machine, low).node
             width = build.add(_value(machine, high).node, const(1), build.negate(first)).constant
             if width is None or not 0 < width <= 1024:
                 raise Unreadable("a slice whose width is not known")
             return _sliced(_value(machine, base), first, width)
-        case s.Unary(op="-", operand=operand):
-            return Value(build.negate(_value(machine, operand).node))
-        case s.Unary(operand=operand):
-            return Value(build.negation(build.truth(_value(machine, operand).node)))
-        case s.Choose(condition=condition, then=then, otherwise=otherwise):
+        case s.AslUnary(op="-", operand=operand):
+            return SymbolicValue(build.negate(_value(machine, operand).node))
+        case s.AslUnary(operand=operand):
+            return SymbolicValue(build.negation(build.truth(_value(machine, operand).node)))
+        case s.AslChoose(condition=condition, then=then, otherwise=otherwise):
             known = build.truth(_value(machine, condition).node)
             if known.constant is not None:
                 return _value(machine, then if known.low else otherwise)
             return merge_values(known, _value(machine, then), _value(machine, otherwise))
-        case s.Binary(op=op, left=left, right=right):
+        case s.AslBinary(op=op, left=left, right=right):
             return _binary(op, _value(machine, left), _value(machine, right))
         case _:
             assert_never(x)
 
 
-def _named(machine: _Machine, name: str) -> Value:
+def _named(machine: _Machine, name: str) -> SymbolicValue:
     if name in ("TRUE", "FALSE"):
-        return Value(const(int(name == "TRUE")))
+        return SymbolicValue(const(int(name == "TRUE")))
     held = machine.scope.get(name)
     if isinstance(held, Register):
         width = machine.widths.get(name)
         return held.read(0, width) if width else held.whole()
-    if isinstance(held, Value):
+    if isinstance(held, SymbolicValue):
         return held
     if name == "FPRounding_ODD":
-        return Value(const(9))
+        return SymbolicValue(const(9))
     if name.startswith(("FP", "ReduceOp_")):
-        return Value(const(4))
+        return SymbolicValue(const(4))
     raise Unreadable(f"`{name}` is not known")
 
 
-def _called(machine: _Machine, x: s.Call) -> Value:
+def _called(machine: _Machine, x: s.AslCall) -> SymbolicValue:
     match x:
-        case s.Call(name="Elem", arguments=[base, place, size]):
+        case s.AslCall(name="Elem", arguments=[base, place, size]):
             width = _width(machine, size)
             at = build.multiply(_value(machine, place).node, const(width))
-            held = machine.scope.get(base.text) if isinstance(base, s.Name) else None
+            held = machine.scope.get(base.text) if isinstance(base, s.AslName) else None
             if isinstance(held, Register) and at.constant is not None:
                 return held.read(at.low, width)
             return _sliced(_value(machine, base), at, width)
-        case s.Call(name="V" | "X", arguments=[s.Name(text=name)], square=True):
+        case s.AslCall(name="V" | "X", arguments=[s.AslName(text=name)], square=True):
             return machine.registers.get(name, Register()).whole()
-        case s.Call(name="Vpart", arguments=[s.Name(text=name), part], square=True):
-            width = min(_HALF, _number(machine, s.Name("datasize")))
+        case s.AslCall(name="Vpart", arguments=[s.AslName(text=name), part], square=True):
+            width = min(_HALF, _number(machine, s.AslName("datasize")))
             return machine.registers.get(name, Register()).read(_HALF * _number(machine, part), width)
-        case s.Call(name="Zeros"):
-            return Value(const(0), _width(machine, x.arguments[0]) if x.arguments else None)
-        case s.Call(name="Ones"):
+        case s.AslCall(name="Zeros"):
+            return SymbolicValue(const(0), _width(machine, x.arguments[0]) if x.arguments else None)
+        case s.AslCall(name="Ones"):
             ones = _width(machine, x.arguments[0]) if x.arguments else None
-            return Value(const((1 << ones) - 1 if ones else -1), ones)
-        case s.Call(name="FPConvert", arguments=[operand, *rest]):
-            value, narrow = _value(machine, operand), _number(machine, s.Name("esize"))
+            return SymbolicValue(const((1 << ones) - 1 if ones else -1), ones)
+        case s.AslCall(name="FPConvert", arguments=[operand, *rest]):
+            value, narrow = _value(machine, operand), _number(machine, s.AslName("esize"))
             target = narrow if value.width == 2 * narrow else 2 * narrow
-            return call("FPConvert", [value, Value(const(target)), _value(machine, rest[-1])])
+            return call("FPConvert", [value, SymbolicValue(const(target)), _value(machine, rest[-1])])
         case _:
             return call(x.name, [_value(machine, y) for y in x.arguments])
 
 
-def _sliced(value: Value, at: Node, width: int) -> Value:
+def _sliced(value: SymbolicValue, at: Node, width: int) -> SymbolicValue:
     if at.constant is not None and at.low == 0 and value.width == width:
         return value
-    return Value(cut(value, at, width).node, width)
+    return SymbolicValue(cut(value, at, width).node, width)
 
 
-def _binary(op: str, a: Value, b: Value) -> Value:
+def _binary(op: str, a: SymbolicValue, b: SymbolicValue) -> SymbolicValue:
     if op == ":":
         if a.width is None or b.width is None:
             raise Unreadable("bits without a width are put together")
-        return Value(build.join([(0, b.width, b.node), (b.width, a.width, a.node)]), a.width + b.width)
+        return SymbolicValue(build.join([(0, b.width, b.node), (b.width, a.width, a.node)]), a.width + b.width)
     if op in ("<<", ">>"):
-        return Value(_moved(a.node, b.node if op == "<<" else build.negate(b.node)))
+        return SymbolicValue(_moved(a.node, b.node if op == "<<" else build.negate(b.node)))
     made = _OPERATORS[op](a.node, b.node)
     width = a.width if a.width is not None else b.width
     if op in _COMPARISONS or width is None:
-        return Value(made)
-    return Value(build.wrap(made, width), width)
+        return SymbolicValue(made)
+    return SymbolicValue(build.wrap(made, width), width)
 
 
 def _moved(x: Node, by: Node) -> Node:

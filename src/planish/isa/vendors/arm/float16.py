@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planish.isa.entry import Entry, Signature
+from planish.isa.entry import Entry, IntrinsicSignature
 from planish.isa.semantics.text import parse_definition, print_definition
 
 _A, _B, _C = "a.u16[i]", "b.u16[i]", "c.u16[i]"
@@ -72,7 +72,7 @@ def own_entry(name: str, mnemonic: str, result: str, parameters: tuple[tuple[str
               lanes: int = 0, feature: str = "FP16") -> Entry:  # fmt: skip
     values = {"lane": tuple(range(lanes))} if lanes else {}
     plain = print_definition(parse_definition(text))
-    return Entry(name, "arm", Signature(result, parameters), plain, ("A64", feature), mnemonic, "", values)
+    return Entry(name, "arm", IntrinsicSignature(result, parameters), plain, ("A64", feature), mnemonic, "", values)
 
 
 def _elementwise() -> Iterator[Entry]:

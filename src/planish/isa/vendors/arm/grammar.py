@@ -3,7 +3,7 @@
 >>> parse_operation("for e = 0 to elements-1\\n    Elem[result, e, 8] = Elem[operand, e, 8];")[0].counter
 'e'
 >>> parse_operation("x = a<7:0> EOR b;")[0].value.left
-Slice(base=Name(text='a'), high=Number(value=7), low=Number(value=0))
+AslSlice(base=AslName(text='a'), high=AslNumber(value=7), low=AslNumber(value=0))
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from dataclasses import dataclass
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
 from planish.isa.vendors.arm.syntax import (
-    Assign,
-    Binary,
-    Bits,
-    Call,
-    Case,
-    Choose,
-    Declare,
+    AslAssign,
+    AslBinary,
+    AslBits,
+    AslCall,
+    AslCase,
+    AslChoose,
+    AslDeclare,
+    AslFor,
+    AslIf,
+    AslName,
+    AslNumber,
+    AslSlice,
+    AslUnary,
     Expr,
-    For,
-    If,
-    Name,
-    Number,
-    Slice,
     Stmt,
-    Unary,
 )
 
 _DEEPEST = 40
@@ -120,21 +120,21 @@ class _Reader:
             case _:
                 return self.simple(tokens)
 
-    def loop(self, tokens: _Tokens, depth: int) -> For:
+    def loop(self, tokens: _Tokens, depth: int) -> AslFor:
         tokens.take("for")
         counter = tokens.next()
         tokens.take("=")
         first = tokens.expression()
         tokens.take("to")
         last = tokens.expression()
-        return For(counter, first, last, self.inner(tokens.line, depth))
+        return AslFor(counter, first, last, self.inner(tokens.line, depth))
 
-    def branch(self, tokens: _Tokens, depth: int) -> If:
+    def branch(self, tokens: _Tokens, depth: int) -> AslIf:
         tokens.next()
         condition = tokens.expression()
         tokens.take("then")
         if tokens.peek():
-            return If(condition, tuple(self.simple(tokens)), ())
+            return AslIf(condition, tuple(self.simple(tokens)), ())
         then = self.inner(tokens.line, depth)
         otherwise: tuple[Stmt, ...] = ()
         if self.place < len(self.lines):
@@ -147,9 +147,9 @@ class _Reader:
                 else:
                     following.next()
                     otherwise = tuple(self.simple(following)) if following.peek() else self.inner(line, depth)
-        return If(condition, then, otherwise)
+        return AslIf(condition, then, otherwise)
 
-    def cases(self, tokens: _Tokens, depth: int) -> Case:
+    def cases(self, tokens: _Tokens, depth: int) -> AslCase:
         tokens.next()
         subject = tokens.expression()
         ways = []
@@ -161,7 +161,7 @@ class _Reader:
             label = following.primary(0)
             body = tuple(self.simple(following)) if following.peek() else self.inner(line, depth)
             ways.append((label, body))
-        return Case(subject, tuple(ways))
+        return AslCase(subject, tuple(ways))
 
     def simple(self, tokens: _Tokens) -> list[Stmt]:
         found: list[Stmt] = []
@@ -183,13 +183,13 @@ class _Reader:
         else:
             targets = tokens.targets()
             tokens.take("=")
-            return Assign(targets, tokens.expression())
+            return AslAssign(targets, tokens.expression())
         name = tokens.next()
         value = None
         if tokens.peek() == "=":
             tokens.next()
             value = tokens.expression()
-        return Declare(name, width, value)
+        return AslDeclare(name, width, value)
 
 
 class _Tokens:
@@ -235,21 +235,21 @@ class _Tokens:
         left = self.expression(level + 1, depth)
         while self.peek() in _LEVELS[level]:
             op = self.next()
-            left = Binary(op, left, self.expression(level + 1, depth))
+            left = AslBinary(op, left, self.expression(level + 1, depth))
         return left
 
-    def choose(self, depth: int) -> Choose:
+    def choose(self, depth: int) -> AslChoose:
         self.take("if")
         condition = self.expression(0, depth + 1)
         self.take("then")
         then = self.expression(0, depth + 1)
         self.take("else")
-        return Choose(condition, then, self.expression(0, depth + 1))
+        return AslChoose(condition, then, self.expression(0, depth + 1))
 
     def unary(self, depth: int) -> Expr:
         if self.peek() in ("-", "!"):
             op = self.next()
-            return Unary(op, self.unary(depth + 1) if depth < _DEEPEST else self.primary(depth))
+            return AslUnary(op, self.unary(depth + 1) if depth < _DEEPEST else self.primary(depth))
         return self.primary(depth)
 
     def primary(self, depth: int) -> Expr:
@@ -259,11 +259,11 @@ class _Tokens:
             found = self.expression(0, depth + 1)
             self.take(")")
         elif token[0] == "'":
-            found = Bits(token[1:-1])
+            found = AslBits(token[1:-1])
         elif token[0].isdigit():
             if len(token) > 80:
                 raise self.reader.wrong("a number of more than 80 digits", self.line.number)
-            found = Number(int(token, 0))
+            found = AslNumber(int(token, 0))
         elif token[0].isalpha() or token[0] == "_":
             found = self.named(token, depth)
         else:
@@ -282,10 +282,10 @@ class _Tokens:
                     if self.peek() == ",":
                         self.next()
                 self.take(closing)
-                return Call(name, tuple(arguments), opening == "[")
-        return Name(name)
+                return AslCall(name, tuple(arguments), opening == "[")
+        return AslName(name)
 
-    def sliced(self, base: Expr, depth: int) -> Slice:
+    def sliced(self, base: Expr, depth: int) -> AslSlice:
         # Between the brackets stands neither a comparison nor bits that are put together.
         self.take("<")
         high = self.expression(5, depth + 1)
@@ -294,4 +294,4 @@ class _Tokens:
             self.next()
             low = self.expression(5, depth + 1)
         self.take(">")
-        return Slice(base, high, low)
+        return AslSlice(base, high, low)

@@ -23,7 +23,7 @@ _ADVICE = "take `arm-intrinsics.html` of Debian's package rust-src"
 
 
 @dataclass(frozen=True, slots=True)
-class Intrinsic:
+class ArmIntrinsic:
     """One entry: C's types and names of the result and the parameters, and what the page says in its sections."""
 
     name: str
@@ -42,7 +42,7 @@ class Page:
     """All entries, and when the page says it was made."""
 
     version: str
-    intrinsics: tuple[Intrinsic, ...]
+    intrinsics: tuple[ArmIntrinsic, ...]
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ def read_page(source: Source) -> Page:
     reader.feed(_without_comments(source.text))
     reader.close()
     reader.keep()
-    found: dict[str, Intrinsic] = {}
+    found: dict[str, ArmIntrinsic] = {}
     for entry in reader.entries:
         made = _intrinsic(entry)
         if made is not None:
@@ -139,7 +139,7 @@ def _without_comments(text: str) -> str:
     return "".join(kept)
 
 
-def _intrinsic(entry: _Entry) -> Intrinsic | None:
+def _intrinsic(entry: _Entry) -> ArmIntrinsic | None:
     match = _C.match(entry.label)
     if match is None:
         return None
@@ -154,7 +154,7 @@ def _intrinsic(entry: _Entry) -> Intrinsic | None:
     results = "; ".join(x.strip() for x in of("Results", "").splitlines() if x.strip())
     architectures = of("Supported architectures", "").strip()
     result = " ".join(match[1].replace("*", " *").split())
-    return Intrinsic(
+    return ArmIntrinsic(
         match[2], result, tuple(parameters), instruction, preparation, results, of("Operation", ""), architectures,
         entry.line,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 >>> c_bits("int16x4x3_t"), c_element("float32x2_t"), c_bits("const int")
 (192, 'f32', 32)
 >>> read_operands("MLA Vd.4H,Vn.4H,Vm.H[lane]")[2]
-Shape(register='m', size=16, count=0, lane='lane', value='')
+NeonShape(register='m', size=16, count=0, lane='lane', value='')
 >>> read_operands("EXT Vd.8H,Vn.8H,Vm.8H,#(n << 1)")[3].value
 'n << 1'
 """
@@ -25,7 +25,7 @@ _GENERAL = re.compile(r"[RrXxW]([a-z])")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class NeonShape:
     """An operand of an instruction: a register with elements of `size` bits, `count` of them (0: one), or one `lane`
     of them; or an immediate's `value`."""
 
@@ -63,21 +63,21 @@ def c_signed(kind: str) -> bool:
     return kind.startswith(("int", "const int"))
 
 
-def read_operands(instruction: str) -> tuple[Shape, ...]:
+def read_operands(instruction: str) -> tuple[NeonShape, ...]:
     """The operands of an instruction; Unreadable where they have a form that is not known."""
     _, _, text = instruction.partition(" ")
     return tuple(_shape(x.strip()) for x in re.split(r",(?![^{]*\})", text) if x.strip())
 
 
-def _shape(text: str) -> Shape:
+def _shape(text: str) -> NeonShape:
     if found := _ARRANGED.fullmatch(text):
-        return Shape(found[1], _SIZES[found[4]], int(found[3]))
+        return NeonShape(found[1], _SIZES[found[4]], int(found[3]))
     if found := _LANE.fullmatch(text):
-        return Shape(found[1], _SIZES[found[2].upper()], 0, found[3])
+        return NeonShape(found[1], _SIZES[found[2].upper()], 0, found[3])
     if found := _SCALAR.fullmatch(text):
-        return Shape(found[2], _SIZES[found[1]])
+        return NeonShape(found[2], _SIZES[found[1]])
     if found := _GENERAL.fullmatch(text):
-        return Shape(found[1])
+        return NeonShape(found[1])
     if text.startswith("#"):
-        return Shape("", value=text[1:].strip("()"))
+        return NeonShape("", value=text[1:].strip("()"))
     raise Unreadable(f"an operand of the form `{text}`")

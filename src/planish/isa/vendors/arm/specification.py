@@ -15,7 +15,7 @@ from planish.isa.vendors.arm.bf16_moves import renamed_moves
 from planish.isa.vendors.arm.bfloat16 import bfloat16_entries
 from planish.isa.vendors.arm.entries import entry_of
 from planish.isa.vendors.arm.float16 import float16_entries
-from planish.isa.vendors.arm.page import Intrinsic, read_page
+from planish.isa.vendors.arm.page import ArmIntrinsic, read_page
 from planish.isa.vendors.specification import Specification
 
 PACKAGE = "rust-src"
@@ -40,6 +40,6 @@ def added() -> dict[str, Entry]:
     return {x.name: x for x in (*additions(), *float16_entries(), *bfloat16_entries())}
 
 
-def _identity(x: Intrinsic) -> str:
+def _identity(x: ArmIntrinsic) -> str:
     # The line is where it stands, not what it says.
     return repr((x.result, x.parameters, x.instruction, x.preparation, x.operation, x.architectures))

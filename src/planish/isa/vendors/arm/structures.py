@@ -5,7 +5,7 @@ many vectors they have, whether these are interleaved in memory, and whether one
 
 >>> from planish.isa.semantics.text import print_definition
 >>> c = "int16x4x2_t", (("const int16_t *", "p"),)
->>> given = Intrinsic("vld2_s16", *c, "LD2 {Vt.4H - Vt2.4H},[Xn]", "", "", "", "", 1)
+>>> given = ArmIntrinsic("vld2_s16", *c, "LD2 {Vt.4H - Vt2.4H},[Xn]", "", "", "", "", 1)
 >>> print_definition(structure(given, (Operand("p", 0, "memory"),), Operand("dst", 128)))
 '(p: 128 memory) -> dst: 128 { for j < 2 { for i < 4 { dst.u16[4*j + i] = p.u16[j + 2*i] } } }'
 """
@@ -20,7 +20,7 @@ from planish.isa.semantics import build
 from planish.isa.semantics.definition import Definition, Operand, Put
 from planish.isa.semantics.node import Node, const, node
 from planish.isa.semantics.reroll import roll
-from planish.isa.vendors.arm.page import Intrinsic
+from planish.isa.vendors.arm.page import ArmIntrinsic
 
 _VECTORS = re.compile(r"(?:u?int|float|poly|bfloat)(\d+)(?:x(\d+))?(?:x(\d))?_t")
 _MEMORY = re.compile(r"(LD|ST)([1-4])(R?) ")
@@ -46,7 +46,7 @@ class _Vectors:
         return (vector * self.lanes + lane) * self.size
 
 
-def structure(entry: Intrinsic, operands: tuple[Operand, ...], result: Operand | None) -> Definition | None:
+def structure(entry: ArmIntrinsic, operands: tuple[Operand, ...], result: Operand | None) -> Definition | None:
     """The definition of an intrinsic that is one of these; None for all others."""
     kinds = {name: kind for kind, name in entry.parameters}
     if found := _MEMORY.match(entry.instruction):
@@ -93,7 +93,7 @@ def _with_reach(operands: Sequence[Operand], name: str, bits: int) -> tuple[Oper
 
 
 def _load(
-    entry: Intrinsic, operands: tuple[Operand, ...], result: Operand, interleaved: bool, everywhere: bool
+    entry: ArmIntrinsic, operands: tuple[Operand, ...], result: Operand, interleaved: bool, everywhere: bool
 ) -> Definition:
     vectors = _Vectors.of(entry.result)
     pointer = operands[0].name

@@ -1,7 +1,7 @@
 """The parts of Arm's operation language, as far as its intrinsics use it.
 
->>> Slice(Name("x"), Number(7), Number(0))
-Slice(base=Name(text='x'), high=Number(value=7), low=Number(value=0))
+>>> AslSlice(AslName("x"), AslNumber(7), AslNumber(0))
+AslSlice(base=AslName(text='x'), high=AslNumber(value=7), low=AslNumber(value=0))
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class AslNumber:
     """A whole number."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
-class Bits:
+class AslBits:
     """Bits in quotes."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class AslName:
     """A variable, a constant, or one with a field (`FPSR.QC`)."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class AslCall:
     """A function, or with `square` an accessor, as `Elem[x, e, 8]`."""
 
     name: str
@@ -40,7 +40,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class AslSlice:
     """Some bits of a value; of one bit both ends are the same."""
 
     base: Expr
@@ -49,7 +49,7 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Unary:
+class AslUnary:
     """`-x` or `!x`."""
 
     op: str
@@ -57,7 +57,7 @@ class Unary:
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class AslBinary:
     """`a op b`; `:` puts bits together, the first ones on top."""
 
     op: str
@@ -66,7 +66,7 @@ class Binary:
 
 
 @dataclass(frozen=True, slots=True)
-class Choose:
+class AslChoose:
     """`if c then a else b`."""
 
     condition: Expr
@@ -74,11 +74,11 @@ class Choose:
     otherwise: Expr
 
 
-Expr = Number | Bits | Name | Call | Slice | Unary | Binary | Choose
+Expr = AslNumber | AslBits | AslName | AslCall | AslSlice | AslUnary | AslBinary | AslChoose
 
 
 @dataclass(frozen=True, slots=True)
-class Declare:
+class AslDeclare:
     """A variable; `width` of bits (None: a number, or something else), and its value, if it is given one."""
 
     name: str
@@ -87,7 +87,7 @@ class Declare:
 
 
 @dataclass(frozen=True, slots=True)
-class Assign:
+class AslAssign:
     """A value that is put into one place, or one of several into several."""
 
     targets: tuple[Expr, ...]
@@ -95,7 +95,7 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class AslFor:
     """A loop, both ends included."""
 
     counter: str
@@ -105,7 +105,7 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class AslIf:
     """One of two ways."""
 
     condition: Expr
@@ -114,11 +114,11 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class AslCase:
     """The way whose label is the subject's value."""
 
     subject: Expr
     ways: tuple[tuple[Expr, tuple[Stmt, ...]], ...]
 
 
-Stmt = Declare | Assign | For | If | Case
+Stmt = AslDeclare | AslAssign | AslFor | AslIf | AslCase

@@ -3,7 +3,7 @@
 >>> from planish.isa.semantics.text import print_definition
 >>> text = "bits(datasize) x = V[n];\\nfor e = 0 to elements-1\\n"
 >>> text += "    Elem[result, e, esize] = NOT(Elem[x, e, esize]);\\nV[d] = result;"
->>> given = Intrinsic("vnot", "int8x8_t", (("int8x8_t", "a"),), "XNOT Vd.8B,Vn.8B", "a → Vn.8B", "", text, "", 1)
+>>> given = ArmIntrinsic("vnot", "int8x8_t", (("int8x8_t", "a"),), "XNOT Vd.8B,Vn.8B", "a → Vn.8B", "", text, "", 1)
 >>> print_definition(translate(given))
 '(a: 64) -> dst: 64 { for i < 8 { dst.u8[i] = a.u8[i] ^ 255 } }'
 """
@@ -24,7 +24,7 @@ from planish.isa.semantics.reroll import roll
 from planish.isa.vendors.arm.decode import Decoded, decode
 from planish.isa.vendors.arm.execute import run
 from planish.isa.vendors.arm.grammar import parse_operation
-from planish.isa.vendors.arm.page import Intrinsic
+from planish.isa.vendors.arm.page import ArmIntrinsic
 from planish.isa.vendors.arm.shapes import c_bits, c_element
 from planish.isa.vendors.arm.structures import structure
 from planish.isa.vendors.arm.syntax import Stmt
@@ -41,7 +41,7 @@ class _Body:
     registers: int
 
 
-def translate(entry: Intrinsic, source: Source | None = None) -> Definition:
+def translate(entry: ArmIntrinsic, source: Source | None = None) -> Definition:
     """The definition of an intrinsic; PlanishError E0651 where its operation cannot be read, Unreadable where it cannot
     be run, or is not understood."""
     operands = tuple(_operand(kind, name, ranges(entry)) for kind, name in entry.parameters)
@@ -59,7 +59,7 @@ def translate(entry: Intrinsic, source: Source | None = None) -> Definition:
     return Definition(operands, result, roll(puts))
 
 
-def ranges(entry: Intrinsic) -> dict[str, tuple[int, ...]]:
+def ranges(entry: ArmIntrinsic) -> dict[str, tuple[int, ...]]:
     """The values that immediates may have."""
     return {name: tuple(range(int(low), int(high) + 1)) for low, name, high in _RANGE.findall(entry.preparation)}
 
@@ -72,7 +72,7 @@ def _operand(kind: str, name: str, known: dict[str, tuple[int, ...]]) -> Operand
     return Operand(name, c_bits(kind), element=c_element(kind))
 
 
-def _executed(entry: Intrinsic, source: Source | None) -> Register:
+def _executed(entry: ArmIntrinsic, source: Source | None) -> Register:
     """What the instructions leave: those with numbered destinations (`Vd1`, `Vd2`) one behind the other."""
     placed = {letter: name for name, letter in _PLACED.findall(entry.preparation)}
     types = {name: kind for kind, name in entry.parameters}
@@ -102,7 +102,7 @@ def _corrected(name: str, instruction: str) -> str:
     return instruction
 
 
-def _body(found: Decoded, entry: Intrinsic, source: Source | None) -> tuple[Stmt, ...]:
+def _body(found: Decoded, entry: ArmIntrinsic, source: Source | None) -> tuple[Stmt, ...]:
     for body in _bodies():
         if found.mnemonic in body.names and body.registers in (0, found.registers_count):
             return parse_operation(body.operation)

@@ -1,6 +1,6 @@
 """Vector instructions of Hexagon as entries of the library, with definitions where their C can be run.
 
->>> given = Instruction("V6_x", "Vd32=x(Vu32)", "{ VdV = f(VuV); }")
+>>> given = ListedInstruction("V6_x", "Vd32=x(Vu32)", "{ VdV = f(VuV); }")
 >>> entry_of(given).reason
 'the macro `f` is not known'
 """
@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 
-from planish.isa.entry import Entry, Signature
+from planish.isa.entry import Entry, IntrinsicSignature
 from planish.isa.semantics import build
 from planish.isa.semantics.definition import Definition, Operand, Put
 from planish.isa.semantics.node import Node, const
 from planish.isa.semantics.reroll import roll
 from planish.isa.vendors.entry_definition import with_definition
 from planish.isa.vendors.hvx.execute import run
-from planish.isa.vendors.hvx.listing import BITS, Instruction
-from planish.isa.vendors.hvx.operands import PREDICATE, Given, Operands, read_operands
-from planish.isa.vendors.symbolic_state import Register, Unreadable, Value, put_register
+from planish.isa.vendors.hvx.listing import BITS, ListedInstruction
+from planish.isa.vendors.hvx.operands import PREDICATE, HvxOperand, HvxOperands, read_operands
+from planish.isa.vendors.symbolic_state import Register, SymbolicValue, Unreadable, put_register
 
 _STORE = re.compile(r"if \((!?)Qv4\) vmem\(Rt32\+#s4\)(?::nt)?=Vs32")
 _WHOLE = re.compile(r"(if \(!?Pv4\) )?(Vd32=)?vmemu?\(Rt32\+#s4\)(?::nt)?(?(2)|=Vs32)")
@@ -26,7 +26,7 @@ _TAG = re.compile(r"V6_[A-Za-z0-9_]+")
 _MEMORY = ("EA", "fLOADMMV", "fSTOREMMV")
 
 
-def entry_of(given: Instruction) -> Entry:
+def entry_of(given: ListedInstruction) -> Entry:
     """An instruction as an entry: refused with a reason, or not proven as yet."""
     mnemonic = given.syntax
     if stored := _STORE.fullmatch(given.syntax):
@@ -36,17 +36,19 @@ def entry_of(given: Instruction) -> Entry:
     try:
         operands = read_operands(given.syntax)
     except Unreadable as error:
-        return Entry(given.tag, "hvx", Signature("void", ()), "", (), mnemonic, status="refused", reason=str(error))
+        return Entry(
+            given.tag, "hvx", IntrinsicSignature("void", ()), "", (), mnemonic, status="refused", reason=str(error)
+        )
     parameters = tuple(("int" if x.kind == "immediate" else x.kind, _name(x)) for x in operands.parameters)
-    signature = Signature(operands.result.kind, parameters)
+    signature = IntrinsicSignature(operands.result.kind, parameters)
     values = {_name(x): tuple(range(1 << x.bits)) for x in operands.parameters if x.kind == "immediate"}
     entry = Entry(given.tag, "hvx", signature, "", (), mnemonic, "", values, "refused")
     return with_definition(entry, _TAG, lambda: _definition(given, operands))
 
 
-def _store(given: Instruction, inverted: bool) -> Entry:
+def _store(given: ListedInstruction, inverted: bool) -> Entry:
     # Bytes go to memory where the predicate says so.
-    signature = Signature("void", ((PREDICATE, "Qv"), ("void *", "Rt"), ("HVX_Vector", "Vs")))
+    signature = IntrinsicSignature("void", ((PREDICATE, "Qv"), ("void *", "Rt"), ("HVX_Vector", "Vs")))
     puts = []
     for at in range(0, BITS, 8):
         zero = build.equal(build.bits("Qv", const(at), 8), const(0))
@@ -57,7 +59,7 @@ def _store(given: Instruction, inverted: bool) -> Entry:
     return with_definition(entry, _TAG, lambda: Definition(operands, None, roll(puts)))
 
 
-def _moved(given: Instruction, condition: str, loads: bool) -> Entry:
+def _moved(given: ListedInstruction, condition: str, loads: bool) -> Entry:
     """A whole register comes from memory, or goes there, where the lowest bit of a predicate says so; the offset is
     part of the address."""
     memory, vector = Operand("Rt", BITS, "memory"), Operand("Vd" if loads else "Vs", BITS)
@@ -68,23 +70,23 @@ def _moved(given: Instruction, condition: str, loads: bool) -> Entry:
     if loads and condition:  # without the condition the register stays what it was
         put = Put("dst", const(0), BITS, build.select(holds, whole["Rt"], whole["Vd"]))
         definition = Definition((vector, *scalar, memory), Operand("dst", BITS), (put,))
-        signature = Signature("HVX_Vector", (("HVX_Vector", "Vd"), *asked, ("const void *", "Rt")))
+        signature = IntrinsicSignature("HVX_Vector", (("HVX_Vector", "Vd"), *asked, ("const void *", "Rt")))
     elif loads:
         definition = Definition((memory,), Operand("dst", BITS), (Put("dst", const(0), BITS, whole["Rt"]),))
-        signature = Signature("HVX_Vector", (("const void *", "Rt"),))
+        signature = IntrinsicSignature("HVX_Vector", (("const void *", "Rt"),))
     else:
         put = Put("Rt", const(0), BITS, whole["Vs"], holds if condition else build.ONE)
         definition = Definition((*scalar, memory, vector), None, (put,))
-        signature = Signature("void", (*asked, ("void *", "Rt"), ("HVX_Vector", "Vs")))
+        signature = IntrinsicSignature("void", (*asked, ("void *", "Rt"), ("HVX_Vector", "Vs")))
     entry = Entry(given.tag, "hvx", signature, "", (), given.syntax)
     return with_definition(entry, _TAG, lambda: definition)
 
 
-def _name(x: Given) -> str:
+def _name(x: HvxOperand) -> str:
     return {"#u": "u", "#s": "s"}.get(x.register, x.register)
 
 
-def _definition(given: Instruction, operands: Operands) -> Definition:
+def _definition(given: ListedInstruction, operands: HvxOperands) -> Definition:
     if any(x in given.body for x in _MEMORY):
         raise Unreadable("it loads or stores")
     result_name = operands.result.register
@@ -95,7 +97,7 @@ def _definition(given: Instruction, operands: Operands) -> Definition:
         if x.kind == PREDICATE:
             registers[x.register] = _predicate(name)
         elif x.register[0] == "V":
-            registers[x.register] = Register(background=Value(build.bits(name, const(0), x.bits), x.bits))
+            registers[x.register] = Register(background=SymbolicValue(build.bits(name, const(0), x.bits), x.bits))
         elif x.kind == "immediate":
             known[f"{name}iV"] = build.bits(name, const(0), x.bits)
         else:
@@ -119,12 +121,12 @@ def _definition(given: Instruction, operands: Operands) -> Definition:
 def _predicate(name: str) -> Register:
     # A bit for each byte that is not zero.
     bits = [build.negation(build.equal(build.bits(name, const(8 * at), 8), const(0))) for at in range(128)]
-    return Register({at: (1, Value(x, 1)) for at, x in enumerate(bits)})
+    return Register({at: (1, SymbolicValue(x, 1)) for at, x in enumerate(bits)})
 
 
 def _spread(register: Register) -> Register:
     pieces = {}
     for at in range(128):
         bit = register.read(at, 1).node
-        pieces[8 * at] = 8, Value(build.select(bit, const(255), const(0)), 8)
+        pieces[8 * at] = 8, SymbolicValue(build.select(bit, const(255), const(0)), 8)
     return Register(pieces)

@@ -1,7 +1,7 @@
 """Runs the statements of an instruction, in C, on operands that are not known.
 
 >>> from planish.isa.semantics.node import const
->>> whole = Value(build.bits("Vu", const(0), 1024), 1024)
+>>> whole = SymbolicValue(build.bits("Vu", const(0), 1024), 1024)
 >>> body = "{ int i; for (i = 0; i < 128; i++) { VdV.b[i] = VuV.b[i] + 1; } }"
 >>> registers = {"Vu": Register(background=whole), "Vd": Register()}
 >>> run(body, registers, {}); registers["Vd"].read(8, 8).node
@@ -19,7 +19,7 @@ from pycparser.c_parser import ParseError
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const
 from planish.isa.vendors.hvx.functions import call
-from planish.isa.vendors.symbolic_state import Register, Unreadable, Value, cut, merge_registers
+from planish.isa.vendors.symbolic_state import Register, SymbolicValue, Unreadable, cut, merge_registers
 
 _STEPS = 30_000
 _TYPES = "typedef long long size8s_t; typedef unsigned long long size8u_t; typedef int size4s_t; " \
@@ -215,7 +215,7 @@ def _read(machine: _Machine, place: _Place) -> Node:
 
 def _write(machine: _Machine, place: _Place, value: Node) -> None:
     register = machine.registers[place.register]
-    kept = Value(build.wrap(value, place.width), place.width)
+    kept = SymbolicValue(build.wrap(value, place.width), place.width)
     if place.at.constant is None:
         register.write_somewhere(place.at, place.width, kept)
     else:

@@ -31,7 +31,7 @@ _DROPPED = ("warn", "fGATHER_INIT", "fSCATTER_INIT")
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class ListedInstruction:
     """One entry: `syntax` is its assembly, `body` the statements of C."""
 
     tag: str
@@ -39,13 +39,13 @@ class Instruction:
     body: str
 
 
-def read_listing(source: Source) -> tuple[Instruction, ...]:
+def read_listing(source: Source) -> tuple[ListedInstruction, ...]:
     """The entries, the first one of each tag; PlanishError E0650 where there are none."""
-    found: dict[str, Instruction] = {}
+    found: dict[str, ListedInstruction] = {}
     for tag, syntax, body in _ENTRY.findall(source.text):
         if len(body) <= _LONGEST:
             plain = "".join(re.findall(r'"([^"]*)"', syntax))
-            found.setdefault(tag, Instruction(tag, plain, _as_c(body)))
+            found.setdefault(tag, ListedInstruction(tag, plain, _as_c(body)))
     if not found:
         advice = "give the folder `target/hexagon` of QEMU's source (`apt-get source qemu`)"
         raise PlanishError(Diagnostic("E0650", "no instruction stands in this list", source.point(1), advice), source)

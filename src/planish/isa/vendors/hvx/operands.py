@@ -18,7 +18,7 @@ PREDICATE = "HVX_VectorPred"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class HvxOperand:
     """An operand: the register of the assembly, and its type and bits in C."""
 
     register: str
@@ -27,16 +27,16 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Operands:
+class HvxOperands:
     """The parameters in C's order, and the result."""
 
-    parameters: tuple[Given, ...]
-    result: Given
+    parameters: tuple[HvxOperand, ...]
+    result: HvxOperand
 
 
-def read_operands(syntax: str) -> Operands:
+def read_operands(syntax: str) -> HvxOperands:
     """The operands of an instruction in assembly; Unreadable where it leaves more than one result, or none."""
-    found: dict[str, Given] = {}
+    found: dict[str, HvxOperand] = {}
     for register, number in _OPERAND.findall(syntax):
         found.setdefault(register, _given(register, int(number)))
     results = [x for x in found.values() if x.register[0] != "#" and x.register[1] in "dxye"]
@@ -47,22 +47,22 @@ def read_operands(syntax: str) -> Operands:
     # What is read and written comes first, but a predicate that decides stands before it.
     first = [result] if result.register[1] in "xy" else []
     if syntax.startswith("if") and kept and kept[0].register[0] == "P":
-        return Operands((result, *kept), result)  # without the condition the result stays what it was
+        return HvxOperands((result, *kept), result)  # without the condition the result stays what it was
     if syntax.startswith("if"):
-        return Operands((*kept[:1], *first, *kept[1:]), result)
-    return Operands((*first, *kept), result)
+        return HvxOperands((*kept[:1], *first, *kept[1:]), result)
+    return HvxOperands((*first, *kept), result)
 
 
-def _given(register: str, number: int) -> Given:
+def _given(register: str, number: int) -> HvxOperand:
     match register[0]:
         case "V":
             pair = len(register) == 3
-            return Given(register, "HVX_VectorPair" if pair else "HVX_Vector", 2048 if pair else 1024)
+            return HvxOperand(register, "HVX_VectorPair" if pair else "HVX_Vector", 2048 if pair else 1024)
         case "Q":
-            return Given(register, PREDICATE, 1024)
+            return HvxOperand(register, PREDICATE, 1024)
         case "P":
-            return Given(register, "int", 32)
+            return HvxOperand(register, "int", 32)
         case "R":
-            return Given(register, "long long", 64) if len(register) == 3 else Given(register, "int", 32)
+            return HvxOperand(register, "long long", 64) if len(register) == 3 else HvxOperand(register, "int", 32)
         case _:
-            return Given(register, "immediate", number)
+            return HvxOperand(register, "immediate", number)

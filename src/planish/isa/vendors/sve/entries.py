@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-from planish.isa.entry import Entry, Signature
+from planish.isa.entry import Entry, IntrinsicSignature
 from planish.isa.vendors.sve.operations import (
     BINARY,
     COMPARED,
@@ -71,7 +71,7 @@ def _entry(name: str, result: str, operands: Sequence[tuple[str, str]], body: st
     """An entry of registers and predicates."""
     text = f"({', '.join(_operand(x, kind) for x, kind in operands)}) -> {_operand('dst', result)} {{ {body} }}"
     parameters = tuple((_kind(kind), x) for x, kind in operands)
-    return Entry(name, "sve", Signature(_kind(result), parameters), text, ("SVE",))
+    return Entry(name, "sve", IntrinsicSignature(_kind(result), parameters), text, ("SVE",))
 
 
 def _forms(
@@ -166,7 +166,7 @@ def _of_scalars(name: str, kind: str, operands: Sequence[str], value: str) -> En
     element = f" {kind}" if kind in FLOATS else ""
     given = ", ".join(f"{x}: {width}{element}" for x in operands)
     text = f"({given}) -> {_operand('dst', kind)} {{ for i < VL/{width} {{ dst.u{width}[i] = {value} }} }}"
-    signature = Signature(_vector(kind), tuple((_scalar(kind), x) for x in operands))
+    signature = IntrinsicSignature(_vector(kind), tuple((_scalar(kind), x) for x in operands))
     return Entry(name, "sve", signature, text, ("SVE",))
 
 
@@ -178,11 +178,11 @@ def _memory() -> Iterator[Entry]:
         loop = f"for i < VL/{width}"
         body = f"{loop} {{ dst.u{width}[i] = select({there}, base.u{width}[i], 0) }}"
         text = f"(pg: VL/8, base: VL{element} memory) -> {_operand('dst', kind)} {{ {body} }}"
-        load = Signature(_vector(kind), (_PREDICATE, (f"const {_scalar(kind)} *", "base")))
+        load = IntrinsicSignature(_vector(kind), (_PREDICATE, (f"const {_scalar(kind)} *", "base")))
         yield Entry(f"svld1_{kind}", "sve", load, text, ("SVE",))
         body = f"{loop} {{ base.u{width}[i] = data.u{width}[i] if {there} }}"
         text = f"(pg: VL/8, base: VL{element} memory, data: VL{element}) {{ {body} }}"
-        store = Signature("void", (_PREDICATE, (f"{_scalar(kind)} *", "base"), (_vector(kind), "data")))
+        store = IntrinsicSignature("void", (_PREDICATE, (f"{_scalar(kind)} *", "base"), (_vector(kind), "data")))
         yield Entry(f"svst1_{kind}", "sve", store, text, ("SVE",))
 
 
@@ -192,7 +192,7 @@ def _sums() -> Iterator[Entry]:
         there = f"pg.u1[{width // 8}*q]" if width > 8 else "pg.u1[q]"
         total = f"u64(sum(q < VL/{width}: select({there}, op.{kind}[q], 0)))"
         text = f"(pg: VL/8, op: VL) -> dst: 64 {{ dst.u64[0] = {total} }}"
-        signature = Signature(_scalar(f"{kind[0]}64"), (_PREDICATE, (_vector(kind), "op")))
+        signature = IntrinsicSignature(_scalar(f"{kind[0]}64"), (_PREDICATE, (_vector(kind), "op")))
         yield Entry(f"svaddv_{kind}", "sve", signature, text, ("SVE",))
 
 
@@ -206,5 +206,5 @@ def _predicates() -> Iterator[Entry]:
             there = f"op1.{kind}[0] + i < op2.{kind}[0]"
             body = f"for i < VL/{width} {{ dst.u{width // 8}[i] = {there} }}"
             text = f"(op1: {kind[1:]}, op2: {kind[1:]}) -> dst: VL/8 {{ {body} }}"
-            signature = Signature("svbool_t", ((_scalar(kind), "op1"), (_scalar(kind), "op2")))
+            signature = IntrinsicSignature("svbool_t", ((_scalar(kind), "op1"), (_scalar(kind), "op2")))
             yield Entry(f"svwhilelt_b{width}_{kind}", "sve", signature, text, ("SVE",))

@@ -22,7 +22,7 @@ _LONGEST = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class IntelParameter:
     """An operand in C: its type, its name, what its elements are ("SI16", "FP32", "MASK", "IMM" …), and for a pointer
     the bits behind it (0 where the data does not say); `role` is the kind of immediate that it is."""
 
@@ -34,7 +34,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Intrinsic:
+class IntelIntrinsic:
     """One entry: `operation` is its pseudocode, which begins in `line` of the file. `sequence`: more than one
     instruction does it."""
 
@@ -42,8 +42,8 @@ class Intrinsic:
     technology: str
     features: tuple[str, ...]
     category: str
-    result: Parameter
-    parameters: tuple[Parameter, ...]
+    result: IntelParameter
+    parameters: tuple[IntelParameter, ...]
     operation: str
     line: int
     instruction: str = ""
@@ -56,7 +56,7 @@ class Listing:
     """All entries of a file, and the version that it says it is."""
 
     version: str
-    intrinsics: tuple[Intrinsic, ...]
+    intrinsics: tuple[IntelIntrinsic, ...]
 
 
 @dataclass(slots=True)
@@ -64,8 +64,8 @@ class _Entry:
     attributes: dict[str, str]
     features: list[str] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
-    result: Parameter = Parameter("void", "", "")
-    parameters: list[Parameter] = field(default_factory=list)
+    result: IntelParameter = IntelParameter("void", "", "")
+    parameters: list[IntelParameter] = field(default_factory=list)
     instruction: str = ""
     line: int = 0
 
@@ -79,7 +79,7 @@ class _Reader:
         self.depth = 0
         self.entry: _Entry | None = None
         self.text: list[str] = []
-        self.found: dict[str, Intrinsic] = {}
+        self.found: dict[str, IntelIntrinsic] = {}
         self.parser = expat.ParserCreate("utf-8")
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self.start
@@ -113,13 +113,13 @@ class _Reader:
             case "operation" if self.entry:
                 self.entry.line = self.parser.CurrentLineNumber
 
-    def parameter(self, attributes: dict[str, str]) -> Parameter:
+    def parameter(self, attributes: dict[str, str]) -> IntelParameter:
         bits = attributes.get("memwidth", "0")
         if not (bits.isascii() and bits.isdecimal()) or len(bits) > 6:
             raise self.wrong(f"`{bits[:20]}` is no number of bits", "give the bits behind the pointer")
         kind = " ".join(attributes.get("type", "void").replace("*", " *").split())
         role = attributes.get("immtype", "")
-        return Parameter(kind, attributes.get("varname", ""), attributes.get("etype", ""), int(bits), role)
+        return IntelParameter(kind, attributes.get("varname", ""), attributes.get("etype", ""), int(bits), role)
 
     def end(self, tag: str) -> None:
         self.depth -= 1
@@ -144,7 +144,7 @@ class _Reader:
         name = entry.attributes.get("name", "")
         if not name:
             raise self.wrong("an intrinsic without a name", 'write `<intrinsic name="…">`')
-        made = Intrinsic(
+        made = IntelIntrinsic(
             name, entry.attributes.get("tech", ""), tuple(entry.features), entry.texts.get("category", ""),
             entry.result, tuple(entry.parameters), entry.texts.get("operation", ""), entry.line, entry.instruction,
             entry.texts.get("header", ""), entry.attributes.get("sequence", "") == "TRUE",

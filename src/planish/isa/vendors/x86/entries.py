@@ -1,7 +1,8 @@
 """Intel's listing as entries of the library: what can be read has a definition, what cannot says why.
 
->>> from planish.isa.vendors.x86.data import Parameter
->>> given = Intrinsic("_mm_x", "SSE2", ("SSE2",), "", Parameter("__m64", "dst", "UI8"), (), "dst := unknown", 1)
+>>> from planish.isa.vendors.x86.data import IntelParameter
+>>> result = IntelParameter("__m64", "dst", "UI8")
+>>> given = IntelIntrinsic("_mm_x", "SSE2", ("SSE2",), "", result, (), "dst := unknown", 1)
 >>> entry_of(given, None).reason
 '`unknown` is not known'
 """
@@ -11,9 +12,9 @@ from __future__ import annotations
 import re
 
 from planish.core.span import Source
-from planish.isa.entry import Entry, Signature
+from planish.isa.entry import Entry, IntrinsicSignature
 from planish.isa.vendors.entry_definition import with_definition
-from planish.isa.vendors.x86.data import Intrinsic
+from planish.isa.vendors.x86.data import IntelIntrinsic
 from planish.isa.vendors.x86.overrides import shipped_overrides
 from planish.isa.vendors.x86.translate import translate
 
@@ -37,9 +38,9 @@ _OTHER = {
 """Parts of the listing that are left out, and why."""
 
 
-def entry_of(given: Intrinsic, source: Source | None) -> Entry:
+def entry_of(given: IntelIntrinsic, source: Source | None) -> Entry:
     """An intrinsic as an entry: refused or excluded with a reason, or not proven as yet."""
-    signature = Signature(given.result.type, tuple((x.type, x.name) for x in given.parameters))
+    signature = IntrinsicSignature(given.result.type, tuple((x.type, x.name) for x in given.parameters))
     values = {x.name: _VALUES[x.role] for x in given.parameters if x.role in _VALUES}
     entry = Entry(
         given.name, "x86", signature, "", given.features, given.instruction.lower(), given.category, values, "refused"

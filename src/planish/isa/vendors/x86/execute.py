@@ -6,7 +6,7 @@ Loops with known bounds run; where a condition is not known, both sides run and 
 >>> text = "FOR j := 0 to 1\\ni := j*8\\nIF k[j]\\ndst[i+7:i] := a[i+7:i]\\nELSE\\ndst[i+7:i] := 0\\nFI\\nENDFOR"
 >>> program = parse_operation(text)
 >>> byte = Element("int", 8, False)
->>> found = run(program, {"a": Input("a", 16, byte), "k": Input("k", 8)}, "dst", 16, Rounding())
+>>> found = run(program, {"a": SymbolicInput("a", 16, byte), "k": SymbolicInput("k", 8)}, "dst", 16, Rounding())
 >>> found.register.pieces[8][1].node
 select(bits('k', 1, False, const(1)), bits('a', 8, False, const(8)), const(0))
 """
@@ -20,14 +20,14 @@ from typing import assert_never
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const
 from planish.isa.vendors.symbolic_state import (
-    Address,
-    Choice,
+    BitAddress,
     Element,
+    NamedSymbol,
     RealNumber,
     Register,
-    Symbol,
+    SymbolChoice,
+    SymbolicValue,
     Unreadable,
-    Value,
     cut,
 )
 from planish.isa.vendors.x86 import syntax as s
@@ -40,7 +40,7 @@ _STEPS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class SymbolicInput:
     """An operand: its bits (of a pointer: those of an element), and what its elements are."""
 
     name: str
@@ -61,7 +61,7 @@ class Stored:
 
 
 @dataclass(slots=True)
-class Outcome:
+class SymbolicOutcome:
     """What an operation leaves: the register of its result, and what it stores."""
 
     register: Register
@@ -70,8 +70,8 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Machine:
-    program: s.Program
-    inputs: Mapping[str, Input]
+    program: s.IntelProgram
+    inputs: Mapping[str, SymbolicInput]
     rounding: Rounding
     result: str
     width: int
@@ -83,29 +83,29 @@ class _Machine:
 
 
 def run(
-    program: s.Program, inputs: Mapping[str, Input], result: str, width: int, rounding: Rounding,
+    program: s.IntelProgram, inputs: Mapping[str, SymbolicInput], result: str, width: int, rounding: Rounding,
     element: Element = PLAIN
-) -> Outcome:
+) -> SymbolicOutcome:
     """The outcome of an operation, whose result is a register of some width (0: it has none) and elements; Unreadable
     where it uses what is not known."""
     machine = _Machine(program, inputs, rounding, result, width, element)
     scope: Scope = {}
     for name, given in inputs.items():
         if given.pointer:
-            scope[name] = Address(name, const(0), given.element)
+            scope[name] = BitAddress(name, const(0), given.element)
         else:
             whole = build.bits(name, const(0), given.bits, given.element.signed and given.element.bits == given.bits)
             kind = given.element.kind if given.element.bits == given.bits else "int"
-            scope[name] = Value(whole, given.bits, kind, given.element)
+            scope[name] = SymbolicValue(whole, given.bits, kind, given.element)
     returned = _run(machine, program.body, scope)
     held = returned if returned is not None else scope.get(result)
     if width == 0:
-        return Outcome(Register(), machine.stores)
-    if isinstance(held, Value):
+        return SymbolicOutcome(Register(), machine.stores)
+    if isinstance(held, SymbolicValue):
         held = Register({0: (width, cut(replace(held, width=held.width or width), 0, width))})
     if not isinstance(held, Register):
         raise Unreadable("nothing is left in the result")
-    return Outcome(held, machine.stores)
+    return SymbolicOutcome(held, machine.stores)
 
 
 def _run(machine: _Machine, body: Sequence[s.Stmt], scope: Scope) -> Operand | None:
@@ -113,13 +113,13 @@ def _run(machine: _Machine, body: Sequence[s.Stmt], scope: Scope) -> Operand | N
     for place, stmt in enumerate(body):
         _step(machine)
         match stmt:
-            case s.Assign():
+            case s.IntelAssign():
                 _assign(machine, stmt, scope)
-            case s.For():
+            case s.IntelFor():
                 given = _loop(machine, stmt, scope)
                 if given is not None:
                     return given
-            case s.If():
+            case s.IntelIf():
                 condition = _truth(machine, stmt.condition, scope)
                 if condition.constant is not None:
                     given = _run(machine, stmt.then if condition.low else stmt.otherwise, scope)
@@ -130,19 +130,19 @@ def _run(machine: _Machine, body: Sequence[s.Stmt], scope: Scope) -> Operand | N
                     return _both_give(machine, condition, (*stmt.then, *rest), (*stmt.otherwise, *rest), scope)
                 else:
                     _both(machine, condition, stmt.then, stmt.otherwise, scope)
-            case s.Case():
+            case s.IntelCase():
                 given = _cases(machine, stmt, body[place + 1 :], scope)
                 if given is not None:
                     return given
-            case s.While():
+            case s.IntelWhile():
                 _repeat(machine, stmt, scope)
-            case s.Return():
+            case s.IntelReturn():
                 return _operand(_value(machine, stmt.value, scope))
-            case s.Perform(what=s.Name(text=text)) if text.startswith("#"):
+            case s.IntelPerform(what=s.IntelName(text=text)) if text.startswith("#"):
                 pass  # a fault that is not raised
-            case s.Perform():
+            case s.IntelPerform():
                 raise Unreadable("a call for what it does")
-            case s.Define() | s.Break():
+            case s.IntelDefine() | s.IntelBreak():
                 raise Unreadable("a definition, or a way out, within statements")
             case _:
                 assert_never(stmt)
@@ -157,33 +157,33 @@ def _step(machine: _Machine) -> None:
 
 def _gives(stmt: s.Stmt) -> bool:
     match stmt:
-        case s.Return():
+        case s.IntelReturn():
             return True
-        case s.If():
+        case s.IntelIf():
             return any(map(_gives, (*stmt.then, *stmt.otherwise)))
-        case s.Case():
+        case s.IntelCase():
             return any(_gives(x) for _, body in stmt.branches for x in body)
         case _:
             return False
 
 
-def _loop(machine: _Machine, stmt: s.For, scope: Scope) -> Operand | None:
+def _loop(machine: _Machine, stmt: s.IntelFor, scope: Scope) -> Operand | None:
     first, last = (_number(machine, x, scope) for x in (stmt.first, stmt.last))
     count = first
     while count <= last if stmt.step > 0 else count >= last:
-        scope[stmt.counter] = Value(const(count))
+        scope[stmt.counter] = SymbolicValue(const(count))
         _step(machine)
         given = _run(machine, stmt.body, scope)
         if given is not None:
             return given
         left = scope[stmt.counter]  # a body may move its own counter on
-        if not isinstance(left, Value) or left.node.constant is None:
+        if not isinstance(left, SymbolicValue) or left.node.constant is None:
             raise Unreadable("a counter that is not known")
         count = left.node.low + stmt.step
     return None
 
 
-def _repeat(machine: _Machine, stmt: s.While, scope: Scope) -> None:
+def _repeat(machine: _Machine, stmt: s.IntelWhile, scope: Scope) -> None:
     condition = _truth(machine, stmt.condition, scope)
     if condition is build.ZERO:
         return
@@ -221,17 +221,21 @@ def _both_give(
     _, one = _branch(machine, condition, then, scope)
     _, other = _branch(machine, build.negation(condition), otherwise, scope)
     merged = merge(condition, one, other)
-    return merged if not isinstance(merged, Register | Address) else None
+    return merged if not isinstance(merged, Register | BitAddress) else None
 
 
-def _cases(machine: _Machine, stmt: s.Case, rest: Sequence[s.Stmt], scope: Scope) -> Operand | None:
+def _cases(machine: _Machine, stmt: s.IntelCase, rest: Sequence[s.Stmt], scope: Scope) -> Operand | None:
     subject = _value(machine, stmt.subject, scope)
-    if not isinstance(subject, Value):
+    if not isinstance(subject, SymbolicValue):
         raise Unreadable("a case of a symbol")
     if any(_gives(x) for _, body in stmt.branches for x in body):
         chain: tuple[s.Stmt, ...] = ()
         for label, body in reversed(stmt.branches):
-            chain = body if label is None else (s.If(stmt.line, s.Binary("==", stmt.subject, label), body, chain),)
+            chain = (
+                body
+                if label is None
+                else (s.IntelIf(stmt.line, s.IntelBinary("==", stmt.subject, label), body, chain),)
+            )
         return _run(machine, (*chain, *rest), scope)
     labels = [None if label is None else _number(machine, label, scope) for label, _ in stmt.branches]
     if subject.node.constant is not None:
@@ -269,47 +273,47 @@ def _join_ways(
         scope[name] = held
 
 
-def _assign(machine: _Machine, stmt: s.Assign, scope: Scope) -> None:
+def _assign(machine: _Machine, stmt: s.IntelAssign, scope: Scope) -> None:
     value = _value(machine, stmt.value, scope)
     if stmt.op:
         before = _operand(_value(machine, stmt.target, scope))
         value = apply_binary(stmt.op, before, _operand(value), machine.rounding)
     match stmt.target:
-        case s.Name(text=name):
+        case s.IntelName(text=name):
             scope[name] = value
-        case s.Slice(base=s.Name(text="MEM"), high=high, low=low):
+        case s.IntelSlice(base=s.IntelName(text="MEM"), high=high, low=low):
             _store(machine, _value(machine, low, scope), _value(machine, high, scope), value, scope)
-        case s.Slice(base=base, high=high, low=low):
-            if any(isinstance(x, s.Name) and x.text == "MAX" for x in (low, high)):
-                if isinstance(base, s.Name) and base.text == machine.result:
+        case s.IntelSlice(base=base, high=high, low=low):
+            if any(isinstance(x, s.IntelName) and x.text == "MAX" for x in (low, high)):
+                if isinstance(base, s.IntelName) and base.text == machine.result:
                     clear_above(scope.get(machine.result), _number(machine, low, scope), machine.width)
             else:
                 _write(machine, base, high, low, _operand(value), scope)
-        case s.Index(base=s.Field(base=base, field=name), index=index) if name in FIELDS:
+        case s.IntelIndex(base=s.IntelField(base=base, field=name), index=index) if name in FIELDS:
             width = FIELDS[name].bits
             low_value = _whole(machine, index, scope)
             at = build.multiply(low_value, const(width))
             _write_at(machine, base, at, width, _operand(value), scope)
-        case s.Index(base=base, index=index):
+        case s.IntelIndex(base=base, index=index):
             _write_at(machine, base, _whole(machine, index, scope), 1, _operand(value), scope)
-        case s.Field(base=s.Name(text=name), field=of) if of in FIELDS:
+        case s.IntelField(base=s.IntelName(text=name), field=of) if of in FIELDS:
             element = FIELDS[of]
             scope[name] = _as_element(_operand(value), element)
         case _:
             raise Unreadable("a place that cannot be written to")
 
 
-def _as_element(x: Operand, element: Element) -> Value:
+def _as_element(x: Operand, element: Element) -> SymbolicValue:
     if element.kind != "int":
         if isinstance(x, RealNumber):
             return as_float(x, element.kind)
-        if isinstance(x, Value):
-            return Value(build.wrap(x.node, element.bits), element.bits, element.kind, element, x.product)
-    if not isinstance(x, Value):
+        if isinstance(x, SymbolicValue):
+            return SymbolicValue(build.wrap(x.node, element.bits), element.bits, element.kind, element, x.product)
+    if not isinstance(x, SymbolicValue):
         raise Unreadable("a symbol is put into an element")
     # Fields of a width only cut what does not fit; a number that fits keeps its sign.
     fits = -(1 << (element.bits - 1)) <= x.node.low and x.node.high < (1 << element.bits)
-    return Value(x.node if fits else build.wrap(x.node, element.bits), element.bits)
+    return SymbolicValue(x.node if fits else build.wrap(x.node, element.bits), element.bits)
 
 
 def _bounds(machine: _Machine, high: s.Expr, low: s.Expr, scope: Scope) -> tuple[Node, int]:
@@ -324,7 +328,7 @@ def _bounds(machine: _Machine, high: s.Expr, low: s.Expr, scope: Scope) -> tuple
 
 def _write(machine: _Machine, base: s.Expr, high: s.Expr, low: s.Expr, value: Operand, scope: Scope) -> None:
     at, width = _bounds(machine, high, low, scope)
-    if isinstance(base, s.Index) and isinstance(base.base, s.Field) and base.base.field in FIELDS:
+    if isinstance(base, s.IntelIndex) and isinstance(base.base, s.IntelField) and base.base.field in FIELDS:
         inner = _whole(machine, base.index, scope)
         at = build.add(build.multiply(inner, const(FIELDS[base.base.field].bits)), at)
         base = base.base.base
@@ -332,22 +336,24 @@ def _write(machine: _Machine, base: s.Expr, high: s.Expr, low: s.Expr, value: Op
 
 
 def _write_at(machine: _Machine, base: s.Expr, at: Node, width: int, value: Operand, scope: Scope) -> None:
-    if isinstance(base, s.Index) and isinstance(base.base, s.Field) and base.base.field in FIELDS:
+    if isinstance(base, s.IntelIndex) and isinstance(base.base, s.IntelField) and base.base.field in FIELDS:
         element = FIELDS[base.base.field]
         at = build.add(build.multiply(_whole(machine, base.index, scope), const(element.bits)), at)
         base = base.base.base
-    if not isinstance(base, s.Name):
+    if not isinstance(base, s.IntelName):
         raise Unreadable("a place that cannot be written to")
     if width == 0:
         return
     held = scope.get(base.text)
-    register = held if isinstance(held, Register) else Register(background=held if isinstance(held, Value) else None)
+    register = (
+        held if isinstance(held, Register) else Register(background=held if isinstance(held, SymbolicValue) else None)
+    )
     if isinstance(value, RealNumber):
         element = _element_of(machine, base.text, width)
         value = as_float(value, element.kind)
-    if not isinstance(value, Value):
+    if not isinstance(value, SymbolicValue):
         raise Unreadable("a symbol is put into a register")
-    kept = Value(build.wrap(value.node, width), width, value.kind, value.element, value.product)
+    kept = SymbolicValue(build.wrap(value.node, width), width, value.kind, value.element, value.product)
     if value.node.low < 0 and value.width == width and not value.is_float:
         kept = replace(kept, element=Element("int", width, True))
     if at.constant is not None:
@@ -363,10 +369,10 @@ def _element_of(machine: _Machine, name: str, width: int) -> Element:
 
 
 def _store(machine: _Machine, low: Held, high: Held, value: Held, scope: Scope) -> None:
-    if not isinstance(low, Address) or not isinstance(high, Address) or low.base != high.base:
+    if not isinstance(low, BitAddress) or not isinstance(high, BitAddress) or low.base != high.base:
         raise Unreadable("a place in memory that is not behind a pointer")
     width = build.add(build.subtract(high.offset, low.offset), const(1)).constant
-    if not width or not 0 < width <= MOST_BITS or not isinstance(value, Value | Register):
+    if not width or not 0 < width <= MOST_BITS or not isinstance(value, SymbolicValue | Register):
         raise Unreadable("what is stored has no width")
     node = (value.whole() if isinstance(value, Register) else value).node
     when = build.ONE
@@ -378,21 +384,21 @@ def _store(machine: _Machine, low: Held, high: Held, value: Held, scope: Scope) 
 def _operand(held: Held) -> Operand:
     if isinstance(held, Register):
         return held.whole()
-    if isinstance(held, Address):
+    if isinstance(held, BitAddress):
         raise Unreadable("an address is used as a number")
     return held
 
 
 def _truth(machine: _Machine, expr: s.Expr, scope: Scope) -> Node:
     value = _operand(_value(machine, expr, scope))
-    if not isinstance(value, Value):
+    if not isinstance(value, SymbolicValue):
         raise Unreadable("a symbol is used as a condition")
     return build.truth(value.node)
 
 
 def _whole(machine: _Machine, expr: s.Expr, scope: Scope) -> Node:
     value = _operand(_value(machine, expr, scope))
-    if not isinstance(value, Value) or value.is_float:
+    if not isinstance(value, SymbolicValue) or value.is_float:
         raise Unreadable("a whole number is missing")
     return value.node
 
@@ -406,43 +412,43 @@ def _number(machine: _Machine, expr: s.Expr, scope: Scope) -> int:
 
 def _value(machine: _Machine, expr: s.Expr, scope: Scope) -> Held:
     match expr:
-        case s.Number(value=value):
-            return Value(const(value))
-        case s.Real(value=real):
+        case s.IntelNumber(value=value):
+            return SymbolicValue(const(value))
+        case s.IntelReal(value=real):
             return RealNumber(real)
-        case s.Name(text=name):
+        case s.IntelName(text=name):
             if name in scope:
                 return scope[name]
             if name.startswith("_") or name.upper() in ("NAN", "MAX", "INF"):
-                return Symbol(name)
+                return NamedSymbol(name)
             raise Unreadable(f"`{name}` is not known")
-        case s.Call():
+        case s.IntelCall():
             return _call(machine, expr, scope)
-        case s.Binary(op=op, left=left, right=right):
+        case s.IntelBinary(op=op, left=left, right=right):
             return _binary(machine, op, left, right, scope)
-        case s.Slice(base=s.Name(text="MEM"), high=high, low=low):
+        case s.IntelSlice(base=s.IntelName(text="MEM"), high=high, low=low):
             return load(_value(machine, low, scope), _value(machine, high, scope))
-        case s.Slice(base=base, high=high, low=low):
+        case s.IntelSlice(base=base, high=high, low=low):
             at, width = _bounds(machine, high, low, scope)
             found = read(_value(machine, base, scope), at, width)
-            own = isinstance(base, s.Name) and base.text == machine.result
+            own = isinstance(base, s.IntelName) and base.text == machine.result
             return as_element(found, machine.element) if own else found
-        case s.Index(base=s.Field(base=base, field=name), index=index) if name in FIELDS:
+        case s.IntelIndex(base=s.IntelField(base=base, field=name), index=index) if name in FIELDS:
             element = FIELDS[name]
             at = build.multiply(_whole(machine, index, scope), const(element.bits))
             found = read(_value(machine, base, scope), at, element.bits)
             return found if element.kind == "int" else replace(found, kind=element.kind)
-        case s.Index(base=base, index=index):
+        case s.IntelIndex(base=base, index=index):
             return read(_value(machine, base, scope), _whole(machine, index, scope), 1)
-        case s.Field(base=base, field=name) if name in FIELDS:
+        case s.IntelField(base=base, field=name) if name in FIELDS:
             element = FIELDS[name]
             found = read(_value(machine, base, scope), const(0), element.bits)
             return found if element.kind == "int" else replace(found, kind=element.kind)
-        case s.Field(field=name) if name in TILE_SHAPE:
-            return Value(const(TILE_SHAPE[name]))
-        case s.Unary(op=op, operand=inner):
+        case s.IntelField(field=name) if name in TILE_SHAPE:
+            return SymbolicValue(const(TILE_SHAPE[name]))
+        case s.IntelUnary(op=op, operand=inner):
             return apply_unary(op, _operand(_value(machine, inner, scope)))
-        case s.Ternary(condition=condition, then=then, otherwise=otherwise):
+        case s.IntelTernary(condition=condition, then=then, otherwise=otherwise):
             known = _truth(machine, condition, scope)
             if known.constant is not None:
                 return _value(machine, then if known.low else otherwise, scope)
@@ -455,15 +461,15 @@ def _value(machine: _Machine, expr: s.Expr, scope: Scope) -> Held:
 
 def _binary(machine: _Machine, op: str, left: s.Expr, right: s.Expr, scope: Scope) -> Held:
     a = _value(machine, left, scope)
-    if op in ("AND", "OR") and isinstance(a, Value) and a.width == 1 and a.node.constant == int(op == "OR"):
+    if op in ("AND", "OR") and isinstance(a, SymbolicValue) and a.width == 1 and a.node.constant == int(op == "OR"):
         return a  # the other side is not asked
     b = _value(machine, right, scope)
-    if isinstance(a, Address) and op in ("+", "-"):
+    if isinstance(a, BitAddress) and op in ("+", "-"):
         step = _operand(b)
-        if not isinstance(step, Value):
+        if not isinstance(step, SymbolicValue):
             raise Unreadable("something that is no number is added to an address")
-        return Address(a.base, (build.add if op == "+" else build.subtract)(a.offset, step.node), a.element)
-    if isinstance(b, Address) and op == "+":
+        return BitAddress(a.base, (build.add if op == "+" else build.subtract)(a.offset, step.node), a.element)
+    if isinstance(b, BitAddress) and op == "+":
         return _binary(machine, op, right, left, scope)
     one, other = _operand(a), _operand(b)
     if op == "OP":
@@ -471,18 +477,18 @@ def _binary(machine: _Machine, op: str, left: s.Expr, right: s.Expr, scope: Scop
     return apply_binary(op, one, other, machine.rounding)
 
 
-def _chosen(op: Held | None, a: Operand, b: Operand) -> Value:
-    if isinstance(op, Symbol):
+def _chosen(op: Held | None, a: Operand, b: Operand) -> SymbolicValue:
+    if isinstance(op, NamedSymbol):
         return apply_symbol(op, a, b)
-    if not isinstance(op, Choice):
+    if not isinstance(op, SymbolChoice):
         raise Unreadable("`OP` is not known")
     found = apply_symbol(op.options[-1][1], a, b).node
     for condition, symbol in reversed(op.options[:-1]):
         found = build.select(condition, apply_symbol(symbol, a, b).node, found)
-    return Value(found, 1)
+    return SymbolicValue(found, 1)
 
 
-def _call(machine: _Machine, expr: s.Call, scope: Scope) -> Held:
+def _call(machine: _Machine, expr: s.IntelCall, scope: Scope) -> Held:
     arguments = tuple(_value(machine, x, scope) for x in expr.arguments)
     own = machine.program.functions.get(expr.name)
     if own is None:
@@ -492,8 +498,8 @@ def _call(machine: _Machine, expr: s.Call, scope: Scope) -> Held:
         raise Unreadable(f"`{expr.name}` calls itself without end")
     inner: Scope = {name: held.copy() if isinstance(held, Register) else held for name, held in scope.items()}
     for parameter, given in zip(own.parameters, arguments, strict=False):
-        name = parameter.base if isinstance(parameter, s.Slice | s.Index) else parameter
-        if not isinstance(name, s.Name):
+        name = parameter.base if isinstance(parameter, s.IntelSlice | s.IntelIndex) else parameter
+        if not isinstance(name, s.IntelName):
             raise Unreadable("a parameter without a name")
         inner[name.text] = given
     found = _run(machine, own.body, inner)

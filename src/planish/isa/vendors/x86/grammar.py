@@ -4,7 +4,7 @@
 >>> found = parse_operation(text)
 >>> loop, rest = found.body
 >>> loop.counter, loop.last, loop.body[1].value.name, rest.value
-('j', Number(value=3), 'ABS', Number(value=0))
+('j', IntelNumber(value=3), 'ABS', IntelNumber(value=0))
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DEEPEST = 60
 _CONTINUES = {"+", "-", "*", "/", "|", "&", "^", "||", "&&", "OR", "AND", "XOR", ",", "(", "[", ":=", "?", "==", "<<"}
 
 
-def parse_operation(text: str, source: Source | None = None, line: int = 1) -> s.Program:
+def parse_operation(text: str, source: Source | None = None, line: int = 1) -> s.IntelProgram:
     """The tree of an operation that begins in a line of a file; PlanishError E0651 where it cannot be read."""
     return _Parser(text, source or Source("operation", text), line).program()
 
@@ -42,7 +42,7 @@ class _Parser:
         self.tokens: list[tuple[str, str, int]] = []
         self.place = 0
         self.depth = 0
-        self.functions: dict[str, s.Define] = {}
+        self.functions: dict[str, s.IntelDefine] = {}
         at = 0
         while at < len(text):
             found = _TOKEN.match(text, at)
@@ -94,11 +94,11 @@ class _Parser:
         self.place += 1
         return text
 
-    def program(self) -> s.Program:
+    def program(self) -> s.IntelProgram:
         body = self.statements()
         if self.tokens[self.place][0] != "end":
             raise self.wrong(f"`{self.word}` ends nothing", self.line)
-        return s.Program(self.functions, body)
+        return s.IntelProgram(self.functions, body)
 
     def statements(self) -> tuple[s.Stmt, ...]:
         self.depth += 1
@@ -112,7 +112,7 @@ class _Parser:
                 self.depth -= 1
                 return tuple(found)
             made = self.statement()
-            if isinstance(made, s.Define):
+            if isinstance(made, s.IntelDefine):
                 self.functions[made.name] = made
             elif made is not None:
                 found.append(made)
@@ -130,7 +130,7 @@ class _Parser:
             condition = self.expression()
             body = self.statements()
             self.need("OD")
-            return s.While(line, condition, body)
+            return s.IntelWhile(line, condition, body)
         if self.take("IF"):
             return self.branch(line)
         if self.take("CASE"):
@@ -138,9 +138,9 @@ class _Parser:
         if self.take("DEFINE"):
             return self.definition(line)
         if self.take("RETURN"):
-            return s.Return(line, self.expression())
+            return s.IntelReturn(line, self.expression())
         if self.take("BREAK"):
-            return s.Break(line)
+            return s.IntelBreak(line)
         if self.take("ENUM"):
             while not self.take("}"):
                 if self.tokens[self.place][0] == "end":
@@ -148,19 +148,19 @@ class _Parser:
                 self.place += 1
             return None
         if self.take("#"):
-            return s.Perform(line, s.Name("#" + self.name()))
+            return s.IntelPerform(line, s.IntelName("#" + self.name()))
         return self.assignment(line)
 
     def assignment(self, line: int) -> s.Stmt:
         target = self.expression()
         if self.take(":=", "="):
-            return s.Assign(line, target, "", self.expression())
+            return s.IntelAssign(line, target, "", self.expression())
         for op in ("+=", "-=", "|=", "&=", "^=", ">>=", "<<="):
             if self.take(op):
-                return s.Assign(line, target, op[:-1], self.expression())
-        return s.Perform(line, target)
+                return s.IntelAssign(line, target, op[:-1], self.expression())
+        return s.IntelPerform(line, target)
 
-    def loop(self, line: int) -> s.For:
+    def loop(self, line: int) -> s.IntelFor:
         counter = self.name()
         self.need(":=", "=")
         first = self.expression()
@@ -170,9 +170,9 @@ class _Parser:
         last = self.expression()
         body = self.statements()
         self.need("ENDFOR")
-        return s.For(line, counter, first, last, -1 if down else 1, body)
+        return s.IntelFor(line, counter, first, last, -1 if down else 1, body)
 
-    def branch(self, line: int) -> s.If:
+    def branch(self, line: int) -> s.IntelIf:
         condition = self.expression()
         self.take("THEN")
         then = self.statements()
@@ -180,12 +180,12 @@ class _Parser:
         if self.take("ELSE"):
             inner = self.line
             if self.take("IF"):  # a chain has one end
-                return s.If(line, condition, then, (self.branch(inner),))
+                return s.IntelIf(line, condition, then, (self.branch(inner),))
             otherwise = self.statements()
         self.need("FI", "ENDIF")
-        return s.If(line, condition, then, otherwise)
+        return s.IntelIf(line, condition, then, otherwise)
 
-    def cases(self, line: int) -> s.Case:
+    def cases(self, line: int) -> s.IntelCase:
         subject = self.expression()
         self.need("OF")
         branches: list[tuple[s.Expr | None, tuple[s.Stmt, ...]]] = []
@@ -193,12 +193,12 @@ class _Parser:
             while self.take("\n", ";"):
                 pass
             if self.take("ESAC"):
-                return s.Case(line, subject, tuple(branches))
+                return s.IntelCase(line, subject, tuple(branches))
             label = None if self.take("DEFAULT") else self.primary()
             self.need(":")
             branches.append((label, self.statements()))
 
-    def definition(self, line: int) -> s.Define:
+    def definition(self, line: int) -> s.IntelDefine:
         name = self.name()
         self.need("(")
         parameters: list[s.Expr] = []
@@ -209,7 +209,7 @@ class _Parser:
         self.need("{")
         body = self.statements()
         self.need("}")
-        return s.Define(line, name, tuple(parameters), body)
+        return s.IntelDefine(line, name, tuple(parameters), body)
 
     def expression(self) -> s.Expr:
         self.depth += 1
@@ -219,7 +219,7 @@ class _Parser:
         if self.take("?"):
             then = self.expression()
             self.need(":")
-            found = s.Ternary(found, then, self.expression())
+            found = s.IntelTernary(found, then, self.expression())
         self.depth -= 1
         return found
 
@@ -232,7 +232,7 @@ class _Parser:
             if word not in _LOOSEST[level]:
                 return left
             self.place += 1
-            left = s.Binary({"||": "OR", "&&": "AND"}.get(word, word), left, self.binary(level + 1))
+            left = s.IntelBinary({"||": "OR", "&&": "AND"}.get(word, word), left, self.binary(level + 1))
 
     def unary(self) -> s.Expr:
         self.depth += 1
@@ -242,7 +242,7 @@ class _Parser:
             for op in ("-", "~", "!", "NOT", "+"):
                 if self.take(op):
                     inner = self.unary()
-                    return inner if op == "+" else s.Unary("~" if op == "NOT" else op, inner)
+                    return inner if op == "+" else s.IntelUnary("~" if op == "NOT" else op, inner)
             return self.postfix(self.primary())
         finally:
             self.depth -= 1
@@ -252,12 +252,12 @@ class _Parser:
             if self.take("["):
                 first = self.expression()
                 if self.take(":"):
-                    base = s.Slice(base, first, self.expression())
+                    base = s.IntelSlice(base, first, self.expression())
                 else:
-                    base = s.Index(base, first)
+                    base = s.IntelIndex(base, first)
                 self.need("]")
             elif self.take("."):
-                base = s.Field(base, self.name())
+                base = s.IntelField(base, self.name())
             elif self.take("{"):
                 raise self.wrong("an operand whose name is put together", self.line)
             else:
@@ -270,9 +270,9 @@ class _Parser:
             case "number":
                 if len(text) > 300:
                     raise self.wrong("a number of more than 300 digits", line)
-                return s.Number(int(text, 0) if not text.isdigit() else int(text))
+                return s.IntelNumber(int(text, 0) if not text.isdigit() else int(text))
             case "real":
-                return s.Real(Fraction(text))
+                return s.IntelReal(Fraction(text))
             case "name":
                 if self.take("("):
                     arguments: list[s.Expr] = []
@@ -281,14 +281,14 @@ class _Parser:
                         if not self.take(","):
                             self.need(")")
                             break
-                    return s.Call(text, tuple(arguments))
-                return s.Name(text)
+                    return s.IntelCall(text, tuple(arguments))
+                return s.IntelName(text)
             case _ if text == "(":
                 inner = self.expression()
                 self.need(")")
                 return inner
             case _ if text == "#":
-                return s.Name("#" + self.name())
+                return s.IntelName("#" + self.name())
             case _:
                 shown = "the end of the line" if text == "\n" else f"`{text}`" if text else "the end"
                 raise self.wrong(f"an operand is missing before {shown}", line)

@@ -1,7 +1,7 @@
 """What is left after two ways that an operation may take: values that are selected from, piece by piece.
 
 >>> from planish.isa.semantics.node import const
->>> found = merge(build.bits("k", const(0), 1), Value(const(1), 8), Value(const(0), 8))
+>>> found = merge(build.bits("k", const(0), 1), SymbolicValue(const(1), 8), SymbolicValue(const(0), 8))
 >>> found.node
 bits('k', 1, False, const(0))
 """
@@ -13,20 +13,20 @@ from dataclasses import replace
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node
 from planish.isa.vendors.symbolic_state import (
-    Address,
-    Choice,
+    BitAddress,
+    NamedSymbol,
     RealNumber,
     Register,
-    Symbol,
+    SymbolChoice,
+    SymbolicValue,
     Unreadable,
-    Value,
     merge_registers,
     merge_values,
 )
 from planish.isa.vendors.x86.operators import Operand, as_float
 from planish.isa.vendors.x86.tables import ladder
 
-Held = Operand | Register | Address
+Held = Operand | Register | BitAddress
 Scope = dict[str, Held]
 
 
@@ -35,20 +35,20 @@ def merge(condition: Node, one: Held | None, other: Held | None) -> Held | None:
     if one is None or other is None or one is other:
         return one if one is not None else other
     match one, other:
-        case Value(), Value():
+        case SymbolicValue(), SymbolicValue():
             return merge_values(condition, one, other)
-        case Value(), RealNumber() if one.is_float:
+        case SymbolicValue(), RealNumber() if one.is_float:
             return merge(condition, one, as_float(other, one.kind))
-        case RealNumber(), Value() if other.is_float:
+        case RealNumber(), SymbolicValue() if other.is_float:
             return merge(condition, as_float(one, other.kind), other)
-        case (Symbol() | Choice()), (Symbol() | Choice()):
-            first = one.options if isinstance(one, Choice) else ((build.ONE, one),)
-            second = other.options if isinstance(other, Choice) else ((build.ONE, other),)
-            return Choice((*((build.conjoin(c, condition), x) for c, x in first), *second))
+        case (NamedSymbol() | SymbolChoice()), (NamedSymbol() | SymbolChoice()):
+            first = one.options if isinstance(one, SymbolChoice) else ((build.ONE, one),)
+            second = other.options if isinstance(other, SymbolChoice) else ((build.ONE, other),)
+            return SymbolChoice((*((build.conjoin(c, condition), x) for c, x in first), *second))
         case (Register(), _) | (_, Register()):
             return merge_registers(condition, _as_register(one), _as_register(other))
-        case Address(), Address() if one.base == other.base:
-            return Address(one.base, build.select(condition, one.offset, other.offset), one.element)
+        case BitAddress(), BitAddress() if one.base == other.base:
+            return BitAddress(one.base, build.select(condition, one.offset, other.offset), one.element)
         case _ if one == other:
             return one
         case _:
@@ -58,7 +58,7 @@ def merge(condition: Node, one: Held | None, other: Held | None) -> Held | None:
 def _as_register(held: Held) -> Register:
     if isinstance(held, Register):
         return held
-    if isinstance(held, Value):
+    if isinstance(held, SymbolicValue):
         return Register(background=held) if held.width else Register({0: (1, held)})
     raise Unreadable("two ways leave a register and something else")
 
@@ -66,7 +66,7 @@ def _as_register(held: Held) -> Register:
 def as_ladder(held: Held, subject: Node, labels: list[int]) -> Held:
     """What cases leave, with chains of them shortened where that is to be had."""
     match held:
-        case Value():
+        case SymbolicValue():
             return replace(held, node=ladder(held.node, subject, labels))
         case Register():
             pieces = {at: (w, replace(x, node=ladder(x.node, subject, labels))) for at, (w, x) in held.pieces.items()}

@@ -1,9 +1,9 @@
 """What C's types of operands are as bits, and what the data says of their elements.
 
->>> from planish.isa.vendors.x86.data import Parameter
->>> as_input(Parameter("__m256i", "a", "SI16"))
-Input(name='a', bits=256, element=Element(kind='int', bits=16, signed=True), pointer=False)
->>> as_input(Parameter("float const *", "p", "FP32", 32)).pointer
+>>> from planish.isa.vendors.x86.data import IntelParameter
+>>> as_input(IntelParameter("__m256i", "a", "SI16"))
+SymbolicInput(name='a', bits=256, element=Element(kind='int', bits=16, signed=True), pointer=False)
+>>> as_input(IntelParameter("float const *", "p", "FP32", 32)).pointer
 True
 """
 
@@ -13,8 +13,8 @@ import re
 
 from planish.isa.semantics.definition import Operand
 from planish.isa.vendors.symbolic_state import Element, Unreadable
-from planish.isa.vendors.x86.data import Parameter
-from planish.isa.vendors.x86.execute import Input
+from planish.isa.vendors.x86.data import IntelParameter
+from planish.isa.vendors.x86.execute import SymbolicInput
 
 _ELEMENTS = {
     **{f"{sign}{bits}": Element("int", bits, sign == "SI") for sign in ("UI", "SI") for bits in (8, 16, 32, 64)},
@@ -33,17 +33,17 @@ _C_BITS = {
 }  # fmt: skip
 
 
-def is_pointer(x: Parameter) -> bool:
+def is_pointer(x: IntelParameter) -> bool:
     """Whether an operand is an address."""
     return "*" in x.type
 
 
-def is_immediate(x: Parameter) -> bool:
+def is_immediate(x: IntelParameter) -> bool:
     """Whether an operand has to be known when a program is compiled."""
     return x.element == "IMM" and not is_pointer(x)
 
 
-def bits_of(x: Parameter) -> int:
+def bits_of(x: IntelParameter) -> int:
     """The bits of an operand; Unreadable for a type that is not known."""
     plain = x.type.replace("const ", "").replace(" const", "").replace("*", "").strip()
     if is_immediate(x):
@@ -55,19 +55,19 @@ def bits_of(x: Parameter) -> int:
     raise Unreadable(f"the type `{x.type}`")
 
 
-def element_of(x: Parameter) -> Element:
+def element_of(x: IntelParameter) -> Element:
     """What the elements of an operand are; Unreadable where the data uses a word that is not known."""
     if x.element not in _ELEMENTS:
         raise Unreadable(f"elements of `{x.element}`")
     return _ELEMENTS[x.element]
 
 
-def as_input(x: Parameter) -> Input:
+def as_input(x: IntelParameter) -> SymbolicInput:
     """An operand as the pseudocode sees it."""
-    return Input(x.name, bits_of(x), element_of(x), is_pointer(x))
+    return SymbolicInput(x.name, bits_of(x), element_of(x), is_pointer(x))
 
 
-def as_operand(x: Parameter) -> Operand:
+def as_operand(x: IntelParameter) -> Operand:
     """An operand as a definition has it."""
     element = element_of(x)
     kind = "" if element.kind == "int" or x.type == "__m64" else element.kind

@@ -1,6 +1,6 @@
 """Bits of registers and of memory, as operations name them.
 
->>> read(Value(build.bits("a", const(0), 32), 32), const(8), 8).node
+>>> read(SymbolicValue(build.bits("a", const(0), 32), 32), const(8), 8).node
 bits('a', 8, False, const(8))
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from planish.isa.semantics import build
 from planish.isa.semantics.node import Node, const
-from planish.isa.vendors.symbolic_state import Address, Element, RealNumber, Register, Unreadable, Value, cut
+from planish.isa.vendors.symbolic_state import BitAddress, Element, RealNumber, Register, SymbolicValue, Unreadable, cut
 from planish.isa.vendors.x86.merge import Held
 from planish.isa.vendors.x86.operators import as_float
 
@@ -29,32 +29,32 @@ TILE_SHAPE = {"rows": 16, "colsb": 64}
 """The rows of a tile, and the bytes in each, by what operations call them: the most that there may be."""
 
 
-def load(low: Held, high: Held) -> Value:
+def load(low: Held, high: Held) -> SymbolicValue:
     """Bits of memory between two addresses, both ends included."""
-    if not isinstance(low, Address) or not isinstance(high, Address) or low.base != high.base:
+    if not isinstance(low, BitAddress) or not isinstance(high, BitAddress) or low.base != high.base:
         raise Unreadable("a place in memory that is not behind a pointer")
     width = build.add(build.subtract(high.offset, low.offset), const(1)).constant
     if not width or not 0 < width <= MOST_BITS:
         raise Unreadable("a piece of memory whose width is not known")
     of_element = low.element.bits == width
     found = build.bits(low.base, low.offset, width, of_element and low.element.signed)
-    return Value(found, width, low.element.kind if of_element else "int", low.element)
+    return SymbolicValue(found, width, low.element.kind if of_element else "int", low.element)
 
 
-def as_element(found: Value, element: Element) -> Value:
+def as_element(found: SymbolicValue, element: Element) -> SymbolicValue:
     """Bits of the result, read again: a number with a sign where its elements have one."""
     if found.is_float or not element.signed or found.width != element.bits:
         return found
-    return Value(build.wrap(found.node, element.bits, True), found.width, "int", element)
+    return SymbolicValue(build.wrap(found.node, element.bits, True), found.width, "int", element)
 
 
 def clear_above(held: Held | None, at: int, width: int) -> None:
     """Zeros from some bit of a result on, where it ends above what has been written."""
     if isinstance(held, Register) and at < width:
-        held.write(at, width - at, Value(const(0), width - at))
+        held.write(at, width - at, SymbolicValue(const(0), width - at))
 
 
-def read(held: Held, at: Node, width: int) -> Value:
+def read(held: Held, at: Node, width: int) -> SymbolicValue:
     """Some bits of what a name stands for."""
     if width <= 0:
         raise Unreadable(f"{width} bits are read")
@@ -64,6 +64,6 @@ def read(held: Held, at: Node, width: int) -> Value:
         return cut(held.whole(), at, width)
     if isinstance(held, RealNumber) and width in (16, 32, 64):
         return as_float(held, {16: "f16", 32: "f32", 64: "f64"}[width])
-    if not isinstance(held, Value):
+    if not isinstance(held, SymbolicValue):
         raise Unreadable("bits of a symbol")
     return cut(held, at, width)

@@ -14,7 +14,7 @@ from functools import cache
 
 from planish.core.files import read_input
 from planish.isa.vendors.specification import Specification
-from planish.isa.vendors.x86.data import Intrinsic, read_listing
+from planish.isa.vendors.x86.data import IntelIntrinsic, read_listing
 from planish.isa.vendors.x86.entries import entry_of
 
 PACKAGE = "rust-src"
@@ -31,6 +31,6 @@ def open_listing(path: str) -> Specification:
     return Specification(told, {x: _identity(y) for x, y in named.items()}, lambda name: entry_of(named[name], source))
 
 
-def _identity(x: Intrinsic) -> str:
+def _identity(x: IntelIntrinsic) -> str:
     # The line is where it stands, not what it says.
     return repr((x.technology, x.features, x.category, x.result, x.parameters, x.operation, x.instruction))

@@ -1,7 +1,7 @@
 """The pseudocode of an operation as a tree: expressions, statements, and where each of them stands.
 
->>> Assign(1, Name("dst"), "", Binary("+", Name("a"), Number(1))).target
-Name(text='dst')
+>>> IntelAssign(1, IntelName("dst"), "", IntelBinary("+", IntelName("a"), IntelNumber(1))).target
+IntelName(text='dst')
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class IntelNumber:
     """A whole number."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
-class Real:
+class IntelReal:
     """A number with a point."""
 
     value: Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class IntelName:
     """An operand, a register, or a constant such as `MAX`."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class IntelSlice:
     """`base[high:low]`: bits, both ends included."""
 
     base: Expr
@@ -41,7 +41,7 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class IntelIndex:
     """`base[index]`: one bit, or one element of a field."""
 
     base: Expr
@@ -49,7 +49,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class IntelField:
     """`base.field`: the elements of a width, such as `a.word`."""
 
     base: Expr
@@ -57,7 +57,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class IntelCall:
     """A function of the data, or one that the operation defines."""
 
     name: str
@@ -65,7 +65,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Unary:
+class IntelUnary:
     """`-`, `~`, `!` or `NOT`."""
 
     op: str
@@ -73,7 +73,7 @@ class Unary:
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class IntelBinary:
     """An operator between two operands."""
 
     op: str
@@ -82,7 +82,7 @@ class Binary:
 
 
 @dataclass(frozen=True, slots=True)
-class Ternary:
+class IntelTernary:
     """`condition ? then : otherwise`."""
 
     condition: Expr
@@ -90,11 +90,22 @@ class Ternary:
     otherwise: Expr
 
 
-Expr = Number | Real | Name | Slice | Index | Field | Call | Unary | Binary | Ternary
+Expr = (
+    IntelNumber
+    | IntelReal
+    | IntelName
+    | IntelSlice
+    | IntelIndex
+    | IntelField
+    | IntelCall
+    | IntelUnary
+    | IntelBinary
+    | IntelTernary
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Assign:
+class IntelAssign:
     """`target op= value`; `op` is empty for `:=`."""
 
     line: int
@@ -104,7 +115,7 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class IntelFor:
     """A loop over numbers, both ends included."""
 
     line: int
@@ -116,7 +127,7 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
-class While:
+class IntelWhile:
     """`DO WHILE condition … OD`."""
 
     line: int
@@ -125,7 +136,7 @@ class While:
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class IntelIf:
     """`IF … ELSE … FI`."""
 
     line: int
@@ -135,7 +146,7 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class IntelCase:
     """`CASE subject OF … ESAC`; the label None stands for all that is left."""
 
     line: int
@@ -144,7 +155,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Define:
+class IntelDefine:
     """A function of the operation's own."""
 
     line: int
@@ -154,7 +165,7 @@ class Define:
 
 
 @dataclass(frozen=True, slots=True)
-class Return:
+class IntelReturn:
     """What a function gives."""
 
     line: int
@@ -162,7 +173,7 @@ class Return:
 
 
 @dataclass(frozen=True, slots=True)
-class Perform:
+class IntelPerform:
     """A call for what it does, or a fault such as `#IE`."""
 
     line: int
@@ -170,18 +181,18 @@ class Perform:
 
 
 @dataclass(frozen=True, slots=True)
-class Break:
+class IntelBreak:
     """The end of a loop or a case."""
 
     line: int
 
 
-Stmt = Assign | For | While | If | Case | Define | Return | Perform | Break
+Stmt = IntelAssign | IntelFor | IntelWhile | IntelIf | IntelCase | IntelDefine | IntelReturn | IntelPerform | IntelBreak
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class IntelProgram:
     """An operation: its functions by name, and its statements."""
 
-    functions: dict[str, Define]
+    functions: dict[str, IntelDefine]
     body: tuple[Stmt, ...]

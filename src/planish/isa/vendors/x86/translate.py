@@ -1,10 +1,11 @@
 """An entry of Intel's data becomes a definition: its operation is read, run on unknown operands, and rolled up.
 
 >>> from planish.isa.semantics.text import print_definition
->>> from planish.isa.vendors.x86.data import Parameter
->>> a, b = (Parameter("__m128i", x, "SI16") for x in "ab")
+>>> from planish.isa.vendors.x86.data import IntelParameter
+>>> a, b = (IntelParameter("__m128i", x, "SI16") for x in "ab")
 >>> text = "FOR j := 0 to 7\\ni := j*16\\ndst[i+15:i] := Saturate16(a[i+15:i] + b[i+15:i])\\nENDFOR"
->>> entry = Intrinsic("_mm_adds_epi16", "SSE2", ("SSE2",), "", Parameter("__m128i", "dst", "SI16"), (a, b), text, 1)
+>>> result = IntelParameter("__m128i", "dst", "SI16")
+>>> entry = IntelIntrinsic("_mm_adds_epi16", "SSE2", ("SSE2",), "", result, (a, b), text, 1)
 >>> print_definition(translate(entry))
 '(a: 128, b: 128) -> dst: 128 { for i < 8 { dst.u16[i] = u16(sat_s16(a.s16[i] + b.s16[i])) } }'
 """
@@ -19,8 +20,8 @@ from planish.isa.semantics.definition import Definition, Operand, Put
 from planish.isa.semantics.node import Node, const
 from planish.isa.semantics.reroll import roll, roll_sums
 from planish.isa.vendors.symbolic_state import Unreadable, put_register
-from planish.isa.vendors.x86.data import Intrinsic, Parameter
-from planish.isa.vendors.x86.execute import Outcome, run
+from planish.isa.vendors.x86.data import IntelIntrinsic, IntelParameter
+from planish.isa.vendors.x86.execute import SymbolicOutcome, run
 from planish.isa.vendors.x86.grammar import parse_operation
 from planish.isa.vendors.x86.operands import TILE, as_input, as_operand, bits_of, element_of, is_pointer
 from planish.isa.vendors.x86.operators import CURRENT, Rounding
@@ -31,7 +32,7 @@ _TILES = ("dst", "tdest")
 
 
 def translate(
-    entry: Intrinsic, source: Source | None = None, overrides: tuple[Override, ...] | None = None
+    entry: IntelIntrinsic, source: Source | None = None, overrides: tuple[Override, ...] | None = None
 ) -> Definition:
     """The definition of an intrinsic; PlanishError E0651 where its operation cannot be read, Unreadable where it cannot
     be run, or is not understood."""
@@ -60,19 +61,19 @@ def translate(
     return Definition(operands, result, roll(puts))
 
 
-def _left(entry: Intrinsic) -> Parameter:
+def _left(entry: IntelIntrinsic) -> IntelParameter:
     # What is done to a tile changes the first one, which the intrinsic does not return.
     into = next((x for x in entry.parameters if x.type == TILE and x.name in _TILES), None)
     return entry.result if into is None else into
 
 
-def _mode(entry: Intrinsic) -> Node:
+def _mode(entry: IntelIntrinsic) -> Node:
     # A way of rounding that the caller gives: bit 2 says to take the one that the processor is set to.
     given = next((x.name for x in entry.parameters if x.role == "_MM_FROUND"), None)
     return CURRENT if given is None else build.bits(given, const(0), 3)
 
 
-def _puts(outcome: Outcome, result: Operand | None) -> list[Put]:
+def _puts(outcome: SymbolicOutcome, result: Operand | None) -> list[Put]:
     puts = [
         Put(x.base, x.offset, x.width, roll_sums(x.value), x.when) for x in outcome.stores
     ]

@@ -4,7 +4,7 @@
 >>> from planish.schedule.auto.plan import prepare
 >>> from planish.target.load import load_target
 >>> kernel = parse_kernel("kernel zero(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }")
->>> woven_version(kernel, prepare(kernel), (), load_target("x86-avx512"), "reassociate", Maker()) is None
+>>> woven_version(kernel, prepare(kernel), (), load_target("x86-avx512"), "reassociate", KernelCache()) is None
 True
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 
 from planish.ir.nest import Kernel
 from planish.ir.types import F32, F64, Floats
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.versions import Convolve, raise_version
 from planish.raising.algebra.rules.im2col import WOVEN
 from planish.schedule.auto.plan import Candidate, Prepared
@@ -26,7 +26,7 @@ _WAY = Convolve(WOVEN, None, f"algebra-{WOVEN}", woven=True)
 
 
 def woven_version(
-    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
+    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: KernelCache,
     threads: int = 1, typical: Mapping[str, int] | None = None,
 ) -> Candidate | None:  # fmt: skip
     """The version, as by `raise_version`; None where all that is read is wide, or there is no convolution."""

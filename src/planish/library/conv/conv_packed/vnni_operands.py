@@ -4,7 +4,7 @@ that neighbouring channels lie together at each place of the image, and in the w
 >>> from planish.library.kernels.gemm.window import Window
 >>> from planish.library.kernels.vectors import PRODUCTS, find_vectors
 >>> tile = Tile(find_vectors("avx512", PRODUCTS["bf16"]), 14, 2, layout="window", fetch="not", window=Window((3, 3)))
->>> [x.name for x in make_weavers(tile, Maker())]
+>>> [x.name for x in make_weavers(tile, KernelCache())]
 ['planish_weave_weights_bf16_3x3_32', 'planish_weave_image_bf16']
 """
 
@@ -16,7 +16,7 @@ from planish.isa.instruction import Instruction
 from planish.library.kernels.as_instruction import make_callable
 from planish.library.kernels.gemm.microkernel import Tile
 from planish.library.kernels.gemm.window import Window
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.schedule.program import Program
 from planish.schedule.steps.bands import Reorder
 from planish.schedule.steps.buffers import StageMem
@@ -62,7 +62,7 @@ def left_of_features(tile: Tile) -> str:
     return f"nf - {block}{tile.columns} * fb"
 
 
-def make_weavers(tile: Tile, maker: Maker) -> list[Instruction]:
+def make_weavers(tile: Tile, maker: KernelCache) -> list[Instruction]:
     """The kernels that weave the weights of a tile's features, and an image."""
     weights, image = _name_weights(tile), _name_image(tile)
     return [maker.make(weights, _make_weights, weights, tile), maker.make(image, _make_image, image, tile)]

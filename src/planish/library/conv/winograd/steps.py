@@ -19,7 +19,7 @@ moved back where results would be beyond the end: some are set twice.
 >>> O, W = (Array(x, F32, tuple(at[y] for y in z)) for x, z in (("O", "yxf"), ("W", "rscf")))
 >>> X = Array("X", F32, (index(58), index(58), index(64)))
 >>> steps = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0))
->>> image = Term(View("X", (index(0),) * 3, steps, tuple(at[x] for x in "yxcrs")), "yxcrs")
+>>> image = ProductOperand(View("X", (index(0),) * 3, steps, tuple(at[x] for x in "yxcrs")), "yxcrs")
 >>> product = Product(whole_term(O, "yxf"), (image, whole_term(W, "rscf")), at, "rsc")
 >>> raised = Raised(Kernel("k", arrays=(X, W, O)), (write_product(product),))
 >>> change = use_tiles(study(raised), Setting(Model(load_target("x86-avx512"), ()), "reassociate"))
@@ -46,10 +46,10 @@ from planish.library.parallel.work_sharing import Range, share_numbered, share_o
 from planish.raising.algebra.cost import Model
 from planish.raising.algebra.effects import Facts
 from planish.raising.algebra.fold_dims import fold
-from planish.raising.algebra.product import Product, Term, stepped
+from planish.raising.algebra.product import Product, ProductOperand, stepped
 from planish.raising.algebra.product_kinds import kind_of
 from planish.raising.algebra.product_writer import Origin, write_product
-from planish.raising.algebra.rule_context import Change, Setting, done, replaced, with_locals
+from planish.raising.algebra.rule_context import RuleResult, Setting, done, replaced, with_locals
 from planish.raising.algebra.rules.dce import describe
 from planish.raising.algebra.rules.direct_conv import Direct, find_parts
 from planish.raising.algebra.rules.im2col import in_order
@@ -67,7 +67,7 @@ _LETTERS = "eac"
 """Elements of a tile, tiles, and channels."""
 
 
-def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23, threads: int = 1) -> Change:
+def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23, threads: int = 1) -> RuleResult:
     """Do the first convolution that allows it so; threads share out the windows, and the rows of tiles."""
     for place, product in enumerate(facts.products):
         if product is None or kind_of(product) != "convolution" or not setting.may_reorder(facts.type_of(product)):
@@ -89,7 +89,7 @@ def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23, threads: i
         )
         raised = replaced(with_locals(facts.raised, made.arrays, made.reshapes), place, steps)
         return done(raised, REMARK, message, step.span)
-    return Change(None)
+    return RuleResult(None)
 
 
 def find_tiles(facts: Facts, product: Product, minimal: Minimal) -> Direct | None:
@@ -109,8 +109,8 @@ class _Operands:
 
     windows: Array
     own: bool
-    image: Term
-    output: Term
+    image: ProductOperand
+    output: ProductOperand
     image_rows: Array | None
     output_rows: Array | None
     tiles: Array
@@ -193,7 +193,7 @@ class _Rewrite:
         elements = evaluate(self.channels, self.point) * evaluate(self.features, self.point) * self.minimal.size**2
         return elements * self.type.size <= self.model.target.cache(2).share
 
-    def seen(self) -> Term:
+    def seen(self) -> ProductOperand:
         """All of the image that is seen, without the letters of the window."""
         image, parts = self.parts.image, self.parts
         beyond = index(self.minimal.taps - 1)
@@ -201,14 +201,16 @@ class _Rewrite:
         letters = "".join(image.letters[n] for n in kept)
         extents = {x: add(y, beyond) if x in parts.places else y for x, y in self.product.extents.items()}
         steps = tuple(image.view.steps[n] for n in kept)
-        return Term(View(image.view.array, image.view.start, steps, tuple(extents[x] for x in letters)), letters)
+        return ProductOperand(
+            View(image.view.array, image.view.start, steps, tuple(extents[x] for x in letters)), letters
+        )
 
-    def copied(self, target: Term, source: Term) -> Apply:
+    def copied(self, target: ProductOperand, source: ProductOperand) -> Apply:
         """A copy of an operand."""
         extents = dict(zip(source.letters, source.view.shape, strict=True))
         return write_product(Product(target, (source,), extents, ""), Origin((), (), self.step.span))
 
-    def block(self, name: str, term: Term, near: str, rows: int) -> Array | None:
+    def block(self, name: str, term: ProductOperand, near: str, rows: int) -> Array | None:
         """An array for some rows of an operand in each share, whose neighbours in memory go along a letter; None where
         those of the operand do."""
         if term.nearest == near:
@@ -239,7 +241,7 @@ class _Rewrite:
         return _Operands(windows, own, image, output, image_rows, output_rows, tiles, products, rows, along)
 
     def windows(
-        self, operands: _Operands, kernel: Term, share: Expr, threads: int, sizes: tuple[str, ...]
+        self, operands: _Operands, kernel: ProductOperand, share: Expr, threads: int, sizes: tuple[str, ...]
     ) -> tuple[Step, ...]:
         """The loops that transform the windows of all channels, which threads share out, and features, for a share: of
         a copy, where features do not lie side by side."""
@@ -276,7 +278,7 @@ class _Rewrite:
         loops, known = {row: here, column: operands.along}, (*sizes, first)
 
         def seen(
-            term: Term, rows: Array | None, lane: str, name: str, extent: int, further: int
+            term: ProductOperand, rows: Array | None, lane: str, name: str, extent: int, further: int
         ) -> tuple[Side, tuple[Step, ...]]:
             """A tile of an operand, where it lies or among rows of it, and the copy to these, or from there."""
             own, at, copies = term, add(range[0], index(y)), list[Step]()
@@ -329,7 +331,7 @@ class _Rewrite:
         product = write_product(Product(output, tuple(factors), sizes, "c", None, None, False), origin)
         return Repeat(element, index(0), count, 1, (product,))
 
-    def folded(self, term: Term, groups: Sequence[str]) -> Term:
+    def folded(self, term: ProductOperand, groups: Sequence[str]) -> ProductOperand:
         """An operand with one dimension for each group of letters."""
         name = term.view.array
         array = next(x for x in self.arrays if x.name == name)
@@ -367,7 +369,7 @@ class _Rewrite:
         return next(far, rows)
 
 
-def side(term: Term, elements: str, extent: int, places: Mapping[str, Expr]) -> Side:
+def side(term: ProductOperand, elements: str, extent: int, places: Mapping[str, Expr]) -> Side:
     """The elements of tiles of an operand, along two of its letters, from some places on."""
 
     def place(i: int, j: int) -> tuple[Expr, ...]:
@@ -392,10 +394,10 @@ def _with_rest(range: Range, most: Expr, outputs: int) -> Range:
     return begin, sub(extremum("max", end, beyond), begin)
 
 
-def _of_share(array: Array, share: Expr, letters: str) -> Term:
+def _of_share(array: Array, share: Expr, letters: str) -> ProductOperand:
     """All of an array that a share has for itself."""
     view = whole(array)
-    return Term(View(array.name, (share, *view.start[1:]), view.steps[1:], view.shape[1:]), letters)
+    return ProductOperand(View(array.name, (share, *view.start[1:]), view.steps[1:], view.shape[1:]), letters)
 
 
 def _names(*exprs: Expr) -> tuple[str, ...]:
@@ -403,7 +405,9 @@ def _names(*exprs: Expr) -> tuple[str, ...]:
     return tuple(dict.fromkeys(y for x in exprs for y in sorted(variables(x))))
 
 
-def _part(term: Term, extents: Mapping[str, Expr]) -> Term:
+def _part(term: ProductOperand, extents: Mapping[str, Expr]) -> ProductOperand:
     """The first elements of an operand."""
     view = term.view
-    return Term(View(view.array, view.start, view.steps, tuple(extents[x] for x in term.letters)), term.letters)
+    return ProductOperand(
+        View(view.array, view.start, view.steps, tuple(extents[x] for x in term.letters)), term.letters
+    )

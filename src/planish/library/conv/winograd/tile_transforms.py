@@ -4,8 +4,8 @@
 >>> from planish.ir.text.printer import print_expr
 >>> from planish.ir.types import F32
 >>> from planish.library.conv.winograd.matrices import F23
->>> code = Code(F32, "t")
->>> tile = [[Part(Load("d", (index(4 * i + j),), F32)) for j in range(4)] for i in range(4)]
+>>> code = StraightLineCode(F32, "t")
+>>> tile = [[RealValue(Load("d", (index(4 * i + j),), F32)) for j in range(4)] for i in range(4)]
 >>> made = transform(F23.image, tile, code)
 >>> len(made), len(code.lines), print_expr(code.lines[0].value)
 (4, 32, 'd[0] - d[8]')
@@ -20,11 +20,11 @@ from planish.ir.expr import Expr, Load, index
 from planish.ir.nest import Array, Assign, Block, For, Kernel, Let, Stmt
 from planish.ir.types import Type
 from planish.library.conv.winograd.matrices import Matrix
-from planish.library.kernels.fft.butterfly import Code, Part
+from planish.library.kernels.fft.butterfly import RealValue, StraightLineCode
 from planish.schedule.program import Program
 from planish.schedule.steps.facts import Vectorise
 
-Grid = Sequence[Sequence[Part]]
+Grid = Sequence[Sequence[RealValue]]
 Place = Callable[[int, int], tuple[Expr, ...]]
 """The subscripts of an element of a tile, by its row and column."""
 
@@ -48,23 +48,24 @@ class Around:
     kernel: Kernel
 
 
-def transform(matrix: Matrix, tile: Grid, code: Code) -> list[list[Part]]:
+def transform(matrix: Matrix, tile: Grid, code: StraightLineCode) -> list[list[RealValue]]:
     """matrix * tile * matrix', rows first."""
     columns = [list(x) for x in zip(*tile, strict=True)]
     rows = [[_weigh(row, column, code) for column in columns] for row in matrix]
     return [[_weigh(row, line, code) for row in matrix] for line in rows]
 
 
-def _weigh(weights: Sequence[float], parts: Sequence[Part], code: Code) -> Part:
+def _weigh(weights: Sequence[float], parts: Sequence[RealValue], code: StraightLineCode) -> RealValue:
     return code.weigh(list(zip(weights, parts, strict=True)))
 
 
 def write_transform(matrix: Matrix, source: Side, target: Side, type: Type, prefix: str, around: Around) -> Block:
     """The loops that set the target's tiles to the transforms of the source's. PlanishError where iterations of the
     last one would meet, which is asked of the polyhedral model."""
-    code = Code(type, prefix)
+    code = StraightLineCode(type, prefix)
     tile = [
-        [Part(Load(source.array, source.place(i, j), type)) for j in range(source.extent)] for i in range(source.extent)
+        [RealValue(Load(source.array, source.place(i, j), type)) for j in range(source.extent)]
+        for i in range(source.extent)
     ]
     made = transform(matrix, tile, code)
     stores = [

@@ -4,7 +4,7 @@
 >>> from planish.schedule.auto.plan import prepare
 >>> from planish.target.load import load_target
 >>> kernel = parse_kernel("kernel zero(n; A: f32[n]) { for i in 0 .. n { A[i] = 0.0:f32 } }")
->>> tile_version(kernel, prepare(kernel), (), load_target("x86-avx512"), "reassociate", Maker()) is None
+>>> tile_version(kernel, prepare(kernel), (), load_target("x86-avx512"), "reassociate", KernelCache()) is None
 True
 """
 
@@ -16,7 +16,7 @@ from functools import partial
 from planish.ir.nest import Kernel
 from planish.ir.types import Floats
 from planish.library.conv.winograd.steps import REMARK, use_tiles
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.versions import Convolve, raise_version
 from planish.schedule.auto.plan import Candidate, Prepared
 from planish.target.machine import Target
@@ -28,7 +28,7 @@ _LOOPS = 6
 
 
 def tile_version(
-    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: Maker,
+    kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: KernelCache,
     threads: int = 1, typical: Mapping[str, int] | None = None,
 ) -> Candidate | None:  # fmt: skip
     """The version, as by `raise_version`; None where no convolution can be done so, or floats have to be added up in

@@ -21,7 +21,7 @@ from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, index
 from planish.ir.index.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
 from planish.library.dense.gemv.row_loops import Dot, Dots
-from planish.library.kernels.register_rows import Registers
+from planish.library.kernels.register_rows import RegisterRows
 from planish.library.kernels.vectors import Vectors
 from planish.poly.match.sum_of_products import join
 from planish.schedule.auto.lower import place, place_expr
@@ -39,7 +39,7 @@ class Tiles:
 
     def __init__(self, found: Dots, vectors: Vectors, taken: set[str], rows: int = ROWS) -> None:
         self.found, self.vectors, self.taken = found, vectors, taken
-        self.registers = Registers(vectors, taken)
+        self.registers = RegisterRows(vectors, taken)
         self.first, self.place, self.whole = (take_name(x, taken) for x in ("first", "place", "whole"))
         # Besides the sums, there are a row and what it is multiplied by.
         self.most = max(min(rows, (vectors.registers - 2) // len(found.sums)), 1)

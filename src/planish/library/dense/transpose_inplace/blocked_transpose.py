@@ -21,7 +21,7 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Reduc
 from planish.ir.traverse import arrays_in, blocks_of, flatten, used_names, variables, walk, with_blocks
 from planish.ir.types import BOOL, F32, F64
 from planish.library.dense.transpose_inplace.block_pairs import has_mirror, make_mirror
-from planish.library.dense.transpose_inplace.copy_nests import Mirror, find_mirror
+from planish.library.dense.transpose_inplace.copy_nests import InplaceTranspose, find_mirror
 from planish.library.kernels.vectors import choose_vectors
 from planish.poly.isl.affine import NotAffineError
 from planish.raising.expansion import inline
@@ -70,7 +70,7 @@ class _Making:
         everywhere = list(arrays_in(self.kernel.body))
         return any(everywhere.count(x) > inside.count(x) for x in {*inside} - own)
 
-    def find(self, loop: For) -> Mirror | None:
+    def find(self, loop: For) -> InplaceTranspose | None:
         """The matrix that a loop transposes where it is, with what has to hold for that known before the kernel runs;
         None where it does something else."""
         if not _exchanges(loop) or self.is_shared(loop):
@@ -109,7 +109,7 @@ def _exchanges(loop: For) -> bool:
     return len(copies) > 1 and all(not isinstance(x, Reduce) and isinstance(x.value, Load | Var) for x in inside)
 
 
-def _asked(found: Mirror, array: Array) -> list[Expr]:
+def _asked(found: InplaceTranspose, array: Array) -> list[Expr]:
     """What has to hold so that rows of a matrix do not run into each other, but for what is known to."""
     first = found.start[-1]
     tests = (Compare("ge", first, index(0)), Compare("ge", _width(array), add(first, found.order)))
@@ -123,7 +123,7 @@ def _width(array: Array) -> Expr:
     return width
 
 
-def _inlined(found: Mirror, mirror: Kernel, array: Array, taken: set[str]) -> Stmt:
+def _inlined(found: InplaceTranspose, mirror: Kernel, array: Array, taken: set[str]) -> Stmt:
     """The kernel's nest for a matrix, with names that are not taken."""
     rank = len(found.start)
     steps = tuple(tuple(int(d == rank - 2 + i) for d in range(rank)) for i in range(2))

@@ -37,7 +37,7 @@ _MOST_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Mirror:
+class InplaceTranspose:
     """A matrix of `order` rows and columns that is transposed where it is. Its first element has the subscripts `start`
     in an array, of which the last two are those of rows and columns."""
 
@@ -46,7 +46,7 @@ class Mirror:
     order: Expr
 
 
-def find_mirror(scop: Scop, arrays: Set[str]) -> Mirror | None:
+def find_mirror(scop: Scop, arrays: Set[str]) -> InplaceTranspose | None:
     """The matrix that a nest transposes where it is; None where it does something else, or more. Only what is in some
     arrays is needed after it."""
     if not scop.statements or not all(map(_is_copy, scop.statements)):
@@ -93,7 +93,7 @@ def _origins(scop: Scop, dependences: Dependences) -> isl.UnionMap | None:
     return None
 
 
-def _mirror(moves: isl.Map, context: isl.Set) -> Mirror | None:
+def _mirror(moves: isl.Map, context: isl.Set) -> InplaceTranspose | None:
     """The matrix whose elements move in this way where it is transposed; None where these do not move so. Raises
     NotAffineError where its place is no simple function of the sizes."""
     rank, name, points = moves.dim(IN), moves.get_tuple_name(IN), moves.domain()
@@ -104,7 +104,7 @@ def _mirror(moves: isl.Map, context: isl.Set) -> Mirror | None:
     order = add(sub(ends[-1][1], start[-1]), index(1))
     if not moves.is_equal(_transposition(moves, start, order).intersect_params(context)):
         return None
-    return Mirror(source_name(name), start, order)
+    return InplaceTranspose(source_name(name), start, order)
 
 
 def _transposition(like: isl.Map, start: Sequence[Expr], order: Expr) -> isl.Map:

@@ -3,8 +3,8 @@ by one, and what is computed twice computed once.
 
 >>> from planish.ir.text.printer import print_stmt
 >>> from planish.ir.types import F64
->>> code = Code(F64, "t")
->>> pair = [Number(Part(Var(f"x{i}", F64)), Part(Var(f"y{i}", F64))) for i in range(2)]
+>>> code = StraightLineCode(F64, "t")
+>>> pair = [ComplexValue(RealValue(Var(f"x{i}", F64)), RealValue(Var(f"y{i}", F64))) for i in range(2)]
 >>> made = transform(pair, code)
 >>> [print_stmt(x) for x in code.lines]
 ['let t0 = x0 + x1', 'let t1 = y0 + y1', 'let t2 = x0 - x1', 'let t3 = y0 - y1']
@@ -23,33 +23,33 @@ from planish.ir.types import F64, Type
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RealValue:
     """A real number as code computes it: the value of an expression, or that value's negative; None is zero."""
 
     value: Expr | None
     negative: bool = False
 
-    def __neg__(self) -> Part:
-        return Part(self.value, not self.negative and self.value is not None)
+    def __neg__(self) -> RealValue:
+        return RealValue(self.value, not self.negative and self.value is not None)
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class ComplexValue:
     """A complex number as code computes it."""
 
-    real: Part
-    imaginary: Part
+    real: RealValue
+    imaginary: RealValue
 
-    def turned(self) -> Number:
+    def turned(self) -> ComplexValue:
         """It times -i."""
-        return Number(self.imaginary, -self.real)
+        return ComplexValue(self.imaginary, -self.real)
 
-    def __neg__(self) -> Number:
-        return Number(-self.real, -self.imaginary)
+    def __neg__(self) -> ComplexValue:
+        return ComplexValue(-self.real, -self.imaginary)
 
 
 @dataclass(slots=True)
-class Code:
+class StraightLineCode:
     """Straight-line code: names for values of a type, each of which is computed once."""
 
     type: Type
@@ -57,15 +57,15 @@ class Code:
     lines: list[Let] = field(default_factory=list)
     known: dict[Expr, Var] = field(default_factory=dict)
 
-    def name(self, value: Expr) -> Part:
+    def name(self, value: Expr) -> RealValue:
         """A name for a value."""
         if value not in self.known:
             name = f"{self.prefix}{len(self.lines)}"
             self.lines.append(Let(name, value))
             self.known[value] = Var(name, self.type)
-        return Part(self.known[value])
+        return RealValue(self.known[value])
 
-    def add(self, a: Part, b: Part) -> Part:
+    def add(self, a: RealValue, b: RealValue) -> RealValue:
         """The sum of two."""
         if a.value is None or b.value is None:
             return b if a.value is None else a
@@ -75,7 +75,7 @@ class Code:
             return self.add(b, a)
         return self.name(Binary("sub" if b.negative else "add", a.value, b.value))
 
-    def weigh(self, terms: Sequence[tuple[float, Part]]) -> Part:
+    def weigh(self, terms: Sequence[tuple[float, RealValue]]) -> RealValue:
         """The sum of some numbers, each times a weight; products are not named, so that they may be fused with sums."""
         total: Expr | None = None
         turned = False  # whether `total` is the sum's negative
@@ -90,15 +90,15 @@ class Code:
             else:
                 total = Binary("add" if negative == turned else "sub", total, product)
         if total is None:
-            return Part(None)
-        found = Part(total) if isinstance(total, Var) else self.name(total)
+            return RealValue(None)
+        found = RealValue(total) if isinstance(total, Var) else self.name(total)
         return -found if turned else found
 
-    def sum(self, a: Number, b: Number) -> Number:
+    def sum(self, a: ComplexValue, b: ComplexValue) -> ComplexValue:
         """The sum of two."""
-        return Number(self.add(a.real, b.real), self.add(a.imaginary, b.imaginary))
+        return ComplexValue(self.add(a.real, b.real), self.add(a.imaginary, b.imaginary))
 
-    def turn(self, a: Number, exponent: int, size: int) -> Number:
+    def turn(self, a: ComplexValue, exponent: int, size: int) -> ComplexValue:
         """A number times exp(-2 pi i exponent / size)."""
         quarter, rest = divmod(4 * exponent, size)
         for _ in range(quarter % 4):
@@ -106,9 +106,9 @@ class Code:
         if rest == 0:
             return a
         c, s = root(rest, 4 * size)
-        return Number(self.weigh([(c, a.real), (s, a.imaginary)]), self.weigh([(c, a.imaginary), (-s, a.real)]))
+        return ComplexValue(self.weigh([(c, a.real), (s, a.imaginary)]), self.weigh([(c, a.imaginary), (-s, a.real)]))
 
-    def twist(self, a: Number, cosine: Expr, sine: Expr) -> Number:
+    def twist(self, a: ComplexValue, cosine: Expr, sine: Expr) -> ComplexValue:
         """A number times (cosine + i sine)."""
         x, y = self.plain(a.real), self.plain(a.imaginary)
         if x is None or y is None:
@@ -117,16 +117,16 @@ class Code:
             own = y if x is None else x
             assert own is not None
             by = [self.name(Binary("mul", own, w)) for w in (cosine, sine)]
-            return Number(by[0], by[1]) if y is None else Number(-by[1], by[0])
+            return ComplexValue(by[0], by[1]) if y is None else ComplexValue(-by[1], by[0])
         one = Binary("sub", Binary("mul", x, cosine), Binary("mul", y, sine))
         other = Binary("add", Binary("mul", x, sine), Binary("mul", y, cosine))
-        return Number(self.name(one), self.name(other))
+        return ComplexValue(self.name(one), self.name(other))
 
-    def valued(self, part: Part) -> Expr:
+    def valued(self, part: RealValue) -> Expr:
         """The value of a number, zero or not."""
         return self.plain(part) or Const(0.0, self.type)
 
-    def plain(self, part: Part) -> Expr | None:
+    def plain(self, part: RealValue) -> Expr | None:
         """The value of a number; None is zero."""
         if part.value is None or not part.negative:
             return part.value
@@ -153,7 +153,7 @@ def root(numerator: int, denominator: int) -> tuple[float, float]:
     return c + 0.0, s + 0.0
 
 
-def transform(elements: Sequence[Number], code: Code) -> list[Number]:
+def transform(elements: Sequence[ComplexValue], code: StraightLineCode) -> list[ComplexValue]:
     """The transform of some elements: y[k] is the sum of x[n] exp(-2 pi i n k / size)."""
     size = len(elements)
     if size == 1:
@@ -167,7 +167,7 @@ def transform(elements: Sequence[Number], code: Code) -> list[Number]:
     # Cooley and Tukey: n = count * a + b, k = c + factor * d.
     count = size // factor
     columns = [transform(elements[b::count], code) for b in range(count)]
-    out: list[Number | None] = [None] * size
+    out: list[ComplexValue | None] = [None] * size
     for c in range(factor):
         row = [code.turn(columns[b][c], b * c, size) for b in range(count)]
         out[c::factor] = transform(row, code)
@@ -181,7 +181,7 @@ def first_factor(size: int) -> int:
     return next((x for x in range(2, isqrt(size) + 1) if size % x == 0), size)
 
 
-def _prime(elements: Sequence[Number], code: Code) -> list[Number]:
+def _prime(elements: Sequence[ComplexValue], code: StraightLineCode) -> list[ComplexValue]:
     """The transform of an odd prime number of elements: those from both ends have conjugate weights."""
     size, first = len(elements), elements[0]
     half = range(1, size // 2 + 1)
@@ -193,11 +193,11 @@ def _prime(elements: Sequence[Number], code: Code) -> list[Number]:
     out = [total] * size
     for k in half:
         roots = [root(n * k % size, size) for n in half]
-        even = Number(
+        even = ComplexValue(
             code.weigh([(1.0, first.real), *((c, x.real) for (c, _), x in zip(roots, sums, strict=True))]),
             code.weigh([(1.0, first.imaginary), *((c, x.imaginary) for (c, _), x in zip(roots, sums, strict=True))]),
         )
-        odd = Number(
+        odd = ComplexValue(
             code.weigh([(s, x.real) for (_, s), x in zip(roots, gaps, strict=True)]),
             code.weigh([(s, x.imaginary) for (_, s), x in zip(roots, gaps, strict=True)]),
         )
@@ -208,8 +208,8 @@ def _prime(elements: Sequence[Number], code: Code) -> list[Number]:
 @cache
 def count_operations(size: int) -> int:
     """The additions and multiplications of a transform, those that are fused counted once."""
-    code = Code(F64, "t")
-    loaded = [Number(Part(Var(f"x{i}", F64)), Part(Var(f"y{i}", F64))) for i in range(size)]
+    code = StraightLineCode(F64, "t")
+    loaded = [ComplexValue(RealValue(Var(f"x{i}", F64)), RealValue(Var(f"y{i}", F64))) for i in range(size)]
     transform(loaded, code)
     return sum(_count(x.value) for x in code.lines)
 

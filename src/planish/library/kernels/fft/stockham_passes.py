@@ -6,7 +6,7 @@ first one reads elements where they are, the last one writes them in their order
 >>> from planish.ir.expr import Load, index
 >>> from planish.ir.text.printer import print_stmt
 >>> from planish.ir.types import F64
->>> def load(part, place): return Part(Load("xy"[part], (place,), F64))
+>>> def load(part, place): return RealValue(Load("xy"[part], (place,), F64))
 >>> def store(place, number, code): return set_parts("ab", (place,), number, code)
 >>> made = make_passes(4, (2, 2), F64, load, store, set())
 >>> [x.name for x in made.arrays], made.lanes
@@ -26,14 +26,14 @@ from planish.ir.index.polynomial import add, mul
 from planish.ir.nest import Array, Assign, Block, For, Let, Stmt
 from planish.ir.traverse import expressions, variables, walk
 from planish.ir.types import Type
-from planish.library.kernels.fft.butterfly import Code, Number, Part, root, transform
+from planish.library.kernels.fft.butterfly import ComplexValue, RealValue, StraightLineCode, root, transform
 
 _STACK = 1 << 15
 """Bytes that buffers may have on the stack."""
 
-LoadPart = Callable[[int, Expr], Part]
+LoadPart = Callable[[int, Expr], RealValue]
 """The real (0) or imaginary part (1) of an element."""
-Store = Callable[[Expr, Number, Code], list[Stmt]]
+Store = Callable[[Expr, ComplexValue, StraightLineCode], list[Stmt]]
 """What sets an element to a number."""
 
 
@@ -90,7 +90,7 @@ def make_passes(
         place = _Place(radix, done, left, *(index(x[0][0]) if x else index(0) for x in (outer, inner)))
         weights = _tables(place, number, type, taken)
         arrays += weights
-        code = Code(type, prefix)
+        code = StraightLineCode(type, prefix)
         read = load if number == 0 else _reader(buffers[(number - 1) % 2])
         write = store if last else _writer(buffers[number % 2])
         stmts = _butterfly(place, code, read, write, weights)
@@ -104,14 +104,14 @@ def make_passes(
 
 
 def _butterfly(
-    place: _Place, code: Code, read: LoadPart, write: Store, weights: Sequence[Array]
+    place: _Place, code: StraightLineCode, read: LoadPart, write: Store, weights: Sequence[Array]
 ) -> list[Stmt]:
     """The code of one butterfly, whose results are turned to their places in larger transforms."""
 
-    def named(part: Part) -> Part:
+    def named(part: RealValue) -> RealValue:
         return part if part.value is None else code.name(part.value)
 
-    elements = [Number(*(named(read(part, place.source(n))) for part in (0, 1))) for n in range(place.radix)]
+    elements = [ComplexValue(*(named(read(part, place.source(n))) for part in (0, 1))) for n in range(place.radix)]
     out: list[Stmt] = []
     for n, made in enumerate(transform(elements, code)):
         if weights and n:
@@ -132,7 +132,7 @@ def _needed(lines: Sequence[Let], after: Sequence[Stmt]) -> list[Let]:
     return out
 
 
-def set_parts(arrays: Sequence[str], at: tuple[Expr, ...], number: Number, code: Code) -> list[Stmt]:
+def set_parts(arrays: Sequence[str], at: tuple[Expr, ...], number: ComplexValue, code: StraightLineCode) -> list[Stmt]:
     """What sets elements of two arrays to the parts of a number."""
     parts = (number.real, number.imaginary)
     return [Assign(x, at, code.valued(y)) for x, y in zip(arrays, parts, strict=True)]
@@ -169,14 +169,14 @@ def _weight(place: _Place, n: int) -> Expr:
 
 
 def _reader(buffers: tuple[Array, ...]) -> LoadPart:
-    def read(part: int, at: Expr) -> Part:
-        return Part(Load(buffers[part].name, (at,), buffers[part].type))
+    def read(part: int, at: Expr) -> RealValue:
+        return RealValue(Load(buffers[part].name, (at,), buffers[part].type))
 
     return read
 
 
 def _writer(buffers: tuple[Array, ...]) -> Store:
-    def write(at: Expr, number: Number, code: Code) -> list[Stmt]:
+    def write(at: Expr, number: ComplexValue, code: StraightLineCode) -> list[Stmt]:
         return set_parts([x.name for x in buffers], (at,), number, code)
 
     return write

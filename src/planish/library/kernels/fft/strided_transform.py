@@ -7,7 +7,7 @@ results are in the other order.
 >>> from planish.raising.match.transform_matrices import Identity
 >>> from planish.ir.types import F64
 >>> rest = Block(())
->>> line = Line("x", (index("n"),), "n", F64)
+>>> line = DftLine("x", (index("n"),), "n", F64)
 >>> cosine = Transform(6, 6, line, None, (line,), Identity("cosine", (0,), (0, None), 1.0, (1.0,) * 6), F64, (), rest)
 >>> allows(cosine, (2, 3)), allows(cosine, (3, 2))
 (True, False)
@@ -22,10 +22,10 @@ from planish.ir.expr import Binary, Cast, Compare, Expr, Load, index
 from planish.ir.index.polynomial import constant, mul, sub
 from planish.ir.nest import Array, Assign, Block, If, Reduce, Stmt
 from planish.ir.traverse import substitute, variables
-from planish.library.kernels.fft.butterfly import Code, Number, Part, root
+from planish.library.kernels.fft.butterfly import ComplexValue, RealValue, StraightLineCode, root
 from planish.library.kernels.fft.radices import Radices
 from planish.library.kernels.fft.stockham_passes import Passes, make_passes
-from planish.raising.match.dft import Line, Transform
+from planish.raising.match.dft import DftLine, Transform
 
 
 def allows(transform: Transform, radices: Radices) -> bool:
@@ -59,23 +59,23 @@ class _Writer:
                 for n, name in enumerate(("even", "odd"))
             )
 
-    def load(self, part: int, place: Expr) -> Part:
+    def load(self, part: int, place: Expr) -> RealValue:
         """A part of an element."""
         line, kind = (self.transform.real, self.transform.imaginary)[part], self.transform.identity.kind
         match kind:
             case "fourier":
-                return Part(None if line is None else self.element(line, place))
+                return RealValue(None if line is None else self.element(line, place))
             case "cosine":
-                return Part(None if line is None else self.element(line, self.reordered(place)))
+                return RealValue(None if line is None else self.element(line, self.reordered(place)))
             case "cosine back":
                 # The parts are exchanged, which makes the transform go backwards.
                 line = self.transform.real
                 assert line is not None
-                return Part(Binary("mul", self.turn(1 - part, place), self.element(line, place)))
+                return RealValue(Binary("mul", self.turn(1 - part, place), self.element(line, place)))
             case _:
                 assert_never(kind)
 
-    def element(self, line: Line, place: Expr) -> Expr:
+    def element(self, line: DftLine, place: Expr) -> Expr:
         """An element in the type of the sums."""
         value = Load(line.array, line.element(place), line.type)
         return value if line.type == self.transform.type else Cast(value, self.transform.type)
@@ -97,7 +97,7 @@ class _Writer:
         table = self.tables[part]
         return Load(table.name, (place,), table.type)
 
-    def store(self, place: Expr, number: Number, code: Code) -> list[Stmt]:
+    def store(self, place: Expr, number: ComplexValue, code: StraightLineCode) -> list[Stmt]:
         """What sets a result, or adds to it, if it is wanted."""
         rows, first = self.transform.rows, self.least(place)
         if rows == self.transform.size:
@@ -112,7 +112,7 @@ class _Writer:
             place_of = place
         return [If(Compare("lt", place_of, index(rows)), Block(tuple(self.set(place, number, code))))]
 
-    def set(self, place: Expr, number: Number, code: Code) -> list[Stmt]:
+    def set(self, place: Expr, number: ComplexValue, code: StraightLineCode) -> list[Stmt]:
         """What sets a result, or adds to it."""
         identity, outputs, parts = self.transform.identity, self.transform.outputs, (number.real, number.imaginary)
         match identity.kind:
@@ -128,7 +128,7 @@ class _Writer:
             case _:
                 assert_never(identity.kind)
 
-    def put(self, line: Line, place: Expr, value: Expr) -> Stmt:
+    def put(self, line: DftLine, place: Expr, value: Expr) -> Stmt:
         """What sets an element, or adds to it."""
         cast = value if line.type == self.transform.type else Cast(value, line.type)
         at = line.element(place)

@@ -17,16 +17,16 @@ from collections.abc import Sequence
 from planish.ir.nest import Kernel
 from planish.ir.text.parser import parse_kernel
 from planish.isa.instruction import Catalogue
-from planish.library.kernels.gemm.operands import Op, Operands, spell_number, spell_term
+from planish.library.kernels.gemm.operands import GemmOperands, Op, spell_number, spell_term
 from planish.library.kernels.gemm.whole import name_part
-from planish.library.kernels.vectors import Product, Vectors
+from planish.library.kernels.vectors import ProductTypes, Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.instructions import Replace
 
 
 def define_column(name: str, vectors: Vectors, op: Op) -> Kernel:
     """What a product of matrices of columns computes: any distance between columns, C not read where beta is zero."""
-    operands = Operands(op).by_columns
+    operands = GemmOperands(op).by_columns
     sizes, known = ("m", "n", "k", "lda", "ldb", "ldc"), (*operands.known, "ldc >= m")
     term = spell_term(vectors.product, operands.at_a, operands.at_b, exchanged=True)
     product = f"for p in 0 .. k {{ C[j, i] += {term} }}"
@@ -51,7 +51,7 @@ def exchange(op: Op) -> Op:
 def define_batch(name: str, vectors: Vectors, op: Op) -> Kernel:
     """What many products of one size compute: of matrices with any distance between their rows, and any number of rows
     (`ra`, `rb`, `rc`) from one to the next."""
-    operands = Operands(op)
+    operands = GemmOperands(op)
     sizes = ("batch", "m", "n", "k", "lda", "ldb", "ldc", "ra", "rb", "rc")
     known = (*operands.known, "ldc >= n", f"ra >= {operands.rows_a}", f"rb >= {operands.rows_b}", "rc >= m")
     product = vectors.product
@@ -75,7 +75,7 @@ def _define(
     return parse_kernel(f"kernel {name}({', '.join(sizes)}; alpha: {t}, beta: {t}; {arrays}) {assumed} {{ {body} }}")
 
 
-def _cases(product: Product, outer: tuple[str, str], inner: tuple[str, str], cell: str, add: str) -> str:
+def _cases(product: ProductTypes, outer: tuple[str, str], inner: tuple[str, str], cell: str, add: str) -> str:
     """C scaled by beta, and not read where that is zero, before products are added to it; loops are pairs of a name and
     a size, `cell` the element of C with a place for the outer one."""
 

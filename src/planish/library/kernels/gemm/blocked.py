@@ -19,7 +19,7 @@ from planish.ir.text.parser import parse_kernel
 from planish.isa.instruction import Catalogue
 from planish.library.kernels.gemm.edges import name_family
 from planish.library.kernels.gemm.microkernel import Fetch, Layout, Tile
-from planish.library.kernels.gemm.operands import Op, Operands, spell_number, spell_term
+from planish.library.kernels.gemm.operands import GemmOperands, Op, spell_number, spell_term
 from planish.library.kernels.vectors import Vectors
 from planish.schedule.combine import pack
 from planish.schedule.program import Program
@@ -109,7 +109,7 @@ def define_product(
 ) -> Kernel:
     """The plain triple loop: C += alpha A B, or C = alpha A B (`first`), or without alpha (not `scaled`), with any
     distance between rows. `empty`: sizes may be zero."""
-    operands = Operands(op)
+    operands = GemmOperands(op)
     known = ([] if empty else ["m >= 1", "n >= 1", f"k >= {vectors.product.group}"]) + [*operands.known, "ldc >= n"]
     update = f"C[i, j] += {spell_term(vectors.product, operands.at_a, operands.at_b, scaled)}"
     return define_loops(name, vectors, first, scaled, operands.declare(vectors.product), known, update)

@@ -19,7 +19,7 @@ from planish.isa.instruction import Catalogue, Instruction
 from planish.library.kernels.gemm.blocked import FEWEST_ROWS, Blocking, choose_blocking
 from planish.library.kernels.gemm.edges import count_family
 from planish.library.kernels.gemm.microkernel import Fetch, Layout, Tile, choose_tile
-from planish.library.kernels.gemm.operands import Op, Operands
+from planish.library.kernels.gemm.operands import GemmOperands, Op
 from planish.library.kernels.gemm.threads import make_shares
 from planish.library.kernels.gemm.transposed import make_transposed_products
 from planish.library.kernels.gemm.whole import (
@@ -33,7 +33,7 @@ from planish.library.kernels.gemm.whole import (
     spread_rows,
     wide_blocks,
 )
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import Vectors
 from planish.target.machine import Target
 
@@ -74,14 +74,14 @@ def choose_few_blocks(vectors: Vectors, target: Target) -> Blocking:
 
 
 def make_compact(
-    name: str, vectors: Vectors, target: Target, op: Op = "nn", maker: Maker | None = None, threads: int = 1
+    name: str, vectors: Vectors, target: Target, op: Op = "nn", maker: KernelCache | None = None, threads: int = 1
 ) -> tuple[Instruction, list[Instruction]]:
     """The kernel that adds a product of any size to C, and all that it calls, with itself; where there are several
     `threads`, each does some of the rows or columns."""
-    blocking, maker = choose_few_blocks(vectors, target), maker or Maker()
+    blocking, maker = choose_few_blocks(vectors, target), maker or KernelCache()
     variants = list_few_variants(vectors, blocking, op)
     made = make_tiles(list_few_tiles(vectors, blocking, op), blocking, maker)
-    own, tiles = Operands(op).name(name), Catalogue().with_instructions(made)
+    own, tiles = GemmOperands(op).name(name), Catalogue().with_instructions(made)
 
     def add(name: str, variants: Sequence[Variant]) -> str:
         """Make the kernels that choose one of some variants; returns the name of the last one."""
@@ -102,7 +102,7 @@ def make_compact(
 
 def list_few_tiles(vectors: Vectors, blocking: Blocking, op: Op) -> list[Tile]:
     """The largest tile of each family of micro-kernels that the variants call."""
-    in_place: Layout = "turned" if Operands(op).transposed_a else "plain"
+    in_place: Layout = "turned" if GemmOperands(op).transposed_a else "plain"
     variants = list_few_variants(vectors, blocking, op)
     layouts: dict[Layout, None] = dict.fromkeys("rows" if x.packed else in_place for x in variants)
     return [blocking.tile(vectors, layout, first, fetch=FETCH) for layout in layouts for first in ADDS]
@@ -111,7 +111,7 @@ def list_few_tiles(vectors: Vectors, blocking: Blocking, op: Op) -> list[Tile]:
 def list_few_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Variant, ...]:
     """Copied blocks, of A only where it lies transposed, or no part of a vector can be loaded; where B does not lie
     transposed, products for which copying would take longer than it saves are summed where A and B lie."""
-    operands = Operands(op)
+    operands = GemmOperands(op)
     packed = Variant("packed", "", blocking, packed=True, fetch=FETCH)
     if "plain" not in list_layouts(vectors):
         return (packed,)

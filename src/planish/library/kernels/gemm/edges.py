@@ -15,7 +15,7 @@ from dataclasses import replace
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.kernels.as_instruction import make_callable
 from planish.library.kernels.gemm.microkernel import Panel, Tile, define_micro, define_tile, make_micro
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.schedule.program import Cursor, Program
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.facts import Vectorise
@@ -23,22 +23,22 @@ from planish.schedule.steps.instructions import Replace
 from planish.schedule.steps.loops import Fission
 
 
-def make_family(largest: Tile, depth: int = 0, maker: Maker | None = None) -> list[Instruction]:
+def make_family(largest: Tile, depth: int = 0, maker: KernelCache | None = None) -> list[Instruction]:
     """The micro-kernels of all tiles up to the largest, and the last: the kernel that chooses one of them. `depth`: the
     length of A's rows in the layout "rows"."""
     # In other layouts nothing depends on the length, and one family does for all of them.
     depth = depth if largest.layout == "rows" else 0
-    panel, maker = Panel(largest.rows, largest.columns, depth), maker or Maker()
+    panel, maker = Panel(largest.rows, largest.columns, depth), maker or KernelCache()
     tiles = (x for tiles in _rows_of_tiles(largest) for x in tiles)
     made = [maker.make(tile.name, _make_tile, tile, panel) for tile in tiles]
     known = Catalogue().with_instructions(made)
     return [*made, maker.make(name_family(largest), _make_chooser, largest, panel, known)]
 
 
-def make_storing(largest: Tile, family: Sequence[Instruction], maker: Maker | None = None) -> list[Instruction]:
+def make_storing(largest: Tile, family: Sequence[Instruction], maker: KernelCache | None = None) -> list[Instruction]:
     """The micro-kernel that stores the largest tile, and the kernel that stores any one up to that: zeros where it is
     smaller, to which the last of a `family` of tiles adds. Few kernels do for what is mostly whole."""
-    panel, maker = Panel(largest.rows, largest.columns, 0), maker or Maker()
+    panel, maker = Panel(largest.rows, largest.columns, 0), maker or KernelCache()
     whole = maker.make(largest.name, _make_tile, largest, panel)
     known = Catalogue().with_instructions([*family, whole])
     return [whole, maker.make(name_family(largest), _make_mostly_whole, largest, panel, family[-1].name, known)]

@@ -19,7 +19,7 @@ from planish.library.kernels.gemm.blocked import Blocking
 from planish.library.kernels.gemm.edges import count_family
 from planish.library.kernels.gemm.grouped import list_grouped_tiles, list_groups, make_grouped_products
 from planish.library.kernels.gemm.microkernel import Tile
-from planish.library.kernels.gemm.operands import Op, Operands
+from planish.library.kernels.gemm.operands import GemmOperands, Op
 from planish.library.kernels.gemm.threads import make_threads
 from planish.library.kernels.gemm.transposed import list_transposed, list_turned, make_transposed_products
 from planish.library.kernels.gemm.whole import (
@@ -31,8 +31,8 @@ from planish.library.kernels.gemm.whole import (
     make_tiles,
     make_whole,
 )
-from planish.library.kernels.kernel_cache import Maker
-from planish.library.kernels.vectors import Product, Vectors
+from planish.library.kernels.kernel_cache import KernelCache
+from planish.library.kernels.vectors import ProductTypes, Vectors
 from planish.schedule.program import Program
 
 
@@ -58,7 +58,7 @@ class Request:
 
     def name(self, product: str, op: Op, word: str) -> str:
         """What a function is called."""
-        own = Operands(op).name(product)
+        own = GemmOperands(op).name(product)
         return f"{own}_{word}" if word else own
 
 
@@ -66,7 +66,7 @@ def list_largest(request: Request, vectors: Vectors, blocking: Blocking) -> list
     """The largest tile of each family of micro-kernels that the functions need."""
     if vectors.product.group > 1:
         return list_grouped_tiles(blocking, vectors)
-    turned = list_turned(vectors, blocking) if any(Operands(x).transposed_a for x in request.rows) else []
+    turned = list_turned(vectors, blocking) if any(GemmOperands(x).transposed_a for x in request.rows) else []
     return [*list_tiles(vectors, blocking), *turned]
 
 
@@ -88,21 +88,21 @@ def _list_variants(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Varian
 
 
 def make_functions(
-    name: str, vectors: Vectors, blocking: Blocking, request: Request, maker: Maker | None = None
+    name: str, vectors: Vectors, blocking: Blocking, request: Request, maker: KernelCache | None = None
 ) -> tuple[list[Program], Catalogue]:
     """The functions, and all kernels that they call. PlanishError E0642 for a product that there is not."""
     check_request(request, vectors.product)
-    maker = maker or Maker()
+    maker = maker or KernelCache()
     made = make_tiles(list_largest(request, vectors, blocking), blocking, maker)
     tiles = Catalogue().with_instructions(made)
     for op in request.rows:
-        made += _make_products(Operands(op).name(name), vectors, blocking, tiles, op, maker)
+        made += _make_products(GemmOperands(op).name(name), vectors, blocking, tiles, op, maker)
     known, programs = Catalogue().with_instructions(made), []
     for op, word in ((op, word) for op in request.ops for word in request.words):
-        own, product = request.name(name, op, word), Operands(op).name(name)
+        own, product = request.name(name, op, word), GemmOperands(op).name(name)
         match word:
             case "column":
-                programs.append(make_column(own, Operands(exchange(op)).name(name), vectors, known, op))
+                programs.append(make_column(own, GemmOperands(exchange(op)).name(name), vectors, known, op))
             case "batch":
                 programs.append(make_batch(own, product, vectors, known, op))
             case "threads":
@@ -114,7 +114,7 @@ def make_functions(
     return programs, Catalogue().with_instructions(made)
 
 
-def check_request(request: Request, product: Product) -> None:
+def check_request(request: Request, product: ProductTypes) -> None:
     """That there are such products; PlanishError E0642."""
     if product.group > 1 and request.rows != ("nn",):
         message = f"there are no products of {product.name} with an operand that lies transposed"
@@ -125,7 +125,7 @@ def check_request(request: Request, product: Product) -> None:
 
 
 def _make_products(
-    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, op: Op, maker: Maker
+    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, op: Op, maker: KernelCache
 ) -> list[Instruction]:
     if vectors.product.group > 1:
         return make_grouped_products(name, vectors, blocking, tiles, maker)

@@ -30,7 +30,7 @@ from planish.library.kernels.gemm.operands import spell_number, spell_term
 from planish.library.kernels.gemm.sweep import make_sweep, name_sweep
 from planish.library.kernels.gemm.threads import ALONE
 from planish.library.kernels.gemm.whole import Variant, choose, in_depths, in_steps, join, make_tiles, name_part
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import Vectors
 from planish.schedule.combine import pack
 from planish.schedule.program import Program
@@ -70,10 +70,10 @@ def _fetch(kind: Kind, packed: bool) -> Fetch:
 
 
 def make_grouped_products(
-    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: Maker | None = None
+    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: KernelCache | None = None
 ) -> list[Instruction]:
     """The kernels that add a product of any size to C, or store it, and what they call besides `tiles`."""
-    maker = maker or Maker()
+    maker = maker or KernelCache()
     sweeps = list_sweeps(vectors, blocking)
     made = [maker.make(name_sweep(tile, depth), make_sweep, tile, depth) for tile, depth in sweeps]
     made += list(_make_groups(name, vectors, blocking, tiles.with_instructions(made), maker))
@@ -92,7 +92,7 @@ def make_grouped_products(
 
 
 def make_compact_groups(
-    name: str, vectors: Vectors, blocking: Blocking, maker: Maker, threads: int = 1, first: bool = False
+    name: str, vectors: Vectors, blocking: Blocking, maker: KernelCache, threads: int = 1, first: bool = False
 ) -> tuple[Instruction, list[Instruction]]:
     """The kernel that adds a product of any size to C, or stores it (`first`), without an alpha, in one way only, and
     all that it calls, with itself. `threads` share the copies, and do some rows of tiles each, where there is enough
@@ -115,7 +115,13 @@ def make_compact_groups(
 
 
 def _make_only_way(
-    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: Maker, first: bool, shared: bool = False
+    name: str,
+    vectors: Vectors,
+    blocking: Blocking,
+    tiles: Catalogue,
+    maker: KernelCache,
+    first: bool,
+    shared: bool = False,
 ) -> list[Instruction]:
     """The kernels of a product whose A is used where it is."""
     kind, group, way = (False, first), vectors.product.group, Variant("placed", "", blocking)
@@ -151,7 +157,7 @@ def list_groups(name: str, vectors: Vectors, blocking: Blocking) -> list[tuple[s
 
 
 def _make_groups(
-    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: Maker
+    name: str, vectors: Vectors, blocking: Blocking, tiles: Catalogue, maker: KernelCache
 ) -> Iterator[Instruction]:
     for own, kind, way in list_groups(name, vectors, blocking):
         yield maker.make(own, _make_group, own, vectors, way, tiles, kind)

@@ -21,7 +21,7 @@ from typing import Literal, assert_never
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.ir.nest import Kernel
 from planish.ir.text.parser import parse_kernel
-from planish.library.kernels.gemm.operands import Operands, spell_number, spell_term
+from planish.library.kernels.gemm.operands import GemmOperands, spell_number, spell_term
 from planish.library.kernels.gemm.window import Window
 from planish.library.kernels.vectors import Vectors
 from planish.schedule.program import Program
@@ -183,7 +183,7 @@ def define_tile(tile: Tile, name: str, known: Sequence[str], panel: Panel | None
             if g > 1:
                 row, column, b = f"i, {g} * p + q", "p, j, q", f"B: {right}[k, {panel.columns}, {g}] distinct"
         case "plain" | "turned":
-            operands = Operands("nn" if tile.layout == "plain" else "tn")
+            operands = GemmOperands("nn" if tile.layout == "plain" else "tn")
             sizes, row, known = "m, n, k, lda, ldb, ldc", operands.at_a, [*operands.known, *known]
             a, b = f"A: {left}[{operands.rows_a}, lda]", f"B: {right}[k, ldb]"
         case "window":

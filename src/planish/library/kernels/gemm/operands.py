@@ -1,7 +1,7 @@
 """How the operands of a product lie: A and B as they are, or transposed, each with any distance between its rows.
 
 >>> from planish.library.kernels.vectors import PRODUCTS
->>> operands = Operands("nt")
+>>> operands = GemmOperands("nt")
 >>> operands.declare(PRODUCTS["f32"]), operands.at_b
 ('A: f32[m, lda], B: f32[n, ldb]', 'j, p')
 >>> spell_term(PRODUCTS["u8s8"], operands.at_a, operands.at_b)
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from planish.ir.types import Type
-from planish.library.kernels.vectors import Product
+from planish.library.kernels.vectors import ProductTypes
 
 Op = Literal["nn", "nt", "tn", "tt"]
 """Whether A, and whether B lies transposed."""
@@ -22,7 +22,7 @@ OPS: tuple[Op, ...] = get_args(Op)
 
 
 @dataclass(frozen=True, slots=True)
-class Operands:
+class GemmOperands:
     """The operands of a product of m x k and k x n elements, in the language of nests."""
 
     op: Op = "nn"
@@ -63,12 +63,12 @@ class Operands:
         return "n" if self.transposed_b else "k"
 
     @property
-    def by_columns(self) -> Operands:
+    def by_columns(self) -> GemmOperands:
         """The same operands as matrices of columns: what is a column of one is a row in memory."""
         other: dict[Op, Op] = {"nn": "tt", "nt": "tn", "tn": "nt", "tt": "nn"}
-        return Operands(other[self.op])
+        return GemmOperands(other[self.op])
 
-    def declare(self, product: Product) -> str:
+    def declare(self, product: ProductTypes) -> str:
         """The arrays A and B."""
         return f"A: {product.left}[{self.rows_a}, lda], B: {product.right}[{self.rows_b}, ldb]"
 
@@ -77,7 +77,7 @@ class Operands:
         return product if self.op == "nn" else f"{product}_{self.op}"
 
 
-def spell_term(product: Product, a: str, b: str, scaled: bool = True, exchanged: bool = False) -> str:
+def spell_term(product: ProductTypes, a: str, b: str, scaled: bool = True, exchanged: bool = False) -> str:
     """A B for one element, or alpha A B (`scaled`), the factors as wide as the sums; `a`, `b`: the subscripts of the
     elements. `exchanged`: B stands first."""
     t = product.sum
@@ -92,6 +92,6 @@ def spell_term(product: Product, a: str, b: str, scaled: bool = True, exchanged:
     return f"alpha * {term}" if product.left == t else f"alpha * ({term})"
 
 
-def spell_number(number: int, product: Product) -> str:
+def spell_number(number: int, product: ProductTypes) -> str:
     """A number as a value of the type of the sums."""
     return f"{number}{'.0' * product.sum.is_float}:{product.sum}"

@@ -4,9 +4,9 @@ Whole registers of columns are summed row by row of B. The few columns that are 
 it pays they are summed along k instead, each sum in the lanes of a register.
 
 >>> from planish.library.kernels.vectors import PRODUCTS, find_vectors
->>> size = Size(find_vectors("avx512", PRODUCTS["f32"]), 33, 17, 256)
+>>> size = GemmSize(find_vectors("avx512", PRODUCTS["f32"]), 33, 17, 256)
 >>> size.name, choose_pieces(size)
-('33x17x256', (Piece(start=0, width=16, dots=False), Piece(start=16, width=1, dots=True)))
+('33x17x256', (ColumnBlock(start=0, width=16, dots=False), ColumnBlock(start=16, width=1, dots=True)))
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OVERHEAD = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class GemmSize:
     """The sizes of a product, and the distances of rows (as many as there are elements where 0). `first`: the product
     is stored, not added."""
 
@@ -74,7 +74,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ColumnBlock:
     """Columns of C from `start` on, summed row by row of B, or along k (`dots`)."""
 
     start: int
@@ -82,7 +82,7 @@ class Piece:
     dots: bool
 
 
-def choose_pieces(size: Size) -> tuple[Piece, ...]:
+def choose_pieces(size: GemmSize) -> tuple[ColumnBlock, ...]:
     """The columns in pieces: whole registers, and what is left over as that takes the least time."""
     lanes = size.vectors.lanes
     whole = size.n // lanes * lanes
@@ -93,12 +93,12 @@ def choose_pieces(size: Size) -> tuple[Piece, ...]:
     return tuple(_cut_rows(0, size.n, lanes))
 
 
-def _time_rows(size: Size, others: bool) -> float:
+def _time_rows(size: GemmSize, others: bool) -> float:
     """Cycles for one more register of columns, used in part; `others`: beside others."""
     return size.m * size.k / 2 if others else max(size.m, 2) * size.k / 2 + OVERHEAD
 
 
-def _time_dots(size: Size, columns: int) -> float:
+def _time_dots(size: GemmSize, columns: int) -> float:
     """Cycles for some columns along k."""
     sums, lanes = size.m * columns, size.vectors.lanes
     alone = 0 if columns % AT_ONCE == 0 else size.m % AT_ONCE * columns
@@ -110,32 +110,32 @@ def _time_dots(size: Size, columns: int) -> float:
     return max(sums, ENOUGH) * size.k / lanes * 0.55 + added + turned + OVERHEAD * tiles
 
 
-def _most_rows(size: Size, columns: int) -> int:
+def _most_rows(size: GemmSize, columns: int) -> int:
     """The rows of a tile along k, at most: for all of them and for their sums there have to be registers, and they are
     added up so many at once."""
     rows = (size.vectors.registers - 2) // (columns + 1)
     return rows if columns % AT_ONCE == 0 else rows // AT_ONCE * AT_ONCE
 
 
-def _cut_dots(start: int, end: int) -> Iterator[Piece]:
+def _cut_dots(start: int, end: int) -> Iterator[ColumnBlock]:
     """Pieces of as many columns as are added up at once, and one of what is left over."""
     while start < end:
         width = min(AT_ONCE, end - start)
-        yield Piece(start, width, True)
+        yield ColumnBlock(start, width, True)
         start += width
 
 
-def _cut_rows(start: int, end: int, lanes: int) -> Iterator[Piece]:
+def _cut_rows(start: int, end: int, lanes: int) -> Iterator[ColumnBlock]:
     """Pieces of few registers, as even as can be."""
     left = -(-(end - start) // lanes)
     while left:
         count = -(-left // -(-left // WIDEST))
         width = min(count * lanes, end - start)
-        yield Piece(start, width, False)
+        yield ColumnBlock(start, width, False)
         start, left = start + width, left - count
 
 
-def list_tiles(size: Size, piece: Piece) -> list[Tile | DotTile]:
+def list_tiles(size: GemmSize, piece: ColumnBlock) -> list[Tile | DotTile]:
     """The tiles of a piece from the top on: the one that is repeated, and what is left over, if anything is."""
     v = size.vectors
     count = -(-piece.width // v.lanes)
@@ -157,7 +157,7 @@ def _with_parts(tile: Tile, depth: int) -> Tile:
     return replace(tile, parts=parts)
 
 
-def define_small(name: str, size: Size) -> Kernel:
+def define_small(name: str, size: GemmSize) -> Kernel:
     """The plain triple loop of constant sizes."""
     product, (lda, ldb, ldc) = size.vectors.product, size.distances
     at, b = ("p", f"{size.k}") if size.is_vector else ("p, j", f"{size.k}, {ldb}")
@@ -169,7 +169,7 @@ def define_small(name: str, size: Size) -> Kernel:
     )
 
 
-def make_small(name: str, size: Size, known: dict[str, Instruction]) -> Program:
+def make_small(name: str, size: GemmSize, known: dict[str, Instruction]) -> Program:
     """The product of one size; the kernels of its tiles are `known`, or made and added."""
     pieces = choose_pieces(size)
     for tile in (x for piece in pieces for x in list_tiles(size, piece)):
@@ -194,7 +194,7 @@ def _nth(loop: str, place: int) -> str:
     return f"{loop} #{place + 1}" if place else loop
 
 
-def _tile_rows(program: Program, size: Size, piece: Piece, place: int) -> Program:
+def _tile_rows(program: Program, size: GemmSize, piece: ColumnBlock, place: int) -> Program:
     """The rows of a piece, the loops of which are in that place, given to its tiles."""
     tiles, loop, inner = list_tiles(size, piece), _nth("i", place), f"i{place}"
     if piece.dots and not size.is_vector:
@@ -205,7 +205,7 @@ def _tile_rows(program: Program, size: Size, piece: Piece, place: int) -> Progra
     return program.apply(Replace(f"{inner} #2", tiles[1].name)) if len(tiles) > 1 else program
 
 
-def _turn(program: Program, size: Size, piece: Piece, place: int) -> Program:
+def _turn(program: Program, size: GemmSize, piece: ColumnBlock, place: int) -> Program:
     """The columns of B as rows: as many at a time as instructions turn round."""
     v, b = size.vectors, f"b{place}"
     program = program.apply(StageMem(_nth("i", place), "B", b))

@@ -25,7 +25,7 @@ from planish.library.kernels.gemm.blocked import (
     share_panels,
 )
 from planish.library.kernels.gemm.microkernel import Layout, Tile
-from planish.library.kernels.gemm.operands import Op, Operands
+from planish.library.kernels.gemm.operands import GemmOperands, Op
 from planish.library.kernels.gemm.whole import (
     BOTH,
     SMALL,
@@ -36,7 +36,7 @@ from planish.library.kernels.gemm.whole import (
     make_choices,
     name_variant,
 )
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.transpose import turn_squares
 from planish.library.kernels.vectors import Vectors
 from planish.schedule.combine import pack
@@ -49,11 +49,12 @@ from planish.schedule.steps.values import FoldFactor
 
 
 def make_transposed_products(
-    name: str, vectors: Vectors, variants: Sequence[Variant], tiles: Catalogue, op: Op, maker: Maker | None = None,
+    name: str, vectors: Vectors, variants: Sequence[Variant], tiles: Catalogue, op: Op,
+    maker: KernelCache | None = None,
     parts: Sequence[bool] = BOTH,
 ) -> list[Instruction]:  # fmt: skip
     """The kernels of all variants for operands of which one is transposed, and those that choose one of them."""
-    maker = maker or Maker()
+    maker = maker or KernelCache()
     made = [
         maker.make(name_variant(name, variant, first), _make_variant, name, vectors, variant, tiles, first, op)
         for variant, first in list_loops(variants, parts)
@@ -82,7 +83,7 @@ def list_transposed(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Varia
     packed = Variant("packed", "", blocking, True)
     if "plain" not in list_layouts(vectors):
         return (packed,)
-    if Operands(op).transposed_b:
+    if GemmOperands(op).transposed_b:
         return Variant("small", f"m * n * k <= {SMALL}", blocking), packed
     # There are no flat tiles for an A that lies transposed.
     largest = blocking.rows, blocking.vectors
@@ -93,7 +94,7 @@ def make_transposed(
     definition: Kernel, vectors: Vectors, variant: Variant, tiles: Catalogue, first: bool, op: Op
 ) -> Program:
     """A product by blocks that are copied: both, or only a transposed B if the variant is not `packed`."""
-    operands, blocking = Operands(op), variant.blocking
+    operands, blocking = GemmOperands(op), variant.blocking
     program = cut(Program.of(definition, catalogue=tiles), vectors, blocking, first)
     if operands.transposed_b:
         program = _turn_panels(program, vectors, blocking)

@@ -24,8 +24,8 @@ from planish.library.kernels.gemm.blocked import (
 )
 from planish.library.kernels.gemm.edges import make_family, name_family
 from planish.library.kernels.gemm.microkernel import Fetch, Layout, Tile
-from planish.library.kernels.gemm.operands import Op, Operands, spell_number, spell_term
-from planish.library.kernels.kernel_cache import Maker
+from planish.library.kernels.gemm.operands import GemmOperands, Op, spell_number, spell_term
+from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import Vectors
 from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
@@ -69,7 +69,7 @@ class Variant:
 
 def define_gemm(name: str, vectors: Vectors, op: Op = "nn") -> Kernel:
     """What the whole product computes; C is not read where beta is zero."""
-    t, operands, product = vectors.type, Operands(op), vectors.product
+    t, operands, product = vectors.type, GemmOperands(op), vectors.product
     none, one = (spell_number(x, product) for x in (0, 1))
     add = f"for p in 0 .. k {{ C[i, j] += {spell_term(product, operands.at_a, operands.at_b)} }}"
 
@@ -173,19 +173,19 @@ def list_layouts(vectors: Vectors) -> tuple[Layout, ...]:
     return ("rows", "plain") if vectors.has("masked_load") else ("rows",)
 
 
-def make_tiles(largest: Iterable[Tile], blocking: Blocking, maker: Maker | None = None) -> list[Instruction]:
+def make_tiles(largest: Iterable[Tile], blocking: Blocking, maker: KernelCache | None = None) -> list[Instruction]:
     """The kernels of all tiles up to some largest ones."""
-    maker = maker or Maker()
+    maker = maker or KernelCache()
     made = (x for tile in largest for x in make_family(tile, blocking.stride, maker))
     return list({x.name: x for x in made}.values())
 
 
 def make_products(
-    name: str, vectors: Vectors, variants: Sequence[Variant], tiles: Catalogue, maker: Maker | None = None,
+    name: str, vectors: Vectors, variants: Sequence[Variant], tiles: Catalogue, maker: KernelCache | None = None,
     parts: Sequence[bool] = BOTH,
 ) -> list[Instruction]:  # fmt: skip
     """The kernels of all variants, and those that choose one of them by the sizes."""
-    maker = maker or Maker()
+    maker = maker or KernelCache()
     made = [
         maker.make(name_variant(name, variant, first), _make_variant, name, vectors, variant, tiles, first)
         for variant, first in list_loops(variants, parts)
@@ -220,7 +220,7 @@ def make_choices(
     made = []
     for first in parts:
         called = {x.name: name_variant(name, x, first) for x in variants if not x.single}
-        layout: Layout = "turned" if Operands(op).transposed_a else "plain"
+        layout: Layout = "turned" if GemmOperands(op).transposed_a else "plain"
         called |= {x.name: name_family(x.blocking.tile(vectors, layout, first)) for x in variants if x.single}
         definition = define_product(name_part(name, first), vectors, first, op, empty=True)
         program = Program.of(definition, catalogue=known).apply(Specialise("i", "m >= 1 && n >= 1 && k >= 1"))

@@ -25,7 +25,7 @@ from planish.library.loops.inner_nests.transposed_locals import turn_layout
 from planish.library.loops.inner_nests.transposed_tables import turn_tables
 from planish.poly.isl.affine import isl_name
 from planish.poly.isl.to_list import list_maps
-from planish.schedule.auto.inner_nests import Nest, shape_nests
+from planish.schedule.auto.inner_nests import InnerNest, shape_nests
 from planish.schedule.auto.plan import Candidate, Prepared, analyse, lower_schedule
 from planish.schedule.auto.tiling.parallel_loops import mark_outermost
 from planish.target.machine import Target
@@ -44,7 +44,7 @@ class _Form:
     prepared: Prepared
     turned: tuple[str, ...]
     schedule: isl.Schedule
-    nests: tuple[Nest, ...]
+    nests: tuple[InnerNest, ...]
     left: int
 
 
@@ -126,7 +126,7 @@ def _lowered(form: _Form, name: str, threads: int) -> Candidate:
     return Candidate(full, form.schedule, drop_unread(lowered), remarks, 0.0)
 
 
-def _describe(nest: Nest) -> Remark:
+def _describe(nest: InnerNest) -> Remark:
     names = ", ".join(x.name for x in nest.statements)
     rows = f"{nest.rows} rows" if nest.rows > 1 else "a row"
     terms = f"sums of {nest.terms} terms, " if nest.terms > 1 else ""

@@ -44,7 +44,7 @@ At = tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class ConstantRange:
     """A loop from one number to another."""
 
     var: str
@@ -58,7 +58,7 @@ class Table:
     the copy has a dimension for each of them."""
 
     load: Load
-    loops: tuple[Range, ...]
+    loops: tuple[ConstantRange, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -149,12 +149,12 @@ def _finals(kernel: Kernel) -> dict[tuple[str, At], At]:
     return out
 
 
-def _range(loop: For) -> Range | None:
+def _range(loop: For) -> ConstantRange | None:
     lower, upper = constant(loop.lower), constant(loop.upper)
-    return None if lower is None or upper is None else Range(loop.var, lower, upper)
+    return None if lower is None or upper is None else ConstantRange(loop.var, lower, upper)
 
 
-def _place(range: Range, at: Expr) -> Expr:
+def _place(range: ConstantRange, at: Expr) -> Expr:
     """Where the copy has what is read in an iteration."""
     return sub(at, index(range.lower))
 

@@ -19,7 +19,7 @@ from planish.ir.traverse import variables
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StoredRow:
     """The array, where the first element of an iteration is, and how many elements an iteration writes; the next one
     writes those after them."""
 
@@ -28,7 +28,7 @@ class Row:
     count: int
 
 
-def find_row(loop: For, *, alone: bool = True) -> Row | None:
+def find_row(loop: For, *, alone: bool = True) -> StoredRow | None:
     """The row that a loop writes, each element once; None where it writes something else, or calls for more than
     assignments. Not `alone`: the row of what it assigns to first, but to what it makes itself, whatever it does with
     other arrays."""
@@ -53,7 +53,7 @@ def find_row(loop: For, *, alone: bool = True) -> Row | None:
     count = moved[0] * loop.step
     if len(known) < len(places) or count < 1 or known != list(range(known[0], known[0] + count)):
         return None
-    return Row(first.array, (*first.index[:-1], add(first.index[-1], index(known[0]))), count)
+    return StoredRow(first.array, (*first.index[:-1], add(first.index[-1], index(known[0]))), count)
 
 
 def _flat(block: Block) -> Iterator[Stmt]:

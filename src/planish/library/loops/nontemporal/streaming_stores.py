@@ -38,7 +38,7 @@ from planish.ir.types import BOOL, F32
 from planish.isa.shipped import extension
 from planish.library.kernels.vectors import Vectors, choose_vectors
 from planish.library.loops.nontemporal.prefetch import fetch_rows
-from planish.library.loops.nontemporal.row_stores import Row, find_row
+from planish.library.loops.nontemporal.row_stores import StoredRow, find_row
 from planish.library.loops.nontemporal.software_pipelining import overlap
 from planish.library.loops.nontemporal.staging import keep_apart
 from planish.poly.scop.extents import byte_extent
@@ -234,7 +234,7 @@ def _written_only(kernel: Kernel) -> Mapping[str, Array]:
     return {x.name: x for x in kernel.arrays if x.name not in read and x.shape}
 
 
-def _moves(row: Row, loop: For, around: tuple[For, ...]) -> bool:
+def _moves(row: StoredRow, loop: For, around: tuple[For, ...]) -> bool:
     """Whether each loop around moves the row: else elements would be written several times. A loop over tiles moves
     what the loop over a tile does."""
     moved = {v for at in row.first for v in variables(at)}

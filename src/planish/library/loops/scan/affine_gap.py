@@ -24,9 +24,9 @@ from planish.ir.expr import Binary, Expr, Load
 from planish.ir.nest import Assign, For, Stmt
 from planish.ir.traverse import chained, loads
 from planish.library.loops.scan.max_plus import (
-    Chain,
     Cost,
     Extremum,
+    MaxPlusChain,
     Second,
     cost_of,
     goes_along,
@@ -37,7 +37,7 @@ from planish.library.loops.scan.max_plus import (
 from planish.schedule.auto.rewrites.rematerialise import are_same, before
 
 
-def find_gaps(stmt: Stmt, scalars: Collection[str] = ()) -> Chain | None:
+def find_gaps(stmt: Stmt, scalars: Collection[str] = ()) -> MaxPlusChain | None:
     """The chain with a second value that a loop is; costs are constants or some `scalars`. None where it is none, or
     where anything else in it waits."""
     if not isinstance(stmt, For) or stmt.step != 1 or stmt.facts.simd or loads(stmt.lower) or loads(stmt.upper):
@@ -52,7 +52,9 @@ def find_gaps(stmt: Stmt, scalars: Collection[str] = ()) -> Chain | None:
     return next((x for x in found if x is not None), None)
 
 
-def _pair(loop: For, first: Assign, last: Assign, stmts: Sequence[Assign], scalars: Collection[str]) -> Chain | None:
+def _pair(
+    loop: For, first: Assign, last: Assign, stmts: Sequence[Assign], scalars: Collection[str]
+) -> MaxPlusChain | None:
     """The chain of one statement with the second value of a later one."""
     chain, second, value = target_of(first), target_of(last), first.value
     if not isinstance(value, Binary) or value.op not in ("max", "min") or chain.type != second.type:
@@ -72,7 +74,7 @@ def _pair(loop: For, first: Assign, last: Assign, stmts: Sequence[Assign], scala
     ahead = tuple(x for x in stmts[:place] if x is not first)
     found = Second(second, own, costs[1], value, ahead, tuple(stmts[place + 1 :]))
     begun = Binary("sub" if op == "max" else "add", own, costs[1])
-    return Chain(loop, op, chain, begun, costs, before(chain, loop.var, 1), second=found)
+    return MaxPlusChain(loop, op, chain, begun, costs, before(chain, loop.var, 1), second=found)
 
 
 def _costs(

@@ -53,7 +53,7 @@ class Second:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class MaxPlusChain:
     """`target` = the `op` of its `own` value and of the target of the iteration before, less the least of some `costs`
     (for the least: and that cost). `start`: what the target of the iteration before is read from; where that is a cell
     that `keeps` it, it has the last value when the loop ends."""
@@ -97,7 +97,7 @@ class Chain:
         return self.type.kind != "int" or self.type.bits < 32
 
 
-def find_chain(stmt: Stmt, scalars: Collection[str] = ()) -> Chain | None:
+def find_chain(stmt: Stmt, scalars: Collection[str] = ()) -> MaxPlusChain | None:
     """The chain of integers that a loop is, whose costs are constants or some `scalars`; None where it is none, or
     where anything else in it waits."""
     if not isinstance(stmt, For) or stmt.step != 1 or stmt.facts.simd or loads(stmt.lower) or loads(stmt.upper):
@@ -147,13 +147,13 @@ def is_beside(load: Load, target: Load, var: str) -> bool:
     return False
 
 
-def _along(loop: For, update: Assign, scalars: Collection[str]) -> Chain | None:
+def _along(loop: For, update: Assign, scalars: Collection[str]) -> MaxPlusChain | None:
     """A chain whose values are read where the iteration before left them."""
     target = target_of(update)
     return _chain(loop, target, update.value, before(target, loop.var, 1), scalars, keeps=False)
 
 
-def _through_cell(loop: For, update: Assign, copy: Assign, scalars: Collection[str]) -> Chain | None:
+def _through_cell(loop: For, update: Assign, copy: Assign, scalars: Collection[str]) -> MaxPlusChain | None:
     """A chain that a cell goes through, which is copied to an element in each iteration."""
     cell, target = target_of(update), target_of(copy)
     if copy.value != cell or copy.array == cell.array or any(loop.var in variables(x) for x in cell.index):
@@ -163,7 +163,9 @@ def _through_cell(loop: For, update: Assign, copy: Assign, scalars: Collection[s
     return _chain(loop, target, update.value, cell, scalars, keeps=True)
 
 
-def _chain(loop: For, target: Load, value: Expr, start: Load, scalars: Collection[str], *, keeps: bool) -> Chain | None:
+def _chain(
+    loop: For, target: Load, value: Expr, start: Load, scalars: Collection[str], *, keeps: bool
+) -> MaxPlusChain | None:
     """The chain of a target, where it is one along a row."""
     if not goes_along(target, loop.var) or not isinstance(value, Binary) or value.op not in ("max", "min"):
         return None
@@ -175,7 +177,7 @@ def _chain(loop: For, target: Load, value: Expr, start: Load, scalars: Collectio
     own = reduce(lambda a, b: Binary(op, a, b), others)
     if any(_waits(x, target, start if keeps else None, loop.var) for x in loads(own)):
         return None
-    return Chain(loop, op, target, own, tuple(costs), start, keeps)
+    return MaxPlusChain(loop, op, target, own, tuple(costs), start, keeps)
 
 
 def target_of(stmt: Assign) -> Load:

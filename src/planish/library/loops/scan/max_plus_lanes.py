@@ -14,7 +14,7 @@ or a value is raised to `least + k c` before, which leaves larger ones as they a
 >>> from planish.library.loops.scan.max_plus import find_chain
 >>> loop = "for j in 1 .. n { x[j] = max(y[j], x[j - 1] - 2:i32) }"
 >>> found = find_chain(parse_kernel("kernel k(n; x: i32[n], y: i32[n]) { " + loop + " }").body.body[0])
->>> strips = Strips(found, Registers("avx512", "zmm", 16), {"x", "y", "n", "j"})
+>>> strips = MaxPlusStrips(found, ValueRegisters("avx512", "zmm", 16), {"x", "y", "n", "j"})
 >>> print(print_stmt(strips.rest()))
 for rest in 16 * (count // 16) .. count {
   carry[] = max(own[rest], max(carry[], -2147483646:i32) - 2:i32)
@@ -30,20 +30,20 @@ from planish.ir.expr import Binary, Compare, Const, Expr, Load, Select, Var, ind
 from planish.ir.index.polynomial import add, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Stmt
 from planish.ir.semantics.arithmetic import limits
-from planish.library.loops.scan.max_plus import Chain, Cost, Second
-from planish.library.loops.scan.strip_statements import STRIP, Lanes, Registers
+from planish.library.loops.scan.max_plus import Cost, MaxPlusChain, Second
+from planish.library.loops.scan.strip_statements import STRIP, LoopLanes, ValueRegisters
 from planish.poly.isl.expression import conjunction
 
 LARGE = 1 << 16
 """Costs below it are as large as those of alignments are."""
 
 
-class Strips(Lanes):
+class MaxPlusStrips(LoopLanes):
     """The statements of a chain in registers. `largest`: the cost up to which it is right. `raises`: values are raised
     before a cost is taken off; this counts on what signed integers are in C, where no value of the loop as it is
     written leaves the type."""
 
-    def __init__(self, found: Chain, registers: Registers, taken: set[str]) -> None:
+    def __init__(self, found: MaxPlusChain, registers: ValueRegisters, taken: set[str]) -> None:
         super().__init__(found.loop, found.type, registers, taken)
         self.found, self.start = found, self.fresh("start")
         low, high = limits(self.type)

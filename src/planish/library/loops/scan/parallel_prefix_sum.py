@@ -13,11 +13,11 @@ sum that leaves the range of its type within a part, and comes back in it, stays
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt
->>> from planish.library.loops.scan.strip_statements import Registers
+>>> from planish.library.loops.scan.strip_statements import ValueRegisters
 >>> from planish.library.loops.scan.prefix_sum import find_sum
 >>> loop = "for j in 1 .. n { x[j] = x[j - 1] + y[j] }"
 >>> found = find_sum(parse_kernel("kernel k(n; x: f32[n], y: f32[n]) { " + loop + " }").body.body[0], ())
->>> shares = Shares(Sums(found, Registers("avx512", "zmm", 16), {"x", "y", "n", "j"}), 3, 4096)
+>>> shares = PrefixSumShares(Sums(found, ValueRegisters("avx512", "zmm", 16), {"x", "y", "n", "j"}), 3, 4096)
 >>> print(print_stmt(shares.starts_of_parts()))
 {
   starts[1] = totals[0]
@@ -36,7 +36,7 @@ from planish.ir.expr import Compare, Expr, Load, index
 from planish.ir.index.polynomial import add, extremum, mod, mul, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, LoopFacts, Reduce, Stmt
 from planish.ir.traverse import loads
-from planish.library.loops.scan.prefix_sum import Sum, zero
+from planish.library.loops.scan.prefix_sum import RunningSum, zero
 from planish.library.loops.scan.prefix_sum_lanes import Sums
 from planish.poly.isl.expression import conjunction
 from planish.schedule.auto.lower import place_expr
@@ -46,13 +46,13 @@ SPANS = 2
 """So many spans there have to be at least: fewer are made by one thread."""
 
 
-def may_share(found: Sum) -> bool:
+def may_share(found: RunningSum) -> bool:
     """Whether parts of a sum may be added up while others are made: nothing is lost on the way, and of what is stored
     each iteration reads its own alone."""
     return found.is_plain and all(x.array != found.put.array or are_same(x, found.target) for x in loads(found.rest))
 
 
-class Shares:
+class PrefixSumShares:
     """The statements of a sum for some threads, with long parts of so many values."""
 
     def __init__(self, sums: Sums, threads: int, long: int) -> None:

@@ -27,7 +27,7 @@ from planish.schedule.auto.rewrites.rematerialise import are_same, before
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class RunningSum:
     """A value is `factor` times the one of the iteration before, plus `rest`. `put` stores what is made of it, in which
     `cell` stands for it: as it is then, or as the iteration before has left it (`is_late`). `start`: what the value
     before the first one is read from; where that is a cell that the loop `keeps`, it has the last value when the loop
@@ -63,7 +63,7 @@ def zero(type: Type) -> Const:
     return Const(0.0 if type.is_float else 0, type)
 
 
-def find_sum(stmt: Stmt, scalars: Collection[str]) -> Sum | None:
+def find_sum(stmt: Stmt, scalars: Collection[str]) -> RunningSum | None:
     """The sum that a loop is, whose factor is made of numbers and some `scalars`; of integers, it is 1. None where it
     is none, or where anything else in it waits."""
     if not isinstance(stmt, For) or stmt.step != 1 or stmt.facts.simd or loads(stmt.lower) or loads(stmt.upper):
@@ -84,16 +84,16 @@ def find_sum(stmt: Stmt, scalars: Collection[str]) -> Sum | None:
     return found if type in (F32, F64) or (type.is_int and type != INDEX and found.is_plain) else None
 
 
-def _of_floats(loop: For) -> Sum | None:
+def _of_floats(loop: For) -> RunningSum | None:
     """The sum along a row, of floats."""
     found = find_recurrence(loop)
     if found is None or len(found.factors) > 1:
         return None
     put = Assign(found.target.array, found.target.index, found.target)
-    return Sum(loop, found.target, found.factors[0], found.rest, put, before(found.target, loop.var, 1))
+    return RunningSum(loop, found.target, found.factors[0], found.rest, put, before(found.target, loop.var, 1))
 
 
-def _along(loop: For, update: Assign) -> Sum | None:
+def _along(loop: For, update: Assign) -> RunningSum | None:
     """The sum along a row, of integers."""
     target = target_of(update)
     if not goes_along(target, loop.var):
@@ -106,10 +106,10 @@ def _along(loop: For, update: Assign) -> Sum | None:
     rest = zero(target.type) if parts[1] is None else parts[1]
     if any(x.array == target.array and not is_ready(x, target, loop.var) for x in loads(rest)):
         return None
-    return Sum(loop, target, parts[0], rest, Assign(target.array, target.index, target), start)
+    return RunningSum(loop, target, parts[0], rest, Assign(target.array, target.index, target), start)
 
 
-def _through_cell(loop: For, update: Assign, put: Assign, *, is_late: bool) -> Sum | None:
+def _through_cell(loop: For, update: Assign, put: Assign, *, is_late: bool) -> RunningSum | None:
     """The sum in a cell, of which each iteration stores something."""
     cell, target = target_of(update), target_of(put)
     parts = linear(update.value, cell)
@@ -127,4 +127,4 @@ def _through_cell(loop: For, update: Assign, put: Assign, *, is_late: bool) -> S
     own = [x for x in loads(put.value) if x.array == put.array]
     if any(not are_same(x, target) for x in own) or any(x.array == cell.array and x != cell for x in loads(put.value)):
         return None
-    return Sum(loop, cell, parts[0], rest, put, cell, is_late, keeps=True)
+    return RunningSum(loop, cell, parts[0], rest, put, cell, is_late, keeps=True)

@@ -14,7 +14,7 @@ Where a sum of floats is no number, it may be one that only this order has: the 
 >>> text = "kernel k(n; a: f32; x: f32[n], y: f32[n]) { " + loop + " }"
 >>> from planish.library.loops.scan.prefix_sum import find_sum
 >>> found = find_sum(parse_kernel(text).body.body[0], {"a"})
->>> sums = Sums(found, Registers("avx512", "zmm", 16), {"x", "y", "n", "j", "a"})
+>>> sums = Sums(found, ValueRegisters("avx512", "zmm", 16), {"x", "y", "n", "j", "a"})
 >>> print(print_stmt(sums.others()))
 for rest in 16 * (count // 16) .. count {
   carry[] = y[first + rest] + a * carry[]
@@ -28,16 +28,16 @@ from planish.ir.expr import Binary, Compare, Expr, Load, Select, Var, index
 from planish.ir.index.polynomial import add, extremum, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
 from planish.ir.traverse import map_expr
-from planish.library.loops.scan.prefix_sum import Sum, zero
-from planish.library.loops.scan.strip_statements import STRIP, Lanes, Registers
+from planish.library.loops.scan.prefix_sum import RunningSum, zero
+from planish.library.loops.scan.strip_statements import STRIP, LoopLanes, ValueRegisters
 from planish.schedule.auto.lower import place_expr
 from planish.schedule.auto.rewrites.rematerialise import are_same
 
 
-class Sums(Lanes):
+class Sums(LoopLanes):
     """The statements of a sum in registers."""
 
-    def __init__(self, found: Sum, registers: Registers, taken: set[str]) -> None:
+    def __init__(self, found: RunningSum, registers: ValueRegisters, taken: set[str]) -> None:
         super().__init__(found.loop, found.cell.type, registers, taken)
         self.found = found
         self.sums = Array(self.fresh("sums"), self.type, (index(STRIP + found.is_late),), True, "stack")

@@ -4,7 +4,7 @@
 >>> from planish.ir.text.printer import print_stmt
 >>> from planish.ir.types import F64
 >>> loop = parse_kernel("kernel k(n; x: f64[n]) { for j in 1 .. n { x[j] = 1.0 } }").body.body[0]
->>> lanes = Lanes(loop, F64, Registers("avx512", "zmm", 8), {"x", "n", "j"})
+>>> lanes = LoopLanes(loop, F64, ValueRegisters("avx512", "zmm", 8), {"x", "n", "j"})
 >>> print(print_stmt(lanes.copy("v", (), "x", (index("j"),))), end="")
 for lane in 0 .. 8 {
   v[lane] = x[j + lane]
@@ -30,7 +30,7 @@ STRIP = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Registers:
+class ValueRegisters:
     """The registers of a vector extension, and how many values one holds."""
 
     extension: str
@@ -47,13 +47,13 @@ class Registers:
         return f"{self.extension}_slide_{f'{lanes}_' if lanes > 1 else ''}{type}"
 
 
-class Lanes:
+class LoopLanes:
     """A loop over values of a type, on its way to registers; names that are made are `taken` then. `given`: the loops
     over lanes that have to become instructions, with the names of those that are known; `facts`: what is known of
     loops, whatever conditions on data stand around them. `first` and `count` are the names of a strip's beginning and
     length."""
 
-    def __init__(self, around: For, type: Type, registers: Registers, taken: set[str]) -> None:
+    def __init__(self, around: For, type: Type, registers: ValueRegisters, taken: set[str]) -> None:
         self.around, self.type, self.registers, self.taken = around, type, registers, taken
         self.lanes, self.given, self.facts = registers.lanes, list[tuple[str, str]](), dict[str, LoopFacts]()
         self.first, self.count = self.fresh("first"), self.fresh("count")

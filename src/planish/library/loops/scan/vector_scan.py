@@ -24,12 +24,12 @@ from planish.isa.instruction import Catalogue
 from planish.isa.shipped import extension
 from planish.library.kernels.vectors import choose_vectors
 from planish.library.loops.scan.affine_gap import find_gaps
-from planish.library.loops.scan.max_plus import Chain, find_chain
-from planish.library.loops.scan.max_plus_lanes import Strips
-from planish.library.loops.scan.parallel_prefix_sum import SPANS, Shares, may_share
-from planish.library.loops.scan.prefix_sum import Sum, find_sum
+from planish.library.loops.scan.max_plus import MaxPlusChain, find_chain
+from planish.library.loops.scan.max_plus_lanes import MaxPlusStrips
+from planish.library.loops.scan.parallel_prefix_sum import SPANS, PrefixSumShares, may_share
+from planish.library.loops.scan.prefix_sum import RunningSum, find_sum
 from planish.library.loops.scan.prefix_sum_lanes import Sums
-from planish.library.loops.scan.strip_statements import Registers
+from planish.library.loops.scan.strip_statements import ValueRegisters
 from planish.schedule.auto.plan import Candidate, Prepared
 from planish.schedule.nodes import label_kernel
 from planish.schedule.program import Program
@@ -57,19 +57,21 @@ def scan_versions(
     facts: dict[str, LoopFacts] = {}
 
     def visit(stmt: Stmt) -> Stmt:
-        found: Chain | Sum | None = find_chain(stmt, scalars) or find_gaps(stmt, scalars)
+        found: MaxPlusChain | RunningSum | None = find_chain(stmt, scalars) or find_gaps(stmt, scalars)
         found = found or find_sum(stmt, scalars)
-        if isinstance(found, Sum) and found.cell.type.is_float and not reassociate:
+        if isinstance(found, RunningSum) and found.cell.type.is_float and not reassociate:
             return stmt
         registers = _registers(target, found.target.type) if found is not None else None
         if found is None or registers is None:
             return stmt
-        strips = Sums(found, registers, taken) if isinstance(found, Sum) else Strips(found, registers, taken)
-        made: Sums | Strips | Shares = strips
+        strips = (
+            Sums(found, registers, taken) if isinstance(found, RunningSum) else MaxPlusStrips(found, registers, taken)
+        )
+        made: Sums | MaxPlusStrips | PrefixSumShares = strips
         if threads > 1:
             if not isinstance(strips, Sums) or not may_share(strips.found) or stmt not in kernel.body.body:
                 return stmt
-            made = Shares(strips, threads, long // strips.type.size)
+            made = PrefixSumShares(strips, threads, long // strips.type.size)
             message = f"{threads} threads make parts of {made.long} values, from {SPANS * made.span} values on"
             remarks.append(Remark("scan-threads", "done", message, found.loop.span or kernel.span))
         whole = made.stmt()
@@ -97,7 +99,7 @@ def scan_versions(
     return (Candidate(name, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue),)
 
 
-def _registers(target: Target, type: Type) -> Registers | None:
+def _registers(target: Target, type: Type) -> ValueRegisters | None:
     """The registers of a machine for values of a type; None where it has none, or does not move their lanes."""
     try:
         vectors = choose_vectors(target, F32)
@@ -107,7 +109,7 @@ def _registers(target: Target, type: Type) -> Registers | None:
     kind = known.memories[vectors.memory]
     if type not in kind.types:
         return None
-    found = Registers(vectors.extension, vectors.memory, kind.lanes(type))
+    found = ValueRegisters(vectors.extension, vectors.memory, kind.lanes(type))
     slides = [found.slide(x, str(type)) for x in found.moves]
     return found if slides and all(x in known.instructions for x in slides) else None
 

@@ -27,8 +27,8 @@ from planish.ir.index.simplify import simplify, simplify_block
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Stmt
 from planish.ir.traverse import flatten, substitute_block, used_names
 from planish.ir.types import BOOL
-from planish.library.loops.stencil_1d.lane_segments import Grid, least_length
-from planish.library.loops.stencil_1d.line_sweeps import Line, Sweeps, find_sweeps
+from planish.library.loops.stencil_1d.lane_segments import SegmentGrid, least_length
+from planish.library.loops.stencil_1d.line_sweeps import LineArray, Sweeps, find_sweeps
 from planish.schedule.auto.plan import Candidate, Prepared
 from planish.schedule.auto.tiling.scalar_replacement import promote
 from planish.target.machine import Target
@@ -86,7 +86,7 @@ def segment_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...
 def _cut_line(found: Sweeps, target: Target, taken: set[str]) -> _Made:
     """All sweeps over the whole line."""
     lanes = target.lanes(found.type)
-    grid = Grid(found, found.first, found.last, lanes, taken)
+    grid = SegmentGrid(found, found.first, found.last, lanes, taken)
     body = [x for line in found.lines for x in (grid.clear(line), grid.lift(line, *found.between(line.low, line.high)))]
     body.append(_repeated(found, grid, found.loop.lower, found.loop.upper, taken))
     for line in found.lines:
@@ -95,7 +95,7 @@ def _cut_line(found: Sweeps, target: Target, taken: set[str]) -> _Made:
     return _Made(tuple(grid.lifted.values()), tuple(body), _conditions(found, least_length(found, lanes)))
 
 
-def _repeated(found: Sweeps, grid: Grid, lower: Expr, upper: Expr, taken: set[str]) -> Stmt:
+def _repeated(found: Sweeps, grid: SegmentGrid, lower: Expr, upper: Expr, taken: set[str]) -> Stmt:
     """The sweeps of some repetitions."""
     var = take_name(found.loop.var, taken)
     sweeps = Block(tuple(x for sweep in found.sweeps for x in grid.sweep(sweep)))
@@ -127,7 +127,7 @@ def _cut_tiles(found: Sweeps, target: Target, taken: set[str]) -> _Made:
         Let(first, extremum("max", found.first, sub(index(begin), index(around)))),
         Let(last, extremum("min", found.last, add(index(end), index(around)))),
     )
-    grid = Grid(found, index(first), index(last), lanes, taken, largest=length + 2 * around)
+    grid = SegmentGrid(found, index(first), index(last), lanes, taken, largest=length + 2 * around)
     made = [(x, x.sweep) for x in found.lines if x.sweep is not None]
     behind = around + found.reach
     kept = {
@@ -158,7 +158,7 @@ def _keep(kept: Array, array: str, begin: Expr, taken: set[str]) -> Stmt:
     return For(var, index(0), kept.shape[0] or index(0), 1, Block((copy,)))
 
 
-def _lift(grid: Grid, line: Line, kept: Array | None, begin: Expr) -> list[Stmt]:
+def _lift(grid: SegmentGrid, line: LineArray, kept: Array | None, begin: Expr) -> list[Stmt]:
     """What copies a tile with the elements around it to the segments; those before it that sweeps make are `kept`."""
     lower, upper = grid.found.between(line.low, line.high)
     if kept is None:

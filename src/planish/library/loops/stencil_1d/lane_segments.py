@@ -13,7 +13,7 @@ After:  for c { for s in lanes { B'[c, s] = f(A'[c - 1, s], A'[c, s], A'[c + 1, 
 >>> loop = "for i in 1 .. n - 1 { B[i] = A[i - 1] + A[i + 1] } for i in 1 .. n - 1 { A[i] = B[i] }"
 >>> kernel = parse_kernel("kernel k(n; A: f64[n], B: f64[n]) { for t in 0 .. 9 { %s } }" % loop)
 >>> found = find_sweeps(kernel.body.body[0])
->>> grid = Grid(found, found.first, found.last, 8, {"n", "A", "B"})
+>>> grid = SegmentGrid(found, found.first, found.last, 8, {"n", "A", "B"})
 >>> print_expr(grid.count), print_expr(grid.element(index(2), index(1)))
 ('(n + 5) // 8', '2 * ((n + 5) // 8) + 1')
 """
@@ -28,7 +28,7 @@ from planish.ir.expr import Compare, Const, Expr, Load, index
 from planish.ir.index.polynomial import add, constant, extremum, floordiv, mul, sub
 from planish.ir.nest import Array, Assign, Block, For, If, LoopFacts, Stmt
 from planish.ir.traverse import substitute, substitute_block, variables
-from planish.library.loops.stencil_1d.line_sweeps import PLACE, Line, Sweep, Sweeps
+from planish.library.loops.stencil_1d.line_sweeps import PLACE, LineArray, Sweep, Sweeps
 from planish.schedule.accesses import redirect
 from planish.schedule.auto.tiling.scalar_replacement import STRIP
 
@@ -37,7 +37,7 @@ TOGETHER = 4
 """So many elements of a lane are made at a time."""
 
 
-class Grid:
+class SegmentGrid:
     """The elements from `first` up to `last`, of the arrays of some sweeps, in segments for so many `lanes`, of which
     the last one may have fewer than the others; and what is done with them. There have to be some (`least_length`).
 
@@ -59,12 +59,12 @@ class Grid:
             x: Array(take_name(f"{x}_lanes", taken), found.type, shape, True, "scratch") for x in self.lines
         }
 
-    def clear(self, line: Line) -> Stmt:
+    def clear(self, line: LineArray) -> Stmt:
         """What sets all that lanes have of an array to zero."""
         zero = self.set(line.array, index(self.column), Const(0.0, self.found.type))
         return self.columns(index(0), self.width, self.in_lanes(zero))
 
-    def lift(self, line: Line, lower: Expr, upper: Expr, source: Load | None = None) -> Stmt:
+    def lift(self, line: LineArray, lower: Expr, upper: Expr, source: Load | None = None) -> Stmt:
         """What copies the elements from one up to another to the segments, from the array or, where a `source` is
         given, from the elements that begin there."""
         element = self.element(index(self.lane), index(self.column))
@@ -74,7 +74,7 @@ class Grid:
             value = Load(source.array, (add(source.index[0], sub(element, lower)),), source.type)
         return self.between(lower, upper, 0, self.set(line.array, index(self.column), value))
 
-    def lower(self, line: Line, lower: Expr, upper: Expr) -> Stmt:
+    def lower(self, line: LineArray, lower: Expr, upper: Expr) -> Stmt:
         """What copies the elements from one up to another back."""
         place = self.element(index(self.lane), index(self.column))
         copy = Assign(line.array, (place,), self.get(line.array, index(self.column)))
@@ -109,7 +109,7 @@ class Grid:
             return name, at
         return self.lifted[name].name, (substitute(at[0], {PLACE: index(self.column)}), index(self.lane))
 
-    def kept(self, line: Line, sweep: Sweep) -> list[Stmt]:
+    def kept(self, line: LineArray, sweep: Sweep) -> list[Stmt]:
         """What sets the elements at both ends of the line that a sweep does not make: they are still in the array."""
         lower, upper = self.found.between(sweep.lower, sweep.upper)
         before = [self.keep(line, 0, sub(lower, index(n + 1))) for n in range(sweep.lower - line.low)]
@@ -119,12 +119,12 @@ class Grid:
             *_where(self.last, self.found.last, after),
         ]
 
-    def keep(self, line: Line, number: int, place: Expr) -> Stmt:
+    def keep(self, line: LineArray, number: int, place: Expr) -> Stmt:
         lane = index(number)
         column = sub(place, self.element(lane, index(0)))
         return Assign(self.lifted[line.array].name, (column, lane), Load(line.array, (place,), self.found.type))
 
-    def copies(self, line: Line) -> list[Stmt]:
+    def copies(self, line: LineArray) -> list[Stmt]:
         """What copies the elements at the ends of segments to the lanes beside."""
         lane, first, last = index(self.lane), index(self.reach), add(self.count, index(self.reach))
         out: list[Stmt] = []

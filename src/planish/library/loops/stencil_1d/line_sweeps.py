@@ -39,7 +39,7 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LineArray:
     """An array with elements along the line: they are read or written from `first + low` up to `last + high`, for
     others that are up to `left` before them and `right` after. `sweep`: one that makes them; None where none does."""
 
@@ -59,7 +59,7 @@ class Sweeps:
     first: Expr
     last: Expr
     sweeps: tuple[Sweep, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[LineArray, ...]
     type: Type
 
     @property
@@ -152,7 +152,7 @@ def _always_read(value: Expr) -> Iterator[Load]:
                 yield from _always_read(x)
 
 
-def _lines(sweeps: Sequence[Sweep]) -> tuple[Line, ...] | None:
+def _lines(sweeps: Sequence[Sweep]) -> tuple[LineArray, ...] | None:
     """The arrays along the line; None where some are of another type, or something is not known of them."""
     by_target: dict[str, Sweep] = {}
     for sweep in sweeps:
@@ -178,7 +178,7 @@ def _lines(sweeps: Sequence[Sweep]) -> tuple[Line, ...] | None:
     if len(types) != 1 or not next(iter(types)).is_float:
         return None
     return tuple(
-        Line(
+        LineArray(
             array, min(x.lower + d for x, d in uses), max(x.upper + d for x, d in uses),
             max(0, -min(d for _, d in uses)), max(0, max(d for _, d in uses)), by_target.get(array),
         )  # fmt: skip

@@ -15,7 +15,7 @@ are done one group after the other, each for all samples: what the first group h
 >>> arrays = "x: f32[n], y: f32[n], c: f32[m]"
 >>> kernel = label_kernel(parse_kernel("kernel k(n, m; %s) { alloc s: f32[] %s }" % (arrays, loops)))
 >>> found = find_cascade(kernel, kernel.body.body[1])
->>> made = Lanes(found, find_vectors("avx2", found.type), {"n", "m", "x", "y", "c", "s", "t", "k"})
+>>> made = BiquadLanes(found, find_vectors("avx2", found.type), {"n", "m", "x", "y", "c", "s", "t", "k"})
 >>> group = made.group(index(0), index("m"), found.before, found.after, found.results)
 >>> print(print_stmt(group[-4]))
 for t in 2 * m - 2 .. n {
@@ -55,7 +55,7 @@ from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, S
 from planish.ir.traverse import map_expr
 from planish.library.kernels.vectors import Vectors
 from planish.library.signal.biquad.late_operand_sums import order_sums
-from planish.library.signal.biquad.section_loops import Cascade, Update
+from planish.library.signal.biquad.section_loops import BiquadCascade, Update
 from planish.schedule.auto.lower import place, place_expr
 
 _Element = tuple[str, tuple[Expr, ...]]
@@ -66,12 +66,12 @@ FEWEST = 2
 """The stages from which on it is worth while: what one by one keep in memory waits for it from sample to sample."""
 
 
-class Lanes:
+class BiquadLanes:
     """The statements of a cascade in registers of some vectors; names that are made are `taken` then. `given`: the
     loops over lanes that have to become instructions, with the names of those that are known; `lines`: the arrays that
     have to be declared before all else. `reassociate`: sums may be made in another order."""
 
-    def __init__(self, found: Cascade, vectors: Vectors, taken: set[str], reassociate: bool = False) -> None:
+    def __init__(self, found: BiquadCascade, vectors: Vectors, taken: set[str], reassociate: bool = False) -> None:
         self.found, self.vectors, self.taken = found, vectors, taken
         self.given: list[tuple[str, str]] = []
         self.lines: list[Array] = []

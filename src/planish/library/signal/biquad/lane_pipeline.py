@@ -20,7 +20,7 @@ from planish.ir.nest import Alloc, Block, For, Kernel, Stmt
 from planish.ir.traverse import arrays_in, map_block, used_names, variables, walk
 from planish.isa.instruction import Catalogue
 from planish.library.kernels.vectors import choose_vectors
-from planish.library.signal.biquad.lane_kernel import Lanes
+from planish.library.signal.biquad.lane_kernel import BiquadLanes
 from planish.library.signal.biquad.section_loops import find_cascade
 from planish.schedule.auto.plan import Candidate, Prepared, as_written
 from planish.schedule.nodes import label_kernel
@@ -48,7 +48,7 @@ def cascade_versions(prepared: Prepared, target: Target, reassociate: bool) -> t
         if found is None or not variables(found.samples) | variables(found.stages) <= {*kernel.sizes}:
             return stmt  # What one group has for the next is declared before all loops.
         try:
-            lanes = Lanes(found, choose_vectors(target, found.type), taken, reassociate)
+            lanes = BiquadLanes(found, choose_vectors(target, found.type), taken, reassociate)
         except PlanishError:
             return stmt
         made = lanes.stmt()

@@ -41,7 +41,7 @@ Update = Assign | Reduce
 
 
 @dataclass(frozen=True, slots=True)
-class Cascade:
+class BiquadCascade:
     """A `loop` over samples: what it does `before` the `inner` loop over stages, whose `body` it is, and `after` it.
 
     `links`: the cells that have a value when a stage begins, set before the first one or by the stage before.
@@ -71,7 +71,7 @@ class Cascade:
         return sub(self.loop.upper, self.loop.lower)
 
 
-def find_cascade(kernel: Kernel, loop: For) -> Cascade | None:
+def find_cascade(kernel: Kernel, loop: For) -> BiquadCascade | None:
     """The cascade that a loop of a kernel with labels is; None where it is none, or that is not proven."""
     parts = _parts(loop)
     if parts is None:
@@ -89,7 +89,7 @@ def find_cascade(kernel: Kernel, loop: For) -> Cascade | None:
     if len(types) != 1 or not types <= {F32, F64}:
         return None
     (kind,) = types
-    found = Cascade(loop, inner, before, body, after, links, results, set_cells, elements, stored, kind)
+    found = BiquadCascade(loop, inner, before, body, after, links, results, set_cells, elements, stored, kind)
     return found if _is_apart(found) and _may_overtake(kernel, found, cells) else None
 
 
@@ -175,7 +175,7 @@ def _elements(body: Sequence[Update], stage: str, sample: str, cells: frozenset[
     return tuple(found.values())
 
 
-def _is_apart(found: Cascade) -> bool:
+def _is_apart(found: BiquadCascade) -> bool:
     """Whether elements of arrays that a stage stores to are never one where their subscripts are not the same."""
     pairs = [(a, b) for a, b in combinations(found.elements, 2) if a.array == b.array and a.array in found.stored]
     return all(
@@ -183,7 +183,7 @@ def _is_apart(found: Cascade) -> bool:
     )
 
 
-def _may_overtake(kernel: Kernel, found: Cascade, cells: frozenset[str]) -> bool:
+def _may_overtake(kernel: Kernel, found: BiquadCascade, cells: frozenset[str]) -> bool:
     """Whether a stage may run for a sample before later stages do for earlier ones: no two stages use one element that
     one of them stores, nor do what is before and after, where that would come in another order."""
     try:

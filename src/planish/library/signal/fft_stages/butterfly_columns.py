@@ -36,7 +36,7 @@ class NoColumnsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ColumnLine:
     """The elements of an array that a column has, `width` side by side, such as the parts of a complex number:
     `first + width * (unit * (rows * number + row) + place) + side` is the last subscript of one of them, for rows from
     0 to below `rows`; `front` are the others."""
@@ -53,7 +53,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ColumnElement:
     """An element of a column, number `at` of those in an array as they lie if rows are of one place, in the cell that
     stands for it: whether it is `loads`: needed, and `stores`: set."""
 
@@ -66,7 +66,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ButterflyColumns:
     """What is done with one column: that of number `number` (a loop of `steps`), at one of `unit` places (`place`);
     `outer`: loops around, over other columns. `falls`: rows that are taken together are first far apart."""
 
@@ -75,12 +75,12 @@ class Columns:
     number: str
     place: str
     outer: tuple[For, ...]
-    lines: Mapping[str, Line]
-    places: tuple[Place, ...]
+    lines: Mapping[str, ColumnLine]
+    places: tuple[ColumnElement, ...]
     body: tuple[Stmt, ...]
     falls: bool
 
-    def element(self, place: Place, number: Expr) -> tuple[Expr, ...]:
+    def element(self, place: ColumnElement, number: Expr) -> tuple[Expr, ...]:
         """The subscripts of an element of the column of some number."""
         line = self.lines[place.array]
         row, side = divmod(place.at, line.width)
@@ -89,7 +89,7 @@ class Columns:
         return (*line.front, add(add(line.first, mul(index(line.width), along)), index(side)))
 
 
-def read_columns(kernel: Kernel, unit: str, steps: str) -> Columns:
+def read_columns(kernel: Kernel, unit: str, steps: str) -> ButterflyColumns:
     """The columns that a kernel's nests are over, each along one loop of a multiple of `unit` and one of a multiple of
     `steps` iterations; NoColumnsError where some element may be in two of them, or that is not proven."""
     taken = {*used_names(kernel)}
@@ -98,7 +98,7 @@ def read_columns(kernel: Kernel, unit: str, steps: str) -> Columns:
         reader.read(nest)
     if not reader.cells:
         raise NoColumnsError("nothing is set")
-    return Columns(
+    return ButterflyColumns(
         unit, steps, reader.number, reader.place, reader.outer or (), reader.lines(), tuple(reader.places()),
         tuple(reader.body), reader.spans[0] > reader.spans[-1],
     )  # fmt: skip
@@ -284,27 +284,27 @@ class _Reader:
             self.cells[key] = take_name(f"{array}{key[1]}", self.taken)
         return self.cells[key]
 
-    def lines(self) -> dict[str, Line]:
+    def lines(self) -> dict[str, ColumnLine]:
         """Where the elements of columns are, if no two columns have one in common."""
         out = {}
         for name, x in self.accesses.items():
             if max(at for array, at in self.cells if array == name) // x.width - x.row >= x.rows:
                 raise NoColumnsError(f"columns have elements of `{name}` in common")
             first = add(build(x.common), mul(index(x.row * x.width), index(self.unit)))
-            out[name] = Line(x.front, first, x.rows, x.width)
+            out[name] = ColumnLine(x.front, first, x.rows, x.width)
         return out
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[ColumnElement]:
         """The elements of a column, in the order in which they lie."""
         types = {x.name: x.type for x in self.kernel.arrays}
         for (array, at), cell in sorted(self.cells.items()):
             known = self.accesses[array]
             at -= known.row * known.width
-            yield Place(array, at, cell, types[array], cell in self.loaded, cell in self.stored)
+            yield ColumnElement(array, at, cell, types[array], cell in self.loaded, cell in self.stored)
 
 
 def _is_lazy(expr: Binary) -> bool:
     return expr.op in ("and", "or") and type_of(expr.left) == BOOL
 
 
-__all__ = ["Columns", "Line", "NoColumnsError", "Place", "read_columns"]
+__all__ = ["ButterflyColumns", "ColumnLine", "NoColumnsError", "ColumnElement", "read_columns"]

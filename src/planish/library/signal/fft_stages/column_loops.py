@@ -33,12 +33,12 @@ from planish.ir.index.polynomial import add, mul, place
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, LoopFacts, Stmt
 from planish.ir.traverse import expressions, map_block, map_exprs, substitute, used_names, walk_expr
 from planish.library.kernels.vectors import Vectors
-from planish.library.signal.fft_stages.butterfly_columns import Columns, Place
+from planish.library.signal.fft_stages.butterfly_columns import ButterflyColumns, ColumnElement
 from planish.schedule.program import Program
 from planish.schedule.steps.instructions import Replace
 
 
-def write_rows(kernel: Kernel, columns: Columns) -> Kernel:
+def write_rows(kernel: Kernel, columns: ButterflyColumns) -> Kernel:
     """The kernel with one loop along the rows, whose iterations are columns, which may be in lanes."""
     body = Block(tuple(_column(columns, lambda x: columns.element(x, index(columns.number)))))
     along = For(columns.place, index(0), index(columns.unit), 1, body, LoopFacts(simd=True))
@@ -46,7 +46,7 @@ def write_rows(kernel: Kernel, columns: Columns) -> Kernel:
     return replace(kernel, body=_around(columns, over))
 
 
-def write_neighbours(kernel: Kernel, columns: Columns) -> Kernel:
+def write_neighbours(kernel: Kernel, columns: ButterflyColumns) -> Kernel:
     """The kernel for rows of one element, so that a column is some neighbours."""
     body = Block(tuple(_column(columns, lambda x: columns.element(x, index(columns.number)))))
     over = For(columns.number, index(0), index(columns.steps), 1, _of_one(columns, body))
@@ -54,7 +54,7 @@ def write_neighbours(kernel: Kernel, columns: Columns) -> Kernel:
     return replace(kernel, body=_around(columns, over), assumptions=(*kernel.assumptions, asked))
 
 
-def allows_squares(columns: Columns, vectors: Vectors) -> bool:
+def allows_squares(columns: ButterflyColumns, vectors: Vectors) -> bool:
     """Whether columns of neighbours can be turned: each array's begin at a multiple of their length, which is one of a
     vector's, and have all elements of it."""
     whole = {(x.array, x.at) for x in columns.places}
@@ -65,7 +65,7 @@ def allows_squares(columns: Columns, vectors: Vectors) -> bool:
     ) and all(x.type == vectors.type for x in columns.places)  # fmt: skip
 
 
-def write_squares(kernel: Kernel, columns: Columns, vectors: Vectors) -> Kernel:
+def write_squares(kernel: Kernel, columns: ButterflyColumns, vectors: Vectors) -> Kernel:
     """The kernel for rows of one element: as many columns as a vector has lanes are turned, so that each is in a lane,
     and turned back. `allows_squares` says where that is possible."""
     lanes, taken = vectors.lanes, {*used_names(kernel), columns.number, columns.place}
@@ -116,7 +116,7 @@ def write_squares(kernel: Kernel, columns: Columns, vectors: Vectors) -> Kernel:
     )  # fmt: skip
 
 
-def reach(kernel: Kernel, columns: Columns) -> Kernel:
+def reach(kernel: Kernel, columns: ButterflyColumns) -> Kernel:
     """A kernel that comes to all elements of which columns have some, first to last, and to what they read besides;
     of arrays of rows, to whole rows."""
     taken = {*used_names(kernel), columns.number, columns.place, *(x.cell for x in columns.places)}
@@ -151,7 +151,9 @@ def _replace_number(block: Block, name: str, value: Expr) -> Iterator[Stmt]:
 
 
 def _column(
-    columns: Columns, element: Callable[[Place], tuple[Expr, ...]], arrays: dict[str, str] | None = None
+    columns: ButterflyColumns,
+    element: Callable[[ColumnElement], tuple[Expr, ...]],
+    arrays: dict[str, str] | None = None,
 ) -> Iterator[Stmt]:
     """What is done with a column; `element` gives the subscripts of its elements, in other `arrays` where these are
     given."""
@@ -166,7 +168,7 @@ def _column(
             yield Assign(names.get(x.array, x.array), element(x), Load(x.cell, (), x.type))
 
 
-def _of_one(columns: Columns, block: Block) -> Block:
+def _of_one(columns: ButterflyColumns, block: Block) -> Block:
     """Statements for rows of one element."""
     values = {columns.unit: index(1), columns.place: index(0)}
 
@@ -177,7 +179,7 @@ def _of_one(columns: Columns, block: Block) -> Block:
     return map_block(lambda x: map_exprs(placed, x), block)
 
 
-def _around(columns: Columns, loop: For) -> Block:
+def _around(columns: ButterflyColumns, loop: For) -> Block:
     """A loop in those around it."""
     for outer in reversed(columns.outer):
         loop = replace(outer, body=Block((loop,)))

@@ -28,7 +28,7 @@ from planish.ir.expr import Binary, Compare, index
 from planish.ir.types import F32, F64
 from planish.library.kernels.vectors import Vectors, choose_vectors
 from planish.library.signal.bit_reversal import reversal_versions
-from planish.library.signal.fft_stages.butterfly_columns import Columns, NoColumnsError, read_columns
+from planish.library.signal.fft_stages.butterfly_columns import ButterflyColumns, NoColumnsError, read_columns
 from planish.library.signal.fft_stages.column_loops import (
     allows_squares,
     reach,
@@ -36,7 +36,7 @@ from planish.library.signal.fft_stages.column_loops import (
     write_rows,
     write_squares,
 )
-from planish.library.signal.fft_stages.stage_kernels import Piece, StageVersion
+from planish.library.signal.fft_stages.stage_kernels import StageKernel, StageVersion
 from planish.library.signal.fft_stages.thread_columns import share_columns
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.extraction import Scop
@@ -69,14 +69,14 @@ def stage_versions(
     largest = max(rows)
     stage, columns, scop = read[largest]
     made = share_columns(write_neighbours(stage.kernel, columns), columns, threads)
-    near = [Piece(f"stages{largest}_near", stage, scop, made)]
+    near = [StageKernel(f"stages{largest}_near", stage, scop, made)]
     out = []
     for number in (largest, largest - 1):
         vectors = _vectors(target, read[number][1]) if number in read else None
         if vectors is not None and allows_squares(read[number][1], vectors):
             stage, columns, scop = read[number]
             made = share_columns(write_squares(stage.kernel, columns, vectors), columns, threads)
-            near.insert(0, Piece(f"stages{number}_turned", stage, scop, made))
+            near.insert(0, StageKernel(f"stages{number}_turned", stage, scop, made))
             break
     ladder = [rows[x] for x in sorted(rows, reverse=True)]
     most_rows, fewer_rows = (tuple(chain.from_iterable(x)) for x in (ladder, ladder[1:]))
@@ -97,14 +97,14 @@ def _count(stages: int) -> str:
     return "1 stage" if stages == 1 else f"{stages} stages"
 
 
-def _read(stage: Region) -> tuple[Columns, Scop]:
+def _read(stage: Region) -> tuple[ButterflyColumns, Scop]:
     """The columns that the stages of a region are over, and what they reach."""
     unit, steps = stage.kernel.sizes[:2]
     columns = read_columns(stage.kernel, unit, steps)
     return columns, prepare(reach(stage.kernel, columns)).scop
 
 
-def _rows(number: int, stage: Region, scop: Scop, columns: Columns, threads: int) -> Iterator[Piece]:
+def _rows(number: int, stage: Region, scop: Scop, columns: ButterflyColumns, threads: int) -> Iterator[StageKernel]:
     """So many stages along rows. Where stages come to nearer and nearer rows, these leave for the last ones what is
     done with neighbours at once. Of what is read far apart, tables are made if there are many columns."""
     made = write_rows(stage.kernel, columns)
@@ -116,11 +116,11 @@ def _rows(number: int, stage: Region, scop: Scop, columns: Columns, threads: int
     if copied is not made:
         again = Compare("ge", index(columns.steps), index(_AGAIN))
         copied = replace(copied, assumptions=(*copied.assumptions, again))
-        yield Piece(f"stages{number}_tables", stage, scop, share_columns(copied, columns, threads))
-    yield Piece(f"stages{number}", stage, scop, share_columns(made, columns, threads))
+        yield StageKernel(f"stages{number}_tables", stage, scop, share_columns(copied, columns, threads))
+    yield StageKernel(f"stages{number}", stage, scop, share_columns(made, columns, threads))
 
 
-def _vectors(target: Target, columns: Columns) -> Vectors | None:
+def _vectors(target: Target, columns: ButterflyColumns) -> Vectors | None:
     """The vectors of the elements of columns, where they have instructions that turn squares."""
     (type, *others) = {x.type for x in columns.places}
     if others or type not in (F32, F64):
@@ -131,7 +131,7 @@ def _vectors(target: Target, columns: Columns) -> Vectors | None:
         return None
 
 
-def _are_many(columns: Columns, target: Target) -> bool:
+def _are_many(columns: ButterflyColumns, target: Target) -> bool:
     """Whether a column may be too much for registers."""
     try:
         return choose_vectors(target, F32).registers < 2 * len(columns.places)

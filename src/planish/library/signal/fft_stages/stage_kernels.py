@@ -14,7 +14,7 @@ from planish.poly.scop.extraction import Scop
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class StageKernel:
     """The kernel that does several stages, of a region that is so many iterations; the scop says what it reaches."""
 
     suffix: str
@@ -28,4 +28,4 @@ class StageVersion:
     """Kernels of which the first one that may do it does the next stages, or none of them."""
 
     name: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[StageKernel, ...]

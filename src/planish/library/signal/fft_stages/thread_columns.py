@@ -49,7 +49,7 @@ from planish.ir.nest import Block, For, If, Kernel, Let, LoopFacts, Stmt
 from planish.ir.traverse import used_names
 from planish.library.parallel.thread_threshold import WORTH, with_starts
 from planish.library.parallel.work_estimate import estimate
-from planish.library.signal.fft_stages.butterfly_columns import Columns
+from planish.library.signal.fft_stages.butterfly_columns import ButterflyColumns
 
 GRAIN = 16
 """Columns side by side are given out by multiples of so many: registers are full, and lines of the cache whole."""
@@ -58,7 +58,7 @@ _TIMES = 2
 it."""
 
 
-def share_columns(kernel: Kernel, columns: Columns, threads: int) -> Kernel:
+def share_columns(kernel: Kernel, columns: ButterflyColumns, threads: int) -> Kernel:
     """A kernel of stages whose columns several threads share where there is enough to do; as it is where loops over
     other columns are around."""
     work = estimate(kernel.body)

@@ -24,7 +24,7 @@ from planish.core.names import take_name
 from planish.ir.expr import Binary, Compare, Const, Expr, Load, Unary, Var, index
 from planish.ir.index.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Reduce, Stmt
-from planish.library.kernels.register_rows import Registers
+from planish.library.kernels.register_rows import RegisterRows
 from planish.library.kernels.vectors import Vectors
 from planish.library.signal.lms.adaptive_loops import Adaptive
 from planish.poly.match.sum_of_products import join
@@ -50,7 +50,7 @@ class Blocks:
     def __init__(self, found: Adaptive, vectors: Vectors, taken: set[str], most: int = MOST) -> None:
         self.found, self.vectors = found, vectors
         self.size, self.count = (size := choose_size(vectors, found.alike, most)), _sums(size)
-        self.registers, self.taken = Registers(vectors, taken), taken
+        self.registers, self.taken = RegisterRows(vectors, taken), taken
         self.first, self.place = take_name("first", taken), take_name("place", taken)
         self.steps = [take_name("move", taken) for _ in range(size)]
         self.kept = Array(take_name("moves", taken), found.type, (index(size),), True, "stack")

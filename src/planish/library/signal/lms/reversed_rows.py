@@ -37,7 +37,7 @@ from planish.schedule.auto.lower import place
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class ReversedRows:
     """A `loop` as one that adapts `array`, to which the weights are copied `before` it, and from which they are `after`
     it; nothing of that where weights stay where they are."""
 
@@ -62,7 +62,7 @@ class Turned:
         return If(runs, Block((self.before, stmt, self.after)), Block((self.loop,)))
 
 
-def turn_loop(stmt: Stmt, taken: set[str], sizes: frozenset[str]) -> Turned | None:
+def turn_loop(stmt: Stmt, taken: set[str], sizes: frozenset[str]) -> ReversedRows | None:
     """The loop, from the other end where its rows go backwards, if it is one that adapts then; names that are made are
     `taken` then. Weights are copied where sizes alone say how many there are."""
     pair = loops_in(stmt) if isinstance(stmt, For) else None
@@ -72,7 +72,7 @@ def turn_loop(stmt: Stmt, taken: set[str], sizes: frozenset[str]) -> Turned | No
     for way in ways:
         found = find_adaptive(way)
         if found is not None:
-            return Turned(stmt, found)
+            return ReversedRows(stmt, found)
     made = (_with_copies(stmt, way, taken, sizes) for way in ways)
     return next((x for x in made if x is not None), None)
 
@@ -89,7 +89,7 @@ def _with_loops(loop: For, inside: list[For]) -> For:
     return replace(loop, body=Block(tuple(next(rest) if isinstance(x, For) else x for x in flatten(loop.body.body))))
 
 
-def _with_copies(written: For, loop: For, taken: set[str], sizes: frozenset[str]) -> Turned | None:
+def _with_copies(written: For, loop: For, taken: set[str], sizes: frozenset[str]) -> ReversedRows | None:
     """The loop, as it is `written` and from the other end, on weights that are turned around, if it is one that adapts
     then."""
     pair = loops_in(loop)
@@ -113,7 +113,7 @@ def _with_copies(written: For, loop: For, taken: set[str], sizes: frozenset[str]
     own = Load(name, (sub(index(inner.var), inner.lower),), weight.type)
     before = replace(inner, body=Block((Assign(name, own.index, weight),)))
     after = replace(inner, body=Block((Assign(weight.array, weight.index, own),)))
-    return Turned(written, found, turned, before, after)
+    return ReversedRows(written, found, turned, before, after)
 
 
 def _redirected(loop: For, weight: Load, var: str, name: str) -> For:

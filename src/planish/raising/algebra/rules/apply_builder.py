@@ -27,14 +27,14 @@ from planish.ir.types import Type
 from planish.raising.algebra.effects import Facts
 from planish.raising.algebra.product_kinds import kind_of
 from planish.raising.algebra.product_reader import read_product
-from planish.raising.algebra.rule_context import Change, Setting, done, replaced, with_locals
+from planish.raising.algebra.rule_context import RuleResult, Setting, done, replaced, with_locals
 from planish.raising.algebra.rules.identity_elements import span
 from planish.raising.expansion import apply_builder
 from planish.raising.match.operation_index import builders_for
 from planish.raising.raised import Apply, Raised, Step
 
 
-def use_builders(facts: Facts, setting: Setting) -> Change:
+def use_builders(facts: Facts, setting: Setting) -> RuleResult:
     """Build the first operation that is no product itself from steps of which one is a product of matrices."""
     for place, step in enumerate(facts.raised.steps):
         if not isinstance(step, Apply) or facts.products[place] is not None:
@@ -51,7 +51,7 @@ def use_builders(facts: Facts, setting: Setting) -> Change:
         names = ", ".join(f"`{x.operation.name}`" for x in steps)
         message = f"`{step.operation.name}` is built as its tactic says: {names}"
         return done(replaced(with_locals(facts.raised, locals), place, steps), "build", message, span(step))
-    return Change(None)
+    return RuleResult(None)
 
 
 def _find_builder(step: Apply, type: Type) -> Raised | None:

@@ -6,7 +6,7 @@ After:  B[n, hw, c] = A[n, c, hw], both under another shape
 >>> from planish.ir.expr import index
 >>> from planish.raising.raised import View
 >>> view = View("A", (index(0),) * 4, ((0,) * 4,) * 4, (index(3),) * 4)
->>> _runs(Product(Term(view, "nhwc"), (Term(view, "nchw"),), {}, ""))
+>>> _runs(Product(ProductOperand(view, "nhwc"), (ProductOperand(view, "nchw"),), {}, ""))
 ('n', 'hw', 'c')
 """
 
@@ -17,15 +17,15 @@ from dataclasses import replace
 from planish.core.names import take_name
 from planish.raising.algebra.effects import Facts
 from planish.raising.algebra.fold_dims import Folded, fold
-from planish.raising.algebra.product import Product, Term, volume
+from planish.raising.algebra.product import Product, ProductOperand, volume
 from planish.raising.algebra.product_writer import origin_of, write_product
-from planish.raising.algebra.rule_context import Change, Setting, asked_of, done, replaced, with_locals
+from planish.raising.algebra.rule_context import RuleResult, Setting, asked_of, done, replaced, with_locals
 from planish.raising.algebra.rules.dce import describe
 from planish.raising.algebra.rules.view_forwarding import is_linear
 from planish.raising.raised import Apply, Reshape
 
 
-def join_dimensions(facts: Facts, setting: Setting) -> Change:
+def join_dimensions(facts: Facts, setting: Setting) -> RuleResult:
     """Join the dimensions of the first copy that has some which follow each other."""
     for place, product in enumerate(facts.products):
         step = facts.raised.steps[place]
@@ -52,7 +52,7 @@ def join_dimensions(facts: Facts, setting: Setting) -> Change:
         made = replaced(with_locals(facts.raised, (), reshapes), place, (whole,))
         message = f"{describe(step)} has {len(runs)} dimensions, where neighbours are joined"
         return done(made, "join", message, step.span)
-    return Change(None)
+    return RuleResult(None)
 
 
 def _runs(product: Product) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def _runs(product: Product) -> tuple[str, ...]:
     return tuple(runs)
 
 
-def _folded(term: Term, runs: tuple[str, ...], facts: Facts, taken: set[str]) -> Folded | None:
+def _folded(term: ProductOperand, runs: tuple[str, ...], facts: Facts, taken: set[str]) -> Folded | None:
     array = facts.arrays[term.view.array]
     own = sorted(runs, key=term.letters.index)
     return fold(term, own, array, take_name(f"{array.name}_flat", taken))

@@ -6,7 +6,8 @@ After:  C = A * B; D = transpose(C)
 >>> from planish.ir.expr import index
 >>> from planish.raising.raised import View
 >>> n = index("n")
->>> A, C, D = (Term(View(x, (index(0),) * 2, ((1, 0), (0, 1)), (n, n)), y) for x, y in zip("ACD", ("ij", "ij", "ji")))
+>>> square = lambda x: View(x, (index(0),) * 2, ((1, 0), (0, 1)), (n, n))
+>>> A, C, D = (ProductOperand(square(x), y) for x, y in zip("ACD", ("ij", "ij", "ji")))
 >>> sizes = {"i": n, "j": n}
 >>> matched_letters(Product(C, (A, A), sizes, ""), Product(D, (A, A), sizes, ""), True)
 {'i': 'i', 'j': 'j'}
@@ -18,16 +19,16 @@ from itertools import permutations
 
 from planish.core.diagnostic import Remark
 from planish.ir.index.polynomial import same
-from planish.raising.algebra.effects import Access, Facts
-from planish.raising.algebra.product import Product, Term, view_letters
-from planish.raising.algebra.rule_context import Change, Setting, done, refused, replaced, rewritten
+from planish.raising.algebra.effects import Effect, Facts
+from planish.raising.algebra.product import Product, ProductOperand, view_letters
+from planish.raising.algebra.rule_context import RuleResult, Setting, done, refused, replaced, rewritten
 from planish.raising.algebra.rules.dce import describe
 from planish.raising.algebra.rules.identity_elements import span
 
 _MOST_FACTORS = 5
 
 
-def share_products(facts: Facts, setting: Setting) -> Change:
+def share_products(facts: Facts, setting: Setting) -> RuleResult:
     """Make the first product that was computed before a copy of the earlier result, where that takes less time."""
     remarks: list[Remark] = []
     for place, product in enumerate(facts.products):
@@ -47,7 +48,7 @@ def share_products(facts: Facts, setting: Setting) -> Change:
             if names is None:
                 continue
             step = facts.raised.steps[place]
-            output = Access(first.output.view.array, first.output.view)
+            output = Effect(first.output.view.array, first.output.view)
             if facts.touched(range(earlier, place), facts.needs(earlier)) is not None:
                 message = f"{describe(step)} is computed again: its operands change"
                 remarks.append(refused("common", message, span(step)))
@@ -56,7 +57,7 @@ def share_products(facts: Facts, setting: Setting) -> Change:
                 message = f"{describe(step)} is computed again: {output.array} changes before it"
                 remarks.append(refused("common", message, span(step)))
                 continue
-            if facts.overlap(output, Access(product.output.view.array, product.output.view)):
+            if facts.overlap(output, Effect(product.output.view.array, product.output.view)):
                 continue
             source = first.output.renamed(names)
             copy = Product(product.output, (source,), {x: product.extents[x] for x in source.letters}, "")
@@ -67,8 +68,8 @@ def share_products(facts: Facts, setting: Setting) -> Change:
             fresh = replaced(facts.raised, place, (rewritten(facts, place, copy),))
             message = f"{product.output.view.array} is what {first.output.view.array} is, and is not computed again"
             change = done(fresh, "common", message, span(step))
-            return Change(change.raised, (*remarks, *change.remarks))
-    return Change(None, tuple(remarks))
+            return RuleResult(change.raised, (*remarks, *change.remarks))
+    return RuleResult(None, tuple(remarks))
 
 
 def matched_letters(first: Product, second: Product, loose: bool) -> dict[str, str] | None:
@@ -93,7 +94,7 @@ def matched_letters(first: Product, second: Product, loose: bool) -> dict[str, s
     return None
 
 
-def _paired(first: tuple[Term, ...], second: tuple[Term, ...]) -> dict[str, str] | None:
+def _paired(first: tuple[ProductOperand, ...], second: tuple[ProductOperand, ...]) -> dict[str, str] | None:
     names: dict[str, str] = {}
     for a, b in zip(first, second, strict=True):
         found = view_letters(a, b)

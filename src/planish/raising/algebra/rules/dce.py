@@ -17,10 +17,10 @@ from typing import assert_never
 
 from planish.core.diagnostic import Remark
 from planish.ir.traverse import variables
-from planish.raising.algebra.effects import Access, Facts, reads, writes
+from planish.raising.algebra.effects import Effect, Facts, reads, writes
 from planish.raising.algebra.product import is_number
 from planish.raising.algebra.rule_context import (
-    Change,
+    RuleResult,
     Setting,
     conditions_of,
     done,
@@ -31,7 +31,7 @@ from planish.raising.algebra.rule_context import (
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step
 
 
-def remove_dead(facts: Facts, setting: Setting) -> Change:
+def remove_dead(facts: Facts, setting: Setting) -> RuleResult:
     """Leave out the first step whose results are not read, or that changes nothing."""
     remarks: list[Remark] = []
     for place, step in enumerate(facts.raised.steps):
@@ -48,7 +48,7 @@ def remove_dead(facts: Facts, setting: Setting) -> Change:
             continue
         what = "changes nothing" if idle else f"is left out: nothing reads {', '.join(arrays) or 'what it computes'}"
         return done(fresh, "dead", f"{describe(step)} {what}", span)
-    return Change(None, tuple(remarks))
+    return RuleResult(None, tuple(remarks))
 
 
 def describe(step: Step) -> str:
@@ -86,7 +86,7 @@ def without(raised: Raised, place: int) -> Raised | None:
 
 def without_unused(raised: Raised) -> Raised:
     """The kernel without local arrays, and second names of arrays, that no step touches."""
-    accesses: list[Access] = [x for step in raised.steps for x in (*reads(step), *writes(step))]
+    accesses: list[Effect] = [x for step in raised.steps for x in (*reads(step), *writes(step))]
     named = {x.array for x in accesses}
     reshapes = tuple(x for x in raised.reshapes if x.array.name in named)
     named |= {x.of for x in reshapes}

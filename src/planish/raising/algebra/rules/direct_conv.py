@@ -11,7 +11,7 @@ After:  the same, with the part that each letter plays
 >>> at = {x: index(y) for x, y in zip("fyxcrs", (64, 28, 28, 32, 3, 3))}
 >>> O, W = (Array(x, F32, tuple(at[y] for y in z)) for x, z in (("O", "fyx"), ("W", "fcrs")))
 >>> steps = ((0, 2, 0), (0, 0, 2), (1, 0, 0), (0, 1, 0), (0, 0, 1))
->>> image = Term(View("X", (index(0),) * 3, steps, tuple(at[x] for x in "yxcrs")), "yxcrs")
+>>> image = ProductOperand(View("X", (index(0),) * 3, steps, tuple(at[x] for x in "yxcrs")), "yxcrs")
 >>> product = Product(whole_term(O, "fyx"), (image, whole_term(W, "fcrs")), at, "crs", None, index(1))
 >>> found = find_direct(product)
 >>> found.features, found.channels, found.places, found.window, found.steps, found.apart
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from planish.ir.index.polynomial import constant
 from planish.raising.algebra.conv_window import is_windowed
-from planish.raising.algebra.product import Product, Term
+from planish.raising.algebra.product import Product, ProductOperand
 
 _MOST = 256
 """The elements of a window at most."""
@@ -35,8 +35,8 @@ class Direct:
     """A convolution by the letters of its loops: places and elements of the window (the row's, then that along it);
     `batch`: those of loops around. The window moves by `steps`, its elements are `apart`, and it has `extents`."""
 
-    image: Term
-    kernel: Term
+    image: ProductOperand
+    kernel: ProductOperand
     batch: str
     features: str
     channels: str
@@ -91,7 +91,7 @@ def find_parts(product: Product) -> Direct | str:
     )  # fmt: skip
 
 
-def _pair(image: Term, product: Product, d: int) -> tuple[str, str] | None:
+def _pair(image: ProductOperand, product: Product, d: int) -> tuple[str, str] | None:
     """The letter of a place and that of an element of the window that step through a dimension, both forwards."""
     found = [x for x, step in zip(image.letters, image.view.steps, strict=True) if step[d]]
     place = [x for x in found if x in product.output.letters]
@@ -101,12 +101,12 @@ def _pair(image: Term, product: Product, d: int) -> tuple[str, str] | None:
     return place[0], element[0]
 
 
-def _dimension(term: Term, letter: str) -> int:
+def _dimension(term: ProductOperand, letter: str) -> int:
     """The dimension of the array along which a letter steps."""
     return next((d for d, x in enumerate(term.view.steps[term.letters.index(letter)]) if x), -1)
 
 
-def _step(image: Term, letter: str) -> int:
+def _step(image: ProductOperand, letter: str) -> int:
     """How far a letter steps; negative where it does so through several dimensions."""
     step = [x for x in image.view.steps[image.letters.index(letter)] if x]
     return step[0] if len(step) == 1 else -1

@@ -27,11 +27,11 @@ from planish.ir.index.evaluate import evaluate
 from planish.ir.nest import Alloc, Array, Assign, Block, For, Kernel, Let, Reduce, Stmt
 from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, substitute, walk
 from planish.ir.types import INDEX
-from planish.raising.algebra.effects import Access, Facts, may_overlap, reads
+from planish.raising.algebra.effects import Effect, Facts, may_overlap, reads
 from planish.raising.algebra.product import same_view
 from planish.raising.algebra.product_reader import places
 from planish.raising.algebra.product_writer import origin_of
-from planish.raising.algebra.rule_context import Change, Setting, done, refused, replaced
+from planish.raising.algebra.rule_context import RuleResult, Setting, done, refused, replaced
 from planish.raising.algebra.rules.dce import describe
 from planish.raising.algebra.rules.identity_elements import span
 from planish.raising.operation import Operation
@@ -49,7 +49,7 @@ class Joined:
     names: Mapping[str, str]
 
 
-def fuse_epilogues(facts: Facts, setting: Setting) -> Change:
+def fuse_epilogues(facts: Facts, setting: Setting) -> RuleResult:
     """Join the first elementwise step with the operation that computes what it reads."""
     remarks: list[Remark] = []
     for place, step in enumerate(facts.raised.steps):
@@ -71,8 +71,8 @@ def fuse_epilogues(facts: Facts, setting: Setting) -> Change:
                 continue
             fresh = replaced(facts.raised, place, (apply,), [main])
             change = done(fresh, "epilogue", f"{describe(step)} is done where {before} stores its result", span(step))
-            return Change(change.raised, (*remarks, *change.remarks))
-    return Change(None, tuple(remarks))
+            return RuleResult(change.raised, (*remarks, *change.remarks))
+    return RuleResult(None, tuple(remarks))
 
 
 def is_elementwise(operation: Operation) -> bool:
@@ -132,13 +132,13 @@ def _joined(facts: Facts, place: int, step: Apply, name: str) -> tuple[int, Appl
     types = {facts.arrays[x.array].type for x in (*first.operands.values(), *step.operands.values())}
     if len(types) > 1:
         return "the elements have different types"
-    others = [Access(x.array, x) for y, x in step.operands.items() if y not in (name, output)]
+    others = [Effect(x.array, x) for y, x in step.operands.items() if y not in (name, output)]
     if any(x.view is not None and may_overlap(facts, own, x.view) for x in others):
         return f"it reads {view.array} in two ways"
     between = range(main + 1, place)
     if facts.touched(between, list(reads(first))) is not None:
         return f"operands of {describe(first)} change before it"
-    if facts.touched(between, [Access(own.array, own)], also_reads=True) is not None:
+    if facts.touched(between, [Effect(own.array, own)], also_reads=True) is not None:
         return f"{own.array} is used before it"
     joined = join(first.operation, step.operation, name)
     if joined is None:

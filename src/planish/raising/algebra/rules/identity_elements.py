@@ -6,7 +6,7 @@ Before: I = 0; I[i, i] = 1; C = I * B      After: C = copy(B)
 
 >>> from planish.ir.expr import Const
 >>> from planish.ir.types import F64
->>> is_zero_product(Product(Term(View("C", (), (), ()), ""), (), {}, "", Const(0.0, F64)))
+>>> is_zero_product(Product(ProductOperand(View("C", (), (), ()), ""), (), {}, "", Const(0.0, F64)))
 True
 """
 
@@ -20,9 +20,9 @@ from planish.core.diagnostic import Remark
 from planish.core.span import Span
 from planish.ir.expr import Const, Expr, Var
 from planish.ir.index.polynomial import same
-from planish.raising.algebra.effects import Access, Facts
-from planish.raising.algebra.product import Product, Term, is_number, same_view, view_letters
-from planish.raising.algebra.rule_context import Change, Setting, done, refused, replaced, rewritten
+from planish.raising.algebra.effects import Effect, Facts
+from planish.raising.algebra.product import Product, ProductOperand, is_number, same_view, view_letters
+from planish.raising.algebra.rule_context import RuleResult, Setting, done, refused, replaced, rewritten
 from planish.raising.algebra.rules.dce import describe
 from planish.raising.algebra.rules.product_flattening import times
 from planish.raising.raised import Apply, View
@@ -33,7 +33,7 @@ def is_zero_product(product: Product) -> bool:
     return not product.factors and is_number(product.alpha, 0)
 
 
-def merge_starts(facts: Facts, setting: Setting) -> Change:
+def merge_starts(facts: Facts, setting: Setting) -> RuleResult:
     """Let a sum begin with the zero, or the multiple of its output, that a step before it stores."""
     for place, product in enumerate(facts.products):
         if product is None or not product.accumulates or is_zero_product(product):
@@ -46,7 +46,7 @@ def merge_starts(facts: Facts, setting: Setting) -> Change:
         if view_letters(first.output, product.output) is None:
             continue
         between = range(start + 1, place)
-        if facts.touched(between, [Access(output.array, output)], also_reads=True) is not None:
+        if facts.touched(between, [Effect(output.array, output)], also_reads=True) is not None:
             continue
         if facts.touched(between, facts.needs(start)) is not None:
             continue
@@ -56,7 +56,7 @@ def merge_starts(facts: Facts, setting: Setting) -> Change:
         fresh = replaced(facts.raised, place, (rewritten(facts, place, replace(product, beta=first.beta)),), [start])
         step = facts.raised.steps[start]
         return done(fresh, "start", f"the sum in {output.array} begins with what {describe(step)} stored", span(step))
-    return Change(None)
+    return RuleResult(None)
 
 
 def span(step: object) -> Span | None:
@@ -73,7 +73,7 @@ class Rewrite:
     rounds: bool = True
 
 
-def simplify_numbers(facts: Facts, setting: Setting) -> Change:
+def simplify_numbers(facts: Facts, setting: Setting) -> RuleResult:
     """Carry out what is known of the numbers and of the factors of the first product where it helps."""
     remarks: list[Remark] = []
     for place, product in enumerate(facts.products):
@@ -93,7 +93,7 @@ def simplify_numbers(facts: Facts, setting: Setting) -> Change:
             fresh = replaced(facts.raised, place, (rewritten(facts, place, found.product),))
             change = done(fresh, "identity", f"{describe(step)} is simpler, since {found.why}", span(step))
             return replace(change, remarks=(*remarks, *change.remarks))
-    return Change(None, tuple(remarks))
+    return RuleResult(None, tuple(remarks))
 
 
 def _one(facts: Facts, place: int, product: Product) -> Rewrite | None:
@@ -141,7 +141,7 @@ def _constant_factor(facts: Facts, place: int, product: Product) -> Rewrite | No
     return None
 
 
-def _filled(facts: Facts, term: Term, place: int) -> Expr | None:
+def _filled(facts: Facts, term: ProductOperand, place: int) -> Expr | None:
     """The number that all elements of a factor are."""
     start = facts.definition_of(term.view, place)
     first = facts.products[start] if start is not None else None
@@ -171,7 +171,7 @@ def _identity_factor(facts: Facts, place: int, product: Product) -> Rewrite | No
     return None
 
 
-def _is_identity(facts: Facts, term: Term, place: int) -> bool:
+def _is_identity(facts: Facts, term: ProductOperand, place: int) -> bool:
     """Whether a factor is all of a square array that was filled with zeros, and its diagonal with ones."""
     view = term.view
     if len(term.letters) != 2 or not facts.covers(view) or not same(*view.shape):

@@ -17,7 +17,7 @@ After:  for b, y { L[c, r, s, x] = X[b, c, y + r, x + s];  O[b, :, y] += W[f, c 
 >>> O, W = (Array(x, F32, tuple(at[y] for y in z)) for x, z in (("O", "fyx"), ("W", "fcrs")))
 >>> X = Array("X", F32, (index(32), index(58), index(58)))
 >>> steps = ((0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1))
->>> image = Term(View("X", (index(0),) * 3, steps, tuple(at[x] for x in "yxcrs")), "yxcrs")
+>>> image = ProductOperand(View("X", (index(0),) * 3, steps, tuple(at[x] for x in "yxcrs")), "yxcrs")
 >>> product = Product(whole_term(O, "fyx"), (image, whole_term(W, "fcrs")), at, "crs", None, index(1))
 >>> raised = Raised(Kernel("k", arrays=(X, W, O)), (write_product(product),))
 >>> setting = Setting(Model(load_target("x86-avx512"), ({},)), "reassociate")
@@ -39,13 +39,13 @@ from planish.ir.index.simplify import simplify
 from planish.ir.nest import Array
 from planish.ir.types import BOOL, I32
 from planish.raising.algebra.conv_window import is_windowed
-from planish.raising.algebra.cost import Shape, shape_of
+from planish.raising.algebra.cost import CostShape, shape_of
 from planish.raising.algebra.effects import Facts
 from planish.raising.algebra.fold_dims import fold
-from planish.raising.algebra.product import Product, Term, stepped, volume
+from planish.raising.algebra.product import Product, ProductOperand, stepped, volume
 from planish.raising.algebra.product_kinds import groups_of, kind_of
 from planish.raising.algebra.product_writer import Origin, whole_term, write_product
-from planish.raising.algebra.rule_context import Change, Setting, asked_of, refused, replaced, with_locals
+from planish.raising.algebra.rule_context import RuleResult, Setting, asked_of, refused, replaced, with_locals
 from planish.raising.algebra.rules.dce import describe
 from planish.raising.algebra.rules.direct_conv import find_direct
 from planish.raising.algebra.rules.identity_elements import span
@@ -62,13 +62,13 @@ _MOST_ROWS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Im2colPlan:
     """How a convolution becomes products: the letters that are looped over, the one along the rows, the features, and
     what is summed, as it lies in the kernel. `turned`: the output has its features last. `rows`: the letter from one
     row of the output to the next where some rows can be one product, "" where they cannot."""
 
-    image: Term
-    kernel: Term
+    image: ProductOperand
+    kernel: ProductOperand
     loops: str
     along: str
     features: str
@@ -77,7 +77,7 @@ class Plan:
     rows: str
 
 
-def use_columns(facts: Facts, setting: Setting) -> Change:
+def use_columns(facts: Facts, setting: Setting) -> RuleResult:
     """Turn the first convolution that costs less so into products of matrices."""
     remarks: list[Remark] = []
     for place, product in enumerate(facts.products):
@@ -105,8 +105,8 @@ def use_columns(facts: Facts, setting: Setting) -> Change:
             raised = _Rewrite(facts, setting, product, plan, step, setting.taken(facts.raised)).applied(place)
             what = f"one for some rows of {product.output.view.array}"
             message = f"{describe(step)} is computed as products of matrices, {what}"
-            return Change(raised, (*remarks, Remark("algebra-columns", "done", message, step.span)))
-    return Change(None, tuple(remarks))
+            return RuleResult(raised, (*remarks, Remark("algebra-columns", "done", message, step.span)))
+    return RuleResult(None, tuple(remarks))
 
 
 def _is_for_library(facts: Facts, setting: Setting, product: Product) -> bool:
@@ -130,7 +130,7 @@ def is_left(product: Product, facts: Facts, setting: Setting) -> bool:
     return all(evaluate(features, x) >= _FEWEST for x in setting.model.points)
 
 
-def find_plan(product: Product) -> Plan | str:
+def find_plan(product: Product) -> Im2colPlan | str:
     """The products of matrices that a convolution is, or why it is none."""
     windowed = [x for x in product.factors if is_windowed(x)]
     others = [x for x in product.factors if not is_windowed(x)]
@@ -148,23 +148,23 @@ def find_plan(product: Product) -> Plan | str:
     loops = "".join(x for x in in_order(product.output, product.output.letters) if x not in along + features)
     turned = in_order(product.output, along + features)[-1] != along
     rows = next((x for x in groups.columns if _are_rows(product.output, x, along)), "")
-    return Plan(image, kernel, loops, along, features, in_order(kernel, groups.depth), turned, rows)
+    return Im2colPlan(image, kernel, loops, along, features, in_order(kernel, groups.depth), turned, rows)
 
 
-def in_order(term: Term, letters: str) -> str:
+def in_order(term: ProductOperand, letters: str) -> str:
     """Letters in the order that they have in the memory of an operand, the slowest first."""
     return "".join(sorted(letters, key=lambda x: _dimension(term, x)))
 
 
-def _dimension(term: Term, letter: str) -> int:
+def _dimension(term: ProductOperand, letter: str) -> int:
     return next((d for d, x in enumerate(_step(term, letter)) if x), -1)
 
 
-def _step(term: Term, letter: str) -> tuple[int, ...]:
+def _step(term: ProductOperand, letter: str) -> tuple[int, ...]:
     return term.view.steps[term.letters.index(letter)]
 
 
-def _are_rows(term: Term, slow: str, fast: str) -> bool:
+def _are_rows(term: ProductOperand, slow: str, fast: str) -> bool:
     """Whether a letter goes from one row to the next, along which the other goes from the first element on."""
     d = _dimension(term, fast)
     before, along = (tuple(int(n == x) for n in range(len(term.view.start))) for x in (d - 1, d))
@@ -172,7 +172,7 @@ def _are_rows(term: Term, slow: str, fast: str) -> bool:
     return slow != fast and first and (_step(term, slow), _step(term, fast)) == (before, along)
 
 
-def _pays(facts: Facts, setting: Setting, product: Product, plan: Plan) -> bool:
+def _pays(facts: Facts, setting: Setting, product: Product, plan: Im2colPlan) -> bool:
     """Whether the products and the copies take less time than the convolution as it is, over the model's points."""
     model, type = setting.model, facts.type_of(product)
     seen = "".join(x for x in plan.loops if x in plan.image.letters) + plan.depth + plan.along
@@ -181,9 +181,9 @@ def _pays(facts: Facts, setting: Setting, product: Product, plan: Plan) -> bool:
     operands = ((plan.loops + plan.features + plan.depth, 0.0), (plan.loops + plan.depth + plan.along, 0.0),
                 (plan.loops + plan.features + plan.along, 2.0))  # fmt: skip
     fresh = (
-        Shape("copy", ((kept, 1.0), (kept, 1.0)), product.extents),
-        Shape("copy", ((seen, 1.0), (seen, 1.0)), product.extents),
-        Shape("batched_gemm", operands, product.extents),
+        CostShape("copy", ((kept, 1.0), (kept, 1.0)), product.extents),
+        CostShape("copy", ((seen, 1.0), (seen, 1.0)), product.extents),
+        CostShape("batched_gemm", operands, product.extents),
     )
     points = [{x: max(0, evaluate(y, p)) for x, y in product.extents.items()} for p in model.points]
     old = shape_of(product)
@@ -197,7 +197,7 @@ class _Rewrite:
     facts: Facts
     setting: Setting
     product: Product
-    plan: Plan
+    plan: Im2colPlan
     step: Apply
     taken: set[str]
     arrays: list[Array] = field(default_factory=list)
@@ -248,7 +248,7 @@ class _Rewrite:
         assert extent is not None
         return extent
 
-    def local(self, name: str, letters: str, extents: Mapping[str, Expr], like: Term) -> Array:
+    def local(self, name: str, letters: str, extents: Mapping[str, Expr], like: ProductOperand) -> Array:
         """One more array, with a dimension for each letter."""
         type = self.facts.arrays[like.view.array].type
         self.arrays.append(Array(take_name(name, self.taken), type, tuple(extents[x] for x in letters)))
@@ -259,7 +259,7 @@ class _Rewrite:
         depth_first = self.plan.turned == (other == self.plan.features)
         return (self.plan.depth, other) if depth_first else (other, self.plan.depth)
 
-    def fold(self, term: Term, groups: Sequence[str]) -> Term:
+    def fold(self, term: ProductOperand, groups: Sequence[str]) -> ProductOperand:
         """An operand with one dimension for each group of letters."""
         name = term.view.array
         found = fold(term, groups, self.known(name), take_name(f"{name}_flat", self.taken))
@@ -272,12 +272,12 @@ class _Rewrite:
         """An array of the kernel's or of the rewrite's own."""
         return next((x for x in self.arrays if x.name == name), None) or self.facts.arrays[name]
 
-    def row_by_row(self, weights: Term) -> tuple[Step, ...]:
+    def row_by_row(self, weights: ProductOperand) -> tuple[Step, ...]:
         """The loops over products, one for each row of the output."""
         at = self.places()
         return self.around(at, self.one(weights, at, self.plan.along, self.product.extents))
 
-    def rows_together(self, weights: Term, whole: Expr) -> tuple[Step, ...]:
+    def rows_together(self, weights: ProductOperand, whole: Expr) -> tuple[Step, ...]:
         """The loops over products of several rows of the output each, which lie without gaps."""
         rows, at = self.plan.rows, self.places()
         var, total = at.pop(rows), self.product.extents[rows]
@@ -311,7 +311,7 @@ class _Rewrite:
         return repeated({var: self.product.extents[letter] for letter, var in at.items()}, steps)
 
     def one(
-        self, weights: Term, at: Mapping[str, str], along: str, extents: Mapping[str, Expr],
+        self, weights: ProductOperand, at: Mapping[str, str], along: str, extents: Mapping[str, Expr],
         begin: Mapping[str, str] | None = None, count: int = 1,
     ) -> tuple[Step, ...]:  # fmt: skip
         """What the window sees laid out, and the product of it; `begin`: where rows begin, `count` at most."""
@@ -332,7 +332,7 @@ class _Rewrite:
         return write_product(laid, self.origin()), write_product(main, Origin((), (), self.step.span))
 
 
-def _cut(term: Term, begin: Mapping[str, str], extents: Mapping[str, Expr]) -> Term:
+def _cut(term: ProductOperand, begin: Mapping[str, str], extents: Mapping[str, Expr]) -> ProductOperand:
     """An operand from some places on, as far as some extents reach."""
     view = term.view
     start, shape = view.start, list(view.shape)
@@ -340,4 +340,4 @@ def _cut(term: Term, begin: Mapping[str, str], extents: Mapping[str, Expr]) -> T
         if letter in begin:
             start = stepped(start, step, index(begin[letter]))
         shape[n] = extents.get(letter, shape[n])
-    return Term(View(view.array, start, view.steps, tuple(shape)), term.letters)
+    return ProductOperand(View(view.array, start, view.steps, tuple(shape)), term.letters)

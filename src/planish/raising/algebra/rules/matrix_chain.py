@@ -28,7 +28,7 @@ from planish.ir.nest import Array
 from planish.ir.traverse import variables
 from planish.ir.types import BOOL, F64
 from planish.raising.algebra.contraction_path import (
-    Chain,
+    FactorChain,
     Order,
     Price,
     as_chain,
@@ -38,13 +38,13 @@ from planish.raising.algebra.contraction_path import (
     reach,
     show,
 )
-from planish.raising.algebra.cost import Shape, shape_of
+from planish.raising.algebra.cost import CostShape, shape_of
 from planish.raising.algebra.effects import Facts
-from planish.raising.algebra.product import Product, Term
+from planish.raising.algebra.product import Product, ProductOperand
 from planish.raising.algebra.product_kinds import kind_of_matrices
 from planish.raising.algebra.product_writer import whole_term, write_product
 from planish.raising.algebra.rule_context import (
-    Change,
+    RuleResult,
     Setting,
     asked_of,
     refused,
@@ -64,7 +64,7 @@ _MUCH = 1.1
 """An order has a case of its own where all others take so many times as long."""
 
 
-def order_chains(facts: Facts, setting: Setting) -> Change:
+def order_chains(facts: Facts, setting: Setting) -> RuleResult:
     """Multiply the first chain that is not in its cheapest order in that order."""
     remarks: list[Remark] = []
     inner: set[int] = set()
@@ -87,7 +87,7 @@ def order_chains(facts: Facts, setting: Setting) -> Change:
         if found.raised is not None:
             return replace(found, remarks=(*remarks, *found.remarks))
         remarks += found.remarks
-    return Change(None, tuple(remarks))
+    return RuleResult(None, tuple(remarks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class _Ordering:
     facts: Facts
     setting: Setting
     product: Product
-    chain: Chain
+    chain: FactorChain
     places: tuple[int, ...]
 
     @property
@@ -116,7 +116,7 @@ class _Ordering:
     def extent(self, letter: str) -> Expr:
         return self.product.extents[letter] if letter else index(1)
 
-    def change(self) -> Change:
+    def change(self) -> RuleResult:
         """The chain in its cheapest order, or in several with a choice between them."""
         known = [constant(x) for x in self.sizes]
         place = self.places[-1]
@@ -125,21 +125,21 @@ class _Ordering:
             numbers = [max(0, x) for x in known if x is not None]
             orders: list[Order] = [best_order(numbers, self.price)]
             if not self.is_cheaper(orders[0]):
-                return Change(None, (self.stays(where),))
+                return RuleResult(None, (self.stays(where),))
         else:
             points = self.setting.model.points
             usual = [self.rows(points[0])] if len(points) == 1 else []
             orders, dropped = winners(self.sizes, _multiplications, _MOST_CASES, usual)
             old = self.present()
             if len(orders) == 1 and (orders[0] == old or not self.is_cheaper(orders[0])):
-                return Change(None, (self.stays(where),))
+                return RuleResult(None, (self.stays(where),))
             if dropped and old is not None and old not in orders:
                 orders[-1] = old
         steps, raised = self.written(orders)
         fresh = replaced(raised, place, steps, self.places[:-1])
         texts = " or ".join(show(x, self.names) for x in orders)
         what = f"{texts}, as the sizes are" if len(orders) > 1 else f"{texts}, which takes the fewest operations"
-        return Change(fresh, (Remark("algebra-chain", "done", f"the chain is multiplied as {what}", where),))
+        return RuleResult(fresh, (Remark("algebra-chain", "done", f"the chain is multiplied as {what}", where),))
 
     def stays(self, where: Span | None) -> Remark:
         """That there is no better order."""
@@ -152,7 +152,7 @@ class _Ordering:
         numbers = {"1": index(rows), "2": index(depth), "3": index(columns)}
         extents = {x: self.product.extents[x] for x in batch} | numbers
         operands = ((f"{batch}12", 1), (f"{batch}23", 1), (f"{batch}13", 1))
-        shape = Shape(kind, operands, extents)
+        shape = CostShape(kind, operands, extents)
         points = self.setting.model.points if batch else self.setting.model.points[:1]
         type = self.facts.type_of(self.product)
         return sum(self.setting.model.cycles(shape, type, x) for x in points)
@@ -185,14 +185,14 @@ class _Ordering:
             made[product.output.view.array] = first, second
         return made[self.product.output.view.array]
 
-    def key(self, term: Term) -> tuple[object, ...]:
+    def key(self, term: ProductOperand) -> tuple[object, ...]:
         return term.view.array, term.view.start, tuple(sorted(term.view.steps))
 
     def products(self, order: Order, taken: set[str], known: list[Array]) -> tuple[list[Product], list[Array]]:
         """The multiplications of an order, and the arrays between them: `known` ones of other orders, or new ones."""
         left_over = list(known)
         type = self.facts.type_of(self.product)
-        terms: dict[tuple[int, int], Term] = {(n, n + 1): x for n, x in enumerate(self.chain.factors)}
+        terms: dict[tuple[int, int], ProductOperand] = {(n, n + 1): x for n, x in enumerate(self.chain.factors)}
         arrays: list[Array] = []
         out: list[Product] = []
         for left, right in multiplications(order):

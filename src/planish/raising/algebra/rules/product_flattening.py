@@ -17,7 +17,7 @@ from string import ascii_letters
 from planish.ir.expr import Binary, Const, Expr
 from planish.ir.types import Type
 from planish.raising.algebra.effects import Facts
-from planish.raising.algebra.product import Product, Term, is_number, view_letters
+from planish.raising.algebra.product import Product, ProductOperand, is_number, view_letters
 from planish.raising.algebra.rule_context import Setting
 
 
@@ -40,7 +40,7 @@ def gather(facts: Facts, setting: Setting, place: int, deep: bool = True) -> Gat
     places = [place]
     kept: list[str] = []
     # The step at which each factor is read.
-    done: list[tuple[Term, int]] = []
+    done: list[tuple[ProductOperand, int]] = []
     rest = [(x, place) for x in product.factors]
     while rest:
         term, reader = rest.pop(0)
@@ -69,7 +69,7 @@ def gather(facts: Facts, setting: Setting, place: int, deep: bool = True) -> Gat
     return Gathered(replace(product, factors=factors), tuple(sorted(places)), tuple(dict.fromkeys(kept)))
 
 
-def _source(facts: Facts, setting: Setting, term: Term, reader: int, last: int) -> int | str:
+def _source(facts: Facts, setting: Setting, term: ProductOperand, reader: int, last: int) -> int | str:
     """The step that computed a factor and may be moved into the product; why not, "" for what no product computed."""
     array = term.view.array
     place = facts.definition_of(term.view, reader)
@@ -100,7 +100,9 @@ def _overwritten(facts: Facts, source: int, place: int) -> bool:
     return facts.touched(range(place, place + 1), facts.needs(source)) is not None
 
 
-def _inlined(product: Product, source: Product, term: Term, facts: Facts) -> tuple[Product, tuple[Term, ...]] | None:
+def _inlined(
+    product: Product, source: Product, term: ProductOperand, facts: Facts
+) -> tuple[Product, tuple[ProductOperand, ...]] | None:
     """The product with a factor replaced by those that it is the product of."""
     free = [x for x in ascii_letters if x not in product.letters]
     if len(free) < len(source.letters):

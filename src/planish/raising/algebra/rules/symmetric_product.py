@@ -15,11 +15,11 @@ from planish.core.diagnostic import Remark
 from planish.ir.expr import Expr
 from planish.ir.index.polynomial import same
 from planish.ir.text.parser import parse_kernel
-from planish.raising.algebra.cost import Shape, shape_of
+from planish.raising.algebra.cost import CostShape, shape_of
 from planish.raising.algebra.effects import Facts
 from planish.raising.algebra.product import same_view
 from planish.raising.algebra.product_writer import origin_of
-from planish.raising.algebra.rule_context import Change, Setting, done, refused, replaced
+from planish.raising.algebra.rule_context import RuleResult, Setting, done, refused, replaced
 from planish.raising.algebra.rules.identity_elements import span
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply
@@ -53,7 +53,7 @@ MIRROR = Operation(
 """The upper triangle becomes the lower one's mirror image."""
 
 
-def use_symmetry(facts: Facts, setting: Setting) -> Change:
+def use_symmetry(facts: Facts, setting: Setting) -> RuleResult:
     """Compute the first product of a matrix with its own transpose as a triangle and its mirror image."""
     remarks: list[Remark] = []
     for place, product in enumerate(facts.products):
@@ -83,8 +83,8 @@ def use_symmetry(facts: Facts, setting: Setting) -> Change:
             continue
         operands = (("ik", 1), ("jk", 1), ("ij", 1))
         extents = {"i": product.extents[rows], "j": product.extents[columns], "k": product.extents[product.sums]}
-        half = Shape("syrk", operands, extents, share=0.5)
-        mirror = Shape("transpose", (("ij", 1), ("ij", 1)), extents, share=0.5)
+        half = CostShape("syrk", operands, extents, share=0.5)
+        mirror = CostShape("transpose", (("ij", 1), ("ij", 1)), extents, share=0.5)
         if not setting.model.wins([(half, type), (mirror, type)], [(shape_of(product), type)]):
             message = "half of a symmetric product would be saved, but mirroring it takes longer"
             remarks.append(refused("symmetric", message, span(step)))
@@ -101,4 +101,4 @@ def use_symmetry(facts: Facts, setting: Setting) -> Change:
         message = f"{output.array} is symmetric: one triangle is computed and mirrored"
         change = done(fresh, "symmetric", message, span(step))
         return replace(change, remarks=(*remarks, *change.remarks))
-    return Change(None, tuple(remarks))
+    return RuleResult(None, tuple(remarks))

@@ -27,14 +27,14 @@ from planish.ir.index.simplify import simplify
 from planish.ir.nest import Array
 from planish.ir.text.printer import print_expr
 from planish.ir.types import BOOL, Type
-from planish.raising.algebra.cost import Shape, shape_of
+from planish.raising.algebra.cost import CostShape, shape_of
 from planish.raising.algebra.effects import Facts
 from planish.raising.algebra.fold_dims import fold
-from planish.raising.algebra.product import Product, Term, is_number, volume
+from planish.raising.algebra.product import Product, ProductOperand, is_number, volume
 from planish.raising.algebra.product_kinds import Groups, arranged, groups_of, kind_of, kind_of_matrices
 from planish.raising.algebra.product_writer import Origin, whole_term, write_product
 from planish.raising.algebra.rule_context import (
-    Change,
+    RuleResult,
     Setting,
     asked_of,
     refused,
@@ -51,7 +51,7 @@ _MOST_POINTS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TtgtPlan:
     """How a contraction becomes products of matrices: the letters looped over, the orders of the groups, and the
     operands (0 and 1: factors, 2: the output) that are transposed. `parts`: the letters of what is summed of which each
     place has a product of its own, added to the output."""
@@ -73,13 +73,13 @@ class Plan:
         """The name of its products."""
         return kind_of_matrices(bool(self.rows), bool(self.columns), bool(self.depth), bool(self.loops))
 
-    def groups(self, operand: int, term: Term) -> tuple[str, ...]:
+    def groups(self, operand: int, term: ProductOperand) -> tuple[str, ...]:
         """The groups of an operand, slowest first: loops one by one, then the two of the matrix."""
         inner = ((self.rows, self.depth), (self.depth, self.columns), (self.rows, self.columns))[operand]
         return (*(x for x in self.around if x in term.letters), *inner)
 
 
-def use_matrices(facts: Facts, setting: Setting) -> Change:
+def use_matrices(facts: Facts, setting: Setting) -> RuleResult:
     """Turn the first contraction that has no name of its own into products of matrices."""
     remarks: list[Remark] = []
     for place, product in enumerate(facts.products):
@@ -112,7 +112,7 @@ def use_matrices(facts: Facts, setting: Setting) -> Change:
             return rewrite.change(place, (Choice(cases),), filled, better, remarks)
         assert plan is not None
         return rewrite.change(place, rewrite.steps(product, plan), product, plan, remarks)
-    return Change(None, tuple(remarks))
+    return RuleResult(None, tuple(remarks))
 
 
 def _filled(facts: Facts, product: Product) -> tuple[Product, Expr | None]:
@@ -126,9 +126,9 @@ def _filled(facts: Facts, product: Product) -> tuple[Product, Expr | None]:
     if not asked or any(simplify(x) == Const(False, BOOL) for x in asked):
         return product, None
 
-    def fill(term: Term, own: Mapping[str, Expr]) -> Term:
+    def fill(term: ProductOperand, own: Mapping[str, Expr]) -> ProductOperand:
         shape = tuple(own.get(x, product.extents[x]) for x in term.letters)
-        return Term(View(term.view.array, term.view.start, term.view.steps, shape), term.letters)
+        return ProductOperand(View(term.view.array, term.view.start, term.view.steps, shape), term.letters)
 
     first, second, output = (fill(x, own) for x, own in zip(terms, declared, strict=True))
     extents = {**product.extents, **{x: y for found in declared for x, y in found.items()}}
@@ -136,7 +136,7 @@ def _filled(facts: Facts, product: Product) -> tuple[Product, Expr | None]:
     return replace(product, output=output, factors=(first, second), extents=extents), condition
 
 
-def _declared(facts: Facts, term: Term) -> dict[str, Expr]:
+def _declared(facts: Facts, term: ProductOperand) -> dict[str, Expr]:
     """How many elements rows of an operand's array have in memory, by the letters that step along them."""
     out: dict[str, Expr] = {}
     shape = facts.arrays[term.view.array].shape
@@ -163,7 +163,7 @@ class _Search:
         return found
 
     @property
-    def operands(self) -> tuple[Term, Term, Term]:
+    def operands(self) -> tuple[ProductOperand, ProductOperand, ProductOperand]:
         first, second = self.product.factors
         return first, second, self.product.output
 
@@ -173,12 +173,12 @@ class _Search:
         chosen = points if len(points) <= _MOST_POINTS else random.Random(0).sample(points, _MOST_POINTS)
         return [{x: max(0, evaluate(y, p)) for x, y in self.product.extents.items()} for p in chosen]
 
-    def best(self) -> tuple[Plan | None, float]:
+    def best(self) -> tuple[TtgtPlan | None, float]:
         """The cheapest plan and what it costs; None where the loops as they are cost less."""
         model, type = self.setting.model, self.facts.type_of(self.product)
         points = self.points()
         lowest = sum(model.time(shape_of(self.product), type, x) for x in points)
-        found: Plan | None = None
+        found: TtgtPlan | None = None
         for plan in self.plans():
             shapes = list(self.shapes(plan))
             total = sum(model.time(shape, type, x) for x in points for shape in shapes)
@@ -187,7 +187,7 @@ class _Search:
                 lowest, found = total, plan
         return found, lowest
 
-    def plans(self) -> Iterator[Plan]:
+    def plans(self) -> Iterator[TtgtPlan]:
         """Every plan that may be the cheapest: groups in an order that one of their operands has in memory."""
         groups = self.groups
         first, second, output = self.operands
@@ -198,7 +198,7 @@ class _Search:
             rows = _orders("".join(x for x in groups.rows if x not in extra), first, output)
             columns = _orders("".join(x for x in groups.columns if x not in extra), second, output)
             for row, column, (parts, depth) in cross(sorted(rows), sorted(columns), sorted(depths)):
-                plan = Plan(loops, row, column, depth, (), parts)
+                plan = TtgtPlan(loops, row, column, depth, (), parts)
                 turned = tuple(n for n, x in enumerate(self.operands) if self.must_turn(plan, n, x))
                 # What is added to is not rounded as before when it is added at once.
                 if not (strict and 2 in turned and not self.product.overwrites):
@@ -211,14 +211,14 @@ class _Search:
         parts = subsets(letters, 1) if len(letters) > 1 else ("",)
         return {(x, order) for x in parts for order in _orders(letters.replace(x, ""), first, second)}
 
-    def must_turn(self, plan: Plan, operand: int, term: Term) -> bool:
+    def must_turn(self, plan: TtgtPlan, operand: int, term: ProductOperand) -> bool:
         """Whether an operand's groups do not fold, or its neighbours in memory belong to different matrices, for which
         there is no kernel."""
         near, looped = set(term.nearest), set(plan.around)
         scattered = bool(near) and near <= looped < {*looped, *term.letters}
         return scattered or fold(term, plan.groups(operand, term), self.facts.arrays[term.view.array], "") is None
 
-    def shapes(self, plan: Plan) -> Iterator[Shape]:
+    def shapes(self, plan: TtgtPlan) -> Iterator[CostShape]:
         """The steps of a plan."""
         moved: list[tuple[str, float]] = []
         for n, term in enumerate(self.operands):
@@ -226,20 +226,20 @@ class _Search:
             # An operand without a looped letter is moved for each of its values.
             letters = plan.around + "".join(x for x in term.letters if x not in plan.around)
             if n in plan.turned:
-                yield Shape("transpose", ((term.letters, 1.0), (term.letters, times)), self.product.extents)
+                yield CostShape("transpose", ((term.letters, 1.0), (term.letters, times)), self.product.extents)
                 moved.append((letters, 1.0))
             else:
                 moved.append((letters, times))
         kind = kind_of_matrices(bool(plan.rows), bool(plan.columns), bool(plan.depth), bool(plan.around))
-        yield Shape(kind, tuple(moved), self.product.extents)
+        yield CostShape(kind, tuple(moved), self.product.extents)
 
 
-def _orders(letters: str, *terms: Term) -> set[str]:
+def _orders(letters: str, *terms: ProductOperand) -> set[str]:
     """The orders that letters have in the memory of operands, the slowest first."""
     return {"".join(sorted(letters, key=lambda x: _place(term, x))) for term in terms}
 
 
-def _place(term: Term, letter: str) -> tuple[int, str]:
+def _place(term: ProductOperand, letter: str) -> tuple[int, str]:
     """The dimension of the array that a letter steps along."""
     step = term.view.steps[term.letters.index(letter)]
     return next((d for d, x in enumerate(step) if x), -1), letter
@@ -262,8 +262,8 @@ class _Rewrite:
     reshapes: list[Reshape] = field(default_factory=list)
 
     def change(
-        self, place: int, steps: tuple[Step, ...], product: Product, plan: Plan, remarks: Sequence[Remark]
-    ) -> Change:
+        self, place: int, steps: tuple[Step, ...], product: Product, plan: TtgtPlan, remarks: Sequence[Remark]
+    ) -> RuleResult:
         """The kernel with some steps in the contraction's place."""
         fresh = replaced(with_locals(self.facts.raised, self.arrays, self.reshapes), place, steps)
         parts = [(*product.factors, product.output)[n].view.array for n in plan.turned]
@@ -271,15 +271,15 @@ class _Rewrite:
         message = f"{describe(self.step)} is computed as {'a sum of ' * bool(plan.parts)}`{plan.kind}`, {what}"
         if isinstance(steps[0], Choice):
             message += f" where {print_expr(steps[0].cases[0].condition)}"
-        return Change(fresh, (*remarks, Remark("algebra-contraction", "done", message, self.step.span)))
+        return RuleResult(fresh, (*remarks, Remark("algebra-contraction", "done", message, self.step.span)))
 
-    def steps(self, product: Product, plan: Plan) -> tuple[Step, ...]:
+    def steps(self, product: Product, plan: TtgtPlan) -> tuple[Step, ...]:
         """The steps of a plan."""
         type = self.facts.type_of(product)
         asked: list[Expr] = []
         before: list[Product] = []
         after: list[Product] = []
-        folded: list[Term] = []
+        folded: list[ProductOperand] = []
         for n, term in enumerate((*product.factors, product.output)):
             groups = plan.groups(n, term)
             array = self.facts.arrays[term.view.array]
@@ -325,10 +325,10 @@ class _Rewrite:
         yield from repeated({names[x]: y for x, y in extents.items()}, (write_product(one, origin),))
 
 
-def _spread(term: Term, loops: str, extents: Mapping[str, Expr]) -> Term:
+def _spread(term: ProductOperand, loops: str, extents: Mapping[str, Expr]) -> ProductOperand:
     """The operand with a dimension for each loop: one that it does not have stays in its place."""
     missing = "".join(x for x in loops if x not in term.letters)
     view = term.view
     steps = tuple((0,) * len(view.start) for _ in missing)
     shape = tuple(extents[x] for x in missing)
-    return Term(View(view.array, view.start, steps + view.steps, shape + view.shape), missing + term.letters)
+    return ProductOperand(View(view.array, view.start, steps + view.steps, shape + view.shape), missing + term.letters)

@@ -9,8 +9,9 @@ After:  C = A * B
 >>> from planish.ir.expr import index
 >>> n, m = index("n"), index("m")
 >>> A = View("A", (index(0), index(0)), ((1, 0), (0, 1)), (n, m))
->>> print(through(Term(View("T", (index(0), index(0)), ((1, 0), (0, 1)), (m, n)), "ji"), Term(A, "ij"),
-...     View("T", (index(2), index(3)), ((0, 1),), (n,)))[0])
+>>> T = View("T", (index(0), index(0)), ((1, 0), (0, 1)), (m, n))
+>>> row = View("T", (index(2), index(3)), ((0, 1),), (n,))
+>>> print(through(ProductOperand(T, "ji"), ProductOperand(A, "ij"), row)[0])
 A[3 + x0, 2 | x0 < n]
 """
 
@@ -21,10 +22,10 @@ from dataclasses import replace
 from planish.core.diagnostic import Remark
 from planish.ir.index.polynomial import sub
 from planish.ir.traverse import loads
-from planish.raising.algebra.effects import Access, Facts, may_overlap, study
-from planish.raising.algebra.product import Product, Term, is_number, stepped, view_letters
+from planish.raising.algebra.effects import Effect, Facts, may_overlap, study
+from planish.raising.algebra.product import Product, ProductOperand, is_number, stepped, view_letters
 from planish.raising.algebra.rule_context import (
-    Change,
+    RuleResult,
     Setting,
     refused,
     replaced,
@@ -46,7 +47,7 @@ def is_linear(product: Product | None) -> bool:
     )
 
 
-def forward_copies(facts: Facts, setting: Setting) -> Change:
+def forward_copies(facts: Facts, setting: Setting) -> RuleResult:
     """Let the readers of the first copy or transpose read the original, where the copy is then needed no more."""
     remarks: list[Remark] = []
     for place, product in enumerate(facts.products):
@@ -58,10 +59,10 @@ def forward_copies(facts: Facts, setting: Setting) -> Change:
             assert isinstance(step, Apply)
             names = product.output.view.array, product.factors[0].view.array
             message = f"{names[0]} is {names[1]} seen through {describe(step)}, and is not stored"
-            return Change(outcome, (*remarks, Remark("algebra-forward", "done", message, step.span)))
+            return RuleResult(outcome, (*remarks, Remark("algebra-forward", "done", message, step.span)))
         if outcome:
             remarks.append(outcome)
-    return Change(None, tuple(remarks))
+    return RuleResult(None, tuple(remarks))
 
 
 def _forward(facts: Facts, setting: Setting, place: int, product: Product) -> Raised | Remark | None:
@@ -73,14 +74,14 @@ def _forward(facts: Facts, setting: Setting, place: int, product: Product) -> Ra
     readers = facts.users(array, place)
     if not readers:
         return None
-    source = Access(product.factors[0].view.array, product.factors[0].view)
+    source = Effect(product.factors[0].view.array, product.factors[0].view)
     last = readers[-1]
 
     def refuse(why: str) -> Remark:
         return refused("forward", f"{describe(step)} stays: {why}", step.span)
 
     # What writes the copy besides, or the original, until the last reader is done.
-    if facts.touched(range(place + 1, last), [source, Access(array)]) is not None:
+    if facts.touched(range(place + 1, last), [source, Effect(array)]) is not None:
         return refuse(f"{array} or {source.array} changes before the last use of {array}")
     for reader in readers:
         fresh = _reading_through(facts, setting, reader, product)
@@ -140,17 +141,17 @@ def _scatters(product: Product, view: View, fresh: View) -> bool:
     if term is None or len(product.factors) != 2:
         return False
     matrix = {x for x in term.letters if not all(x in y.letters for y in (*product.factors, product.output))}
-    return bool(matrix & set(term.nearest)) and not matrix & set(Term(fresh, term.letters).nearest)
+    return bool(matrix & set(term.nearest)) and not matrix & set(ProductOperand(fresh, term.letters).nearest)
 
 
-def through(output: Term, source: Term, view: View, covers: bool = True) -> tuple[View] | None:
+def through(output: ProductOperand, source: ProductOperand, view: View, covers: bool = True) -> tuple[View] | None:
     """The elements of the source that a view of the output's array has, where `output` has a copy of each.
 
     `covers`: the output is all of its array. None where the view has elements that are not copied.
     """
-    names = view_letters(output, Term(view, "".join(chr(ord("a") + x) for x in range(len(view.shape)))))
+    names = view_letters(output, ProductOperand(view, "".join(chr(ord("a") + x) for x in range(len(view.shape)))))
     if names is not None:
-        turned = Term(source.view, "".join(names[x] for x in source.letters))
+        turned = ProductOperand(source.view, "".join(names[x] for x in source.letters))
         return (turned.ordered("".join(sorted(names.values()))).view,)
     if not covers:
         return None
@@ -165,7 +166,7 @@ def through(output: Term, source: Term, view: View, covers: bool = True) -> tupl
     return (View(source.view.array, start, tuple(steps), view.shape),)
 
 
-def store_directly(facts: Facts, setting: Setting) -> Change:
+def store_directly(facts: Facts, setting: Setting) -> RuleResult:
     """Let the product that a copy copies store its result where the copy puts it."""
     remarks: list[Remark] = []
     for place, product in enumerate(facts.products):
@@ -177,10 +178,10 @@ def store_directly(facts: Facts, setting: Setting) -> Change:
             assert isinstance(step, Apply)
             array = product.factors[0].view.array
             message = f"{array} is computed in the place that {describe(step)} puts it to"
-            return Change(found, (*remarks, Remark("algebra-store", "done", message, step.span)))
+            return RuleResult(found, (*remarks, Remark("algebra-store", "done", message, step.span)))
         if found is not None:
             remarks.append(found)
-    return Change(None, tuple(remarks))
+    return RuleResult(None, tuple(remarks))
 
 
 def _stored(facts: Facts, setting: Setting, place: int, product: Product) -> Raised | Remark | None:

@@ -25,7 +25,7 @@ Lanes = Literal["parallel", "reduction", "serial"]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class StatementGroup:
     """Statements that share an innermost loop, and how its iterations may run."""
 
     names: frozenset[str]
@@ -100,7 +100,7 @@ class Band:
         most = max((len(s.iterators) for s in self.statements), default=0)
         return tuple(s for s in self.statements if len(s.iterators) == most)
 
-    def lanes(self, member: int, apart: bool) -> tuple[Group, ...]:
+    def lanes(self, member: int, apart: bool) -> tuple[StatementGroup, ...]:
         """How statements may run when `member` is the innermost loop of the band: one group in a common loop, or (with
         `apart`) as many groups as dependences allow, each with a loop of its own, in this order."""
         others = [m for i, m in enumerate(self.members) if i != member]
@@ -109,7 +109,7 @@ class Band:
         source, sink = isl.dim_type.in_, isl.dim_type.out
         edges = {(m.get_tuple_name(source), m.get_tuple_name(sink)): m for m in list_maps(together)}
         parts = _split(names, edges) if apart else (frozenset(names),)
-        return tuple(Group(part, self._kind(part, edges, member)) for part in parts)
+        return tuple(StatementGroup(part, self._kind(part, edges, member)) for part in parts)
 
     def _kind(self, part: frozenset[str], edges: dict[tuple[str, str], isl.Map], member: int) -> Lanes:
         moved = same_time(self.members[member])

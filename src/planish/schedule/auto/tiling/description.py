@@ -22,11 +22,11 @@ from planish.ir.passes.vector_loops import runs_in_lanes, values_of
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import blocks_of, walk
 from planish.schedule.auto.tiling.band import Band, Lanes
-from planish.schedule.auto.tiling.tile_sizes import Choice
+from planish.schedule.auto.tiling.tile_sizes import BandPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Loops:
+class DescribedLoops:
     """The loops around some statements of a nest: their steps, how they run in lanes, and how many copies of one
     statement stand side by side, whose results are in registers."""
 
@@ -35,7 +35,7 @@ class Loops:
     copies: int
 
 
-def observe(kernel: Kernel, spans: Collection[Span | None]) -> Loops:
+def observe(kernel: Kernel, spans: Collection[Span | None]) -> DescribedLoops:
     """The loops around the statements of a kernel that came from these places."""
     steps, lanes, copies, values = set[int](), set[Lanes](), 0, values_of(kernel)
     kept = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc) and x.array.memory == "register"}
@@ -47,7 +47,7 @@ def observe(kernel: Kernel, spans: Collection[Span | None]) -> Loops:
         lanes |= {"reduction" if x.facts.reductions else "parallel" for x in around if runs_in_lanes(x, values)}
         held = Counter(x.span for x in own if isinstance(x, Let) or x.array in kept)
         copies = max(copies, *held.values(), 0)
-    return Loops(frozenset(steps), frozenset(lanes), copies)
+    return DescribedLoops(frozenset(steps), frozenset(lanes), copies)
 
 
 def _blocks(block: Block, around: tuple[For, ...]) -> Iterator[tuple[Block, tuple[For, ...]]]:
@@ -58,7 +58,7 @@ def _blocks(block: Block, around: tuple[For, ...]) -> Iterator[tuple[Block, tupl
             yield from _blocks(inner, (*around, stmt) if isinstance(stmt, For) else around)
 
 
-def describe_band(band: Band, choice: Choice, kernel: Kernel) -> Remark:
+def describe_band(band: Band, choice: BandPlan, kernel: Kernel) -> Remark:
     """What was done to a band, as far as the kernel that was made of it has it."""
     loops = observe(kernel, {s.stmt.span for s in band.statements})
     names = ", ".join(s.name for s in band.statements)

@@ -21,9 +21,9 @@ from planish.poly.isl.coalesce import coalesce
 from planish.poly.isl.schedule_tree import Kind, Path, find_paths, has_band, kind_of
 from planish.poly.isl.to_list import list_sets
 from planish.poly.scop.extraction import Access, Statement
-from planish.schedule.auto.tiling.band import Band, Group, same_time
+from planish.schedule.auto.tiling.band import Band, StatementGroup, same_time
 from planish.schedule.auto.tiling.scalar_replacement import NEST, ROWS, STRIP, SUMS
-from planish.schedule.auto.tiling.tile_sizes import Choice
+from planish.schedule.auto.tiling.tile_sizes import BandPlan
 
 MARKS = {
     "registers": STRIP,
@@ -38,7 +38,7 @@ MARKS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Strips:
+class FullStrips:
     """The full strips of a band: the instances in them, whether each lane was decided on its own, and whether lanes add
     to the same cells."""
 
@@ -51,7 +51,7 @@ StripOrder = Literal["full-first", "rest-first", "whole"]
 """Full strips and the rest, lane by lane, in this order or the other; or strips that are full for all lanes."""
 
 
-def shape_band(node: isl.ScheduleNode, band: Band, choice: Choice, order: StripOrder) -> isl.ScheduleNode:
+def shape_band(node: isl.ScheduleNode, band: Band, choice: BandPlan, order: StripOrder) -> isl.ScheduleNode:
     """The tree with the band at `node` (whose child has no bands) replaced by its shaped form; returns the topmost
     new node."""
     schedule = node.band_get_partial_schedule()
@@ -84,7 +84,7 @@ def _climb(node: isl.ScheduleNode, depth: int) -> isl.ScheduleNode:
 
 
 def _insert_lanes(
-    node: isl.ScheduleNode, values: list[isl.UnionPwAff], outer: list[int], choice: Choice
+    node: isl.ScheduleNode, values: list[isl.UnionPwAff], outer: list[int], choice: BandPlan
 ) -> isl.ScheduleNode:
     """Loops over `outer` members, then the lanes' member innermost."""
     if len(choice.groups) > 1:
@@ -102,7 +102,7 @@ def _insert_lanes(
     return node
 
 
-def _instances(universe: isl.UnionSet, group: Group) -> isl.UnionSet:
+def _instances(universe: isl.UnionSet, group: StatementGroup) -> isl.UnionSet:
     out = isl.UnionSet.empty(universe.get_space())
     for part in list_sets(universe):
         if part.get_tuple_name() in group.names:
@@ -111,7 +111,7 @@ def _instances(universe: isl.UnionSet, group: Group) -> isl.UnionSet:
 
 
 def _insert_loop(
-    node: isl.ScheduleNode, values: list[isl.UnionPwAff], choice: Choice, group: Group
+    node: isl.ScheduleNode, values: list[isl.UnionPwAff], choice: BandPlan, group: StatementGroup
 ) -> isl.ScheduleNode:
     """The loop of one group over the lanes' member, above a node."""
     value = values[choice.lanes_member].intersect_domain(node.get_universe_domain())
@@ -128,7 +128,7 @@ def _insert_loop(
 
 
 def _insert_strip(
-    node: isl.ScheduleNode, values: list[isl.UnionPwAff], choice: Choice, sums: bool
+    node: isl.ScheduleNode, values: list[isl.UnionPwAff], choice: BandPlan, sums: bool
 ) -> isl.ScheduleNode:
     """Lanes, with the jammed members unrolled inside; returns the mark above."""
     node = node.insert_partial_schedule(join([values[m] for m, _ in choice.jam]))
@@ -153,7 +153,7 @@ def join(values: list[isl.UnionPwAff]) -> isl.MultiUnionPwAff:
     return reduce(lambda a, b: a.flat_range_product(b), parts)
 
 
-def find_strips(band: Band, choice: Choice, by_lane: bool) -> Strips:
+def find_strips(band: Band, choice: BandPlan, by_lane: bool) -> FullStrips:
     """The instances of dominant statements in strips that are full, alone, free of aliasing accesses, and whose lanes
     do not wait for each other.
 
@@ -165,13 +165,13 @@ def find_strips(band: Band, choice: Choice, by_lane: bool) -> Strips:
     for statement in band.dominant:
         full = full.union(_full_strips(band, choice, statement, strip, place, by_lane))
     if not choice.has_lanes:
-        return Strips(coalesce(full), by_lane, False)
+        return FullStrips(coalesce(full), by_lane, False)
     full, sums = _independent(band, choice, full, strip)
-    return Strips(coalesce(full), by_lane, sums)
+    return FullStrips(coalesce(full), by_lane, sums)
 
 
 def _independent(
-    band: Band, choice: Choice, full: isl.UnionSet, strip: isl.UnionMap
+    band: Band, choice: BandPlan, full: isl.UnionSet, strip: isl.UnionMap
 ) -> tuple[isl.UnionSet, bool]:
     """The strips without those in which a lane waits for another one; and whether lanes of the others share sums.
 
@@ -189,7 +189,7 @@ def _independent(
     return full, not shared.intersect_domain(full).is_empty()
 
 
-def _strip_times(band: Band, choice: Choice, by_lane: bool) -> isl.UnionMap:
+def _strip_times(band: Band, choice: BandPlan, by_lane: bool) -> isl.UnionMap:
     """Which strip an instance lies in: the time outside the loop over lanes."""
     jam = dict(choice.jam)
     out = band.prefix
@@ -203,7 +203,7 @@ def _strip_times(band: Band, choice: Choice, by_lane: bool) -> isl.UnionMap:
 
 
 def _full_strips(
-    band: Band, choice: Choice, statement: Statement, strip: isl.UnionMap, place: isl.UnionMap, by_lane: bool
+    band: Band, choice: BandPlan, statement: Statement, strip: isl.UnionMap, place: isl.UnionMap, by_lane: bool
 ) -> isl.UnionSet:
     jam = dict(choice.jam)
     own = isl.UnionSet.from_set(statement.domain).intersect(band.domain)
@@ -238,7 +238,7 @@ def _floor_map(member: isl.UnionMap, size: int) -> isl.UnionMap:
     return member.apply_range(down)
 
 
-def _strip_position(band: Band, choice: Choice, member: int) -> int:
+def _strip_position(band: Band, choice: BandPlan, member: int) -> int:
     """The column, counted from the lanes' one leftwards, where the start of a jammed member's strip stands."""
     inner = [m for m in range(len(band.members)) if m != choice.lanes_member]
     return len(inner) - inner.index(member)

@@ -20,7 +20,7 @@ from typing import assert_never
 from planish.ir.index.polynomial import constant
 from planish.ir.nest import Array
 from planish.ir.types import Type
-from planish.schedule.auto.tiling.band import Band, Group, Motion
+from planish.schedule.auto.tiling.band import Band, Motion, StatementGroup
 from planish.schedule.auto.tiling.strides import StrideKind, stride_kind
 from planish.target.machine import Target
 
@@ -47,14 +47,14 @@ MOST_COMPARED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class BandPlan:
     """The plan for a band: `lanes_member` innermost, a loop for each of `groups`; `jam` factors and `tiles` by member.
 
     A tile of 0 leaves the member whole. `cost` is an estimate of cycles per instance, for comparing plans.
     """
 
     lanes_member: int
-    groups: tuple[Group, ...]
+    groups: tuple[StatementGroup, ...]
     jam: tuple[tuple[int, int], ...]
     tiles: tuple[int, ...]
     cost: float
@@ -65,7 +65,7 @@ class Choice:
         return any(g.lanes != "serial" for g in self.groups)
 
 
-def choose(band: Band, target: Target, arrays: dict[str, Array], ordered: bool = False) -> Choice:
+def choose(band: Band, target: Target, arrays: dict[str, Array], ordered: bool = False) -> BandPlan:
     """The plan for `band` on `target`. `ordered`: sums of floats keep their order, so that some may be made at a time
     which lie in rows."""
     ways = (False, True) if len(band.statements) > 1 else (False,)
@@ -78,10 +78,10 @@ def choose(band: Band, target: Target, arrays: dict[str, Array], ordered: bool =
     else:
         jam = _choose_jam(band, member, groups)
     tiles = _choose_tiles(band, member, jam, target, arrays) if band.tileable else ()
-    return Choice(member, groups, jam, tiles or tuple(0 for _ in band.members), cost)
+    return BandPlan(member, groups, jam, tiles or tuple(0 for _ in band.members), cost)
 
 
-def share_out(choice: Choice) -> Choice:
+def share_out(choice: BandPlan) -> BandPlan:
     """The plan for several threads, which share the outermost loop over tiles: shares are as even as these are many."""
     first = next((m for m, tile in enumerate(choice.tiles) if tile), None)
     tiles = tuple(min(x, SHARED) if m == first else x for m, x in enumerate(choice.tiles))
@@ -99,7 +99,7 @@ def _dominant_motions(band: Band) -> list[Motion]:
 
 def _lane_cost(
     band: Band, member: int, apart: bool, target: Target, arrays: dict[str, Array]
-) -> tuple[float, int, tuple[Group, ...]]:
+) -> tuple[float, int, tuple[StatementGroup, ...]]:
     """Cost per instance with `member` innermost; later members win ties, since they were innermost before."""
     groups = band.lanes(member, apart)
     kind = {name: g.lanes for g in groups for name in g.names}
@@ -142,7 +142,7 @@ def _access_cost(kind: StrideKind, width: int) -> float:
             assert_never(kind)
 
 
-def _choose_jam(band: Band, member: int, groups: tuple[Group, ...]) -> tuple[tuple[int, int], ...]:
+def _choose_jam(band: Band, member: int, groups: tuple[StatementGroup, ...]) -> tuple[tuple[int, int], ...]:
     """Members to unroll inside the lanes' loop, with factors: those along which most vectors stay."""
     kind = {name: g.lanes for g in groups for name in g.names}
     if any(kind[s.name] == "serial" for s in band.dominant) or band.irregular:
@@ -170,8 +170,8 @@ def _choose_jam(band: Band, member: int, groups: tuple[Group, ...]) -> tuple[tup
 
 
 def _choose_rows(
-    band: Band, plans: Sequence[tuple[float, int, tuple[Group, ...]]]
-) -> tuple[float, int, tuple[Group, ...], tuple[tuple[int, int], ...]] | None:
+    band: Band, plans: Sequence[tuple[float, int, tuple[StatementGroup, ...]]]
+) -> tuple[float, int, tuple[StatementGroup, ...], tuple[tuple[int, int], ...]] | None:
     """The best of the plans whose innermost loop is a sum in its order, with some sums at a time, whose rows wait for
     nothing of each other: processors add up several in the time of one. None where lanes are neighbours in memory."""
     if any(_is_smooth(band, member, groups) for _, member, groups in plans):
@@ -188,7 +188,7 @@ def _choose_rows(
     return min(found, key=lambda x: x[0], default=None)
 
 
-def _is_smooth(band: Band, member: int, groups: tuple[Group, ...]) -> bool:
+def _is_smooth(band: Band, member: int, groups: tuple[StatementGroup, ...]) -> bool:
     """Whether lanes along a member wait for nothing, and all that they touch stays or lies side by side."""
     kinds = {stride_kind(x.steps[member]) for x in _dominant_motions(band)}
     return all(x.lanes == "parallel" for x in groups) and kinds <= {"none", "unit"}
