@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 from tests.property.checks import EVERY, run_check
 from tests.property.programs import make_program
-from tests.property.sampling import one_in
+from tests.property.sampling import one_in, slow
 
 from planish.ir.nest import Assign, For, If, Reduce
 from planish.ir.traverse import walk
@@ -66,7 +66,7 @@ def _depth(loops: list[For]) -> int:
     return max((1 + _depth([s for s in walk(x.body) if isinstance(s, For)]) for x in loops), default=0)
 
 
-@pytest.mark.parametrize("seed", [198, 337, 389, pytest.param(415, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [198, 389, slow(337), slow(415)])
 def test_flow_where_the_library_is_wrong(seed: int) -> None:
     """isl's own flow analysis names the wrong write, fails, or takes very long for these."""
     fault = run_check("flow", make_program(seed), Counter())

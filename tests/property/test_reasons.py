@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.differential.judging import judge_runs, read_demands
 from tests.property.listings.listing import write_listing
+from tests.property.sampling import slow
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Source
@@ -92,7 +93,7 @@ def test_what_is_built(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
-@pytest.mark.parametrize("seed", [pytest.param(x, marks=pytest.mark.slow if x % 4 or x == 1000 else ()) for x in SEEDS])
+@pytest.mark.parametrize("seed", [x if x == 1004 else slow(x) for x in SEEDS])
 def test_what_is_built_of_random_programs(seed: int) -> None:
     check_built(Source("random.c", write_listing(seed)))
 

@@ -17,7 +17,7 @@ from running import Outcome, differs, read_entry_file, run, signed_arguments
 from planish.frontend.c.translation_unit import CFunction
 
 MISSES = near_misses()
-CASES = [pytest.param(x, id=x.name, marks=[pytest.mark.slow] * (n % 3 > 0)) for n, x in enumerate(MISSES)]
+CASES = [pytest.param(x, id=x.name, marks=[pytest.mark.slow] * (n % 6 > 0)) for n, x in enumerate(MISSES)]
 
 
 def test_there_are_enough_and_each_once() -> None:

@@ -52,7 +52,7 @@ def check(path: Path) -> int:
 
 
 @pytest.mark.skipif(not INPUTS, reason="isl's own inputs are not here: scripts/fetch_isl_tests.sh gets them")
-@pytest.mark.parametrize("part", one_in(4, range(PARTS)))
+@pytest.mark.parametrize("part", one_in(8, range(PARTS)))
 def test_nests_of_published_inputs(part: int) -> None:
     paths = INPUTS[part::PARTS]
     run = 0
