@@ -1,4 +1,4 @@
-"""From a schedule tree or map to a nest: each kind of node adds loops, guards or an order (section 6).
+"""AST generation from a schedule tree or map: each kind of node adds loops, guards or an order (section 6).
 
 The executed relation maps a point of the schedule dimensions so far to the instances that run there; bands add
 dimensions, filters take instances away, leaves turn what is left into statements.

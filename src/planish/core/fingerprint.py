@@ -1,4 +1,5 @@
-"""What this program is: its version and its own files, so that nothing that another one made is taken for its own.
+"""The fingerprint of this program: its version and its own files, so that no cached result of another one is taken for
+its own.
 
 >>> stamp_program() == stamp_program()
 True

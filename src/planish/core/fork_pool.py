@@ -1,4 +1,4 @@
-"""Pieces of work in processes forked from this one, each piece within bounds of its own.
+"""A fork pool: pieces of work in forked processes, each within bounds of time and memory.
 
 What goes on for too long, or crashes, is lost; the other pieces are not. What one piece finds out and keeps in memory
 is there for the next one of the same process.

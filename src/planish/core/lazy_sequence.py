@@ -1,4 +1,4 @@
-"""A sequence whose members are made when they are first asked for, and kept.
+"""A lazy sequence: its members are computed on first use, and kept.
 
 >>> squares = Lazy(x * x for x in range(1, 1_000_000_000))
 >>> squares[2], squares[0], bool(squares)

@@ -1,4 +1,4 @@
-"""What is being done now, told to whoever shows it: a progress bar, or nobody.
+"""Progress: what is being done now, reported to a progress bar, or to nobody.
 
 >>> keep_quiet("reading")
 """

@@ -1,5 +1,4 @@
-"""How deep calls may be nested where what is read, or found, is deep itself: a sum of a thousand terms is a thousand
-objects inside of each other.
+"""Recursion limits for deep inputs: a sum of a thousand terms is a thousand nested objects.
 
 >>> def count(n):
 ...     return 0 if n == 0 else 1 + count(n - 1)

@@ -1,4 +1,4 @@
-"""Reads a file of instructions: the kinds of registers that an extension has, and each instruction with its definition.
+"""Reads an instruction file: the registers of an extension, and each instruction with its definition.
 
     header immintrin.h
     memory xmm 128 bits 16 registers: f32 __m128

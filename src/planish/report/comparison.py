@@ -1,4 +1,4 @@
-"""Contests as tables and as JSON.
+"""Compiler comparisons as tables and as JSON.
 
 >>> geometric_mean([2.0, 8.0])
 4.0

@@ -1,4 +1,4 @@
-"""The original and the drop-in under every compiler found, each verified, then timed side by side.
+"""Compiler comparison: the original and the drop-in under every compiler found, each verified, then timed in turns.
 
 for contest in run_contests(source, account, options, find_compilers(), budget=3.0, tell=print):
     contest.best("original"), contest.best("planish")

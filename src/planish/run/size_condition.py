@@ -1,4 +1,4 @@
-"""What tells calls in which a version is faster from those in which it is slower: a condition on the sizes.
+"""Size conditions: a test on the sizes that tells calls in which a version is faster from the others.
 
 >>> from planish.ir.text.printer import print_expr
 >>> fast, slow = [{"n": 5000, "s": 1}, {"n": 800, "s": 2}], [{"n": 50, "s": 1}]

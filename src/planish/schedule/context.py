@@ -1,4 +1,4 @@
-"""What is known at a place of a nest: the values that the loops around have there, and conditions that always hold.
+"""The context of a place in a nest: value ranges of the loops around it, and conditions that hold there.
 
 >>> from planish.ir.text.parser import parse_expr, parse_kernel
 >>> from planish.schedule.nodes import label_kernel, path_to

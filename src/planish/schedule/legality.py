@@ -1,4 +1,4 @@
-"""Whether a nest in another order computes the same: every instance still runs once, and no two that use one cell swap.
+"""Legality of a reordered nest: every instance still runs once, and no two dependent ones swap.
 
 What a step does to the order is seen on a trace, the same nest with a statement for each instance in place of the real
 ones: rewritten in the same way, it says when each instance of the old nest runs in the new one.

@@ -1,4 +1,4 @@
-"""Loops that are given to instructions: whether one does what the loop does, and what has to hold for it.
+"""Instruction matching: whether an instruction does what a loop does, and under which conditions.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_expr

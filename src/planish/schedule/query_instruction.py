@@ -1,4 +1,4 @@
-"""Instructions that do what a statement in C says for each lane of their registers.
+"""Queries the instruction set: instructions that do what a C statement says, for each lane.
 
 >>> answers = find_for_statement("uint8_t d, a, b; d = (a + b + 1) >> 1;", "arm")
 >>> [(x.registers, x.text, x.needs) for x in answers]

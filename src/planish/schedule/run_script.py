@@ -1,4 +1,4 @@
-"""A user's script in place of the automatic schedule: the kernel that it makes is the one version that there is.
+"""Runs a user's script in place of the automatic schedule: its kernel is the only version.
 
 >>> from planish.core.span import Source
 >>> from planish.ir.text.parser import parse_kernel

@@ -1,4 +1,5 @@
-"""Instructions for loops that name none: the loop becomes a definition, and what was learnt is searched for it.
+"""Instruction selection for loops that name none: the loop becomes a definition, which is looked up among the learnt
+instructions.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "kernel f(A: f32[16, 8]) { alloc a: f32[16] @zmm for l in 0 .. 16 { a[l] *= A[3, 1] } }"

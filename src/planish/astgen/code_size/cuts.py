@@ -1,4 +1,4 @@
-"""Where loops are cut, so that fewer tests are left inside, if that is chosen cut by cut (for a bound on the size).
+"""Cuts of loops, so that fewer tests are left inside, chosen one by one (for a bound on the size).
 
 A cut is known by its place: the points over which a loop runs, and the bound of a statement at which it is divided.
 

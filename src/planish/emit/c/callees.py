@@ -1,4 +1,4 @@
-"""The functions of the kernels that kernels call.
+"""Callees: the functions of the kernels that kernels call.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> emit_callees((parse_kernel("kernel zero(n; x: f64[n]) { for i in 0 .. n { x[i] = 0.0 } }"),))

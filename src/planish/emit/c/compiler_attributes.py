@@ -1,4 +1,4 @@
-r"""What compilers are told of generated functions, and of nothing else: in their text, whatever the command is.
+r"""Compiler attributes and pragmas that hold for generated functions only, whatever the command line is.
 
 >>> print(CompilerSettings(features=("avx2",)).guard.replace("\\\n    ", ""), end="")
 #if defined(PLANISH_ORIGINAL)

@@ -1,4 +1,4 @@
-"""What C calls the elements of arrays: the very types that the user declared, which may be others of the same values.
+"""Element types in C: the user's own declared types, which may be others of the same values.
 
 What is stored as `long long` must not be read as `int64_t` where that is `long`: compilers count on it.
 

@@ -1,4 +1,4 @@
-"""The head of a function, on several lines where it is long.
+"""The head of a function, over several lines where it is long.
 
 >>> write_head("static void f", ["int a", "float *b"])
 ['static void f(int a, float *b)']

@@ -1,4 +1,4 @@
-"""What the instructions of a kernel need: headers, other kernels; and that lanes of registers are theirs alone.
+"""Calls of instructions: the headers and kernels that they need; and that lane registers are private.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "kernel k(A: f32[16]) { alloc a: f32[16] @zmm for l in 0 .. 16 as avx512_load_f32 { a[l] = A[l] } }"

@@ -1,4 +1,4 @@
-"""Local arrays in C: which of them are needed, and their declarations, with what is in them where that is a table.
+"""Local arrays in C: which are needed, their declarations, and their initialisers where they are tables.
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.types import F32

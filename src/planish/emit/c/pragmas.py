@@ -1,4 +1,4 @@
-"""What stands before a loop: that its iterations run in lanes, or on threads.
+"""Pragmas before a loop: vectorised, or on threads.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> loop = parse_kernel("kernel k(x: f32[64]) { for i in 0 .. 64 simd { x[i] = 0.0:f32 } }").body.body[0]

@@ -1,4 +1,4 @@
-"""What generated functions stand on: the headers and the small functions that they use, each written once.
+"""The prologue of generated functions: headers and small helper functions, each written once.
 
 >>> print(emit_prologue(["static void f(int64_t *A) { A[0] = planish_min(A[1], 3); }"]))
 #include <stddef.h>

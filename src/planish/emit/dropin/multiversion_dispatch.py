@@ -1,4 +1,5 @@
-"""A region gives way to the first of several kernels that may do it, each of which does a number of iterations.
+"""Multiversion dispatch: a region calls the first of several kernels that applies, each of which runs a number of
+iterations.
 
 >>> from planish.core.span import Source
 >>> from planish.frontend.c.reader import read_c

@@ -1,4 +1,4 @@
-"""The user's file with some nests replaced: every character outside of the patches stays as it was.
+"""The drop-in file: the user's text with some nests replaced, every other character unchanged.
 
 >>> text = "#include <math.h>\\nvoid f(int n) { for (;;) work(); }\\n"
 >>> start = text.index("for")

@@ -1,4 +1,4 @@
-"""A region gives way to a call of its new kernel, under the conditions that make the two the same.
+"""Replaces a region by a call of its new kernel, under the conditions that make the two equivalent.
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.nest import Array

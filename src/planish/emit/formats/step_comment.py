@@ -1,4 +1,4 @@
-"""What every text says of a step: the operation or why there is none, and where it stood.
+"""The comment before a step in every text format: the operation, or why there is none, and its source line.
 
 >>> from planish.ir.nest import Block
 >>> from planish.raising.raised import Loops

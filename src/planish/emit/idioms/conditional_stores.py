@@ -1,4 +1,4 @@
-"""Stores that are made only where they change what is there, for elements that the original need not store to.
+"""Conditional stores: guards speculative stores with a silent-store test.
 
 `if (x < a[i]) a[i] = x;` is read as a choice between two values that is stored in every case. What is stored without a
 need might be seen by others: by a thread that reads it, or by whoever keeps the memory from being written. Where only

@@ -1,4 +1,4 @@
-"""Division that rounds down in the operators of C, which round towards zero (section 5.10 of the paper).
+"""Floor division in the operators of C, which truncate (section 5.10 of the paper).
 
 Which operator it becomes depends on what is known: `/` and `%` where the compiler sees that nothing is negative, shifts
 and masks for powers of two, unsigned division where only we know that nothing is negative.

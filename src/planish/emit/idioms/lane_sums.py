@@ -1,4 +1,4 @@
-"""Sums in lanes: each lane has a partial sum of its own, written out, so that no compiler has to reorder any.
+"""Vector reductions: a partial sum in each lane, written out, so that no compiler has to reassociate.
 
 >>> from planish.ir.types import F32
 >>> added, most = (Partial(LaneSum(op, "s", F32), "s", "s_lanes", 64) for op in ("add", "max"))

@@ -1,4 +1,4 @@
-"""Functions of C's library as text without branches, which compilers make lanes of; the library's own they call.
+"""Branch-free math functions as C text, which compilers vectorise; others are calls of the C library.
 
 The exponential is 2^n e^r with |r| <= ln(2) / 2: n is what a large number leaves of x / ln(2) when it is added, e^r a
 polynomial (of Taylor's coefficients for f64; for f32 those of Cephes' expf by S. Moshier), to which what 1 + r loses is

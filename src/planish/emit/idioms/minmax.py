@@ -1,5 +1,4 @@
-"""Minima and maxima of integers, as compilers know best what to do with them: what a choice keeps between two numbers
-as a minimum and a maximum; of narrow integers, in their own type.
+"""Min/max of integers in the form that compilers recognise: clamps, and narrow integers in their own type.
 
 clang 19 loses the upper bound of `(int8_t)(x > 127 ? 127 : max(x, -128))`, at any level of optimisation but none.
 

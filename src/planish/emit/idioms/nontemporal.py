@@ -1,5 +1,5 @@
-"""A loop that stores past the caches, as the loops that are written for it: up to where a line of the cache begins, by
-parts of some lines, which are made beside and then stored, and what is left.
+"""Non-temporal stores of a loop: peeled up to a cache line, by blocks that are computed in a buffer and then stored,
+and a remainder.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt

@@ -1,4 +1,4 @@
-"""Loops that run for a block of iterations, with the functions that they call made for the whole block before them.
+"""Strip-mined math calls: a loop by blocks of iterations, with the math functions of a whole block evaluated before it.
 
 A compiler that makes lanes of a loop does the operations of one vector one after the other, and each waits for the one
 before it. Where there are registers enough, functions of a block do each step for several vectors, with instructions

@@ -1,4 +1,4 @@
-"""What adds to a place, or keeps an extremum there, in C.
+"""Update statements in C: additions to an element, running extrema.
 
 >>> from planish.ir.expr import Const
 >>> from planish.ir.types import F64

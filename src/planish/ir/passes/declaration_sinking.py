@@ -1,4 +1,4 @@
-"""Cells that hold one value after the other: declared where they are used, if each use is after a store there.
+"""Declaration sinking: a local cell is declared where it is used, if each use follows a store there.
 
 >>> from planish.ir.expr import Const
 >>> from planish.ir.types import F32

@@ -1,4 +1,4 @@
-"""Loop bounds that take work, computed once where they are the same for several entries, or tested beforehand.
+"""Loop-invariant bounds: bounds that take work are hoisted where several entries share them, or tested beforehand.
 
 >>> from planish.ir.expr import Binary, Var, index
 >>> from planish.ir.types import INDEX

@@ -1,4 +1,4 @@
-"""Stores that add to what was there: `A[i] = A[i] + x` as a reduction.
+"""Reduction idioms: `A[i] = A[i] + x` becomes a reduction.
 
 >>> from planish.ir.expr import Var, index
 >>> from planish.ir.types import F32

@@ -1,4 +1,4 @@
-"""Assignments that combine an element with something else, as updates.
+"""Update idioms: assignments that combine an element with a value become updates.
 
 Before: a[i] = a[i] - b[i];  t = x | t
 After:  a[i] += -b[i];  t |= x

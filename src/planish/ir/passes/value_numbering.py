@@ -1,4 +1,4 @@
-"""Local value numbering: what is named twice while it is the same is computed once, under its first name.
+"""Local value numbering (CSE): a value that is computed twice while its operands are unchanged is computed once.
 
 Before: { let t = x[i]; y[i] = t }  { let t = x[i]; z[i] = t * t }
 After:  let t = x[i]; y[i] = t; z[i] = t * t

@@ -1,5 +1,4 @@
-"""Whether a loop that may run in lanes does so, told from the loop: what is said of a version and what is emitted for
-it ask the same.
+"""Vector loops: whether a loop that may run in lanes does so, read off the loop, so that remark and emitted code agree.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "kernel k(n; x: f32[n], s: f32[]) {{ for i in 0 .. {} simd reduce(add: s) {{ s[] += x[i] }} }}"

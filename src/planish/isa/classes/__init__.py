@@ -1,1 +1,1 @@
-"""Instructions that do the same but for numbers, found among all architectures."""
+"""Equivalence classes of instructions across ISAs: operations with parameters."""

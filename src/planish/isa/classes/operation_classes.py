@@ -1,4 +1,4 @@
-"""Classes: operations with parameters, and the instructions of all architectures that are them.
+"""Operation classes: operations with parameters, and the instructions of all ISAs that are instances.
 
 Two instructions are in one class if their definitions have one shape. What all members have in common is a constant of
 the class, numbers that are always the same are one parameter (Hydride, algorithm 1: constants become parameters,

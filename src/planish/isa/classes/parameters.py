@@ -1,4 +1,4 @@
-"""What the numbers of a shape are: widths, counts, steps of lanes, signs, formats.
+"""The parameters of a class: widths, counts, lane strides, signs, formats.
 
 >>> from planish.isa.semantics.text import parse_definition
 >>> from planish.isa.classes.term import shaped

@@ -1,4 +1,4 @@
-"""What an instruction computes, without where its operands lie: the form in which people ask for it.
+"""An instruction's signature: what it computes, without where its operands lie; the form in which people ask for it.
 
 Reads become their types, lanes and masks vanish, operands of what commutes are in order.
 

@@ -1,1 +1,1 @@
-"""How a nest over lanes is written in C: the learnt instructions whose definitions it equals, found by these alone."""
+"""Instruction selection: nests over lanes become learnt instructions, by the definitions of these alone."""

@@ -1,5 +1,5 @@
-"""Definitions in a form in which those are one that differ only in how often they round, in what order they add
-products, and in whether denormal numbers are taken for zero.
+"""Floating-point equality modulo rounding: a form that ignores how often definitions round, in what order they add
+products, and whether denormals are flushed.
 
 >>> from planish.isa.semantics.text import parse_definition
 >>> head = "(a: 32, b: 32, c: 32) -> r: 32 { r.u32[0] = "

@@ -1,4 +1,5 @@
-"""The learnt instructions of a vector extension, found by what they do and by the types that C gives their operands.
+"""The instruction set of a vector extension: learnt instructions, looked up by what they do and by the C types of
+operands.
 
 >>> avx512 = InstructionSet("x86", ("SSE", "AVX", "AVX512F"))
 >>> add = parse_definition("(x: 512, y: 512) -> r: 512 { for i < 16 { r.u32[i] = fadd.f32(x.u32[i], y.u32[i], 4) } }")

@@ -1,4 +1,4 @@
-"""The C of an instruction whose definition is all that is known of it.
+"""The C of an instruction of which only the definition is known.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.types import F32

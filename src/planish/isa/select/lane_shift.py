@@ -1,5 +1,4 @@
-"""Registers whose lanes move on to their neighbours while a number comes in: a shuffle of the register and of another
-one that has the number in all lanes, or a shuffle of the register by itself and then a choice between both.
+"""Lane shifts with an incoming scalar: one two-register shuffle with a broadcast, or a shuffle and a blend.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.types import F32

@@ -1,4 +1,4 @@
-"""The nest of an instruction as values of lanes: what each element of its target becomes.
+"""An instruction's nest as lane values: what each element of its target becomes.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "kernel k(d: f32[4] @xmm, a: f32[4] @xmm) { for l in 0 .. 4 { d[l] += a[l] } }"

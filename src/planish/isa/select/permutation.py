@@ -1,4 +1,4 @@
-"""Reads a kernel that only moves elements, or sums them: which element of which row each lane of its targets is.
+"""Reads a kernel that is a permutation of elements, or sums of them: the source element of each lane.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "kernel t(ld; d: f32[4, 4], s: f32[4, ld]) { for l in 0 .. 4 { for q in 0 .. 4 { d[q, l] = s[l, q] } } }"

@@ -1,4 +1,4 @@
-"""The learnt instructions that only move bytes: what each byte of their result is, found by running them on numbers.
+"""Permutation instructions: the source byte of each result byte, found by running the definition on numbers.
 
 >>> found = find_movers(InstructionSet("x86", ("SSE", "AVX", "AVX512F")))
 >>> low = next(x for x in found if x.entry.name == "_mm_unpacklo_ps")

@@ -1,4 +1,4 @@
-"""How rows of memory come into registers: whole, in pieces that are put side by side, or element by element.
+"""Row loads: whole, as pieces that are put side by side, or element by element.
 
 >>> from planish.ir.types import F32
 >>> from planish.isa.select.shuffle_table import find_moves

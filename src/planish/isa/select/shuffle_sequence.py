@@ -1,4 +1,4 @@
-"""Writes a movement of elements through vector registers: loads, shuffles in the cheapest order, and stores.
+"""Shuffle sequences: a permutation through registers as loads, shuffles in the cheapest order, and stores.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.types import F32

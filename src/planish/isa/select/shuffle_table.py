@@ -1,4 +1,4 @@
-"""What a vector extension can do with the bytes of its registers, sorted by what it does to their addresses.
+"""The shuffle table of a vector extension: what its instructions do with bytes, indexed by the effect on addresses.
 
 >>> moves = find_moves(InstructionSet("x86", ("SSE", "SSE2", "AVX", "AVX512F")), 64)
 >>> low, high = moves.weaves[0, 1, 6, 2, 4, 5]

@@ -1,5 +1,5 @@
-"""Covers a nest over lanes with instructions: the largest that does all of it, else one for its last operation with the
-results of others.
+"""Tree covering: a nest over lanes becomes instructions, the largest that does all of it, else one for its last
+operation with its operands covered in turn.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.types import F32

@@ -1,4 +1,4 @@
-"""Where data lie in vector registers, bit by bit of their addresses, and the cheapest way from one layout to another.
+"""Vector layouts: data in registers, bit by bit of their addresses, and the cheapest way from one layout to another.
 
 The bits of an address in a register, and those that say which of several registers it is, are names: `k0 k1 …` those
 of the place in a row of memory, `r0 r1 …` those of the number of the row. Turning a square round exchanges them; an

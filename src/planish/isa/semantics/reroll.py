@@ -1,4 +1,4 @@
-"""Statements that only differ by numbers which grow evenly become loops, and terms of a sum likewise.
+"""Rerolls statements that differ by an arithmetic progression of numbers into loops, and terms of a sum likewise.
 
 Lanes come unrolled from whatever reads a specification. A statement without its numbers is its shape; where a run of
 shapes comes again and again, and each number grows by a step of its own, the run is the body of a loop. Runs are rolled

@@ -1,4 +1,4 @@
-"""A definition lane by lane: what each byte that it leaves becomes, in a form in which equal values are one node.
+"""Scalarised definitions: each byte that one leaves, in a form in which equal values are one node.
 
 >>> from planish.isa.semantics.text import parse_definition
 >>> one = unroll(parse_definition("(a: 32) -> r: 32 { for i < 2 { r.u16[i] = a.u16[i] } }"))

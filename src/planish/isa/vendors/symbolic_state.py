@@ -1,4 +1,4 @@
-"""What names stand for while an operation is run on operands that are not known: values, registers, addresses.
+"""The state of a symbolic run of a vendor's pseudocode: values, registers, addresses.
 
 >>> from planish.isa.semantics.node import const
 >>> register = Register()

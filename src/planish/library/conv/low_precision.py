@@ -1,6 +1,5 @@
-"""Products of narrow numbers, such as bytes, that are summed as wide ones: the arrays are seen as if they were wide,
-so that operations are found whose operands are of one type; afterwards they are what they are. Each narrow number is a
-wide one as well, so that nothing is rounded on the way.
+"""Low-precision products that accumulate in wider types: arrays are viewed as wide ones, so that single-type operations
+match. Widening is exact.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt

@@ -1,5 +1,5 @@
-"""Triangular solves and products, and factorisations, by blocks: what lies beside the diagonal are products of
-matrices, and only small blocks on the diagonal are left as they were defined.
+"""Blocked triangular solves, triangular products and factorisations: GEMM off the diagonal, small unblocked kernels on
+it.
 
 Before: solve(L, B), of n rows
 After:  for b in 0 .. n by w { solve(L[b, b], B[b]);  B[b + w ..] -= L[b + w .., b] * B[b] }

@@ -1,4 +1,4 @@
-"""Least distances between all pairs (Floyd and Warshall) by blocks of stops: products in which the least one adds up.
+"""All-pairs shortest paths (Floyd-Warshall) by blocks of intermediate vertices: min-plus matrix products.
 
 Where no distance is negative, the way through a stop may be tried more often than it has to be, and in another order:
 the result is the least one over all ways. So a block of stops is finished first, then the rest is one product.

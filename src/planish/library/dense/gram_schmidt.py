@@ -1,5 +1,4 @@
-"""A further version of steps that take a direction out of the columns to its right, as Gram and Schmidt's do: by blocks
-of columns, with products of matrices for the others.
+"""Block modified Gram-Schmidt (MGS): panels of columns, with matrix products for the columns after the panel.
 
 Before: for k { make Q[, k] of A[, k];  for j > k { R[k, j] = Q[, k] . A[, j];  A[, j] -= R[k, j] Q[, k] } }
 After:  for each block b of columns {

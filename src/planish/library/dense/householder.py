@@ -1,5 +1,4 @@
-"""A further version of steps that reflect the columns to the right of theirs, as Householder's do: by blocks of
-columns, with products of matrices for those after the block.
+"""Blocked Householder QR (compact WY): panels of columns, with matrix products for the columns after the panel.
 
 Before: for k { make v, w of A[, k];  for j > k { A[, j] += v (w . A[, j]) } }
 After:  for each block b of columns {

@@ -1,5 +1,4 @@
-"""A further version of eliminations that choose a row in every step: by blocks of columns, which products of matrices
-take off the rest.
+"""LU with partial pivoting by panels of columns: the trailing matrix is updated by matrix products.
 
 Before: for k { choose a row of column k, swap it with row k, scale the column, take multiples of row k off the rest }
 After:  for each block of columns {

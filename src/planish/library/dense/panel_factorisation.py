@@ -1,5 +1,5 @@
-"""Further versions of kernels that work on a column in each step and then on all after it: by blocks of columns, with
-products of matrices for those after the block.
+"""Panel factorisations of column-by-column algorithms: LU, Gram-Schmidt and Householder, with matrix products for the
+trailing columns.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.auto.plan import prepare

@@ -1,5 +1,5 @@
-"""Products of matrices of which one triangle is wanted, as products of blocks: those beside the diagonal are whole
-matrices, those on it are computed whole in a block of memory of their own, of which a triangle is added.
+"""Matrix products of which one triangle is wanted (SYRK): full blocks off the diagonal; on it, blocks in a buffer of
+which a triangle is added.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.types import F64

@@ -1,5 +1,4 @@
-"""Statements that change an element: what they add to it, of which factors that is a product, and how rows of such
-factors lie.
+"""Recognises accumulation statements: their addends as products of factors, and how rows of these lie.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_expr

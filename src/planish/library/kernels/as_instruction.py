@@ -1,4 +1,4 @@
-"""A kernel that steps have made, as an instruction of larger programs: what equals its definition becomes a call of it.
+"""A kernel made by steps as an instruction of larger programs: loops that equal its definition become calls of it.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.steps.loops import Split

@@ -1,4 +1,4 @@
-"""Operations that are products of matrices, as the loops of the library's kernels: C += alpha A B for each of a batch.
+"""Operations that are matrix products as the loops of a batched GEMM: C += alpha A B for each of a batch.
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.nest import Array

@@ -1,5 +1,4 @@
-"""Sums of products along a line: each element of C adds up what a window of B, which begins at its place, has to do
-with all of A. Filters, correlations and convolutions of one dimension are such sums.
+"""1-D convolution: each element of C sums a window of B times all of A. FIR filters and correlations are such sums.
 
 Lanes are elements of C. Steps of the window that are as far apart as a register is long read the same registers of B,
 so that these, which mostly lie across two lines of the cache, are loaded once for several steps.

@@ -1,4 +1,4 @@
-"""Operations that are convolutions of images in two dimensions, as the loops that the library's kernel does.
+"""2-D convolutions as the loops of the library's convolution kernel.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.raising.operation import Operation

@@ -1,4 +1,4 @@
-"""Convolutions without the matrix of what the window sees: tiles of places by features, summed where the image lies.
+"""Direct convolution without im2col: tiles of output positions by features, accumulated in registers.
 
 A row of tiles is turned round on its way to the output, whose neighbours are places.
 

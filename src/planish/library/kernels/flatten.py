@@ -1,4 +1,4 @@
-"""Arrays seen as one dimension: their elements, one after the other.
+"""Arrays viewed as one dimension: their elements in memory order.
 
 >>> from planish.ir.text.printer import print_expr
 >>> name, at = flattened("A", (None, index("n")), (index("i"), index("j")))

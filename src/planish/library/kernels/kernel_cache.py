@@ -1,4 +1,5 @@
-"""What makes the library's kernels, and finds those that were made before: an interrupted run is resumed by the next.
+"""The cache of generated kernels: finds those made before and generates the others; an interrupted run is resumed by
+the next.
 
 >>> import tempfile
 >>> from planish.core.cache import Cache

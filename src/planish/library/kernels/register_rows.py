@@ -1,4 +1,4 @@
-"""Rows in registers: what instructions load, multiply and store of them, in whole registers or in a part of one.
+"""Rows in vector registers: which parts instructions load, multiply and store, whole or masked.
 
 >>> from planish.ir.text.printer import print_stmt
 >>> from planish.ir.types import F64

@@ -1,4 +1,4 @@
-"""Other names for the arrays that steps and statements use.
+"""Renames the arrays that steps and statements use.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt

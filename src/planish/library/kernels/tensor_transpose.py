@@ -1,4 +1,4 @@
-"""Operations that copy a tensor with its dimensions in another order, as loops over matrices that are transposed.
+"""Operations that permute the dimensions of a tensor, as loops over matrix transposes.
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.text.parser import parse_kernel

@@ -1,4 +1,4 @@
-"""Matrices copied transposed: blocks of squares as large as a vector is long, which an instruction turns round.
+"""Out-of-place transpose: blocks of register-sized squares, each transposed by shuffles.
 
 >>> from planish.ir.types import F64
 >>> from planish.library.kernels.vectors import find_vectors

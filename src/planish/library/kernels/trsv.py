@@ -1,4 +1,4 @@
-"""A solve by a small triangle whose equations lie along the rows of memory, turned so that they lie in lanes.
+"""Small triangular solves (TRSV) whose equations lie along rows, transposed so that they lie in lanes.
 
 What is solved for one after the other is beside each other in memory there, and neighbouring equations, which do not
 wait for each other, lie rows apart. Some of these at a time are copied, with neighbours side by side, and copied back.

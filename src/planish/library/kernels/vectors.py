@@ -1,4 +1,4 @@
-"""What a schedule has to know of a vector extension: its registers, and what its instructions are called.
+"""A vector extension as schedules see it: registers, and the names of its instructions.
 
 >>> from planish.ir.types import F32
 >>> v = find_vectors("avx512", F32)

@@ -1,4 +1,4 @@
-"""Histograms: additions to elements that data choose, into several tables, which are added up in the end.
+"""Histograms with privatised bins: data-dependent increments go to several tables, which are summed at the end.
 
 Before: for i { h[x[i]] += w[i] }
 After:  tables = 0;  for i by 8 { for u in 0 .. 8 { tables[x[i + u], u % 2] += w[i + u] } };  h += both tables

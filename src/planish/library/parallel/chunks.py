@@ -1,5 +1,5 @@
-"""Versions for several threads that are made of those for one: each thread runs such a version for its own portion of
-the iterations, with local arrays of its own; where there is little to do, one thread runs it for all of them.
+"""Parallel chunks: each thread runs a single-thread version on its own chunk of the iterations, with private arrays;
+small problems run on one thread.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt

@@ -1,4 +1,4 @@
-"""Loops whose iterations depend on nothing of each other: any range of them may be run by itself.
+"""Independent loops as kernels over any range of their iterations.
 
 A loop is chosen in each nest; instances with different values in the loops that are chosen use no cell together, of
 which one writes, but for sums, which each range may make apart.

@@ -1,4 +1,4 @@
-"""Loops of a finished version whose iterations are proven to use nothing of each other are given to threads.
+"""Marks loops of a finished version as parallel where dependence analysis proves their iterations independent.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt

@@ -1,5 +1,5 @@
-"""A version of a part of a kernel is fitted into the whole of it: with arrays of its own for each thread, and with what
-it needs to hold asked of the sizes that there are.
+"""Splices a version of a part of a kernel into the whole: with thread-private arrays, and its preconditions tested on
+the sizes.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_kernel

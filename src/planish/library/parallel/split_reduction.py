@@ -1,4 +1,4 @@
-"""Few sums of many products on threads: each has a part of the products of all sums, and what they have is added up.
+"""Split reductions (split-K) on threads: each thread sums a part of the products, the partial sums are added.
 
 Before: for i { for p { C[i] += A[p] * B[i + p] } }
 After:  for part in threads { own[part, i] = 0;  for i { for p of the part { own[part, i] += A[p] * B[i + p] } } }

@@ -1,4 +1,4 @@
-"""Loops on threads are started where there is enough to do: elsewhere one thread runs them.
+"""Starts threads only where there is enough work: elsewhere the loop runs on one thread.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt

@@ -1,5 +1,4 @@
-"""Versions for several threads of nests that wait above and to the left: the columns are shared out, and threads work
-on rows further up the further right they are.
+"""Wavefront parallelism on threads: columns are shared out, and threads further right work on rows further up.
 
 A part of the nest is some rows of some columns. If no iteration waits for one in a later row, or in a column further
 right, those parts are independent that have neither a row nor columns in common, and lie along a diagonal.

@@ -1,4 +1,4 @@
-"""How much a nest computes, as an expression over the sizes: for a guess whether threads are worth their start.
+"""Estimates a nest's work as an expression over the sizes, to decide whether threads are worth their start.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_expr

@@ -1,4 +1,4 @@
-"""Loops whose iterations are for threads: each has memory of its own, and they are proven to meet nowhere.
+"""Work-sharing loops: iterations for threads, with thread-private memory, proven not to conflict.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt

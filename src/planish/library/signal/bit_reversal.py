@@ -1,4 +1,4 @@
-"""Elements whose numbers have the same digits the other way round, exchanged square by square.
+"""Bit-reversal (digit-reversal) permutations by blocks of squares.
 
 Before: for number { exchange x[number] and x[mirrored] }              (each far from the one before)
 After:  for tile { read squares `tile` and `mirrored`; write each into the place of the other, turned }

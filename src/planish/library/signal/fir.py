@@ -1,5 +1,4 @@
-"""A further version of a kernel with filters in it, or correlations: sums of products with a window that slides along a
-line are given to a kernel of the library.
+"""FIR filters and correlations: sliding-window sums of products become calls of the `conv_1d` kernel.
 
 Before: for i { acc[i] = 0;  for p { acc[i] += h[p] * x[i + p] };  y[i] = acc[i] }
 After:  for i { acc[i] = 0 };  acc += h slid along x, by the kernel;  for i { y[i] = acc[i] }

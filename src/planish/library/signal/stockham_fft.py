@@ -1,4 +1,4 @@
-"""Further versions of a kernel, in which Fourier and cosine transforms are made in passes over butterflies.
+"""Fourier and cosine transforms written as sums become Stockham passes over butterflies.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.auto.plan import prepare

@@ -1,4 +1,4 @@
-"""A kernel as it is analysed: rows and columns instead of linear subscripts, scalars that nothing waits for.
+"""Canonicalises a kernel for analysis: delinearised subscripts, scalars without false dependences.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_kernel

@@ -1,5 +1,5 @@
-"""Local arrays that only hold copies of cells, which still have their values where the copies are read: these are read
-from the cells themselves.
+"""Copy propagation: reads of local copies of array elements go to the elements themselves, while these still hold their
+values.
 
 Before: for i { m[i] = A[i, 0];  for j from 1 { A[i, j] += -(m[i] * A[0, j]) } }
 After:  for i { for j from 1 { A[i, j] += -(A[i, 0] * A[0, j]) } }

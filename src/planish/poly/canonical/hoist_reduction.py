@@ -1,4 +1,5 @@
-"""A sum into a local array that is the same in every iteration of a loop is computed in the loop's first one only.
+"""Loop-invariant reductions: a sum into a local array that is the same in every iteration is computed in the first one
+only.
 
 Before: for i { for c { xx[i, c] = 0;  for d { xx[i, c] += x[i, d] * x[i, d] };  D[i, c] = xx[i, c] } }
 After:  for i { for c { if c == 0 { xx[i] = 0;  for d { xx[i] += x[i, d] * x[i, d] } };  D[i, c] = xx[i] } }

@@ -1,4 +1,5 @@
-"""Index-set splitting: a statement whose iterations only wait for one of them is cut there, so that the rest is free.
+"""Index-set splitting: a statement of which only one iteration carries a dependence is cut there, so that the rest is
+free.
 
 In the all-pairs shortest path, `p[i, j] = min(p[i, j], p[i, k] + p[k, j])`, the loop over j carries a dependence, but
 only from and to j = k. Cut into j < k, j = k and j > k, the first and the last run in lanes.

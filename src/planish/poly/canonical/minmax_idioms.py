@@ -1,4 +1,5 @@
-"""Choices of the greater or the lesser of two values become extrema, and those that keep the better one, updates.
+"""Min/max idioms: selects of the greater or lesser value become extrema, and those that keep the better one,
+reductions.
 
 Before: m = x[i] > m ? x[i] : m;  t = fmin(t, y[i])
 After:  m max= x[i];  t min= y[i]

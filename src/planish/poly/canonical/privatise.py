@@ -1,5 +1,5 @@
-"""Local scalars get a cell for each iteration, so that their reuse orders nothing; after scheduling, cells that are
-never alive together become one again.
+"""Privatisation (scalar expansion): local scalars get an element for each iteration; after scheduling, elements that
+are never alive together are contracted again.
 
 Before: for i { for j { t = 0; for k { t += A[i, k] * B[k, j] };  C[i, j] = t } }
 After:  for i { for j { t[i, j] = 0; for k { t[i, j] += … };  C[i, j] = t[i, j] } }

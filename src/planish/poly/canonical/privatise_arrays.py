@@ -1,5 +1,5 @@
-"""A caller's array that serves as a scratch row in each iteration gets cells for every iteration, and is filled at the
-end with what it would have held.
+"""Array privatisation: a caller's array used as scratch in each iteration gets elements for every iteration; its final
+content is restored at the end.
 
 Before: for i { for j { t[j] = A[i, j] }  for j { B[i, j] = t[j] } }
 After:  for i { for j { t_1[i, j] = A[i, j] }  for j { B[i, j] = t_1[i, j] } }  for j { t[j] = t_1[n - 1, j] }

@@ -1,5 +1,5 @@
-"""A local scalar that ends in a cell lives there from its beginning on, where that lets more be seen: in recurrences,
-which it was a part of, and where it is a name for what is stored.
+"""Scalar promotion: a local scalar that ends up in an array element lives there throughout, where that exposes a
+recurrence or removes a copy.
 
 Before: w = 0;        for k { w += A[i, k] * x[k] };     x[i] = (b[i] - w) / A[i, i]
 After:  x[i] = b[i];  for k { x[i] += -(A[i, k] * x[k]) };  x[i] = x[i] / A[i, i]

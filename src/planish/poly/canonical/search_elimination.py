@@ -1,4 +1,4 @@
-"""Searches for what a cell says, done without a search: the cell itself is the subscript.
+"""Search elimination: a search loop for the value of an element becomes a direct subscript.
 
 Before: for row in 0 .. n { B[row] = select(p[] == i32(row), s[], B[row]) }
 After:  B[p[]] = s[]

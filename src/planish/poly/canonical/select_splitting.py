@@ -1,4 +1,4 @@
-"""Index-set splitting: subscripts that choose between affine ones are cut into statements whose subscripts are affine.
+"""Index-set splitting of selects: subscripts that choose between affine ones become statements with affine subscripts.
 
 Each part runs under the conditions that decide its choices; what cannot hold together is not made, and what only can
 for small sizes (the first element is the last one) is left to a caller who finds such sizes.

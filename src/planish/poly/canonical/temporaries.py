@@ -1,4 +1,4 @@
-"""Scalars that live within one iteration become names for values, so that they are no statements of their own.
+"""Forward substitution of temporaries: scalars that live within one iteration become names for values.
 
 Before: for i { a = A[i]; b = B[i]; t = min(a, b); C[i] = t * t }   (a, b, t: local scalars)
 After:  for i { let a = A[i]; let b = B[i]; let t = min(a, b); C[i] = t * t }

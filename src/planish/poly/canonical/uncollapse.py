@@ -1,4 +1,4 @@
-"""A loop over all elements of a matrix or tensor, `for t in 0 .. m * n`, becomes a loop for each dimension.
+"""Uncollapses loops: `for t in 0 .. m * n` over a matrix or tensor becomes a loop for each dimension.
 
 The dimensions are those of the arrays that it touches, as their other subscripts have them, or the sizes in any order:
 

@@ -1,4 +1,4 @@
-"""A local scalar that serves several purposes one after the other becomes one scalar for each.
+"""Webs (live-range splitting): a local scalar that serves several purposes in turn becomes one scalar for each.
 
 Before: for i { t = A[i]; B[i] = t };  for i { t = C[i]; D[i] = t }
 After:  for i { t = A[i]; B[i] = t };  for i { t_2 = C[i]; D[i] = t_2 }

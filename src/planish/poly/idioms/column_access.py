@@ -1,4 +1,4 @@
-"""Whether statements keep to one column of a matrix, as steps do that work on a column after the other.
+"""Column access: whether statements keep to one column of a matrix, as panel algorithms do.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "for k in 0 .. n { for i in k .. n { A[i, k] = 2.0 * A[i, k] } for i in 0 .. n { A[i, 0] = A[i, k] } }"

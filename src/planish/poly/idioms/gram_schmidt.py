@@ -1,4 +1,4 @@
-"""Steps that make a direction of a column and take it out of the columns to its right, as Gram and Schmidt's do.
+"""Recognises Gram-Schmidt steps: a column is normalised and projected out of the columns to its right.
 
 A step k makes column k of Q of column k of A, in whatever way; then, for each column j after it, R[k, j] becomes how
 much of Q's column is in it, and that is taken off:

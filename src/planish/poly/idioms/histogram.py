@@ -1,4 +1,4 @@
-"""Counts: nests that add to elements which data choose, and that say so by a search for each of them.
+"""Recognises histograms: data-dependent increments, written as a search for the bin.
 
 Before: for i { c = x[i];  for row in 0 .. 256 { h[row] += c == row ? w[i] : 0 } }
 After:  for i { c = x[i];  h[c] += w[i] }

@@ -1,4 +1,4 @@
-"""Steps that make a vector of a column and reflect the columns to its right by it, as Householder's do.
+"""Recognises Householder steps: a column makes a reflector, which is applied to the columns to its right.
 
 A step k does whatever it likes in column k of A; then each column a after it becomes a + v (w . a), for vectors v and w
 that are made of that column, or of anything else that stays what it is meanwhile. Nothing relies on lengths being kept:

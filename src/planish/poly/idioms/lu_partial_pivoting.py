@@ -1,5 +1,5 @@
-"""Eliminations that choose a row in every step, as LU with partial pivoting does: what belongs to a step, and that
-nothing else does.
+"""Recognises elimination with row pivoting (LU with partial pivoting): the statements of a step, and that there are no
+others.
 
 A step k chooses the row p, by whatever it finds in column k; swaps the rows k and p, makes multipliers of the column,
 and takes multiples of row k off the rows below:

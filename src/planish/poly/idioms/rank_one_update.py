@@ -1,5 +1,4 @@
-"""What statements do to each of some columns of a matrix, where that is to add multiples of one vector, as many as a
-weighted sum of the column says: a := a + v (w . a), in any wording.
+"""Rank-one updates of matrix columns: a := a + v (w . a), in any wording.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> dot = "s[] = A[k, j] for i in k + 1 .. m { s[] += A[i, k] * A[i, j] } s[] *= t[]"

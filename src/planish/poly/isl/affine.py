@@ -1,4 +1,4 @@
-"""Index expressions as isl's functions and sets: what is quasi-affine crosses over, what is not is named.
+"""Index expressions as isl's affine functions and sets; what is not quasi-affine is named.
 
 >>> from planish.ir.expr import Binary, index
 >>> print(affine_function(Binary("floordiv", index("i"), index(4)), isl.Space.create_from_names(CONTEXT, set=["i"])))

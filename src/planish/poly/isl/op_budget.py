@@ -1,4 +1,4 @@
-"""Bounds on isl's work, so that a question which would take too long is given up instead.
+"""Operation budgets for isl: a question that would take too long is given up.
 
 >>> import islpy as isl
 >>> with budget(isl.DEFAULT_CONTEXT, 10):

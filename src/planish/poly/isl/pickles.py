@@ -1,4 +1,4 @@
-"""Sets and maps in pickles: written as text, since they may have dimensions of one name.
+"""Pickles of isl sets and maps: written as text, since they may have dimensions of one name.
 
 >>> import islpy as isl
 >>> square = isl.Set("[n] -> { A[i, j] : 0 <= i, j < n }")

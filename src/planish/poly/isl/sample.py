@@ -1,4 +1,4 @@
-"""An example from a set: a point with sizes as small as can be, so that a person can follow it.
+"""A sample point of a set, with sizes as small as possible, so that a person can follow it.
 
 >>> import islpy as isl
 >>> small_point(isl.UnionSet("[n] -> { S[i] : 4 <= i < n }"))

@@ -1,4 +1,4 @@
-"""Schedule trees: kinds of nodes, paths to them.
+"""Schedule trees: node kinds and paths to nodes.
 
 >>> import islpy as isl
 >>> tree = isl.Schedule.from_domain(isl.UnionSet("{ S[i] : 0 <= i < 9 }"))

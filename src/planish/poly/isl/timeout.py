@@ -1,4 +1,4 @@
-"""Work of isl's in a process of its own, which is given up after some seconds.
+"""Runs isl work in a process of its own and gives it up after some seconds (timeout).
 
 A bound on operations (see `budget`) counts what isl allocates; its integer programs may run for minutes on what they
 have. Only another process can be stopped in the middle of one.

@@ -1,4 +1,4 @@
-"""isl's unions as Python lists, sorted by name so that the output depends on the meaning alone.
+"""isl unions as Python lists, sorted by name, so that the output depends on the meaning alone.
 
 >>> import islpy as isl
 >>> [str(m) for m in list_maps(isl.UnionMap("{ B[i] -> [i]; A[i] -> [0] }"))]

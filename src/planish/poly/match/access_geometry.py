@@ -1,4 +1,4 @@
-"""How the columns of a set of points move: each is an affine function of a few axes that begin at 0.
+"""Access geometry: each column of a point set as an affine function of a few axes that begin at 0.
 
 >>> import islpy as isl
 >>> points = isl.Set("[n] -> { [i, j, n - 1 - j, 2i] : 0 <= i < n and 0 <= j < i }")

@@ -1,4 +1,4 @@
-"""Factors that are the same for every point become coefficients: a scalar may be an element of an array.
+"""Loop-invariant factors as coefficients: a definition's scalar may be an array element of the nest.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.types import F64

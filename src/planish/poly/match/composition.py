@@ -1,4 +1,4 @@
-"""Forms that follow each other as one form: what starts a sum, what adds to it, and what becomes of it.
+"""Composition of normal forms: initialisation, accumulation and epilogue as one form.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "for i in 0 .. n { s[] = 0.0 for k in 0 .. n { s[] += A[i, k] * x[k] } y[i] = beta * y[i] + s[] }"

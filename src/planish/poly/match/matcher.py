@@ -1,4 +1,4 @@
-"""Whether a nest does what a definition says, and with which operands: an instruction's, a kernel's, an operation's.
+"""The matcher: whether a nest equals the definition of an instruction, kernel or operation, and with which operands.
 
 The two are compared statement by statement; names do not matter, nor does the order of a sum's or a product's operands.
 Where an array's element is used, both address it as a function of the iterators, and these functions must be equal but

@@ -1,4 +1,4 @@
-"""The normal form of a nest that updates one array: what each cell holds afterwards, without loops.
+"""The normal form of a nest that updates one array: what each element holds afterwards, without loops.
 
 A cell holds its old value, unless that is lost, combined with terms. A term is a product of factors, and the set of
 its points: the subscripts of the target, and of all that the factors load. Since points are subscripts and no

@@ -1,4 +1,4 @@
-"""The orders in which the operands of a value may be written.
+"""Operand orders of commutative expressions, as a nest may have them.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_expr

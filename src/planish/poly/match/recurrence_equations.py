@@ -1,4 +1,4 @@
-"""Statements that wait for each other, as equations: the cells that each instance uses, and which comes before which.
+"""Systems of affine recurrence equations (SARE): mutually dependent statements as equations, compared up to order.
 
 Where the instances of two nests use the same cells in the same expressions, and those that meet in a cell come in the
 same order, both compute the same, in whatever order the others run.

@@ -1,4 +1,4 @@
-"""A value as a sum of products: coefficients that nothing changes, and factors that are loaded.
+"""Values as sums of products: constant coefficients times loaded factors.
 
 >>> from planish.ir.expr import Load
 >>> from planish.ir.text.parser import parse_kernel

@@ -1,4 +1,4 @@
-"""Whether a form is what a definition says, and with which operands, sizes and scalars.
+"""Unification: whether a normal form equals a definition's, and with which operands, sizes and scalars.
 
 The factors of each product are tried in each order in which they could be the definition's.
 

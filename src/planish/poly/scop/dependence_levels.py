@@ -1,4 +1,4 @@
-"""What each dependence is: which statements, through which array, carried by which loop, over which distance.
+"""Dependence levels: which statements, through which array, carried by which loop, at which distance.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.poly.scop.dependence import find_dependences

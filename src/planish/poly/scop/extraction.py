@@ -1,4 +1,5 @@
-"""The polyhedral view of a kernel: statements with domains and accesses, and the order they run in.
+"""Extracts the static control part (SCoP) of a kernel: statements with iteration domains and access relations, and the
+order they run in.
 
 >>> from planish.ir.expr import Const, index
 >>> from planish.ir.nest import Array, Assign, Block, For, Kernel

@@ -1,4 +1,5 @@
-"""Which elements of its arrays a kernel touches at most, as expressions over its sizes: what callers must provide.
+"""Footprints: the elements of each array that a kernel touches at most, as expressions over its sizes; what callers
+must provide.
 
 >>> from planish.ir.index.evaluate import evaluate
 >>> from planish.ir.text.parser import parse_kernel

@@ -1,4 +1,4 @@
-"""Is a schedule legal, and which of its loops carry dependences: decided exactly, on all instances at once.
+"""Schedule legality, and which loops carry dependences: decided exactly, on all instances at once.
 
 A schedule is a map from instances to time vectors. It is legal when every dependence goes forward in time
 (lexicographically), and when no two instances that depend on each other share a time.

@@ -1,4 +1,4 @@
-"""Boxes around what a nest uses of an array: whether what is written lies apart from what is read.
+"""Separation of footprints: bounding boxes around a nest's accesses, to prove that writes and reads do not overlap.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "kernel k(n, b; A: f64[n, n]) { for i in b .. n { for k in 0 .. b { A[i, b] += A[i, k] } } }"

@@ -1,4 +1,5 @@
-"""Statements in an order in which each runs to its end before the next: the nest distributed as far as that goes.
+"""Statement order after full loop distribution: each statement runs to its end before the next, as far as that is
+legal.
 
 Statements that wait for each other stay together. Updates of one array by one operator do not wait for each other
 where sums may be regrouped.

@@ -1,4 +1,4 @@
-"""A product of many operands as a chain of matrices, and the orders to multiply a chain in.
+"""Contraction paths: a product of many operands as a matrix chain, and the orders to multiply it in.
 
 The matrices of a chain are numbered; an order is a number, or a pair of orders whose results are multiplied.
 

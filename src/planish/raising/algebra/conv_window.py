@@ -1,4 +1,4 @@
-"""Windows: two letters that step through the same dimension of an array, as those of a convolution do.
+"""Convolution windows: two letters that step through one dimension of an array.
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.text.printer import print_expr

@@ -1,4 +1,4 @@
-"""What steps cost on a machine, in cycles of one core: the longer of computing and of moving the operands.
+"""The cost model of steps, in cycles of one core: the longer of computing and of moving the operands.
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.types import F64

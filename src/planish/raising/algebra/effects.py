@@ -1,4 +1,4 @@
-"""What the steps of a raised kernel read and write, and what of it is seen afterwards.
+"""Effects: what the steps of a raised kernel read and write, and what of it is live afterwards.
 
 >>> from planish.ir.nest import Kernel
 >>> from planish.raising.algebra.product import ProductOperand

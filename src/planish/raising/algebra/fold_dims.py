@@ -1,4 +1,4 @@
-"""Dimensions that follow each other in memory are seen as one: the same array under another shape.
+"""Folds dimensions that are contiguous in memory: the same array under another shape.
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.nest import Array

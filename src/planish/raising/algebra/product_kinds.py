@@ -1,4 +1,4 @@
-"""Kinds of products: the groups that their letters form, the order that operands have, and the name.
+"""Product kinds: groups of letters, the order of operands, and the name.
 
 >>> from planish.ir.expr import index
 >>> from planish.raising.algebra.product import ProductOperand

@@ -1,4 +1,4 @@
-"""What an application computes as a product: read from the definition of its operation, not from its name.
+"""Reads an application as a product in index notation, from the definition of its operation, not from its name.
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.nest import Array

@@ -1,4 +1,4 @@
-"""A product as an application of an operation, whose definition is written for it.
+"""Writes a product as an application of an operation, whose definition is made for it.
 
 >>> from planish.ir.text.printer import print_kernel
 >>> n, k = index("n"), index("k")

@@ -1,4 +1,4 @@
-"""What every rule works with, and what it answers: a raised kernel with the cost model and what floats may do.
+"""The context of a rewrite rule, and its result: a raised kernel with the cost model and the floating-point mode.
 
 >>> from planish.ir.types import F32, I32
 >>> from planish.target.load import load_target

@@ -1,4 +1,4 @@
-"""Products of two arrays, and copies of one, that have no name of their own: an operation made for the subscripts.
+"""Contractions of two arrays, and copies of one, that have no name: an operation is made for their subscripts.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.poly.match.composition import normal_form

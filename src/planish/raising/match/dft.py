@@ -1,4 +1,4 @@
-"""Nests that are discrete Fourier or cosine transforms, however they are written: by what they multiply with.
+"""Recognises discrete Fourier and cosine transforms, however they are written, by their weights.
 
 What a nest adds up is read as a matrix of numbers, one row for each iteration of a loop, one column for each element
 that it reads. Where that is the matrix of a transform, the nest is one, with sines and cosines taken of whatever angle,

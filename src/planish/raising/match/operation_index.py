@@ -1,5 +1,4 @@
-"""What operations are compared by: made once, and kept for the processes that come after; or before all of them, by
-what sets Planish up.
+"""The index of operations: their normal forms, computed once and kept for later processes, or ahead of time at set-up.
 
 >>> import tempfile
 >>> from planish.core.cache import Cache

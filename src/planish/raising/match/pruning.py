@@ -1,4 +1,4 @@
-"""Some statements of a nest, by their numbers, with the loops, tests and bindings that these need.
+"""Prunes a nest to some of its statements, with the loops, tests and bindings that they need.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt

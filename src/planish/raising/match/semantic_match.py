@@ -1,4 +1,4 @@
-"""A kernel becomes operations: each value that a nest makes is compared with definitions, the rest stays loops.
+"""Semantic matching: each value that a nest computes is compared with definitions; what matches none stays a loop.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "kernel dot(n; x: f64[n], y: f64[n], s: f64[]) { for i in 0 .. n { s[] += x[i] * y[i] } }"

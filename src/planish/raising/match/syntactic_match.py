@@ -1,4 +1,4 @@
-"""Nests that are a definition in other words: compared statement by statement, in the order in which they stand.
+"""Syntactic matching: nests equal to a definition statement by statement, in order.
 
 Names do not matter, nor where loops begin to count, nor the order of the operands of a sum or a product; anything else
 does. So every value is made as the definition makes it, and what a definition does may be anything: subscripts that

@@ -1,4 +1,4 @@
-"""Which transform sums of elements are, by the matrix of their weights: all numbers are computed and compared.
+"""Transform matrices: which linear transform a sum is, by the matrix of its weights, computed for all indices.
 
 >>> from planish.ir.text.parser import parse_expr
 >>> load = Load("x", (parse_expr("n"),), F64)

@@ -1,4 +1,4 @@
-"""The numbers that an expression over iterators takes, for all their values at once: the weights in a sum.
+"""Weight matrices: the values of an expression over iterators, for all their values at once.
 
 >>> from planish.ir.text.parser import parse_expr
 >>> weights(parse_expr("cos(3.141592653589793 * f64(rem(i32(i) * i32(j), 4:i32)))"), {"i": range(2), "j": range(3)})

@@ -1,4 +1,4 @@
-"""Sums that leave out what lies beyond the border of an array: it is copied with a border of zeros, and seen whole.
+"""Zero padding: sums that leave out elements beyond the border become sums over a copy padded with zeros.
 
 Before: if 0 <= x + s - 1 && x + s - 1 < h { O[x] += X[x + s - 1] * W[s] }
 After:  P = 0;  P[x + 1] = X[x];  O[x] += P[x + s] * W[s]

@@ -1,4 +1,4 @@
-"""Statements that only move elements, as operations: a transpose, a reshape, a copy.
+"""Data-movement statements as operations: transpose, reshape, copy.
 
 >>> from planish.ir.text.printer import print_kernel
 >>> from planish.ir.types import F64

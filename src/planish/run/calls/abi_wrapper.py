@@ -1,4 +1,4 @@
-"""The C text that makes a function callable and measurable from outside, even where it is static.
+"""The ABI wrapper: C text that makes a function callable and measurable from outside, even where it is static.
 
 >>> from planish.run.calls.signature import Parameter, Signature
 >>> from planish.ir.types import F32, I32

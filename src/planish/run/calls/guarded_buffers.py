@@ -1,4 +1,4 @@
-"""Memory between two pages that nobody may touch, so that a step outside an array ends the process.
+"""Guarded buffers: memory between two inaccessible pages, so that an access outside of an array ends the process.
 
 >>> buffer = Guarded(24, "end")
 >>> view = buffer.view(np.dtype("float64"))

@@ -1,4 +1,4 @@
-"""The first versions of many functions of a file, put into one text, built once, and checked in one child process.
+"""Batched checks: the first versions of many functions of a file, built once and checked in one child process.
 
     taken = check_together([Entrant(signature, cases, version), other], reference, bench)
     taken["scale"].verdict.status                   # "ok"; a function that is missing has to be checked by itself

@@ -1,4 +1,4 @@
-"""The child's side of the oracle: calls reference and candidate on equal arguments and compares all that they leave.
+"""The child's side of the oracle: differential runs of reference and candidate on equal arguments.
 
     value = compare_cases(Comparison(reference, candidate, signature, cases, Tolerance()), report)
 """

@@ -1,4 +1,4 @@
-"""The child's side of a check that a C function computes what its kernel means: the interpreter runs beside it.
+"""The child's side of the interpreter check: a C function beside the reference interpreter's run of its kernel.
 
     answer = check_meaning(MeaningRequest(library, kernel, signature, cases), report)
     answer["message"]       # "" where all agree

@@ -1,4 +1,4 @@
-"""The text of a file in which all floating point numbers are `long double`: the reference that is more exact than it.
+"""The long-double reference: a file's text with all floating-point types widened, more exact than the original.
 
 >>> widen("#include_next\\nstatic float half(double x) { return sqrtf((float)x) * 0.5f; }\\n")
 '#include_next\\nstatic long double half(long double x) { return sqrtl((long double)x) * 0.5f; }\\n'

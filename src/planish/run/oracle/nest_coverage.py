@@ -1,4 +1,4 @@
-"""Which calls of a check ran a nest, seen by a bit that a text sets where the nest begins. Shipped text has none of it.
+"""Nest coverage: which calls of a check ran a nest, by a bit that instrumented text sets. Shipped text has none of it.
 
 >>> count_call("if (n > 0) {\\n    planish_f_1(n, x);\\n}", "f", "planish_f_1", 0)
 'if (n > 0) {\\n    (planish_entered_f |= 1ull << 0, planish_f_1)(n, x);\\n}'

@@ -1,4 +1,4 @@
-"""Checks one after the other in one child process, each in a fork of it, so that none sees what another one did.
+"""A series of checks in one child process, each in a fork of it, so that none sees what another one did.
 
     told = check_each(Series((first, second), 60.0), report)    # in a child; it ends as a check does that crashes
 """

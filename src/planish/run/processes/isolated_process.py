@@ -1,4 +1,4 @@
-"""One piece of work in a process of its own, which has its own signals and bounds of memory.
+"""One piece of work in a process of its own, with its own signals and memory bounds.
 
 >>> import pickle
 >>> pickle.loads(run_alone(pickle.dumps((list, abs, -3))))

@@ -1,4 +1,4 @@
-"""Calls in which a function comes to a nest that ordinary ones do not reach: by the constants of its conditions.
+"""Inputs that reach a nest which ordinary calls do not: found by the constants of its conditions.
 
 A search: each parameter alone over the constants that it is compared with and their neighbours, then pairs, then any
 of them at random; what enters is seen by running the original, in which nests set bits.

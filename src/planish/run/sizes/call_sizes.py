@@ -1,4 +1,4 @@
-"""Which calls check and time a function: sizes that its own constraints allow, small, odd, around tiles and large.
+"""The sizes of checking calls: those that a function's constraints allow, small, odd, around tiles and large.
 
 >>> wanted_sizes(("n", "m"), 5)
 {'n': 5, 'm': 6}

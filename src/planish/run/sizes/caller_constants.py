@@ -1,5 +1,4 @@
-"""With which numbers a file itself calls its functions: literals, macros, enumeration constants and variables that are
-given one.
+"""Constants that a file's own callers pass: literals, macros, enumerators and variables that are given one.
 
 >>> text = "#define N 512\\nvoid f(int n, int s, float *x);\\nint main(void) { int s = 2 * 2; f(N, s, x); f(n, 1, x); }"
 >>> find_calls(text, "f", ("n", "s", "x"))

@@ -1,4 +1,4 @@
-"""Random arguments of a call: floats from a named distribution, integers over the range that their type allows.
+"""Random arguments of a call: floats from a named distribution, integers over the range of their type.
 
 >>> from planish.ir.types import F32, I8
 >>> source = Inputs(7, "uniform")

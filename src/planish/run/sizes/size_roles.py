@@ -1,4 +1,4 @@
-"""What a size is for: how far a loop goes, a window, how far rows or elements lie apart, where data begins, channels.
+"""The role of a size: trip count, window, stride between rows or elements, offset, channels.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.poly.scop.extraction import extract_scop

@@ -1,4 +1,4 @@
-"""The child's side of the clock: contestants take turns on one core, on data that is restored for each of them.
+"""The child's side of the clock: contestants take turns on one core, with data restored for each of them.
 
     value = measure_rounds(Race((("before", a), ("after", b)), signature, case, 2.0, 5, 1), report)
 """

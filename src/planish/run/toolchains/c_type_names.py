@@ -1,4 +1,4 @@
-"""C's own names of the types of numbers.
+"""The names of the scalar types in C.
 
 >>> from planish.ir.types import I64
 >>> c_name(I64)

@@ -1,4 +1,4 @@
-"""What a file calls and does not define stands in its library as a stub that says so and aborts.
+"""Link stubs: what a file calls and does not define gets a stub that says so and aborts.
 
 >>> undefined_names("a.c:(.text+0x9): undefined reference to `report_progress'\\nld: undefined symbol: log_line\\n")
 ('log_line', 'report_progress')

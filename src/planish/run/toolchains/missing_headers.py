@@ -1,4 +1,4 @@
-"""Headers that the compiler does not find, told at the line that includes them.
+"""Headers that the compiler does not find, reported at the line that includes them.
 
 >>> from planish.core.span import Source
 >>> source = Source("a.c", '#include "own.h"\\n')

@@ -1,6 +1,5 @@
-"""Square blocks of an array that is filled from its own elements, by diagonals: those of one do not wait for each
-other. What a block makes of other blocks alone comes first, in any order of loops, as in a product of matrices; the
-rest goes by rows, in strips, each of which in turn begins with what it makes of others alone.
+"""Blocked wavefront over a triangular DP table: square blocks by diagonals, those of one diagonal independent. Within a
+block, the terms from other blocks come first, in GEMM order; the rest runs by rows, in strips of the same shape.
 
 Before: for i { for j { A[i, j] from A[i, k] and A[k, j], for k between i and j } }
 After:  for each diagonal of blocks { for each block of it {

@@ -1,5 +1,5 @@
-"""Small nests inside of a loop, each by itself: lanes along contiguous memory, all of a sum and some rows in each of
-them, so that sums stay in registers from their first term to the last; the loops around stay as they are.
+"""Vectorises small nests inside of an outer loop, each by itself: lanes along contiguous memory, sums and some rows in
+registers; the loops around are unchanged.
 
 Before: for b { for i { for u { s = 0; for k { s += x[b, i, k] * t[k, u] }; y[b, i, u] = s } } }
 After:  for b { for each 8 of i { lanes u { 8 sums = 0; all k { 8 sums += … }; y[b, 8 of i, u] = 8 sums } } }

@@ -1,4 +1,4 @@
-"""Nests that go through one array do so together: some rows in each, before the next rows, while these are near.
+"""Inter-nest tiling: consecutive nests over one array run together by blocks of rows, while these are in cache.
 
 Before: for i, j { S1 uses A[i, j] };  for i, j { S2 uses A[j, i] }
 After:  for each block of rows { for i, j { S1 in these rows };  for j, i { S2 in these rows } }

@@ -1,5 +1,5 @@
-"""Loops in which each value is made from the one or two before it run by blocks: all that does not wait for these is
-made in lanes first, then what a block adds to itself, and what the values before the block add to all of it.
+"""First- and second-order recurrences by blocks: independent terms in lanes first, then the block's own recurrence,
+then the carry from before the block.
 
 Before: for j { x[j] = a * x[j - 1] + f(j) }
 After:  for blocks of j { f in lanes;  y[k] = sum over m of a^(k - m) f[m];  x[k] = y[k] + a^(k + 1) x[-1] }

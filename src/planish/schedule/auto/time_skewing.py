@@ -1,4 +1,5 @@
-"""Sweeps over arrays that are repeated follow each other closely: a later one comes to a row while it is near.
+"""Time skewing: repeated sweeps over arrays follow each other closely, so that a later one reads rows while they are in
+cache.
 
 Before: for t { for i { row i of B from rows of A };  for i { row i of A from rows of B } }
 After:  for blocks of t { for r { for t in the block { row r - 2 t of B;  row r - 2 t - 1 of A } } }

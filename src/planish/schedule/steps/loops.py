@@ -1,4 +1,4 @@
-"""Steps on one loop: split, peeled, unrolled, shifted, reversed, fused with the next, distributed over its statements.
+"""Steps on one loop: split, peel, unroll, shift, reverse, fusion with the next loop, loop fission over its statements.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.program import Program

@@ -1,4 +1,4 @@
-"""Which arrays of a function's own hold nothing that is read behind a kernel: what it leaves in them may be anything.
+"""Arrays dead on exit: locals whose content nothing reads after a kernel, which may leave anything in them.
 
 >>> from planish.core.span import Source
 >>> from planish.frontend.c.reader import read_c

@@ -1,4 +1,4 @@
-"""Integers that a function computes from its parameters alone: what they are is known before it is called.
+"""Integers that a function derives from its parameters alone: known before it is called.
 
 >>> from pycparser.c_parser import CParser
 >>> from planish.frontend.c.analysis.scope import FileScope, bind_function

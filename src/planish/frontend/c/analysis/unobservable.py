@@ -1,4 +1,4 @@
-"""Which variables a nest changes that no check compares, as it cannot be told what they hold.
+"""Variables that a nest changes and no check compares, since their value cannot be told.
 
 >>> from pycparser.c_parser import CParser
 >>> from planish.frontend.c.analysis.scope import bind_file, bind_function

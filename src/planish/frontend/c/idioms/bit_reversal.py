@@ -1,5 +1,5 @@
-"""Loops that exchange each element with the one whose number has the same digits the other way round, as before or
-after the stages of a fast Fourier transform; the second number is counted up from its first digit on.
+"""Bit-reversal (digit-reversal) permutation loops, as before or after the stages of an FFT; the reversed index is
+counted up from its first digit on.
 
 Before: for (i = 0, j = 0; i < n - 1; i++) {
             if (i < j) { t = x[i]; x[i] = x[j]; x[j] = t; }

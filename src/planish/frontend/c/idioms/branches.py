@@ -1,4 +1,4 @@
-"""Choices by loop variables and sizes that become branches: what only one side loads is then not loaded elsewhere.
+"""Branches on loop variables and sizes: what only one side loads is then not loaded elsewhere.
 
 >>> from planish.ir.expr import Const, index
 >>> from planish.ir.types import F32

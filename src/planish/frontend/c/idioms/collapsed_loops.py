@@ -1,4 +1,4 @@
-"""Loops that were folded into one: `for t < m * n` with row `t / n` and column `t % n` is read as the loops it means.
+"""Collapsed loops: `for t < m * n` with row `t / n` and column `t % n` is read as the loops it means.
 
 A quotient is carried out where the rest is seen to lie below the divisor. Where it is the counter of a loop that is
 divided, the translation starts again with that loop taken apart, and then the rest is a counter of its own:

@@ -1,4 +1,4 @@
-"""Rows that data choose, as searches: `A[p][j]`, where `p` was computed from data, is `A[row][j]` for the `row` that
+"""Data-dependent rows as searches: `A[p][j]`, where `p` was computed from data, is `A[row][j]` for the `row` that
 equals `p`.
 
 Before: for j { swap A[k][j] and A[p][j] }

@@ -1,4 +1,4 @@
-"""Loops whose iterations end early: what comes behind `if (…) continue;` is the other side of that condition.
+"""Early `continue`: the statements behind `if (...) continue;` are the other side of that condition.
 
 >>> from pycparser.c_generator import CGenerator
 >>> from pycparser.c_parser import CParser

@@ -1,5 +1,4 @@
-"""Elements that data choose and that a statement adds to, as in histograms: `h[x[i]]++` is an addition to each element
-of `h` whose number is `x[i]`.
+"""Histogram statements: `h[x[i]]++` as an addition to each element of `h` whose index is `x[i]`.
 
 Before: for i { h[x[i]] += w[i] }
 After:  for i { for row in 0 .. 256 { h[row] += x[i] == row ? w[i] : 0 } }

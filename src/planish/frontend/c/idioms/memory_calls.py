@@ -1,4 +1,4 @@
-"""`memset` to zero and `memcpy` as the loops that they are.
+"""`memset` to zero and `memcpy` as loops.
 
 >>> sorted(BLOCK_FUNCTIONS)
 ['memcpy', 'memset']

@@ -1,4 +1,4 @@
-"""Subscripts that wrap around: `(i + 1) % n` as a choice between `i + 1` and `i + 1 - n`, which are both affine.
+"""Modular (wrap-around) subscripts: `(i + 1) % n` as a choice between `i + 1` and `i + 1 - n`, which are both affine.
 
 A remainder is such a choice where the dividend is seen to stay within a few multiples of the divisor, over all
 iterations and for all sizes but some small ones, which are sent elsewhere when the kernel is called.

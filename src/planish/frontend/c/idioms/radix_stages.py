@@ -1,4 +1,4 @@
-"""Several iterations of a loop whose counter is doubled, or halved, as one kernel: the stages of a fast transform.
+"""FFT stages (radix stages): several iterations of a loop whose counter doubles or halves, as one kernel.
 
 Such a loop is no counted one, and its body is a kernel of its own, over sizes that are twice as large in the next
 iteration. Where all of some iterations will run, and each has half as many steps as the one before, or twice as many,

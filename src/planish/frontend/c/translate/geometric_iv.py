@@ -1,4 +1,4 @@
-"""How counters of a loop advance that are multiplied, divided, or count powers of two, and what else follows from them.
+"""Geometric induction variables: loop counters that are multiplied, divided, or count powers of two.
 
 >>> from planish.core.span import Source
 >>> from planish.frontend.c.reader import read_c

@@ -1,4 +1,4 @@
-"""Counted loops: what every variable holds in iteration k, and how many iterations there are.
+"""Counted loops: the value of every induction variable in iteration k, and the trip count.
 
 A loop's body is read once with unknowns in the place of what it changes; a variable that ends as its unknown plus an
 invariant amount holds `base + amount * k`. The condition then gives the number of iterations:

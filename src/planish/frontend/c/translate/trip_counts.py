@@ -1,5 +1,4 @@
-"""Sizes of a kernel that C computes where the kernel is called: how often a loop such as `for (i = j; i < n; i += len)`
-runs.
+"""Trip counts that C computes where the kernel is called, such as that of `for (i = j; i < n; i += len)`.
 
 >>> from planish.ir.expr import index
 >>> Quotient(Var("n", INDEX), Var("len", INDEX), whole=True).spell({"n": "n", "len": "len"})

@@ -1,4 +1,4 @@
-"""What is passed to a function beside numbers and arrays of them: structures, functions, streams, memory.
+"""Parameters beside numbers and arrays: structures, functions, streams, memory.
 
 >>> from pycparser.c_parser import CParser
 >>> tree = CParser().parse("struct p { float x; int n[3]; struct p *next; }; void f(struct p *q, int (*done)(int));")

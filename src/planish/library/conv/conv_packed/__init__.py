@@ -1,1 +1,1 @@
-"""Convolutions of narrow numbers: channels and weights are woven, so that groups lie together, and summed in place."""
+"""Low-precision convolutions with packed (VNNI) operands, accumulated in place."""

@@ -1,4 +1,4 @@
-"""A further version of a kernel with convolutions of narrow numbers in it, which are summed where the image lies.
+"""The packed-convolution strategy: low-precision convolutions by dot-product instructions, without im2col.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.auto.plan import prepare

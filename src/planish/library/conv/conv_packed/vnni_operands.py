@@ -1,5 +1,5 @@
-"""What convolutions of bf16 and of bytes read, woven on its way to buffers: instructions add groups of products, so
-that neighbouring channels lie together at each place of the image, and in the weights of each feature.
+"""VNNI packing of bf16 and byte convolution operands: groups of neighbouring channels lie together, in the image and in
+the weights.
 
 >>> from planish.library.kernels.gemm.window import Window
 >>> from planish.library.kernels.vectors import PRODUCTS, find_vectors

@@ -1,1 +1,1 @@
-"""Convolutions by few multiplications: tiles of the image and windows are transformed, and multiplied as matrices."""
+"""Winograd convolutions: transformed tiles and filters, multiplied as matrices."""

@@ -1,4 +1,4 @@
-"""The matrices of a convolution by few multiplications (Winograd, "Arithmetic Complexity of Computations", 1980).
+"""The transform matrices of Winograd convolutions (Winograd, "Arithmetic Complexity of Computations", 1980).
 
 Some results y of a window g over neighbours d are A ((G g) * (B d)), where * multiplies element by element: as many
 multiplications as there are elements of d, not results times elements of g. In two dimensions each of the matrices is

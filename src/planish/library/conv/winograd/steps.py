@@ -1,4 +1,4 @@
-"""A convolution becomes transforms of tiles and windows, and products of matrices: one for each element of a tile.
+"""A convolution as Winograd steps: tile and filter transforms, and a matrix product for each element of a tile.
 
 Before: O[b, y, x, f] = sum over c, r, s of X[b, y + r, x + s, c] * W[r, s, c, f]
 After:  U[e, c, f] = G W[:, :, c, f] G';  for b, rows of tiles {

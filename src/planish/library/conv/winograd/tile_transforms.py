@@ -1,4 +1,4 @@
-"""The transforms of tiles and windows as loops around straight-line code, whose last loop is for lanes of vectors.
+"""Winograd tile and filter transforms: loops around straight-line code, vectorised along the last loop.
 
 >>> from planish.ir.expr import Load, index
 >>> from planish.ir.text.printer import print_expr

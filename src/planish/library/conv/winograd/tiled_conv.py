@@ -1,4 +1,4 @@
-"""A further version of a kernel with convolutions in it, which are done by tiles with fewer multiplications.
+"""The Winograd strategy: convolutions by tiles with fewer multiplications.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.auto.plan import prepare

@@ -1,1 +1,1 @@
-"""Sums of products along the rows of a matrix: several rows at a time, in registers."""
+"""Register-blocked matrix-vector products (GEMV): several rows at a time."""

@@ -1,4 +1,4 @@
-"""Some rows of a matrix at a time: a register for each sum, and what all rows are multiplied by is loaded once.
+"""A register block of GEMV: one accumulator for each row, and each load of the vector shared by all rows.
 
 Before: for i { y[i] = 0;  for k { y[i] += A[i, k] * x[k] } }
 After:  for i by 12 { for k by lanes { s0 += A[i, k ..] * x[k ..];  …  s11 += A[i + 11, k ..] * x[k ..] }

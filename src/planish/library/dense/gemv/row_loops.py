@@ -1,4 +1,4 @@
-"""Loops over the rows of a matrix, each of whose iterations adds up products along one of them.
+"""Recognises row loops of a matrix-vector product (GEMV): one dot product along a row in each iteration.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_expr

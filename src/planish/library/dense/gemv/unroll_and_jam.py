@@ -1,4 +1,4 @@
-"""The versions of a kernel whose sums along the rows of a matrix are made for several rows at a time, in registers.
+"""Register-blocked matrix-vector product: unroll-and-jam over rows.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.auto.plan import prepare

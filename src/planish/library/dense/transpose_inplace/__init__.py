@@ -1,1 +1,1 @@
-"""Square matrices that are transposed where they are."""
+"""In-place transposition of square matrices."""

@@ -1,4 +1,4 @@
-"""A square matrix transposed where it is: pairs of squares, as large as a vector is long, are turned in registers.
+"""In-place square transpose: pairs of register-sized blocks are transposed in registers and swapped.
 
 A square above the diagonal and the one below it with which it changes places are each turned into a buffer, and stored
 in the other's place. Blocks of such pairs come one after the other: the line of the cache of which a square has a part

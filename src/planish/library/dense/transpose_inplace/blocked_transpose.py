@@ -1,4 +1,4 @@
-"""A further version of a kernel that transposes a square matrix where it is: by pairs of squares, turned in registers.
+"""The in-place transpose strategy: swaps pairs of blocks that are transposed in registers.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.auto.plan import prepare

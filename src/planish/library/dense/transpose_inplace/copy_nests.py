@@ -1,4 +1,4 @@
-"""Where a nest that only copies moves elements to, and whether that is a square matrix transposed where it is.
+"""Recognises nests that only copy elements, and whether they transpose a square matrix in place.
 
 Nothing depends on how the nest is written: each copy is followed to the element that its value was in at first, and the
 last copy to an element says what is there in the end.

@@ -1,1 +1,1 @@
-"""Discrete Fourier transforms in passes over butterflies, which are straight-line code."""
+"""Discrete Fourier transforms as Stockham passes over straight-line butterflies."""

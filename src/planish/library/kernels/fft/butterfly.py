@@ -1,5 +1,5 @@
-"""The transform of a few elements as straight-line code, derived from its definition: sums of sums, without products
-by one, and what is computed twice computed once.
+"""Butterfly codelets: the DFT of a few points as straight-line code derived from its definition, with trivial twiddles
+and common subexpressions (CSE) removed.
 
 >>> from planish.ir.text.printer import print_stmt
 >>> from planish.ir.types import F64

@@ -1,4 +1,4 @@
-"""Which butterflies a transform is made of, one pass after the other, so that vectors are full.
+"""Factorises a transform's length into radices, one for each pass, so that vectors are full.
 
 >>> choose_radices(256, 16, 32)[0]
 (16, 16)

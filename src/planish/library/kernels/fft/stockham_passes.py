@@ -1,4 +1,4 @@
-"""The loops of a transform: passes over butterflies, between which numbers lie in order (Stockham's arrangement).
+"""The loops of a Fourier transform: Stockham passes over butterflies, in natural order between passes.
 
 A pass of radix r turns transforms of s elements, which lie s apart from each other's, into transforms of r * s. The
 first one reads elements where they are, the last one writes them in their order.

@@ -1,4 +1,4 @@
-"""A transform as it was found, in passes over where its elements are.
+"""A transform as it was found in the source, as passes over its own strided operands.
 
 A cosine transform is a Fourier transform of as many elements in another order, whose results are turned by an eighth of
 a turn at most (Makhoul, "A Fast Cosine Transform in One and Two Dimensions"); backwards, elements are turned first, and

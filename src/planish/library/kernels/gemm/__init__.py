@@ -1,1 +1,1 @@
-"""Matrix products: micro-kernels in registers, and the loops around them."""
+"""Matrix products (GEMM): register-tiled micro-kernels and the loops around them."""

@@ -1,4 +1,4 @@
-"""Functions around a product: of matrices of columns, and many products at a time.
+"""Wrappers around a GEMM: column-major operands and batches.
 
 Each has a definition of its own, loops that anyone would write, and is made from it by steps that give the loops inside
 to the kernels of a product (`make_choices`).

@@ -1,4 +1,4 @@
-"""The loops around a tile: blocks that fit the caches, copied to where they are read in order, or used where they lie.
+"""The GEMM loop nest around a tile: cache blocking, with operands packed or used in place.
 
 >>> from planish.ir.types import F32
 >>> from planish.library.kernels.vectors import find_vectors

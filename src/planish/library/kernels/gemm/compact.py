@@ -1,4 +1,4 @@
-"""A product for one drop-in: few kernels, so that making and compiling them takes seconds.
+"""A GEMM for one drop-in: few kernels, so that it is generated and compiled within seconds.
 
 It only adds: what C begins with is set by loops in front of it. Blocks of B are copied, those of A only where A lies
 transposed, and tiles at the edge use a part of their last vector; rows are few, since each number of rows has tiles of

@@ -1,4 +1,4 @@
-"""Tiles whose sums are made along k: the lanes of a register hold parts of one sum, which are added up in the end.
+"""Inner-product tiles: lanes hold partial sums along k, which are reduced at the end.
 
 That is for few columns, where a row of B does not fill a register. B lies turned round, so that k runs along its rows.
 

@@ -1,4 +1,4 @@
-"""A tile of any size up to the largest: a kernel that calls the micro-kernel for the rows and vectors that there are.
+"""Edge tiles: one kernel that dispatches to the micro-kernel of the rows and vectors that are left.
 
 >>> from planish.ir.types import F32
 >>> from planish.library.kernels.vectors import find_vectors

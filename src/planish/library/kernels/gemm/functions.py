@@ -1,5 +1,4 @@
-"""The functions of a header: products of operands that lie as they do or transposed, in either order, many at a time,
-or on threads.
+"""The functions of a GEMM header: plain and transposed operands, row or column major, batched, on threads.
 
 >>> request = Request(ops=("nn", "nt"), column=True, batch=True)
 >>> request.rows

@@ -1,5 +1,5 @@
-"""Products of bf16, of i16, and of u8 by s8, where instructions add groups of products: B is woven, so that a group of
-a column lies together, and what is left of k is summed by plain loops.
+"""Products of bf16, i16 and u8 by s8 with dot-product instructions (VNNI): B is packed in groups along k, the remainder
+of k runs in plain loops.
 
     made = make_tiles(list_grouped_tiles(blocking, vectors), blocking)
     made += make_grouped_products("u8gemm", vectors, blocking, Catalogue().with_instructions(made))

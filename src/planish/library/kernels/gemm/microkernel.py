@@ -1,4 +1,4 @@
-"""Micro-kernels: a tile of C in registers, to which the products of columns of A and rows of B are added.
+"""GEMM micro-kernels: a tile of C in registers, updated by rank-one products of A's columns and B's rows.
 
 Each is made from the plain triple loop by the steps of a script; tiles at the edge by the same script for other sizes.
 

@@ -1,4 +1,4 @@
-"""How the operands of a product lie: A and B as they are, or transposed, each with any distance between its rows.
+"""How the operands of a GEMM lie: A and B plain or transposed, each with its leading dimension.
 
 >>> from planish.library.kernels.vectors import PRODUCTS
 >>> operands = GemmOperands("nt")

@@ -1,4 +1,4 @@
-"""The micro-kernels of products on this machine, made before they are asked for: by what sets Planish up.
+"""Builds the GEMM micro-kernels of this machine ahead of time, when Planish is set up.
 
 They are most of what the first build of a product would have to make.
 

@@ -1,4 +1,4 @@
-"""A product of one small size, all of it known: cut into tiles that fit it, each summed in the way that suits it.
+"""A GEMM of one small size known at compile time: tiles that fit it, summed by rows of B or along k.
 
 Whole registers of columns are summed row by row of B. The few columns that are left would fill one in part only; where
 it pays they are summed along k instead, each sum in the lanes of a register.

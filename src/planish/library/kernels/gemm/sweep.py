@@ -1,4 +1,4 @@
-"""A sweep: a row of tiles over panels of B that are woven while they are multiplied for the first time.
+"""A row of tiles over panels of B that are packed while they are multiplied for the first time.
 
 Weaving waits for memory and products for the multipliers, so that one hides the other.
 

@@ -1,4 +1,4 @@
-"""A product on threads: each does some of the rows, or of the columns where there are more of these.
+"""GEMM on threads: work-sharing over rows, or over columns where there are more of them.
 
 >>> from planish.ir.text.printer import print_kernel
 >>> from planish.ir.types import F32

@@ -1,5 +1,4 @@
-"""Products of operands that lie transposed: what copies them into blocks turns them round, tiles are those of any
-product.
+"""GEMM with transposed operands: packing transposes them, the tiles are those of any product.
 
 >>> from planish.ir.types import F32
 >>> from planish.library.kernels.vectors import find_vectors

@@ -1,4 +1,4 @@
-"""The whole product C = alpha A B + beta C for sizes that are known when it runs: which loops are run for which sizes.
+"""The whole C = alpha A B + beta C for sizes known at run time: dispatch over loop variants by size.
 
     made = make_tiles(list_tiles(vectors, blocking), blocking)
     made += make_products("sgemm", vectors, list_variants(vectors, blocking), Catalogue().with_instructions(made))

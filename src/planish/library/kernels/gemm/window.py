@@ -1,4 +1,4 @@
-"""What a window sees of an image in each of its places: the rows of a matrix that is nowhere in memory.
+"""Implicit im2col: what a convolution window reads at each position, as rows of a matrix that is not stored.
 
 >>> window = Window((3, 3), (2, 2))
 >>> window.name, window.seen("0", "i"), window.reach("m", 1)

@@ -1,1 +1,1 @@
-"""Small nests inside of a loop, with the tables that they read turned round."""
+"""Small nests inside of an outer loop, vectorised one by one, with the tables that they read transposed."""

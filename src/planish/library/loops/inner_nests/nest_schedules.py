@@ -1,5 +1,4 @@
-"""Further versions of a kernel with small nests inside of its loops: each nest is shaped by itself, on tables that are
-turned round where lanes would go across their rows.
+"""Schedules each small inner nest by itself, on transposed tables where lanes would stride across rows.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.auto.plan import prepare

@@ -1,5 +1,5 @@
-"""Local arrays that lie the other way: what was made along columns and is read along rows of them is then made along
-rows. An array of one dimension is taken for rows of a length that all subscripts keep apart.
+"""Transposes local arrays that are written along columns and read along rows; a 1-D array counts as rows of a length
+that all its subscripts keep apart.
 
 Before: t[8 * u + i] = …;  … += t[8 * i + k]
 After:  t[i, u] = …;  … += t[k, i]

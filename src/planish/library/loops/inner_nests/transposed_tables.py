@@ -1,4 +1,4 @@
-"""Tables that sums read across their rows are turned round before the loops that read them again and again.
+"""Transposes tables that inner sums read across rows, before the loops that reread them.
 
 Before: for b { for u { for k { y[b, u] += x[b, k] * c[8 * u + k] } } }
 After:  for k { for u { turned[k, u] = c[8 * u + k] } }

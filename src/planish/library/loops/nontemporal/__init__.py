@@ -1,1 +1,1 @@
-"""Results that are written past the caches: rows of memory that nothing reads again."""
+"""Non-temporal stores: rows of results that are not read again bypass the caches."""

@@ -1,5 +1,5 @@
-"""Extrema that begin with the first of some values go through all of them: rows are loaded from where they begin, in
-whole lines of the cache, and the first value does not change what is kept.
+"""Peels the initial value out of a min or max reduction, so that rows are loaded from their start, in whole cache
+lines.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt

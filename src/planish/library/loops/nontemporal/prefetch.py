@@ -1,4 +1,4 @@
-"""Rows that are gone through several times are fetched while the rows before them are worked on.
+"""Software prefetch: rows that are traversed several times are fetched while the rows before them are worked on.
 
 The last loop over a row goes by parts; before each of them, as much of the next row is brought near the processor.
 

@@ -1,4 +1,4 @@
-"""What a loop writes one after the other: the elements of a row, some in each iteration.
+"""Recognises row stores: what a loop writes to consecutive elements, some in each iteration.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> text = "kernel k(n; A: f32[n, n]) { for j in 0 .. n { A[0, 2 * j + 1] = 1.0:f32  A[0, 2 * j] = 2.0:f32 } }"

@@ -1,5 +1,4 @@
-"""Rows that are written while the next ones are made: the last loop over a row runs along with a loop over the row
-after it, so that memory and arithmetic are busy at the same time.
+"""Software pipelining of two row loops: stores of row i-1 overlap the computation of row i.
 
 Before: for i { for j { t[j] = f(x[i, j]) } s = … for j { y[i, j] = g(t[j], s) } }
 After:  the first t; for i from 1 { for j { y[i - 1, j] = g(t[j], s[(i - 1) % 2]) t[j] = f(x[i, j]) } s[i % 2] = … };

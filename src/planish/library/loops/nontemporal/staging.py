@@ -1,5 +1,4 @@
-"""An array whose first values are read and replaced by later ones gets a local array for the first ones, so that it is
-only written, and only with what stays there.
+"""Stages intermediate values of an array in a local buffer, so that the array is written once, with final values only.
 
 Before: for i { for j { y[i, j] = f(x[i, j]); s += y[i, j] } for j { y[i, j] = y[i, j] / s } }
 After:  for i { for j { t[i, j] = f(x[i, j]); s += t[i, j] } for j { y[i, j] = t[i, j] / s } }

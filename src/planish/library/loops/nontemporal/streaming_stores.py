@@ -1,5 +1,4 @@
-"""Further versions of a kernel: what it writes and does not read again is written past the caches, where that is more
-than the nearest ones hold.
+"""The non-temporal strategy: output that is not read again and exceeds the near caches is stored past them.
 
 Memory need not be read before it is written so, and what is in the caches stays there.
 

@@ -1,5 +1,5 @@
-"""Chains of which each value is made of another one, that of the iteration before, which is itself made of the chain's:
-alignments in which to begin a gap costs more than to go on with one.
+"""Recognises affine-gap recurrences: two coupled max-plus recurrences, where opening a gap costs more than extending
+it.
 
 Before: for j { e[j] = max(e[j - 1] - c, h[j - 1] - d);  h[j] = max(f(j), e[j]) }
 

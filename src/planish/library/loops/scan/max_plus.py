@@ -1,5 +1,5 @@
-"""Loops in which each value is the largest of what its own place has and of the value before it less a cost, or the
-least with the cost added: what an alignment of two sequences has along a row, or a peak that decays.
+"""Recognises max-plus (or min-plus) recurrences: x[i] = max(own[i], x[i-1] - cost), as in sequence alignment or a
+decaying peak.
 
 Before: for j { x[j] = max(f(j), x[j - 1] - c) }
 

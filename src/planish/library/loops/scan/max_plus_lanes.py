@@ -1,5 +1,5 @@
-"""A chain of values in lanes: along a strip of a row, first all that does not wait is made, then the values of a
-register at a time, each compared with the ones 1, 2, 4, ... places before it; one value is handed on to the next one.
+"""Max-plus scan in lanes: independent terms of a strip first, then log-step maxima within a register (distances 1, 2,
+4, ...); one carry goes to the next.
 
 Before: for j { x[j] = max(f(j), x[j - 1] - c) }
 After:  for strips of j { own = f in lanes;  own[0] = max(own[0], x[-1] - c);

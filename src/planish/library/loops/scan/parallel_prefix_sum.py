@@ -1,5 +1,4 @@
-"""A sum that grows along a row, by several threads: what the values of a part add up to is known before the parts
-behind it are made.
+"""Parallel prefix sum on threads: the sums of all chunks come first, then each thread scans its chunk from its offset.
 
 Before: for j { x[j] = x[j - 1] + f(j) }
 After:  for spans of j, a short part and then a long one for each thread {

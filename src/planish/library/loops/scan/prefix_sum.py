@@ -1,4 +1,4 @@
-"""Loops in which a sum grows: along a row, or in a cell of which each iteration stores what there is of it.
+"""Recognises prefix sums: a running sum along a row, or in a scalar that each iteration stores.
 
 Before: for j { x[j] = a * x[j - 1] + f(j) }        or   for j { s += f(j);  y[j] = g(s) }
 

@@ -1,5 +1,5 @@
-"""A sum that grows along a row, of which a part may be lost with each value, in lanes: in a register, all that does not
-wait is made first, then each sum within it from those 1, 2, 4, ... places before it; one is handed on.
+"""Prefix sum (with decay) in lanes: independent terms first, then log-step sums within a register (distances 1, 2, 4,
+...); one carry goes to the next.
 
 Before: for j { x[j] = a * x[j - 1] + f(j) }
 After:  for strips of j { for registers v of sums { v = f in lanes;

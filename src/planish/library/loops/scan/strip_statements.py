@@ -1,4 +1,4 @@
-"""Statements of a loop that is run by strips, and in these by registers: what all such loops have in common.
+"""Statements of a loop that is strip-mined and vectorised: what all scans have in common.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt

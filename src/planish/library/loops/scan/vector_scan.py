@@ -1,5 +1,4 @@
-"""The version of a kernel whose chains are made in lanes: rows of alignments, peaks that decay, running extrema, and
-sums that grow.
+"""The scan strategy: vector scans of alignment rows, decaying peaks, running extrema and prefix sums.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.auto.plan import prepare

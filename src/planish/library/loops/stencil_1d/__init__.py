@@ -1,1 +1,1 @@
-"""Repeated sweeps over a line, of which each lane has a segment."""
+"""Repeated 1-D stencil sweeps, lane-segmented (dimension-lifted): each lane has a segment of the line."""

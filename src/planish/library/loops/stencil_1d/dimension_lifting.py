@@ -1,4 +1,4 @@
-"""Further versions of a kernel that sweeps over a line again and again: lanes have segments of it, or of tiles.
+"""The 1-D stencil strategy: lanes have segments of the line, or of its tiles (dimension lifting).
 
 A tile is swept over many times before the next one, with so many elements of its neighbours as these sweeps use; what
 is made of those is not right, and not copied back. What a tile needs of the one before it is kept from before that

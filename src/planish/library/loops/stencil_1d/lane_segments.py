@@ -1,4 +1,5 @@
-"""A part of a line in segments, one for each lane: neighbours are in other registers, not in other lanes.
+"""Dimension lifting: a line cut into one segment for each lane, so that a stencil's neighbours are in other registers,
+not in other lanes.
 
 Column c of all segments lies in one register (dimension-lifted transposition: Henretty et al., "Data Layout
 Transformation for Stencil Computations on Short-Vector SIMD Architectures", CC 2011). At both ends of its segment a

@@ -1,4 +1,4 @@
-"""Repeated sweeps over a line: in each, all elements of an array are made at once, from elements that are near.
+"""Recognises repeated 1-D stencil sweeps: each computes a whole array from near elements of others.
 
 Before: for t { for i { B[i] = f(A[i - 1], A[i], A[i + 1]) };  for i { A[i] = f(B[i - 1], B[i], B[i + 1]) } }
 

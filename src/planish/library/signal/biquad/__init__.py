@@ -1,1 +1,1 @@
-"""Cascades: stages through which each sample goes, a stage in each lane."""
+"""Biquad cascades (second-order sections), pipelined across vector lanes."""

@@ -1,6 +1,5 @@
-"""A cascade with a stage in each lane of registers: at each step lane k does stage k of the sample that came in 2 k
-steps ago, and hands on what it has made to the lane beside it, which takes it after the next step: so a step waits for
-what the lanes themselves keep, but not for what moves from lane to lane.
+"""A biquad cascade pipelined across lanes: in step t lane k runs section k on sample t - 2k and hands its output to
+lane k + 1, which reads it two steps later, so that lane shifts are off the critical path.
 
 The first steps, in which the last lanes have no sample yet, and the last ones, in which the first lanes have none any
 more, are loops as they were written. Lanes without a stage have zeros, and hand nothing back. More stages than lanes

@@ -1,4 +1,4 @@
-"""The version of a kernel whose cascades have a stage in each lane: filters of several sections, one after the other.
+"""The biquad strategy: a kernel's cascades of second-order sections, one section in each lane.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.auto.plan import prepare

@@ -1,4 +1,5 @@
-"""Cascades of stages: what each sample of a line goes through, each stage with coefficients and states of its own.
+"""Recognises biquad cascades: a loop over samples around a loop over sections, each with its own coefficients and
+state.
 
 The loop over samples has one over stages in it. What a stage hands on to the next one of the same sample is in local
 cells, its *links*; all else that it reads or stores is indexed by the stage alone, so that no other stage sees it. Then

@@ -1,1 +1,1 @@
-"""Several stages of a fast transform at a time."""
+"""FFT stages written as loops (radix-2 and up), several at a time in registers."""

@@ -1,4 +1,4 @@
-"""Nests one after the other as one loop, whose iterations have columns of elements to themselves.
+"""Fuses consecutive butterfly nests into one loop over columns of elements that are independent of each other.
 
 Of several stages of a fast transform, each is a nest of loops over all of an array. If rows of `unit` elements are seen
 in it, there is a number of rows that all stages make only from each other, column by column: which elements an

@@ -1,4 +1,4 @@
-"""Loops that do all that is done with columns of elements, in registers: along rows, or over turned squares.
+"""Loops that run all stages of a column in registers: along rows, or over transposed squares.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_kernel

@@ -1,4 +1,4 @@
-"""Versions of a region that do several iterations of the loop around it at a time, if its statements are a stage.
+"""The FFT-stage strategy: runs several iterations of a radix-stage loop at a time (higher radix).
 
 Each is a ladder: what takes the most stages at a time is tried first, and what is left over takes fewer. Stages that
 are over neighbours have no rows to go along: columns are turned so that they are in lanes, or written out.

@@ -1,4 +1,4 @@
-"""Kernels that do together what is done in several iterations of a loop, and what they stand for.
+"""Kernels that run several iterations of an FFT stage loop at once, and the iterations that they stand for.
 
 >>> StageVersion("4 stages at a time", ()).pieces
 ()

@@ -1,5 +1,5 @@
-"""Columns of stages shared out among threads: no two columns have an element in common, so that any may be done at the
-same time as any other. Where there are few rows of columns, those of a row are shared out.
+"""Work-sharing of FFT stages: independent butterfly columns are distributed over threads, or the parts of a row where
+there are few.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt

@@ -1,1 +1,1 @@
-"""Loops that adapt weights, by blocks of iterations that look ahead to what their updates will add to each other."""
+"""LMS adaptive filters by blocks: look-ahead over several weight updates."""

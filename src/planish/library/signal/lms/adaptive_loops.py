@@ -1,5 +1,5 @@
-"""Loops that adapt: each iteration adds up weights times a row, and then moves all weights along a row by a step that
-was made of the sum.
+"""Recognises adaptive (LMS) loops: each iteration takes a dot product of weights and a row, then adds a multiple of a
+row to all weights.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_expr

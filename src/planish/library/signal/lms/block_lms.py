@@ -1,5 +1,5 @@
-"""A loop that adapts by blocks of iterations: what a row meets in the weights as they are when the block begins, and
-what each update of the block adds to the sums after it, is made for all of them at once.
+"""Block LMS: the dot products against the weights at the start of a block, and the corrections by the block's own
+updates, computed for the whole block at once.
 
 Before: for i { e = d[i] - sum over k of w[k] x[i, k];  for k { w[k] += mu e x[i, k] } }
 After:  for blocks of i { P[b] = sum over k of w[k] x[i + b, k];  G[a, b] = sum over k of x[i + a, k] x[i + b, k]

@@ -1,4 +1,4 @@
-"""The version of a kernel whose loops that adapt look ahead: adaptive filters, and linear models that learn row by row.
+"""The LMS strategy: adaptive filters and online linear models by look-ahead over blocks of iterations.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.auto.plan import prepare

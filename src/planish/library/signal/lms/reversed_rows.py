@@ -1,5 +1,4 @@
-"""Loops that adapt whose rows go backwards, as the past of a signal does: they are run from the other end, on weights
-that are turned around where these go forwards.
+"""Adaptive loops over reversed rows (a signal's past): run forwards on reversed weights.
 
 Before: for i { for k { y[i] += w[k] * x[i - k] };  for k { w[k] += mu * e[i] * x[i - k] } }
 After:  for k { t[m - 1 - k] = w[k] };  for i { for k { y[i] += t[k] * x[i - m + 1 + k] };  … };  for k { w[k] = … }

@@ -1,4 +1,4 @@
-"""What is no product of matrices itself, but can be built from one, is built so: as the builder of its tactic says.
+"""Applies tactic builders: operations that can be built from matrix products are.
 
 Before: C = symm(A, B)   (one triangle of A is read)
 After:  S = A, both of its triangles;  C += S * B

@@ -1,4 +1,4 @@
-"""Dimensions that follow each other in both arrays of a copy become one: what is left is a matrix, or a few of them.
+"""Collapses dimensions that are contiguous in both arrays of a copy; a matrix transpose, or a few, is left.
 
 Before: B[n, h, w, c] = A[n, c, h, w]
 After:  B[n, hw, c] = A[n, c, hw], both under another shape

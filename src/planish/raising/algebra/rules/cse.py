@@ -1,4 +1,4 @@
-"""Common products are computed once: the second is a copy of the first, or its transpose.
+"""Common subexpression elimination (CSE) of products: the second is a copy of the first, or its transpose.
 
 Before: C = A * B; D = B' * A'          (A' is A transposed)
 After:  C = A * B; D = transpose(C)

@@ -1,4 +1,4 @@
-"""Dead steps: what nothing reads is not computed, and arrays that no step names are not kept.
+"""Dead code elimination (DCE) of steps: results that nothing reads are not computed, unused arrays not kept.
 
 Before: T = A * B; C = A * D        (T: a local array, not read again)
 After:  C = A * D

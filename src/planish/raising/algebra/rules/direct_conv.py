@@ -1,4 +1,4 @@
-"""Convolutions that are summed where the image lies: in two dimensions, with places of a row as neighbours in memory.
+"""Direct convolution in place of im2col: accumulated in place, with output positions of a row as neighbours in memory.
 
 Before: O[b, f, y, x] += sum over c, r, s of X[b, c, 2 y + r, 2 x + s] * W[f, c, r, s]
 After:  the same, with the part that each letter plays

@@ -1,4 +1,4 @@
-"""Elementwise steps after an operation become part of it, so that its result is not stored and read again between.
+"""Epilogue fusion: elementwise steps after an operation become part of it, without a round trip through memory.
 
 Before: T = A * B; D = max(T + bias, 0)         (T: a local array, not read again)
 After:  D = gemm_bias(A, B, bias)

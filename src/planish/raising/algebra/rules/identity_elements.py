@@ -1,4 +1,4 @@
-"""Zeros, ones and identity matrices: what is known of a factor or a sum is not computed.
+"""Zeros, ones and identity matrices: known factors and addends are simplified away.
 
 Before: C = 0; C += A * B           After: C = A * B
 Before: Z = 0; C += Z * B           After: C as it is

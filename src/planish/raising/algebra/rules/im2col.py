@@ -1,4 +1,4 @@
-"""A convolution becomes products of matrices: for each row of the output, what the window sees are the columns of one.
+"""im2col: a convolution becomes matrix products, whose columns are what the window sees for each output row.
 
 Where rows lie without gaps, some are taken together. The kernel is copied where it is no matrix as it lies.
 

@@ -1,4 +1,5 @@
-"""Chains of matrices are multiplied in the cheapest order; where that depends on the sizes, the kernel chooses.
+"""Matrix-chain ordering: chains are multiplied in the cheapest order; where it depends on the sizes, the kernel
+chooses.
 
 Before: T = A * B; U = T * C            (T: a local array, not read again)
 After:  T1 = B * C; U = A * T1          where that takes less time

@@ -1,4 +1,4 @@
-"""A product of products as one product of all their operands, where what is between is needed for nothing else.
+"""Flattens a product of products into one product of all operands, where the intermediate is not needed elsewhere.
 
 Before: T = A * B; U = T * C        (T: a local array, not read again)
 After:  U = A * B * C

@@ -1,4 +1,4 @@
-"""A matrix times its own transpose is symmetric: one triangle is computed, and mirrored.
+"""A A^T is symmetric (SYRK): one triangle is computed and mirrored.
 
 Before: C = A * A'
 After:  C = syrk(A)   (the lower triangle); mirror(C)

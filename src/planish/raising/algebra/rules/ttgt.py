@@ -1,4 +1,4 @@
-"""Contractions as products of matrices: operands are transposed where need be, and groups of dimensions folded.
+"""TTGT: contractions as transposes and matrix products; groups of dimensions are folded.
 
 Before: C[a, b, c] = sum over d of A[a, c, d] * B[d, b]
 After:  C[a] = (A[a] * B)' for each a: a batched product of matrices, whose output is seen transposed

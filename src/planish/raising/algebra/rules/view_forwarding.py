@@ -1,4 +1,4 @@
-"""Copies and transposes are read through: who reads one reads what it was made of, as a view.
+"""View forwarding: reads of a copy or transpose go to its source, as a view.
 
 Before: T = transpose(A); C = T * B        (T: a local array, not read otherwise)
 After:  C = A' * B, where A' is A seen with its dimensions turned

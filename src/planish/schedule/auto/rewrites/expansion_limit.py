@@ -1,5 +1,4 @@
-"""How much memory a version may take: an array that stands for a scalar, with an element for each iteration, is no
-larger than the arrays that the nest is given.
+"""Limits memory expansion: an array that expands a scalar is no larger than the arrays of the nest.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> head = "kernel k(n, m; x: f64[n], y: f64[m]) { alloc s: f64[n] alloc d: f64[n, m] "

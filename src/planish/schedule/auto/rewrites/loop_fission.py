@@ -1,4 +1,4 @@
-"""Loops are distributed over the statements inside them, and nested loops that may be interchanged become one band.
+"""Loop fission (distribution) over the statements inside loops; interchangeable nested loops become one band.
 
 Before: for k { for j { S4; for i { S5 }; for i { S6 } } }
 After:  for k { for j { S4 };  for (j, i) { S5 };  for (j, i) { S6 } }

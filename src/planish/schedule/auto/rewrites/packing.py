@@ -1,4 +1,4 @@
-"""Tables of which a loop reads elements that are far apart, again and again: these are copied once, side by side.
+"""Packing: table elements that are far apart and reread are copied once, side by side.
 
 Before: for t { for j { x[t, j] *= w[j, 0] } }      (rows of w are long)
 After:  for j { w_table[j] = w[j, 0] };  for t { for j { x[t, j] *= w_table[j] } }

@@ -1,4 +1,4 @@
-"""Sums of floats in which a value stands several times: its factors are added up first, and equal ones taken out.
+"""Reassociates sums of floats: repeated values have their factors added first, and common factors are taken out.
 
 Before: 0.125 * (a - 2 * x + b) + 0.125 * (c - 2 * x + d) + x
 After:  0.125 * (a + b + c + d) + 0.5 * x

@@ -1,5 +1,5 @@
-"""Further versions of a kernel whose iterations make values that no other iteration uses: these are kept in registers,
-so that the order of loops is that which suits the arrays in memory.
+"""Register promotion (scalar replacement): array elements that only one iteration uses are kept in registers, so that
+the loop order suits the arrays in memory.
 
 Before: for j { for t { s[j, t] = A[t, j] + B[t, j]; A[t, j] = s[j, t]; B[t, j] = s[j, t] * c } }
 After:  for t { for j simd { s = A[t, j] + B[t, j]; A[t, j] = s; B[t, j] = s * c } }

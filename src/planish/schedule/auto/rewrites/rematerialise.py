@@ -1,5 +1,4 @@
-r"""What a loop keeps from iteration to iteration is made anew from the arrays that it came from, so that what waits for
-it waits for an array.
+r"""Rematerialises loop-carried scalars from their defining arrays.
 
 Before: for j in 0 .. n { y[j] = a * x[j] + z;  z = b * x[j] - c * y[j] }
 After:  the first iteration as written;

@@ -1,5 +1,5 @@
-"""Further versions of a kernel that makes values of an array from others of it, each in a variable of its own: the
-variable lives in the array, so that the orders for what is filled from itself are tried.
+"""Scalar promotion: a variable that accumulates an array element lives in the array, so that loop orders for in-place
+updates are tried.
 
 Before: for l { for i { b = inf;  for k { b min= m[i, k] + m[k + 1, i + l] };  m[i, i + l] = b } }
 After:  for l { for i { m[i, i + l] = inf;  for k { m[i, i + l] min= m[i, k] + m[k + 1, i + l] } } }

@@ -1,5 +1,5 @@
-"""Further versions of a kernel for sizes that calls are likely to have, where these are small: loops over them are
-written out, so that what they sum up stays in registers. Calls with other sizes take another version.
+"""Size specialisation: versions for small sizes that calls are likely to have, with their loops unrolled and sums in
+registers; other calls take another version.
 
 Before: for x { s = 0;  for i in 0 .. k { s += A[x + i] * w[i] };  B[x] = s }      (k is 3, most likely)
 After:  if k == 3 { for x simd { s = 0;  s += A[x] * w[0];  s += …;  B[x] = s } } else { … }

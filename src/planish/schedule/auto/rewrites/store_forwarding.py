@@ -1,4 +1,4 @@
-"""What a local array hands from one statement to the next of the same iteration becomes a name for a value.
+"""Store forwarding: what a local array passes between statements of one iteration becomes a name for a value.
 
 A scalar that is set in several ways is an array with a cell for each iteration while loops are put in order; where each
 value is used before the iteration ends, wherever it was set, nothing of that array need be in memory.

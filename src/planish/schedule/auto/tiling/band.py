@@ -1,4 +1,4 @@
-"""A band as the tiler and the vectoriser see it: its members, statements, strides and dependences.
+"""A band as tiler and vectoriser see it: members, statements, strides, dependences.
 
 >>> import islpy as isl
 >>> same_time(isl.UnionMap("{ S[i, j] -> [i] }")).is_equal(isl.UnionMap("{ S[i, j] -> S[i, j'] }"))

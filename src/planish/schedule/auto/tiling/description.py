@@ -1,4 +1,4 @@
-"""What a version is said to do, read from the nest that it is: plans that the nest does not have are not told.
+"""Describes a version by the nest that it is: plans that the nest does not show are not reported.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> kernel = parse_kernel("kernel k(n; x: f64[n], y: f64[n]) { for i in 0 .. n { y[i] = x[i] } }")

@@ -1,4 +1,4 @@
-"""The outermost loops whose iterations are independent are marked to run on several threads.
+"""Marks the outermost loops without carried dependences as parallel.
 
 >>> import islpy as isl
 >>> band = '{ "schedule": "[n] -> [{ S[i] -> [(i)] }]" }'

@@ -1,4 +1,4 @@
-"""Scalar promotion inside lanes: what a strip loads twice is loaded once, sums stay in registers.
+"""Scalar replacement in lanes: what a strip loads twice is loaded once, sums stay in registers.
 
 The loop's marks promise that (a) its iterations are independent, or (`SUMS`) only share cells that they update, and (b)
 with strips inside, accesses of one array that are written differently never meet in a strip; so values may be kept by

@@ -1,4 +1,4 @@
-"""How far each access moves when one loop advances: what vector code and the cache model need to know.
+"""Access strides: how far each access moves when one loop advances, for vectorisation and the cache model.
 
 >>> import islpy as isl
 >>> access = isl.Map("[n] -> { S[i, j] -> A[j, i] : 0 <= i, j < n }")

@@ -1,4 +1,4 @@
-"""A band is cut into tiles, register strips and lanes, as its plan says; instances that fill a strip go their own way.
+"""Tiles, strip-mines and vectorises a band as its plan says; full strips apart from partial ones.
 
 Before: a band [i, j, k].  After, for lanes along j, strips of 4 along i and k:
 

@@ -1,4 +1,4 @@
-"""For one band: which member runs in lanes, which are jammed into registers, how large the tiles are.
+"""Per band: the vectorised member, the unroll-and-jam factors, the tile sizes.
 
 The lanes' member is the one whose memory traffic is cheapest: an access that stays costs nothing, a contiguous one a
 vector, a strided one a scalar for each lane. Members along which an operand stays are jammed (unrolled inside the
