@@ -84,7 +84,7 @@ def build(text: str, type: str, place: Path) -> DropIn:
 
 @pytest.mark.parametrize(
     ("type", "moved"),
-    [("float", Moved(3, 3, 1, 1)), slow("float", Moved(7, 7, 2, 1)), slow("double", Moved(2, 5, 3, 2))],
+    [slow("float", Moved(3, 3, 1, 1)), slow("float", Moved(7, 7, 2, 1)), slow("double", Moved(2, 5, 3, 2))],
 )  # fmt: skip
 def test_an_image_is_seen_through_a_window(type: str, moved: Moved, tmp_path: Path) -> None:
     made = build(moved.macros + ONE, type, tmp_path)

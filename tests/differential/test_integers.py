@@ -67,7 +67,7 @@ def fill(type: str, seed: int, *shape: int) -> Matrix:
 
 @pytest.mark.each_value
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("left", "right"), [("uint8", "int8"), ("int16", "int16"), slow("int8", "uint8")])
+@pytest.mark.parametrize(("left", "right"), [("int16", "int16"), slow("uint8", "int8"), slow("int8", "uint8")])
 def test_a_product(left: str, right: str, way: str, tmp_path: Path) -> None:
     rows, at, start = WAYS[way]
     text = PRODUCT.replace("LEFT", f"{left}_t").replace("RIGHT", f"{right}_t").replace("START", start)

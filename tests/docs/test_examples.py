@@ -3,7 +3,7 @@
 A fence says how: `c NAME` and `mlir NAME` write files that the examples of the page use, `toml NAME` a machine,
 `tdl NAME` tactics that are right; `python` runs (as a session where it has prompts); `planish` is a kernel; `console`
 holds a command after `$`, and what it prints, with `…` standing for any lines; `console NAME` needs that BLAS, or what
-makes and runs code for that machine. Builds that are timed take longest: those of the README are in the suite.
+makes and runs code for that machine. Builds that are timed take longest, and are left to `-m slow`.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def is_timed(example: Example) -> bool:
     return example.language == "console" and " build " in command and "--no-measure" not in command
 
 
-CASES = [(page, page.name == "README.md") for page in PAGES]
-CASES += [slow(page, True) for page, timed in CASES if not timed and any(map(is_timed, examples(page)))]
+CASES = [(page, False) for page in PAGES]
+CASES += [slow(page, True) for page in PAGES if any(map(is_timed, examples(page)))]
 """The pages, and whether their timed builds are run as well."""
 
 

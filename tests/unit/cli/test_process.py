@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.property.sampling import slow
 
 QUICK = "void zero(int n, float *restrict a)\n{\n  for (int i = 0; i < n; i++)\n    a[i] = 0;\n}\n"
 SLOW = "\n".join(
@@ -39,7 +40,7 @@ def start(arguments: list[str], folder: Path, file_limit: int | None = None) -> 
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, slow(signal.SIGTERM)])
 def test_interrupt_keeps_finished_files(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "quick.c").write_text(QUICK)
     (tmp_path / "slow.c").write_text(SLOW)
@@ -85,7 +86,7 @@ def test_without_a_temporary_folder_a_build_says_so(tmp_path: Path) -> None:
     assert err.startswith("error[E0905]: no temporary file can be made") and "Traceback" not in err
 
 
-@pytest.mark.parametrize("closed", [(1,), (0, 1, 2)])
+@pytest.mark.parametrize("closed", [slow((1,)), (0, 1, 2)])
 def test_streams_may_be_closed(closed: tuple[int, ...], tmp_path: Path) -> None:
     (tmp_path / "quick.c").write_text(QUICK)
     process = subprocess.Popen(
@@ -98,7 +99,7 @@ def test_streams_may_be_closed(closed: tuple[int, ...], tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the compiler that hangs is gcc otherwise")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [slow(signal.SIGINT), signal.SIGTERM])
 def test_a_compiler_that_hangs_is_ended_as_well(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "quick.c").write_text(QUICK)
     (tmp_path / "scratch").mkdir()
