@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 def order_components(count: int, waits: Callable[[int, int], bool]) -> list[list[int]]:
     """Strongly connected components of `waits(a, b)` (a comes after b), earlier ones first (Tarjan's algorithm);
-    one that waits for nothing later stays in the order of its numbers."""
+    one with no later dependence stays in the order of its numbers."""
     edges = [[b for b in range(count) if a != b and waits(a, b)] for a in range(count)]
     index: dict[int, int] = {}
     low: dict[int, int] = {}

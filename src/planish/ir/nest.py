@@ -36,7 +36,7 @@ class LoopFacts:
     scalars (op, name) that lanes accumulate apart. `unroll`: copies of the body wanted (0: as the compiler likes).
     `coincident`: the schedule says that no dependence goes from one iteration to another. `isolated`: the loop runs
     over the part of the points that a schedule sets apart. `instruction`: the one that does all of the loop, whose
-    definition it equals. `stream`: the one that may store what the loop makes past the caches, where that lies in one
+    definition it equals. `stream`: the one that may store what the loop makes non-temporally, where that lies in one
     row and nothing of it is read again; where the loop stores to other arrays as well, this is the one that it assigns
     to last, and what it does with the others does not depend on it, nor it on that. `fetch`: the instruction that
     fetches what such a loop assigns to arrays that are nowhere.

@@ -16,7 +16,7 @@ written.
 
 A `text` stands in the C of the instructions after it, as `{mask}`; `fused` after a name says that a product and a sum
 are rounded once, `reassociates` that sums are made in another order, `flushes` that denormal numbers are taken for
-zero, `streams` that it stores past the caches where it can, `immediate k` that the size k has to be a constant,
+zero, `streams` that it makes non-temporal stores where it can, `immediate k` that the size k has to be a constant,
 `finish t` that the text t stands at the end of a function that uses it. `prefetch` says how what lies at `{s}` is
 fetched, which the instructions that store nowhere do.
 

@@ -189,7 +189,7 @@ def list_columns(vectors: Vectors, present: Blocking) -> list[Blocking]:
 
 
 def list_heights(vectors: Vectors, present: Blocking) -> list[Blocking]:
-    """The blocking, and some with other numbers of rows of A: whole tiles, and whole squares to be turned round."""
+    """The blocking, and some with other numbers of rows of A: whole tiles, and whole squares to be transposed."""
     unit = lcm(present.rows, vectors.lanes)
     return list(dict.fromkeys(replace(present, height=x) for x in _around(present.height, unit)))
 

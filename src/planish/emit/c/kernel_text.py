@@ -370,7 +370,7 @@ class _Function:
         self.lines.append(f"{indent}}}")
 
     def stream(self, loop: For, context: Context, indent: str) -> None:
-        """A loop that stores past the caches: by parts, from where the first line of a cache begins."""
+        """A loop that makes non-temporal stores: by parts, from where the first line of a cache begins."""
         row, lanes = find_row(loop, alone=False), self.catalogue.instruction(loop.facts.stream).lanes
         if row is None or lanes is None or LINE % (row.count * self.arrays[row.array].type.size):
             self.loop(loop, context, indent)

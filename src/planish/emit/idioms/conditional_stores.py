@@ -68,7 +68,7 @@ def _changes(op: str, term: Expr) -> Expr:
 
 
 def _differs(new: Expr, old: Expr) -> Expr:
-    """Whether two values differ; of floats, what is no number does not differ from what is none either."""
+    """Whether two values differ; of floats, two NaNs do not differ."""
     differs = Compare("ne", new, old)
     if not type_of(new).is_float:
         return differs

@@ -103,7 +103,7 @@ class InstructionSet:
     ) -> Spelt | None:
         """A call that leaves what is wanted in a result of that type ("void" where all goes to memory); None where no
         instruction does. Of several that one that most processors have, with a short name. `streams`: one that stores
-        past the caches, at addresses that are multiples of its size; `loose`: one whose loosened definition is that of
+        non-temporally, at addresses that are multiples of its size; `loose`: one whose loosened definition is that of
         what is wanted."""
         wanted = wanted.changed(loosen) if loose else wanted
         kinds = tuple(sorted(x.kind for x in operands))

@@ -47,7 +47,7 @@ def spell(
 
 
 def _spell_streams(kernel: Kernel, speech: RegisterFile, manner: FpFlags, immediate: tuple[str, ...]) -> str | None:
-    """The one that stores past the caches where all that it stores to begins at whole registers, else the other."""
+    """The one that makes non-temporal stores where all that it stores to begins at whole registers, else the other."""
     plain = spell(kernel, speech, replace(manner, streams=False), immediate)
     written = [x for x in kernel.arrays if x.name in _written(kernel.body.body)]
     size = speech.registers.bits // 8

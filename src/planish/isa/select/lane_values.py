@@ -234,7 +234,7 @@ class Reader:
         return build.select(self.condition(condition, counters), then, otherwise)
 
     def condition(self, x: Compare, counters: Mapping[str, int]) -> Node:
-        """A comparison; one with what is no number does not hold, but for "ne"."""
+        """A comparison; one with NaN does not hold, but for "ne"."""
         a, b = self.value(x.left, counters), self.value(x.right, counters)
         kind = type_of(x.left)
         if x.op in ("gt", "ge"):

@@ -52,8 +52,8 @@ def check_registers(kernel: Kernel, kind: MemoryKind) -> None:
 @dataclass(frozen=True, slots=True)
 class FpFlags:
     """How an instruction may differ from its definition: `fused`: a product and a sum are rounded once; `reassociates`:
-    sums are made in another order. `flushes`: denormal numbers are taken for zero. `streams`: it stores past the caches
-    where that can be done."""
+    sums are made in another order. `flushes`: denormal numbers are taken for zero. `streams`: it makes non-temporal
+    stores where that can be done."""
 
     fused: bool = False
     reassociates: bool = False

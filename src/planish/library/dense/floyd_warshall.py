@@ -31,7 +31,7 @@ from planish.raising.raised import Apply, View
 
 NAME = "floyd_warshall"
 WIDTH = 64
-"""The stops of a block."""
+"""The intermediate vertices of a block."""
 
 _HEAD = "kernel part(n, first, w, after; limit: f64; D: f64[n, n], columns: f64[n, w], rows: f64[w, n], wrong: i32[])"
 _STEP = "alloc a: f64[] register a[] = D[{0}, first + k] for j in {1} simd {{ D[{0}, j] min= a[] + D[first + k, j] }}"

@@ -1,6 +1,6 @@
 """Direct convolution without im2col: tiles of output positions by features, accumulated in registers.
 
-A row of tiles is turned round on its way to the output, whose neighbours are places.
+A row of tiles is transposed on its way to the output, whose neighbours are places.
 
 >>> from planish.ir.types import F32
 >>> from planish.library.kernels.gemm.window import Window
@@ -46,9 +46,9 @@ from planish.schedule.steps.storage import ReorderDims
 from planish.target.machine import Target
 
 ROWS = 8
-"""So many rows of places are the share of a thread: what it turns round has to be worth it."""
+"""So many rows of places are the share of a thread: what it transposes has to be worth it."""
 TILES = 8
-"""So many tiles of a row are turned round together."""
+"""So many tiles of a row are transposed together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class ConvShape:
 
 
 def choose_shape(vectors: Vectors, window: Window, target: Target, first: bool = False) -> ConvShape:
-    """The largest tile, and as many channels as leave half of the second cache to the image; where these are woven in
+    """The largest tile, and as many channels as leave half of the second cache to the image; where these are packed in
     groups, as many as fit with a block of the image in three quarters of it."""
     rows, count = choose_tile(vectors)
     tile = Tile(vectors, rows, count, layout="window", fetch="not", window=window)
@@ -155,7 +155,7 @@ def _make_shares(name: str, shape: ConvShape, known: Catalogue) -> Instruction:
     definition, columns = define_convolution(name, shape), shape.tile.columns
     program = Program.of(definition, catalogue=known)
     loop = program.find("f")
-    # What shares weave of the image is the less, the more features they have.
+    # What shares pack of the image is the less, the more features they have.
     shares = (columns,) if shape.tile.group == 1 else (PANELS * columns, columns)
     for n, share in enumerate(shares):
         program = program.apply(Specialise(loop, f"nf > {share}"))
@@ -172,7 +172,7 @@ def _make_shares(name: str, shape: ConvShape, known: Catalogue) -> Instruction:
 
 
 def cut_convolution(definition: Kernel, shape: ConvShape, tiles: Catalogue) -> Program:
-    """The nest by blocks of channels and features, whose weights are turned round once, and by rows of tiles."""
+    """The nest by blocks of channels and features, whose weights are transposed once, and by rows of tiles."""
     tile = shape.tile
     program = Program.of(definition, catalogue=tiles).apply(Split("p", shape.depth, ("pb", "p"), "short"))
     program = program.apply(Sink("C[_] = _")) if shape.first else program
@@ -202,7 +202,7 @@ def _turn_weights(program: Program, tile: Tile, first: bool) -> Program:
 
 
 def _stage_row(program: Program, tile: Tile, name: str, which: str, first: bool) -> Program:
-    """The part of a row of places that some tiles write, in a buffer with features as neighbours, turned round where it
+    """The part of a row of places that some tiles write, in a buffer with features as neighbours, transposed where it
     comes and goes. `which`: of the loops of a name; `first`: nothing comes, the buffer is cleared."""
     program = program.apply(StageMem(f"xr{which}", "C", name, "scratch", clip=True), ReorderDims(f"{name}: _", (1, 0)))
     going, coming = (f"{name}of", f"{name}ox"), (f"{name}if", f"{name}ix")

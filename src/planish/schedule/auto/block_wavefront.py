@@ -99,7 +99,7 @@ def _separate(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Product:
-    """Instances of a statement that wait for nothing that is near, and may come in any order of its loops."""
+    """Instances of a statement that depend on nothing near, and may come in any order of its loops."""
 
     statement: Statement
     domain: isl.Set

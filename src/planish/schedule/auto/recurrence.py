@@ -217,7 +217,7 @@ class _Writer:
         return some, rest
 
     def block(self) -> tuple[Stmt, ...]:
-        """One block: what does not wait, what it adds to itself, and its values. Where one of them is no number, it
+        """One block: what does not wait, what it adds to itself, and its values. Where one of them is NaN, it
         would be one of those before it, too: these are made one by one."""
         lane = index(self.lane)
         own = Assign(self.own.name, (lane,), place_expr(self.found.rest, self.here(lane)))

@@ -105,7 +105,7 @@ def _apart(*args: SymbolicValue) -> Node:
 
 
 def _extreme(a: SymbolicValue, b: SymbolicValue, least: bool) -> SymbolicValue:
-    # Zeros have an order; what is no number spreads.
+    # Zeros have an order; NaN propagates.
     first, second = (a, b) if least else (b, a)
     equal = (build.disjoin if least else build.conjoin)(a.node, b.node)
     ordered = build.select(node("flt", (first.node, second.node), (_kind(a),)), a.node, b.node)
@@ -182,7 +182,7 @@ def _from_fixed(x: SymbolicValue, digits: SymbolicValue, unsigned: SymbolicValue
 
 
 def to_whole(x: SymbolicValue, unsigned: bool, mode: int) -> SymbolicValue:
-    """A float as a whole number of its width: the nearest that there is, 0 for what is no number."""
+    """A float as a whole number of its width: the nearest that there is, 0 for NaN."""
     kind, width = _kind(x), _width(x)
     inside = node("toint", (x.node, const(mode)), (kind, width, not unsigned))
     low, high = (0, (1 << width) - 1) if unsigned else (1 << (width - 1), (1 << (width - 1)) - 1)

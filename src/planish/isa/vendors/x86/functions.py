@@ -94,7 +94,7 @@ def convert(x: Operand, source: str, width: int, target: str, bits: int, mode: N
 
 def _least(arguments: tuple[Operand, ...], _: Rounding) -> SymbolicValue:
     a, b = _alike(arguments)
-    if a.is_float:  # the second one where either is no number
+    if a.is_float:  # the second one where either is NaN
         return SymbolicValue(build.select(compare("flt", a, b, a.kind), a.node, b.node), a.width, a.kind)
     return SymbolicValue(build.minimum(a.node, b.node), a.width)
 

@@ -28,15 +28,15 @@ from planish.schedule.steps.padding import Widen
 from planish.schedule.steps.storage import ReorderDims, SplitDim
 
 PANELS = 2
-"""So many tiles of features read what was woven of the image."""
+"""So many tiles of features read what was packed of the image."""
 WOVEN_ROWS = 8
-"""So many rows of places read what was woven of the image."""
+"""So many rows of places read what was packed of the image."""
 SQUARE = 8
-"""So many weights of a feature are woven together."""
+"""So many weights of a feature are packed together."""
 
 
 def weave_operands(program: Program, tile: Tile, first: bool) -> Program:
-    """Blocks of features, of rows of places and of tiles along these, each of which weaves its part of the image."""
+    """Blocks of features, of rows of places and of tiles along these, each of which packs its part of the image."""
     order = ("pb", "fg", "yb", "xb", "fb", "y", "xr", "ii", "jj")
     size, group, columns = _size(tile), tile.group, tile.columns
     program = program.apply(
@@ -63,7 +63,7 @@ def left_of_features(tile: Tile) -> str:
 
 
 def make_weavers(tile: Tile, maker: KernelCache) -> list[Instruction]:
-    """The kernels that weave the weights of a tile's features, and an image."""
+    """The kernels that pack the weights of a tile's features, and an image."""
     weights, image = _name_weights(tile), _name_image(tile)
     return [maker.make(weights, _make_weights, weights, tile), maker.make(image, _make_image, image, tile)]
 

@@ -73,7 +73,7 @@ kernel mirror(n, lda; a: {kind}[n, lda]) assume lda >= n {{
 
 
 def _turn(buffer: str, rows: str, columns: str, lanes: int) -> str:
-    """Loops that fill a buffer with a square, turned round."""
+    """Loops that fill a buffer with a square, transposed."""
     row, column = f"{buffer}_l", f"{buffer}_c"
     element = f"a[{lanes} * {rows} + {row}, {lanes} * {columns} + {column}]"
     inner = f"for {column} in 0 .. {lanes} {{ {buffer}[{column}, {row}] = {element} }}"

@@ -99,7 +99,7 @@ def choose_blocking(vectors: Vectors, rows: int, count: int, level1: int, level2
     size, width = vectors.product.left.size * vectors.product.group, count * vectors.lanes
     depth = max(64, int(0.45 * level1) // (rows * size) // 64 * 64)
     columns = max(width, int(0.75 * level2) // (depth * size) // width * width)
-    # Squares are turned round, which are as high as a vector is long.
+    # Squares are transposed, which are as high as a vector is long.
     unit = lcm(rows, vectors.lanes)
     return Blocking(rows, count, depth, columns, max(1, HEIGHT // unit) * unit)
 

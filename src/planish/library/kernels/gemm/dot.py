@@ -1,6 +1,6 @@
 """Inner-product tiles: lanes hold partial sums along k, which are reduced at the end.
 
-That is for few columns, where a row of B does not fill a register. B lies turned round, so that k runs along its rows.
+That is for few columns, where a row of B does not fill a register. B lies transposed, so that k runs along its rows.
 
 >>> from planish.library.kernels.vectors import PRODUCTS, find_vectors
 >>> DotTile(find_vectors("avx512", PRODUCTS["f32"]), 4, 3, 17).name

@@ -172,7 +172,7 @@ def _make_group(
 
 
 def list_ways(blocking: Blocking, vectors: Vectors, kind: Kind) -> tuple[Variant, ...]:
-    """The ways to run the loops over groups: A copied into blocks, or used where it is; B woven by a row of tiles, or
+    """The ways to run the loops over groups: A copied into blocks, or used where it is; B packed by a row of tiles, or
     before."""
     blocking = _of_kind(blocking, kind)
     copied = in_depths(Variant("copied", f"n > {COPIED}", blocking, packed=True), vectors)

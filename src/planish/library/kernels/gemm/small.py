@@ -206,7 +206,7 @@ def _tile_rows(program: Program, size: GemmSize, piece: ColumnBlock, place: int)
 
 
 def _turn(program: Program, size: GemmSize, piece: ColumnBlock, place: int) -> Program:
-    """The columns of B as rows: as many at a time as instructions turn round."""
+    """The columns of B as rows: as many at a time as instructions transpose."""
     v, b = size.vectors, f"b{place}"
     program = program.apply(StageMem(_nth("i", place), "B", b))
     if piece.width > 1:

@@ -35,7 +35,7 @@ def name_sweep(tile: Tile, depth: int) -> str:
 
 
 def make_sweep(tile: Tile, depth: int) -> Instruction:
-    """The kernel that weaves rows of S into panels B of so many groups, and multiplies the tile's rows of A by them."""
+    """The kernel that packs rows of S into panels B of so many groups, and multiplies the tile's rows of A by them."""
     definition = define_sweep(tile, depth)
     return make_callable(definition, weave_and_multiply(definition, tile))
 
@@ -60,7 +60,7 @@ def define_sweep(tile: Tile, depth: int) -> Kernel:
 
 
 def weave_and_multiply(definition: Kernel, tile: Tile) -> Program:
-    """The tile in registers as for a micro-kernel; then the loop that weaves, made one with the one that multiplies."""
+    """The tile in registers as for a micro-kernel; then the loop that packs, made one with the one that multiplies."""
     program = Program.of(definition).apply(PartialEval("m", tile.rows))
     program = STAGES[0](program, tile)
     program = program.apply(LiftAlloc("c: _", 1, expand=False))

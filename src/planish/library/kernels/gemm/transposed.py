@@ -78,7 +78,7 @@ def list_turned(vectors: Vectors, blocking: Blocking) -> list[Tile]:
 
 
 def list_transposed(vectors: Vectors, blocking: Blocking, op: Op) -> tuple[Variant, ...]:
-    """The ways to run the loops: a small product copies nothing but a B that has to be turned round."""
+    """The ways to run the loops: a small product copies nothing but a B that has to be transposed."""
     packed = Variant("packed", "", blocking, True)
     if "plain" not in list_layouts(vectors):
         return (packed,)

@@ -37,7 +37,7 @@ FEW = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Form:
-    """A kernel in which tables, and perhaps local arrays, are turned round; the nests that are shaped in it, and the
+    """A kernel in which tables, and perhaps local arrays, are transposed; the nests that are shaped in it, and the
     sums that are in none of them."""
 
     prepared: Prepared
@@ -50,7 +50,7 @@ class _Form:
 def inside_versions(
     prepared: Prepared, target: Target, threads: int = 1, scratch: Collection[str] = ()
 ) -> tuple[Candidate, ...]:
-    """The versions of a kernel with its small nests shaped, on tables and local arrays that are turned round where that
+    """The versions of a kernel with its small nests shaped, on tables and local arrays that are transposed where that
     helps: with many rows in registers, and with few. None where there are no such nests. `scratch`: arrays of which
     nothing is read behind the kernel. NotAffineError as of `analyse`."""
     if not any(target.lanes(x.type) > 1 for x in prepared.scop.kernel.arrays):
@@ -71,7 +71,7 @@ def inside_versions(
 
 
 def _best_form(prepared: Prepared, target: Target, rows: int, scratch: Collection[str]) -> _Form:
-    """The kernel with arrays turned round so that most of its sums are in nests that can be shaped."""
+    """The kernel with arrays transposed so that most of its sums are in nests that can be shaped."""
     best = _with_tables(prepared, prepared.kernel, (), target, rows)
     kernel = prepared.kernel
     for name in _movable(prepared, scratch) if best.left else ():
@@ -93,7 +93,7 @@ def _movable(prepared: Prepared, scratch: Collection[str]) -> list[str]:
 
 
 def _with_tables(prepared: Prepared, kernel: Kernel, turned: tuple[str, ...], target: Target, rows: int) -> _Form:
-    """A kernel with its tables turned round, shaped."""
+    """A kernel with its tables transposed, shaped."""
     made, tables = turn_tables(kernel)
     names = dict.fromkeys((*turned, *(x.load.array for x in tables)))
     known = prepared if made is prepared.kernel or not names else analyse(made, prepared.declared)

@@ -93,7 +93,7 @@ def _find(outer: For, instructions: Mapping[str, str]) -> tuple[For, Load] | Non
 
 
 def _may_fetch(loop: For) -> bool:
-    """Whether a loop is one that may fetch meanwhile. One that stores past the caches has parts of its own, and time
+    """Whether a loop is one that may fetch meanwhile. One that makes non-temporal stores has parts of its own, and time
     for it if it does more than that."""
     if loop.facts.stream:
         return find_row(loop) is None
@@ -127,7 +127,7 @@ def _is_row(load: Load, loop: For, outer: For) -> bool:
 
 
 def _within(outer: For, loop: For, load: Load, instruction: str, taken: set[str]) -> For:
-    """A loop that stores past the caches, where each of its parts fetches that part of the next row."""
+    """A loop that makes non-temporal stores, where each of its parts fetches that part of the next row."""
     fetched = take_name("fetched", taken)
     value = Load(load.array, (*load.index[:-2], _next_row(outer), load.index[-1]), load.type)
     fetch = (Alloc(Array(fetched, load.type, (), memory="nowhere")), Assign(fetched, (), value))

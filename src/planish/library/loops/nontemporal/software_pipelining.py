@@ -81,7 +81,7 @@ class _Rows:
 
 
 def overlap(kernel: Kernel) -> Overlapped | None:
-    """The kernel with the rows of one loop overlapped, of which the last loop may store past the caches; None where
+    """The kernel with the rows of one loop overlapped, of which the last loop may make non-temporal stores; None where
     there is none, or where it is not proven that this may be."""
     kernel = _sum_apart(kernel)
     local = {x.array.name for x in kernel.body.body if isinstance(x, Alloc)}
@@ -123,7 +123,7 @@ def _copy(target: str, source: Array) -> Assign:
 
 
 def _find(block: Block, depth: int, first: int) -> Iterator[_Rows]:
-    """The loops whose last statement stores past the caches, with what it may run along with."""
+    """The loops whose last statement makes non-temporal stores, with what it may run along with."""
     for stmt in block.body:
         match stmt:
             case For() if not stmt.facts.simd:
@@ -273,7 +273,7 @@ def _may_overlap(scop: Scop, rows: _Rows) -> bool:
                 forth = forth.add_map(_within(statement, time, rows.depth + 1, 1, int(not is_last)))
                 back = back.add_map(_within(statement, time, rows.depth + 1, -1, int(not is_last)))
         first += len(own)
-    # What the last loop stores past the caches is not to be waited for.
+    # What the last loop stores non-temporally is not to be waited for.
     stored = {x.write.array for x in moved.values()}
     waiting = any(access.array in stored for x in beside.values() for access in x.accesses)
     apart, along = nothing, nothing

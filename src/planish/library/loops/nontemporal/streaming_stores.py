@@ -86,7 +86,7 @@ def stream_versions(
 def streamed_versions(
     prepared: Prepared, target: Target, candidates: Sequence[Candidate], sizes: Mapping[str, int] | None = None
 ) -> tuple[Candidate, ...]:
-    """The versions of some candidates, which may have threads, that write past the caches."""
+    """The versions of some candidates, which may have threads, that make non-temporal stores."""
     vectors = _vectors(target)
     if vectors is None or not vectors.has("stream"):
         return ()
@@ -123,8 +123,8 @@ def _are_rows(kernel: Kernel, firsts: Mapping[str, int]) -> bool:
 
 
 def stream(scop: Scop, candidate: Candidate, place: _Place, *, along: bool = False) -> Candidate | None:
-    """A candidate with all loops marked that may store past the caches, and rows fetched ahead; `along`: with rows that
-    are stored while the next ones are made. None where there are none."""
+    """A candidate with all loops marked that may make non-temporal stores, and rows fetched ahead; `along`: with rows
+    that are stored while the next ones are made. None where there are none."""
     kernel, vectors = candidate.kernel, place.vectors
     marked = _mark(kernel.body, (), _written_only(kernel), vectors)
     overlapped = overlap(replace(kernel, body=marked)) if along else None

@@ -4,7 +4,7 @@ it.
 Before: for j { e[j] = max(e[j - 1] - c, h[j - 1] - d);  h[j] = max(f(j), e[j]) }
 
 `h[j - 1] - d` is the larger one of `f(j - 1) - d` and of `e[j - 1] - d`, so that the chain is
-`e[j] = max(f(j - 1) - d, e[j - 1] - min(c, d))`, and `f` waits for nothing.
+`e[j] = max(f(j - 1) - d, e[j - 1] - min(c, d))`, and `f` depends on neither.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_expr

@@ -7,7 +7,7 @@ After:  for spans of j, a short part and then a long one for each thread {
           on threads: each makes a long part from its start, what it has added up itself where it has }
 
 A long part fits into the second cache of a core, so that memory is read once; to make the short one takes as long as to
-add up a long one. Where a start of floats is no number, what is behind the short part is made one after the other. (A
+add up a long one. Where a start of floats is NaN, what is behind the short part is made one after the other. (A
 sum that leaves the range of its type within a part, and comes back in it, stays out of it in this part alone.)
 
 >>> from planish.ir.text.parser import parse_kernel

@@ -6,7 +6,7 @@ After:  for strips of j { for registers v of sums { v = f in lanes;
         for k = 1, 2, 4, ... { v += a^k (v moved by k lanes) };  v[l] += a^(l + 1) carry;  carry = v[last] };
         x = sums in lanes }
 
-Where a sum of floats is no number, it may be one that only this order has: the register's are made one by one then.
+Where a sum of floats is NaN, it may be one that only this order has: the register's are made one by one then.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt

@@ -33,7 +33,7 @@ NAME = "stages in lanes"
 
 
 def cascade_versions(prepared: Prepared, target: Target, reassociate: bool) -> tuple[Candidate, ...]:
-    """The version of a kernel whose cascades have a stage in each lane; none where there are none, or no instructions
+    """The version of a kernel whose cascades have a section in each lane; none where there are none, or no instructions
     for them. `reassociate`: sums may be made in another order, and a product and a sum rounded once."""
     if not any(_has_loop(x) for x in walk(prepared.kernel.body)):
         return ()

@@ -3,8 +3,8 @@ state.
 
 The loop over samples has one over stages in it. What a stage hands on to the next one of the same sample is in local
 cells, its *links*; all else that it reads or stores is indexed by the stage alone, so that no other stage sees it. Then
-stage k of sample t waits for nothing but stage k - 1 of this sample and stage k of the one before: stage 0 of sample t,
-stage 1 of sample t - 1, stage 2 of sample t - 2 … can run at once.
+stage k of sample t depends on nothing but stage k - 1 of this sample and stage k of the one before: stage 0 of sample
+t, stage 1 of sample t - 1, stage 2 of sample t - 2 … can run at once.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.schedule.nodes import label_kernel

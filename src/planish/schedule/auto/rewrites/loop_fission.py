@@ -99,8 +99,8 @@ def merge_bands(schedule: isl.Schedule, order: isl.UnionMap, kept: isl.UnionSet 
 
 
 def join_chains(schedule: isl.Schedule, order: isl.UnionMap) -> isl.Schedule | None:
-    """Where the innermost loops are a chain, such as a sum in its order, and loops directly around it wait for nothing,
-    all of these become one band: its loops may go inside of the chain. None where that is nowhere.
+    """Where the innermost loops are a chain, such as a sum in its order, and loops directly around it carry no
+    dependence, all of these become one band: its loops may go inside of the chain. None where that is nowhere.
 
     Before: for (y, x) { for r { for s { S } } }
     After:  for (y, x, r, s) { S }, which is not permutable"""

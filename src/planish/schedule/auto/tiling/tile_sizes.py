@@ -189,7 +189,7 @@ def _choose_rows(
 
 
 def _is_smooth(band: Band, member: int, groups: tuple[StatementGroup, ...]) -> bool:
-    """Whether lanes along a member wait for nothing, and all that they touch stays or lies side by side."""
+    """Whether lanes along a member carry no dependence, and all that they touch stays or lies side by side."""
     kinds = {stride_kind(x.steps[member]) for x in _dominant_motions(band)}
     return all(x.lanes == "parallel" for x in groups) and kinds <= {"none", "unit"}
 
