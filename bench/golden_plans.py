@@ -33,7 +33,7 @@ from progress import Progress
 from record import RESULTS, write_atomically
 
 from planish.ir.types import Floats
-from planish.run.workers import leave_interrupts
+from planish.run.processes.workers import leave_interrupts
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"

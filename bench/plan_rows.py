@@ -21,16 +21,16 @@ from unittest import mock
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.frontend.c.unit import Region
+from planish.frontend.c.translation_unit import Region
 from planish.ir.nest import Kernel
-from planish.ir.printer import print_kernel
-from planish.ir.spelling import quoted
+from planish.ir.text.operator_names import quoted
+from planish.ir.text.printer import print_kernel
 from planish.ir.types import Floats
 from planish.isa.instruction import Catalogue, Instruction
-from planish.library.stages.pieces import StageVersion
+from planish.library.signal.fft_stages.stage_kernels import StageVersion
 from planish.pipeline import Options, RegionPlan, plan_region, read_file, with_kernels
+from planish.schedule.auto.plan import Candidate
 from planish.schedule.automatic import strategies
-from planish.schedule.automatic.plan import Candidate
 from planish.target.load import load_target
 
 Clock = Literal["timed", "untimed"]
