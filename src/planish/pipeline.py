@@ -20,7 +20,7 @@ import islpy as isl
 from planish.core.cache import Cache
 from planish.core.diagnostic import Remark
 from planish.core.fork_pool import Bounds, Lost, run_apart
-from planish.core.progress import Tell, keep_quiet
+from planish.core.progress import Progress, keep_quiet
 from planish.core.reasons import LOSSES
 from planish.core.span import Source
 from planish.emit.dropin.header import emit_header, share_types
@@ -136,7 +136,7 @@ class FileResult:
     emulator: str = ""
 
 
-def build_file(source: Source, options: Options, tell: Tell = keep_quiet) -> FileResult:
+def build_file(source: Source, options: Options, tell: Progress = keep_quiet) -> FileResult:
     """The drop-in replacement of a C file, or the C of one of MLIR; PlanishError for input that cannot be read."""
     tell("reading")
     target, file = load_target(options.target), read_file(source, options)
@@ -220,7 +220,7 @@ def _plan_nest(region: Region, options: Options, target: Target, most: int | Non
     return RegionPlan(region, prepared, candidates, spoken)
 
 
-def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell = keep_quiet) -> RegionPlan:
+def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Progress = keep_quiet) -> RegionPlan:
     """The plan with versions that call kernels of the library, where there are such."""
     if plan.prepared is None or not plan.candidates or is_searching(plan.region.kernel):
         return plan
@@ -234,7 +234,7 @@ def with_kernels(plan: RegionPlan, options: Options, target: Target, tell: Tell 
     return replace(plan, candidates=(*plan.candidates, *made), remarks=(*plan.remarks, *remarks))
 
 
-def _maker(region: Region, tell: Tell = keep_quiet) -> KernelCache:
+def _maker(region: Region, tell: Progress = keep_quiet) -> KernelCache:
     return KernelCache(Cache(), tell=lambda x: tell(f"{region.function}: making {x}"))
 
 
@@ -249,7 +249,7 @@ def make_job(
 
 def build_functions(
     functions: Sequence[CFunction], file: CFile, options: Options, target: Target, bench: Workbench,
-    tell: Tell = keep_quiet,
+    tell: Progress = keep_quiet,
 ) -> tuple[FunctionResult, ...]:  # fmt: skip
     """What becomes of each function, within bounds: one that takes too long, or is too much for what analyses it, stays
     as it is, with a remark. Where there is no clock, all are checked together, and those that are no good alone."""
@@ -266,7 +266,7 @@ def build_functions(
     return tuple(results[x.function.name] if isinstance(x, Draft) else x for x in made)
 
 
-def _check_together(made: Sequence[Draft | FunctionResult], job: Job, tell: Tell) -> dict[str, FunctionResult]:
+def _check_together(made: Sequence[Draft | FunctionResult], job: Job, tell: Progress) -> dict[str, FunctionResult]:
     """The drafts whose first version is good beside those of the others, by the names of the functions."""
     drafts = {x.function.name: x for x in made if isinstance(x, Draft)}
     if len(drafts) < 2:
@@ -301,13 +301,13 @@ def _describe(lost: Lost) -> str:
             assert_never(lost.cause)
 
 
-def build_function(function: CFunction, job: Job, tell: Tell = keep_quiet) -> FunctionResult:
+def build_function(function: CFunction, job: Job, tell: Progress = keep_quiet) -> FunctionResult:
     """The fastest verified version of a function, or the function as it is."""
     first = _draft_first(function, job, tell)
     return _settle(first, job, tell) if isinstance(first, Draft) else first
 
 
-def _draft_first(function: CFunction, job: Job, tell: Tell) -> Draft | FunctionResult:
+def _draft_first(function: CFunction, job: Job, tell: Progress) -> Draft | FunctionResult:
     """The versions that are tried first: without the clock the most promising one, and the others are made only if
     that one is no good."""
     bench = job.bench
@@ -319,7 +319,7 @@ def _draft_first(function: CFunction, job: Job, tell: Tell) -> Draft | FunctionR
     return _draft(function, job, tell, None if job.options.measure else 1)
 
 
-def _settle(draft: Draft, job: Job, tell: Tell) -> FunctionResult:
+def _settle(draft: Draft, job: Job, tell: Progress) -> FunctionResult:
     """The result of a function that is checked alone."""
     first = _choose_version(draft, job, tell)
     if job.options.measure or not _was_refused(first):
@@ -335,7 +335,7 @@ def _was_refused(result: FunctionResult) -> bool:
     return any(r.id in ("verify-compile", "verify-result") for r in result.selection.remarks)
 
 
-def _draft(function: CFunction, job: Job, tell: Tell, most: int | None) -> Draft | FunctionResult:
+def _draft(function: CFunction, job: Job, tell: Progress, most: int | None) -> Draft | FunctionResult:
     """The versions of a function and the calls that check them, or why there are none."""
     file, options, bench = job.file, job.options, job.bench
     tell(f"{function.name}: finding schedules")
@@ -379,7 +379,7 @@ def _with_versions(draft: Draft, job: Job) -> Draft | FunctionResult:
     return replace(draft, versions=versions, refused=refused)
 
 
-def _choose_version(draft: Draft, job: Job, tell: Tell) -> FunctionResult:
+def _choose_version(draft: Draft, job: Job, tell: Progress) -> FunctionResult:
     """The version that is taken of those of a draft, checked alone and timed where there is a clock."""
     function, signature, known, options, file = draft.function, draft.signature, draft.known, job.options, job.file
     clocks = clock_cases(function, known, options.sizes, file.source) if options.measure else ()

@@ -50,12 +50,12 @@ def sums(name: str, kind: str, lanes: int, count: int, apart: bool) -> str:
     return f"kernel {name}(x: {kind}; {into}, {arrays}) {{ for l in 0 .. {lanes} {{ {body} }} }}"
 
 
-def instruction(text: str, finder: InstructionFinder, header: str, manner: FpFlags) -> Instruction:
+def instruction(text: str, finder: InstructionFinder, header: str, fp_flags: FpFlags) -> Instruction:
     """The instruction that does a kernel."""
     definition = parse_kernel(text)
-    found = spell(definition, finder.speech, manner)
+    found = spell(definition, finder.register_file, fp_flags)
     assert found is not None, text[:200]
-    return make_instruction(definition.name, definition, found, reassociates=manner.reassociates, header=header)
+    return make_instruction(definition.name, definition, found, reassociates=fp_flags.reassociates, header=header)
 
 
 @pytest.mark.parametrize("name", list(SETS))
@@ -70,7 +70,7 @@ def test_elements_come_where_they_belong(name: str, tmp_path: Path) -> None:
         kind = chance.choice([x for x in ("f32", "f64", "i16", "i8") if BY_NAME[x] in known.memories[registers].types])
         text, table = movement(f"move_{number}", kind, known.memories[registers].lanes(BY_NAME[kind]), chance)
         # Bytes of AVX2 cannot cross the halves of a register in every way.
-        if kind in ("f32", "f64") or spell(parse_kernel(text), finder.speech) is not None:
+        if kind in ("f32", "f64") or spell(parse_kernel(text), finder.register_file) is not None:
             made.append((instruction(text, finder, header, FpFlags()), table, kind))
     assert len(made) >= CASES // 2
     target = machine(processor, features, flags)

@@ -27,7 +27,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from planish.core.forked_process import ASKING, delayed_signals, end, flush_streams, fork, wait
 from planish.core.pickles import write_pickle
-from planish.core.progress import Tell, keep_quiet
+from planish.core.progress import Progress, keep_quiet
 from planish.core.recursion_limit import deep
 
 _A = TypeVar("_A")
@@ -59,7 +59,11 @@ class Lost:
 
 
 def run_apart(
-    work: Callable[[_A, Tell], _B], pieces: Sequence[_A], bounds: Bounds, tell: Tell = keep_quiet, lanes: int = 1
+    work: Callable[[_A, Progress], _B],
+    pieces: Sequence[_A],
+    bounds: Bounds,
+    tell: Progress = keep_quiet,
+    lanes: int = 1,
 ) -> Iterator[_B | Lost]:
     """The results of the pieces, in order, by so many processes side by side. `work` is called with a piece and what
     hears its progress; its results and exceptions have to be fit for pickle. An exception of a piece is raised here,
@@ -95,7 +99,12 @@ def _heard(servers: Sequence[_Server]) -> list[_Server]:
 
 
 def _answer(
-    server: _Server, servers: list[_Server], waiting: deque[int], found: dict[int, _Message], bounds: Bounds, tell: Tell
+    server: _Server,
+    servers: list[_Server],
+    waiting: deque[int],
+    found: dict[int, _Message],
+    bounds: Bounds,
+    tell: Progress,
 ) -> None:
     """Takes what one server has to say, and gives it the next piece; one that lost its piece ends."""
     try:
@@ -138,7 +147,7 @@ class _Server:
             end(self.child)
 
 
-def _start(work: Callable[[_A, Tell], _B], pieces: Sequence[_A], beside: Sequence[_Server]) -> _Server:
+def _start(work: Callable[[_A, Progress], _B], pieces: Sequence[_A], beside: Sequence[_Server]) -> _Server:
     """A new server; it knows all pieces, and is told their numbers."""
     with delayed_signals():
         ours, theirs = (x.detach() for x in socket.socketpair())
@@ -161,7 +170,7 @@ def _lost(code: int) -> Lost:
     return Lost("killed" if number in (signal.SIGKILL, *ASKING) else "crash", how)
 
 
-def _serve(work: Callable[[_A, Tell], _B], pieces: Sequence[_A], line: _Line) -> None:
+def _serve(work: Callable[[_A, Progress], _B], pieces: Sequence[_A], line: _Line) -> None:
     """The child's life. Nothing of the parent's is cleaned up or flushed at its end."""
     code = 1
     try:
@@ -178,7 +187,7 @@ def _serve(work: Callable[[_A, Tell], _B], pieces: Sequence[_A], line: _Line) ->
         os._exit(code)
 
 
-def _work_on(work: Callable[[_A, Tell], _B], pieces: Sequence[_A], line: _Line) -> None:
+def _work_on(work: Callable[[_A, Progress], _B], pieces: Sequence[_A], line: _Line) -> None:
     """Works on the pieces whose numbers come, until none can come any more."""
     with suppress(EOFError):
         while True:
@@ -203,7 +212,7 @@ def _tidy_at_end() -> None:
             signal.signal(number, leave)
 
 
-def _try(work: Callable[[_A, Tell], _B], piece: _A, line: _Line) -> bytes:
+def _try(work: Callable[[_A, Progress], _B], piece: _A, line: _Line) -> bytes:
     """The message that has the result, or what was raised instead."""
     try:
         with deep():

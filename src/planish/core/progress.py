@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-Tell = Callable[[str], None]
+Progress = Callable[[str], None]
 """Hears what is being done now, for a progress bar; what it raises ends the work."""
 
 

@@ -72,7 +72,7 @@ class _Head:
     masks: dict[int, Mask] = field(default_factory=dict)
     prefetch: str = ""
 
-    def speech(self, kind: MemoryKind, features: tuple[str, ...]) -> RegisterFile:
+    def register_file(self, kind: MemoryKind, features: tuple[str, ...]) -> RegisterFile:
         """What instructions without a text are made of, for registers of a kind."""
         return RegisterFile(InstructionSet(self.isa, features), kind, dict(self.masks))
 
@@ -104,7 +104,7 @@ def read_instructions(source: Source, *, lazy: bool = False) -> Catalogue:
         place = end
     # A loop that names no instruction gets what all processors of the extension have: what the first `from` says.
     kinds = head.memories.values() if head.isa else ()
-    speakers = {x.name: (InstructionFinder(head.speech(x, head.first)), head.header) for x in kinds}
+    speakers = {x.name: (InstructionFinder(head.register_file(x, head.first)), head.header) for x in kinds}
     return Catalogue(instructions, head.memories, speakers)
 
 
@@ -192,8 +192,8 @@ def _spelling(
         if name not in head.memories:
             raise _wrong(f"there is no `memory {name}` before it", source, place)
     kind = head.memories[used[0]] if used else next(iter(head.memories.values()))
-    manner = FpFlags(*(x in words for x in ("fused", "reassociates", "flushes", "streams")))
-    return InstructionText(definition, head.speech(kind, head.features), manner, immediate)
+    fp_flags = FpFlags(*(x in words for x in ("fused", "reassociates", "flushes", "streams")))
+    return InstructionText(definition, head.register_file(kind, head.features), fp_flags, immediate)
 
 
 def _prefetch(definition: Kernel, head: _Head) -> Hint | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from planish.core.diagnostic import PlanishError
-from planish.core.progress import Tell
+from planish.core.progress import Progress
 from planish.core.span import Source
 from planish.frontend.c.translation_unit import CFunction
 from planish.library.signal.stockham_fft import find_slack
@@ -119,7 +119,7 @@ def list_contestants(compilers: Sequence[Compiler], target: Target, options: Opt
 
 
 def run_contests(
-    source: Source, account: FileAccount, options: Options, compilers: Sequence[Compiler], budget: float, tell: Tell
+    source: Source, account: FileAccount, options: Options, compilers: Sequence[Compiler], budget: float, tell: Progress
 ) -> Iterator[Contest]:
     """The contest of each function that has a loop nest; `budget` is in seconds for the timing of one function.
 
@@ -184,7 +184,7 @@ def _compile(
 
 def _compete(
     event: _Event, contestants: tuple[Contestant, ...], original: str, ours: str, budget: float, threads: int,
-    tell: Tell,
+    tell: Progress,
 ) -> tuple[CallCase, tuple[Standing, ...]]:  # fmt: skip
     """The call that was timed, and how every contestant did."""
     name = event.signature.function

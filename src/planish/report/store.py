@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 
 from planish.core.cache import Cache, key
 from planish.core.fingerprint import stamp_program
-from planish.core.progress import Tell, keep_quiet
+from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
 from planish.frontend.c.text.preprocess import preprocess
 from planish.frontend.mlir.reader import is_mlir, parser_version
@@ -22,7 +22,7 @@ from planish.target.load import load_target
 
 
 def build_cached(
-    source: Source, options: Options, cache: Cache, *, force: bool = False, tell: Tell = keep_quiet
+    source: Source, options: Options, cache: Cache, *, force: bool = False, tell: Progress = keep_quiet
 ) -> tuple[FileAccount, bool]:
     """The account of building a file, and whether it was remembered; with `force` it is built anew.
 

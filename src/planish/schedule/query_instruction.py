@@ -90,8 +90,8 @@ def find_for_statement(query: str, isa: str | None = None) -> list[Answer]:
     found = []
     for name, kinds in _REGISTERS.items():
         if isa in (None, name):
-            vocabulary = InstructionSet(name, _features(name))
-            found += [x for kind in kinds for x in _answers(asked, vocabulary, kind)]
+            instruction_set = InstructionSet(name, _features(name))
+            found += [x for kind in kinds for x in _answers(asked, instruction_set, kind)]
     return found
 
 
@@ -103,21 +103,21 @@ def _features(isa: str) -> tuple[str, ...]:
     return tuple(sorted(needed, key=lambda x: (known.index(x) if x in known else len(known), x)))
 
 
-def _answers(asked: _Statement, vocabulary: InstructionSet, kind: MemoryKind) -> Iterator[Answer]:
+def _answers(asked: _Statement, instruction_set: InstructionSet, kind: MemoryKind) -> Iterator[Answer]:
     definition = asked.definition(kind)
     if definition is None:
         return
-    speech, collection = RegisterFile(vocabulary, kind), load_collection(vocabulary.isa)
-    exact, fused = (_covered(definition, speech, FpFlags(x)) for x in (False, True))
+    register_file, collection = RegisterFile(instruction_set, kind), load_collection(instruction_set.isa)
+    exact, fused = (_covered(definition, register_file, FpFlags(x)) for x in (False, True))
     for text in dict.fromkeys(x for x in (exact, fused) if x is not None):
         called = (x for x in re.findall(r"\b(\w+)\(", text) if x in collection.records)
         needs = tuple(dict.fromkeys(y for x in called for y in collection.entry(x).features))
-        yield Answer(vocabulary.isa, kind.name, re.sub(r"\{(\w+)\}", r"\1", text), needs, text != exact)
+        yield Answer(instruction_set.isa, kind.name, re.sub(r"\{(\w+)\}", r"\1", text), needs, text != exact)
 
 
-def _covered(definition: Kernel, speech: RegisterFile, manner: FpFlags) -> str | None:
+def _covered(definition: Kernel, register_file: RegisterFile, fp_flags: FpFlags) -> str | None:
     try:
-        return cover(definition, speech, manner)
+        return cover(definition, register_file, fp_flags)
     except NoCover:
         return None
 

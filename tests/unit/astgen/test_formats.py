@@ -11,7 +11,7 @@ from planish.astgen.checking.verify import compare_traces, trace_nest
 from planish.astgen.formats import find_context, generate_input, list_input, load_input, parse_input
 from planish.core.diagnostic import PlanishError
 from planish.core.fork_pool import Bounds, run_apart
-from planish.core.progress import Tell
+from planish.core.progress import Progress
 from planish.ir.nest import Assign, For
 
 MAP = "# a comment { with braces }\n[n] -> { S[i] -> [i, 0] : 0 <= i < n;\n  T[i] -> [i, 1] : 0 <= i < 2 }\n"
@@ -164,7 +164,7 @@ def test_mutilated_files_are_read_or_refused(suffix: str) -> None:
     a_map = "[n] -> { S[i] -> [i] : 0 <= i < n }\n[n] -> { : n >= 3 }\n{ [i] -> unroll[0] }\n"
     pieces = [mutilate(NODES if suffix == "st" else a_map, rng) for _ in range(60)]
 
-    def read(text: str, tell: Tell) -> str:
+    def read(text: str, tell: Progress) -> str:
         try:
             generate_input(parse_input(text, f"odd.{suffix}"))
         except PlanishError as error:

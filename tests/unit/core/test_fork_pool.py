@@ -13,12 +13,12 @@ import pytest
 
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.fork_pool import Bounds, Lost, run_apart
-from planish.core.progress import Tell
+from planish.core.progress import Progress
 from planish.core.span import Source
 from planish.run.processes.process import Limits, run_process
 
 
-def _work(piece: str, tell: Tell) -> str | int:
+def _work(piece: str, tell: Progress) -> str | int:
     match piece:
         case "spin":
             return sum(itertools.repeat(1, 10**14))
@@ -86,7 +86,7 @@ def test_what_is_raised_is_raised_here_with_its_place(piece: str, kind: type[Exc
 
 
 def test_results_may_be_deep() -> None:
-    def nest(piece: int, tell: Tell) -> list[object]:
+    def nest(piece: int, tell: Progress) -> list[object]:
         out: list[object] = []
         for _ in range(piece):
             out = [out]
@@ -129,7 +129,7 @@ def test_a_program_that_does_not_end_is_not_left_running(bound: str, tmp_path: P
     started, scratch = tmp_path / "started", tmp_path / "scratch"
     scratch.mkdir()
 
-    def work(piece: int, tell: Tell) -> int:
+    def work(piece: int, tell: Progress) -> int:
         if piece == 0:
             return os.getpid()
         with tempfile.TemporaryDirectory(dir=scratch):

@@ -6,7 +6,7 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.fork_pool import Bounds, Lost, run_apart
-from planish.core.progress import Tell
+from planish.core.progress import Progress
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 
@@ -45,7 +45,7 @@ def test_what_the_parser_does_not_read_has_a_place() -> None:
 
 
 def test_a_piece_that_is_too_deep_is_lost() -> None:
-    def count(n: int, tell: Tell) -> int:
+    def count(n: int, tell: Progress) -> int:
         return 0 if n == 0 else 1 + count(n - 1, tell)
 
     assert list(run_apart(count, [10, 100_000, 2000], Bounds(cpu=20))) == [10, Lost("depth"), 2000]

@@ -18,11 +18,11 @@ ZMM = "@zmm"
 def _speech() -> RegisterFile:
     finder, _ = extension("avx512").speakers["zmm"]
     assert isinstance(finder, InstructionFinder)
-    return finder.speech
+    return finder.register_file
 
 
-def _spelt(text: str, manner: FpFlags) -> str | None:
-    return spell(parse_kernel(text), _speech(), manner)
+def _spelt(text: str, fp_flags: FpFlags) -> str | None:
+    return spell(parse_kernel(text), _speech(), fp_flags)
 
 
 @pytest.mark.parametrize(

@@ -127,10 +127,11 @@ class Region:
     parameters, and how. `stages` are the same statements in several iterations of the loop around them, the most
     first: their updates leave the loop's counter as in the last of these; `powers` are C variables of which two is
     raised to the power. `alone`: the region is the whole body of a branch or loop that has no braces, so that what
-    stands for it has to be one statement. `shy` are arrays of the kernel whose elements it stores to in every case,
-    where the statements do so under conditions on data: nothing but changes may be stored there. `reversal`: it is such
-    a one, whose kernel has no affine subscripts. `declared` pairs arrays and scalars with the types of their elements
-    in C, where C has a name for them. `unseen`: variables that it may change and no check compares.
+    stands for it has to be one statement. `conditional_stores` are arrays of the kernel whose elements it stores to in
+    every case, where the statements do so under conditions on data: nothing but changes may be stored there.
+    `reversal`: it is such a one, whose kernel has no affine subscripts. `declared` pairs arrays and scalars with the
+    types of their elements in C, where C has a name for them. `unseen`: variables that it may change and no check
+    compares.
     """
 
     function: str
@@ -147,7 +148,7 @@ class Region:
     stages: tuple[Region, ...] = ()
     powers: tuple[str, ...] = ()
     alone: bool = False
-    shy: tuple[str, ...] = ()
+    conditional_stores: tuple[str, ...] = ()
     reversal: BitReversal | None = None
     declared: tuple[tuple[str, str], ...] = ()
     unseen: tuple[str, ...] = ()

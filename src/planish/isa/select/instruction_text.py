@@ -27,34 +27,36 @@ _EXACT = FpFlags()
 
 
 def spell(
-    kernel: Kernel, speech: RegisterFile, manner: FpFlags = _EXACT, immediate: tuple[str, ...] = ()
+    kernel: Kernel, register_file: RegisterFile, fp_flags: FpFlags = _EXACT, immediate: tuple[str, ...] = ()
 ) -> str | None:
     """The C of an instruction whose definition is a kernel; None where no instructions of the extension do it."""
-    if manner.streams:
-        return _spell_streams(kernel, speech, manner, immediate)
+    if fp_flags.streams:
+        return _spell_streams(kernel, register_file, fp_flags, immediate)
     try:
-        return cover(kernel, speech, manner, immediate)
+        return cover(kernel, register_file, fp_flags, immediate)
     except NoCover:
         pass
     try:
-        return shuffle(kernel, speech, manner)
+        return shuffle(kernel, register_file, fp_flags)
     except NoCover:
         pass
     try:
-        return slide(kernel, speech)
+        return slide(kernel, register_file)
     except NoCover:
         return None
 
 
-def _spell_streams(kernel: Kernel, speech: RegisterFile, manner: FpFlags, immediate: tuple[str, ...]) -> str | None:
+def _spell_streams(
+    kernel: Kernel, register_file: RegisterFile, fp_flags: FpFlags, immediate: tuple[str, ...]
+) -> str | None:
     """The one that makes non-temporal stores where all that it stores to begins at whole registers, else the other."""
-    plain = spell(kernel, speech, replace(manner, streams=False), immediate)
+    plain = spell(kernel, register_file, replace(fp_flags, streams=False), immediate)
     written = [x for x in kernel.arrays if x.name in _written(kernel.body.body)]
-    size = speech.registers.bits // 8
+    size = register_file.registers.bits // 8
     if plain is None or not all(x.memory in PLAIN_MEMORIES and _may_be_round(x, size) for x in written):
         return plain
     try:
-        streamed = shuffle(kernel, speech, manner)
+        streamed = shuffle(kernel, register_file, fp_flags)
     except NoCover:
         return plain
     places = [y for x in written for y in _addresses(x)]
@@ -91,11 +93,11 @@ def _addresses(x: Array) -> list[str]:
 class InstructionFinder:
     """Finds the C of definitions."""
 
-    speech: RegisterFile
+    register_file: RegisterFile
 
     def find(self, definition: Kernel, *, fused: bool) -> str | None:
         """The C of what a definition says; None where no instructions do it."""
-        return spell(definition, self.speech, FpFlags(fused))
+        return spell(definition, self.register_file, FpFlags(fused))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,8 +105,8 @@ class InstructionText:
     """The C of an instruction, found by its definition when it is asked for."""
 
     kernel: Kernel
-    speech: RegisterFile
-    manner: FpFlags = _EXACT
+    register_file: RegisterFile
+    fp_flags: FpFlags = _EXACT
     immediate: tuple[str, ...] = ()
 
     def write(self) -> str:
@@ -125,9 +127,10 @@ class Hint:
 
 @cache
 def _spelt(x: InstructionText) -> str:
-    found = spell(x.kernel, x.speech, x.manner, x.immediate)
+    found = spell(x.kernel, x.register_file, x.fp_flags, x.immediate)
     if found is None:
-        told = f"no instructions of {x.speech.vocabulary.isa} that are named by `from` do what `{x.kernel.name}` is"
+        isa = x.register_file.instruction_set.isa
+        told = f"no instructions of {isa} that are named by `from` do what `{x.kernel.name}` is"
         advice = "write its C behind its name, or name more extensions: `planish isa find` looks for an instruction"
         raise PlanishError(Diagnostic("E0630", told, x.kernel.span, advice))
     return found

@@ -47,15 +47,15 @@ class Slide:
         return tuple(None if x is None else x * size + byte for x in self.lanes for byte in range(size))
 
 
-def slide(kernel: Kernel, speech: RegisterFile) -> str:
-    """The C of a kernel that moves lanes of a register to another one, with a scalar in some; Unspelt for another one,
+def slide(kernel: Kernel, register_file: RegisterFile) -> str:
+    """The C of a kernel that moves lanes of a register to another one, with a scalar in some; NoCover for another one,
     and where the instructions of the extension cannot do it."""
-    check_registers(kernel, speech.registers)
-    return _Writer(read_slide(kernel, speech.registers), kernel, speech).write()
+    check_registers(kernel, register_file.registers)
+    return _Writer(read_slide(kernel, register_file.registers), kernel, register_file).write()
 
 
 def read_slide(kernel: Kernel, registers: MemoryKind) -> Slide:
-    """What a kernel moves where; Unspelt where it does something else."""
+    """What a kernel moves where; NoCover where it does something else."""
     arrays = {x.name: x for x in kernel.arrays}
     match kernel.body.body:
         case (For(lower=Const(value=0), upper=Const(value=count), step=1) as loop,):
@@ -117,14 +117,14 @@ def _number(x: Expr, counters: Mapping[str, int]) -> int:
 class _Writer:
     found: Slide
     kernel: Kernel
-    speech: RegisterFile
+    register_file: RegisterFile
     lines: list[str] = field(default_factory=list)
     loads: Loads = field(init=False)
 
     def __post_init__(self) -> None:
-        kind = self.speech.registers
-        moves = find_moves(self.speech.vocabulary, kind.bits // 8)
-        self.loads = Loads(self.speech.vocabulary, moves, self.found.type, kind.types[self.found.type])
+        kind = self.register_file.registers
+        moves = find_moves(self.register_file.instruction_set, kind.bits // 8)
+        self.loads = Loads(self.register_file.instruction_set, moves, self.found.type, kind.types[self.found.type])
 
     def write(self) -> str:
         """A block of C."""
@@ -140,16 +140,16 @@ class _Writer:
 
     @property
     def size(self) -> int:
-        return self.speech.registers.bits // 8
+        return self.register_file.registers.bits // 8
 
     def spread(self) -> str:
         """The number in all lanes."""
         lane, count = Var("l", INDEX), Const(len(self.found.lanes), INDEX)
-        array = Array(_SPREAD, self.found.type, (count,), memory=self.speech.registers.name)
+        array = Array(_SPREAD, self.found.type, (count,), memory=self.register_file.registers.name)
         put = Assign(_SPREAD, (lane,), Var(self.found.scalar, self.found.type))
         loop = For("l", Const(0, INDEX), count, 1, Block((put,)))
         kernel = Kernel("part", scalars=self.kernel.scalars, arrays=(array,), body=Block((loop,)))
-        text = cover(kernel, self.speech, FpFlags())
+        text = cover(kernel, self.register_file, FpFlags())
         head, tail = f"{{{_SPREAD}}} = ", ";"
         if not text.startswith(head) or text.count(tail) != 1:
             raise NoCover("a number that is not in all lanes by one expression")
@@ -157,7 +157,7 @@ class _Writer:
 
     def texts(self, source: tuple[str, str], spread: tuple[str, str]) -> Iterator[str]:
         """The ways to do it, those of one shuffle first; with texts and types of both registers."""
-        known = self.speech.vocabulary
+        known = self.register_file.instruction_set
         both = [x for x in (*find_movers(known), *find_shifters(known)) if self.is_whole(x, 2)]
         for mover in sorted(both, key=self.unlike):
             for first in (False, True):
@@ -197,8 +197,12 @@ class _Writer:
         wanted = self.found.bytes
         unused = iter(sorted({*range(self.size)} - {*wanted}))
         table = tuple(next(unused, 0) if x is None else x for x in wanted)
-        alone = [x for x in find_movers(self.speech.vocabulary) if self.is_whole(x, 1) and x.moves == table]
-        twice = [x for x in find_movers(self.speech.vocabulary) if self.is_whole(x, 2) and self.with_itself(x) == table]
+        alone = [x for x in find_movers(self.register_file.instruction_set) if self.is_whole(x, 1) and x.moves == table]
+        twice = [
+            x
+            for x in find_movers(self.register_file.instruction_set)
+            if self.is_whole(x, 2) and self.with_itself(x) == table
+        ]
         for mover in sorted((*alone, *twice), key=self.unlike):
             for text in self.call(mover, [source] * len(mover.sources), cast=False):
                 yield text, mover.entry.signature.result

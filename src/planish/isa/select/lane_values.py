@@ -70,7 +70,7 @@ def _turns(loops: tuple[tuple[str, int], ...], known: dict[str, int]) -> Iterato
 
 
 def read_nest(kernel: Kernel, lanes: int = 0) -> LaneNest:
-    """The nest of a kernel of one loop over lanes; Unspelt for another one. `lanes`: how many there are where a size
+    """The nest of a kernel of one loop over lanes; NoCover for another one. `lanes`: how many there are where a size
     says how many of them are meant."""
     (outer,) = kernel.body.body if len(kernel.body.body) == 1 else (None,)
     if not isinstance(outer, For) or outer.step != 1 or outer.lower != Const(0, type_of(outer.lower)):

@@ -84,7 +84,7 @@ class _Move:
 
 
 def read_movement(kernel: Kernel, size: int) -> Movement:
-    """The movement of a kernel, in registers of so many bytes; Unspelt for what is none."""
+    """The movement of a kernel, in registers of so many bytes; NoCover for what is none."""
     arrays = {x.name: x for x in kernel.arrays}
     moves = []
     for x in _moves(kernel.body.body, {}, arrays):

@@ -111,32 +111,32 @@ def linear_of(found: _Table) -> Steer | None:
 
 
 @cache
-def find_movers(vocabulary: InstructionSet) -> tuple[Mover, ...]:
+def find_movers(instruction_set: InstructionSet) -> tuple[Mover, ...]:
     """All of them that a vocabulary has, with each value of an immediate; those that most processors have first."""
     found: list[tuple[int, Mover]] = []
-    for needs, entry in _candidates(vocabulary):
+    for needs, entry in _candidates(instruction_set):
         if control_of(entry.text) == "":
             found += [(needs, x) for x in _run(entry)]
     return tuple(x for _, x in sorted(found, key=lambda x: (x[0], len(x[1].entry.name))))
 
 
 @cache
-def find_controlled(vocabulary: InstructionSet) -> tuple[Entry, ...]:
+def find_controlled(instruction_set: InstructionSet) -> tuple[Entry, ...]:
     """The instructions that move the bytes of one operand as another one says."""
-    found = [(needs, x) for needs, x in _candidates(vocabulary) if control_of(x.text) and _has_two_vectors(x)]
+    found = [(needs, x) for needs, x in _candidates(instruction_set) if control_of(x.text) and _has_two_vectors(x)]
     return tuple(x for _, x in sorted(found, key=lambda x: (x[0], len(x[1].name))))
 
 
 @cache
-def find_shifters(vocabulary: InstructionSet) -> tuple[Mover, ...]:
+def find_shifters(instruction_set: InstructionSet) -> tuple[Mover, ...]:
     """The instructions that shift two operands, one behind the other, by whole bytes, and leave a part of both; with
     each value of an immediate."""
     found: list[tuple[int, Mover]] = []
-    for name, record in load_collection(vocabulary.isa).records.items():
+    for name, record in load_collection(instruction_set.isa).records.items():
         entry = Entry.parsed(record)
         if " >> " not in entry.text or not is_word(name, entry) or "memory" in entry.text:
             continue
-        needs = vocabulary.needs(entry)
+        needs = instruction_set.needs(entry)
         if needs is not None and _VECTOR.fullmatch(entry.signature.result) and _data_of(entry) and _shifts(entry.text):
             found += [(needs, x) for x in _run(entry)]
     return tuple(x for _, x in sorted(found, key=lambda x: (x[0], len(x[1].entry.name))))
@@ -209,12 +209,12 @@ def _by_control(text: str) -> _Table:
     return _outcome(definition, {control: np.repeat(np.arange(_MOST_VALUES, dtype=np.uint8)[:, None], size, axis=1)})
 
 
-def _candidates(vocabulary: InstructionSet) -> Iterator[tuple[int, Entry]]:
-    for name, record in load_collection(vocabulary.isa).records.items():
+def _candidates(instruction_set: InstructionSet) -> Iterator[tuple[int, Entry]]:
+    for name, record in load_collection(instruction_set.isa).records.items():
         entry = Entry.parsed(record)
         if not is_word(name, entry) or not named_operators(entry.text) <= {"select"} or "memory" in entry.text:
             continue
-        needs = vocabulary.needs(entry)
+        needs = instruction_set.needs(entry)
         if needs is not None and _VECTOR.fullmatch(entry.signature.result) and _data_of(entry):
             yield needs, entry
 

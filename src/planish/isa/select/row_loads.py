@@ -53,7 +53,7 @@ class _Way:
 class Loads:
     """Loads elements of a type into registers of a kind, C's name of it."""
 
-    vocabulary: InstructionSet
+    instruction_set: InstructionSet
     moves: Moves
     type: Type
     kind: str
@@ -118,7 +118,7 @@ class Loads:
         places = [*bytes_of("", 0, 8 * count, build.bits("m", build.ZERO, 8 * count)),
                   *bytes_of("", count, 8 * ((1 << size) - count), build.ZERO)]  # fmt: skip
         given = RequiredOperand("m", POINTER, element=ELEMENTS.get(str(self.type), ""))
-        return self.vocabulary.find(in_order(places), kind, [given])
+        return self.instruction_set.find(in_order(places), kind, [given])
 
     def pieces(self, layout: VectorLayout, size: int) -> list[RegisterPiece]:
         """The pieces of a register."""

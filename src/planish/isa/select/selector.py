@@ -35,13 +35,13 @@ class RegisterFile:
     """What a vector extension says: its instructions, its registers, and masks by the number of
     lanes."""
 
-    vocabulary: InstructionSet
+    instruction_set: InstructionSet
     registers: MemoryKind
     masks: Mapping[int, Mask] = field(default_factory=dict)
 
 
 def check_registers(kernel: Kernel, kind: MemoryKind) -> None:
-    """Unspelt where an operand is in registers of another kind, or is no whole one."""
+    """NoCover where an operand is in registers of another kind, or is no whole one."""
     for x in kernel.arrays:
         if x.memory not in (*PLAIN_MEMORIES, kind.name):
             raise NoCover(f"`{x.name}` is in registers of another kind")

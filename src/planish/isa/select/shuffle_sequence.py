@@ -44,28 +44,30 @@ _LANE = Var("l", INDEX)
 _Bits = Mapping[str, int]
 
 
-def shuffle(kernel: Kernel, speech: RegisterFile, manner: FpFlags) -> str:
-    """The C of a kernel that moves elements, or sums those of registers; Unspelt for another one, and where the
+def shuffle(kernel: Kernel, register_file: RegisterFile, fp_flags: FpFlags) -> str:
+    """The C of a kernel that moves elements, or sums those of registers; NoCover for another one, and where the
     instructions of the extension cannot do it."""
-    kind = speech.registers
+    kind = register_file.registers
     check_registers(kernel, kind)
     movement = read_movement(kernel, kind.bits // 8)
     if movement.type not in kind.types:
         raise NoCover(f"no registers of {movement.type}")
-    if movement.sums and not (manner.reassociates and movement.type in (F32, F64)):
+    if movement.sums and not (fp_flags.reassociates and movement.type in (F32, F64)):
         raise NoCover("its sums have an order")
     places = {x.array.memory == kind.name for x in movement.sources}
     if len(places) > 1 or (movement.sums and any(x.array.memory == kind.name for x in movement.targets)):
         raise NoCover("some of it is in registers, and some in memory")
     (in_registers,) = places
-    loads, way = _planned(speech.vocabulary, movement, kind.bits // 8, kind.types[movement.type], in_registers)
-    return _Writer(kernel, movement, loads, way, in_registers, speech, manner).write()
+    loads, way = _planned(
+        register_file.instruction_set, movement, kind.bits // 8, kind.types[movement.type], in_registers
+    )
+    return _Writer(kernel, movement, loads, way, in_registers, register_file, fp_flags).write()
 
 
 def _planned(
-    vocabulary: InstructionSet, movement: Movement, size: int, kind: str, in_registers: bool
+    instruction_set: InstructionSet, movement: Movement, size: int, kind: str, in_registers: bool
 ) -> tuple[Loads, tuple[LayoutStep, ...]]:
-    loads, way = _found(vocabulary, movement.target, movement.type, size, kind, in_registers)
+    loads, way = _found(instruction_set, movement.target, movement.type, size, kind, in_registers)
     if way is None:
         raise NoCover("no shuffles do it")
     return loads, way
@@ -73,9 +75,9 @@ def _planned(
 
 @cache
 def _found(
-    vocabulary: InstructionSet, target: VectorLayout, type: Type, size: int, kind: str, in_registers: bool
+    instruction_set: InstructionSet, target: VectorLayout, type: Type, size: int, kind: str, in_registers: bool
 ) -> tuple[Loads, tuple[LayoutStep, ...] | None]:
-    loads = Loads(vocabulary, find_moves(vocabulary, size), type, kind)
+    loads = Loads(instruction_set, find_moves(instruction_set, size), type, kind)
 
     def whole(layout: VectorLayout) -> float | None:
         return 0.0 if all(name == f"k{i}" for i, name in enumerate(layout.lanes)) else None
@@ -99,8 +101,8 @@ class _Writer:
     loads: Loads
     way: tuple[LayoutStep, ...]
     in_registers: bool
-    speech: RegisterFile
-    manner: FpFlags
+    register_file: RegisterFile
+    fp_flags: FpFlags
     lines: list[str] = field(default_factory=list)
     known: dict[tuple[int, tuple[tuple[str, int], ...]], _Value] = field(default_factory=dict)
     controls: dict[tuple[int, ...], str] = field(default_factory=dict)
@@ -118,7 +120,7 @@ class _Writer:
 
     @property
     def kind(self) -> str:
-        return self.speech.registers.types[self.movement.type]
+        return self.register_file.registers.types[self.movement.type]
 
     def orders(self) -> Iterator[_Bits]:
         """The bits of each target; those that the last steps tell apart change most often."""
@@ -214,10 +216,10 @@ class _Writer:
         return self.controls[mover.control]
 
     def added(self, one: _Value, other: _Value) -> _Value:
-        number = self.speech.registers.lanes(self.movement.type)
-        memory = self.speech.registers.name
+        number = self.register_file.registers.lanes(self.movement.type)
+        memory = self.register_file.registers.name
         total = Binary("add", self.element("a"), self.element("b"))
-        text = self.covered(total, ("d", "a", "b"), memory, number, self.speech)
+        text = self.covered(total, ("d", "a", "b"), memory, number, self.register_file)
         name = f"planish_{self.count}"
         self.count += 1
         texts = {"d": name, "a": self.cast(one, self.kind), "b": self.cast(other, self.kind)}
@@ -228,24 +230,30 @@ class _Writer:
         return Load(name, (_LANE,), self.movement.type)
 
     def covered(
-        self, value: Expr, names: tuple[str, ...], memory: str, count: int, speech: RegisterFile, sums: bool = False
+        self,
+        value: Expr,
+        names: tuple[str, ...],
+        memory: str,
+        count: int,
+        register_file: RegisterFile,
+        sums: bool = False,
     ) -> str:
         """The C of `names[0][l] = value` for lanes: the first one in some memory, the others in registers."""
         shape = (Const(count, INDEX),)
         first, *others = names
         arrays = [Array(first, self.movement.type, shape, memory=memory)]
-        arrays += [Array(x, self.movement.type, shape, memory=speech.registers.name) for x in others]
+        arrays += [Array(x, self.movement.type, shape, memory=register_file.registers.name) for x in others]
         put = Reduce(first, (_LANE,), "add", value) if sums else Assign(first, (_LANE,), value)
         loop = For("l", Const(0, INDEX), Const(count, INDEX), 1, Block((put,)))
         kernel = Kernel("part", scalars=self.kernel.scalars, arrays=tuple(arrays), body=Block((loop,)))
-        known = kernel, speech.registers.name
+        known = kernel, register_file.registers.name
         if known not in self.spelt:
-            self.spelt[known] = cover(kernel, speech, self.manner)
+            self.spelt[known] = cover(kernel, register_file, self.fp_flags)
         return self.spelt[known]
 
     def store(self, value: _Value, target: ArrayRow) -> None:
-        count = self.speech.registers.lanes(self.movement.type)
-        text = self.covered(self.movement.value, ("planish_m", MOVED), target.array.memory, count, self.speech)
+        count = self.register_file.registers.lanes(self.movement.type)
+        text = self.covered(self.movement.value, ("planish_m", MOVED), target.array.memory, count, self.register_file)
         texts = {"planish_m": target.address(), MOVED: self.cast(value, self.kind)}
         self.lines.append(_filled(text, texts))
 
@@ -260,9 +268,9 @@ class _Writer:
         if together and movers:
             short = self.named(movers[0].call([total.text]), movers[0].entry.signature.result)
             kind = MemoryKind("planish_short", size * 8, 0, {self.movement.type: short.kind})
-            speech = replace(self.speech, registers=kind)
+            register_file = replace(self.register_file, registers=kind)
             names = ("planish_m", MOVED)
-            text = self.covered(self.movement.value, names, PLAIN_MEMORIES[0], len(targets), speech, sums=True)
+            text = self.covered(self.movement.value, names, PLAIN_MEMORIES[0], len(targets), register_file, sums=True)
             self.lines.append(_filled(text, {"planish_m": targets[0].address(), MOVED: short.text}))
             return
         name = self.named(total.text, total.kind).text

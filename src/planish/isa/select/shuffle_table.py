@@ -49,15 +49,15 @@ class Moves:
 
 
 @cache
-def find_moves(vocabulary: InstructionSet, size: int) -> Moves:
+def find_moves(instruction_set: InstructionSet, size: int) -> Moves:
     """All moves of registers of so many bytes."""
     found = _Collected()
-    for x in find_movers(vocabulary):
+    for x in find_movers(instruction_set):
         found.take(x, size)
     bits = size.bit_length() - 1
     weaves = {take: (tuple(low), tuple(high)) for take, (low, high) in found.weaves.items() if low and high}
     controlled: dict[tuple[int, int], Entry] = {}
-    for entry in find_controlled(vocabulary):
+    for entry in find_controlled(instruction_set):
         for reach in _reach(entry, bits):
             controlled.setdefault(reach, entry)
     for reach in sorted(controlled):

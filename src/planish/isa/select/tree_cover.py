@@ -38,23 +38,23 @@ ELEMENTS = {"f32": "float", "f64": "double", "i32": "int", "i64": "long long", "
 _WORD = 32
 
 
-def cover(kernel: Kernel, speech: RegisterFile, manner: FpFlags, immediate: tuple[str, ...] = ()) -> str:
-    """The C of an instruction whose definition is a kernel; Unspelt where no instructions of the extension do it."""
-    return _Cover(kernel, speech, manner, immediate).spell()
+def cover(kernel: Kernel, register_file: RegisterFile, fp_flags: FpFlags, immediate: tuple[str, ...] = ()) -> str:
+    """The C of an instruction whose definition is a kernel; NoCover where no instructions of the extension do it."""
+    return _Cover(kernel, register_file, fp_flags, immediate).spell()
 
 
 @dataclass(slots=True)
 class _Cover:
     kernel: Kernel
-    speech: RegisterFile
-    manner: FpFlags
+    register_file: RegisterFile
+    fp_flags: FpFlags
     immediate: tuple[str, ...]
     arrays: dict[str, Array] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     reads_memory: bool = False
 
     def spell(self) -> str:
-        kind = self.speech.registers
+        kind = self.register_file.registers
         self.arrays = {x.name: x for x in self.kernel.arrays}
         check_registers(self.kernel, kind)
         names = [*self.kernel.sizes, *(x.name for x in self.kernel.scalars), *self.arrays]
@@ -67,7 +67,7 @@ class _Cover:
         for x in leaves_of(nest.value):  # a register is there in any case
             if isinstance(x, Load) and not nest.chosen and x not in always and not self.is_register(x.array):
                 raise NoCover(f"`{x.array}` is read only where a condition holds")
-        if self.manner.fused:
+        if self.fp_flags.fused:
             nest = replace(nest, value=fuse(nest.value))
         if nest.masked:
             if not _is_bounded(self.kernel, nest.masked, nest.lanes):
@@ -84,7 +84,7 @@ class _Cover:
 
     def lanes(self) -> int:
         """The lanes of the first register, or of what is in memory where there is none."""
-        kind = self.speech.registers
+        kind = self.register_file.registers
         registers = [x.type for x in self.kernel.arrays if x.memory == kind.name]
         everything = registers or [x.type for x in self.kernel.arrays]
         if not everything:
@@ -92,7 +92,7 @@ class _Cover:
         return kind.lanes(everything[0])
 
     def mask(self, nest: LaneNest) -> Mask:
-        found = self.speech.masks.get(nest.lanes)
+        found = self.register_file.masks.get(nest.lanes)
         if found is None:
             raise NoCover(f"no mask of {nest.lanes} lanes")
         return found
@@ -109,7 +109,7 @@ class _Cover:
             if first.op != "const":
                 raise NoCover("a target at a place that is not known")
             element = reader.element(counters)
-            value = loosen(element) if self.manner.is_loose else element
+            value = loosen(element) if self.fp_flags.is_loose else element
             places += bytes_of("", first.low * type.bits // 8, type.bits, value)
         return in_order(places)
 
@@ -131,23 +131,23 @@ class _Cover:
 
     def is_whole(self, wanted: Scalarised) -> bool:
         """Whether all bytes of a register are written, each once."""
-        return [x.byte for x in wanted.places] == list(range(self.speech.registers.bits // 8))
+        return [x.byte for x in wanted.places] == list(range(self.register_file.registers.bits // 8))
 
     def found(self, nest: LaneNest, type: Type) -> str | None:
         """A call of the instruction that does all of a nest; one operand may be several of its."""
         operands = self.operands(nest)
-        result = self.speech.registers.types.get(type)
+        result = self.register_file.registers.types.get(type)
         if operands is None or result is None:
             return None
         wanted = self.wanted(nest, type)
         if not self.is_whole(wanted):
             return None
-        registers = [x for x in operands if x.kind in self.speech.registers.types.values()]
+        registers = [x for x in operands if x.kind in self.register_file.registers.types.values()]
         for by in ((), *self.shifts(nest.value)):
             for count in (0, 1, 2):
                 for more in combinations_with_replacement(registers, count):
                     given = [*operands, *by, *more]
-                    spelt = self.speech.vocabulary.find(wanted, result, given, loose=self.manner.is_loose)
+                    spelt = self.register_file.instruction_set.find(wanted, result, given, loose=self.fp_flags.is_loose)
                     if spelt is not None:
                         return self.said(spelt)
         return None
@@ -188,16 +188,16 @@ class _Cover:
         assert isinstance(x, Load)
         array = self.arrays[x.array]
         if self.is_register(x.array):
-            kind = self.speech.registers.types.get(array.type)
+            kind = self.register_file.registers.types.get(array.type)
             return RequiredOperand(x.array, kind) if kind else None
         return RequiredOperand(x.array, POINTER, element=ELEMENTS.get(str(array.type), ""))
 
     def is_register(self, name: str) -> bool:
-        return self.arrays[name].memory == self.speech.registers.name
+        return self.arrays[name].memory == self.register_file.registers.name
 
     def in_registers(self, nest: LaneNest) -> LaneNest:
         """The nest with what is in memory, scalars and numbers in registers."""
-        kinds = self.speech.registers.types
+        kinds = self.register_file.registers.types
 
         def change(x: Expr) -> Expr:
             match x:
@@ -217,7 +217,7 @@ class _Cover:
                 case Load() | Var():
                     known[x] = known.get(x) or change(x)
                     return known[x]
-                case Const(type=kind) if kind in kinds and self.speech.registers.lanes(kind) == nest.lanes:
+                case Const(type=kind) if kind in kinds and self.register_file.registers.lanes(kind) == nest.lanes:
                     known[x] = known.get(x) or self.constant(nest, x)
                     return known[x]
                 case Binary(op="shl" | "shr", left=left, right=Const()):
@@ -284,8 +284,8 @@ class _Cover:
         """What C computes, as a register."""
         name = f"%{len(self.texts)}"
         self.texts[name] = text
-        count = Const(self.speech.registers.lanes(kind), INDEX)
-        self.arrays[name] = Array(name, kind, (count,), memory=self.speech.registers.name)
+        count = Const(self.register_file.registers.lanes(kind), INDEX)
+        self.arrays[name] = Array(name, kind, (count,), memory=self.register_file.registers.name)
         return Load(name, (place,), kind)
 
     def split(self, nest: LaneNest, type: Type) -> str | None:
@@ -320,12 +320,14 @@ class _Cover:
             source = build.bits(register.array, const(offset * 8), target.type.bits)
             when = reader.present(counters) if nest.size else build.ONE
             places += bytes_of(target.name, offset, target.type.bits, source, when)
-        kind = self.speech.registers.types[target.type]
+        kind = self.register_file.registers.types[target.type]
         element = ELEMENTS.get(str(target.type), "")
         operands = [RequiredOperand(target.name, POINTER, element=element), RequiredOperand(register.array, kind)]
         if nest.size:
             operands.append(RequiredOperand(MASK, self.mask(nest).kind))
-        spelt = self.speech.vocabulary.find(in_order(places), "void", operands, streams=self.manner.streams)
+        spelt = self.register_file.instruction_set.find(
+            in_order(places), "void", operands, streams=self.fp_flags.streams
+        )
         if spelt is None:
             raise NoCover("no instruction stores it")
         return self.said(spelt)

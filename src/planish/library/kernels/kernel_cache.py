@@ -27,7 +27,7 @@ from typing import ParamSpec
 from planish.core.cache import Cache, key
 from planish.core.fingerprint import stamp_contents, stamp_program
 from planish.core.pickles import read_pickle, write_pickle
-from planish.core.progress import Tell, keep_quiet
+from planish.core.progress import Progress, keep_quiet
 from planish.isa.instruction import Catalogue, Instruction
 
 _P = ParamSpec("_P")
@@ -48,7 +48,7 @@ class KernelCache:
     or without a cache."""
 
     cache: Cache | None = None
-    tell: Tell = keep_quiet
+    tell: Progress = keep_quiet
     anew: bool = False
     made: int = 0
     found: int = 0

@@ -36,7 +36,7 @@ _NOT_READERS = ("lib", "sets", "exports", "similarity", "spelling", "costs")
 _PATIENCE = Patience(seconds=2.0, enough=1.0, earned=0.02)
 """How long it may take to read an instruction; each process that reads has its own."""
 
-Tell = Callable[[str, int], None]
+Progress = Callable[[str, int], None]
 """Called with what is being done and the number of instructions that are done with it."""
 
 
@@ -45,7 +45,7 @@ _A = TypeVar("_A")
 
 def learn(
     isa: str, opener: Opener, path: str, machines: Sequence[Machine], lacking: Callable[[Entry], str | None],
-    store: Cache, tell: Tell, workers: Workers = CORES,
+    store: Cache, tell: Progress, workers: Workers = CORES,
 ) -> Collection:
     """The collection of all instructions of the specification at a path; `lacking` says what an entry needs that is not
     here. PlanishError where there is no specification, E0661 where nothing of it can be read in reasonable time."""
@@ -58,7 +58,7 @@ def _without(entry: Entry, feature: str | None) -> Entry:
     return entry.judged("unproven", f"not executed here: {feature}") if feature else entry
 
 
-def _read_all(isa: str, opener: Opener, path: str, store: Cache, tell: Tell, workers: Workers) -> list[Entry]:
+def _read_all(isa: str, opener: Opener, path: str, store: Cache, tell: Progress, workers: Workers) -> list[Entry]:
     found: list[Entry] = []
     addresses = {
         name: key("instruction", stamp_of(*_READERS, without=_NOT_READERS), name, identity)
@@ -87,7 +87,7 @@ def _read_all(isa: str, opener: Opener, path: str, store: Cache, tell: Tell, wor
 
 
 def _try_all(
-    entries: Sequence[Entry], machines: Sequence[Machine], store: Cache, tell: Tell, workers: Workers
+    entries: Sequence[Entry], machines: Sequence[Machine], store: Cache, tell: Progress, workers: Workers
 ) -> list[Entry]:
     """The entries with what came of running them: verified where one machine's results are those of the definition, for
     each length of registers that machines have."""
@@ -105,7 +105,7 @@ def _try_all(
 
 
 def _try(
-    entries: Sequence[Entry], machines: Sequence[Machine], store: Cache, tell: Tell, workers: Workers
+    entries: Sequence[Entry], machines: Sequence[Machine], store: Cache, tell: Progress, workers: Workers
 ) -> list[Entry]:
     judged: dict[str, Entry] = {}
     left = [x for x in entries if x.status == "unproven" and not x.reason]
@@ -148,7 +148,7 @@ def _read_one(isa: str, specification: Specification, name: str) -> Entry:
         return Entry(name, isa, IntrinsicSignature("", ()), status="refused", reason=reason)
 
 
-def _silently(tell: Tell) -> Tell:
+def _silently(tell: Progress) -> Progress:
     return lambda message, _: tell(message, 0)
 
 
@@ -160,7 +160,7 @@ def _sample(verdict: InstructionVerdict, machine: Machine | None, before: str) -
 
 
 def _try_on(
-    machine: Machine, entries: Sequence[Entry], store: Cache, tell: Tell, workers: Workers
+    machine: Machine, entries: Sequence[Entry], store: Cache, tell: Progress, workers: Workers
 ) -> dict[str, InstructionVerdict]:
     found: dict[str, InstructionVerdict] = {}
     left: list[Entry] = []

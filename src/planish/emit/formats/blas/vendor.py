@@ -43,8 +43,8 @@ def replace_by_calls(
     names to avoid; `typical` are sizes at which costs are compared. Sums are made in any order. Raises NotAffineError,
     NoExtentError and PlanishError.
     """
-    if region.shy:
-        return f"{', '.join(region.shy)}: stored to under conditions on data"
+    if region.conditional_stores:
+        return f"{', '.join(region.conditional_stores)}: stored to under conditions on data"
     improved, _ = improve_nest(region.kernel, region.scratch, target, "reassociate", typical, blas=True, cache=Cache())
     raised = _with_scratch(improved, region)
     name = name_of(region)

@@ -225,7 +225,7 @@ def _write_guarded(target: StoreTarget, value: Expr, node: c_ast.Node, cx: CTran
         if target.load not in cx.certain or not (target.type.is_int or cx.fp == "reassociate"):
             message = "a store under a condition that depends on data (a store in every case might be seen by others)"
             raise Refused("scop-condition", message, node)
-        cx.shy.add(target.array)
+        cx.conditional_stores.add(target.array)
     guard = conjunction(cx.guards)
     chosen = choose(guard, value, target.load)
     sum_ = accumulation(target.array, target.index, value, cx.fp == "reassociate")

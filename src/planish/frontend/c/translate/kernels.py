@@ -44,7 +44,7 @@ class FinishedKernel:
     quotients: Mapping[str, Quotient] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
-    shy: tuple[str, ...] = ()
+    conditional_stores: tuple[str, ...] = ()
 
 
 def finish(
@@ -89,8 +89,8 @@ def finish(
     names = tuple((key, counted.get(key) or _argument(by_key[key], cx)) for key in parameters)
     registers = tuple(by_key[a.name].name for a in arrays if by_key[a.name].register and not a.shape)
     quotients = {x: cx.quotients[x] for x in counted}
-    variables, shy = {s.key: s.name for s in cx.used}, tuple(sorted(cx.shy & stored))
-    return FinishedKernel(kernel, names, updates, registers, quotients, variables, remarks, shy)
+    variables, conditional_stores = {s.key: s.name for s in cx.used}, tuple(sorted(cx.conditional_stores & stored))
+    return FinishedKernel(kernel, names, updates, registers, quotients, variables, remarks, conditional_stores)
 
 
 def _cut(kernel: Kernel, nodes: list[c_ast.Node]) -> tuple[Kernel, tuple[Remark, ...]]:

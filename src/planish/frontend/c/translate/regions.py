@@ -176,7 +176,12 @@ def _with_stages(loop: c_ast.For | c_ast.While, region: Region, s: Search) -> Re
     """The region that was found in a loop, with those of several of its iterations, if it is all of the body but for
     what comes before it, and for what advances counters after it."""
     body = loop.stmt.block_items or [] if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
-    if region.shy or region.start not in s.finished or any(id(x) not in s.items for x in body) or s.bound.jumps:
+    if (
+        region.conditional_stores
+        or region.start not in s.finished
+        or any(id(x) not in s.items for x in body)
+        or s.bound.jumps
+    ):
         return region
     before = [x for x in body if s.items[id(x)].end <= region.start]
     after = [x for x in body if s.items[id(x)].start >= region.end]
@@ -351,7 +356,7 @@ def _finish(
     computed = tuple((key, value) for key, value in s.computed if key in kernel.sizes)
     return Region(
         name, 0, kernel, first.start, last.end, finished.names, finished.updates, finished.registers, scratch,
-        computed, span, alone=first.start in s.alone, shy=finished.shy,
+        computed, span, alone=first.start in s.alone, conditional_stores=finished.conditional_stores,
         declared=_declared(kernel, s.bound) + _sizes(finished, s.bound),
     )  # fmt: skip
 

@@ -111,8 +111,8 @@ class CTranslation:
     data may say whether loops are run;
     `choosers`: those that do; `live`: what may be read behind statements; `choosing`: integers may be choices between
     index expressions; `chosen`: one was made to be that; `ranges`: the least and the greatest value, made of sizes,
-    that some choices may have; `certain`: what the condition on data around this place loads in every case; `shy`:
-    arrays that are stored to in every case, where the original does so under such a condition.
+    that some choices may have; `certain`: what the condition on data around this place loads in every case;
+    `conditional_stores`: arrays that are stored to in every case, where the original does so under such a condition.
     """
 
     bound: BoundNames
@@ -141,7 +141,7 @@ class CTranslation:
     ranges: dict[Expr, tuple[Expr, Expr]] = field(default_factory=dict)
     chosen: bool = False
     certain: tuple[Load, ...] = ()
-    shy: set[str] = field(default_factory=set)
+    conditional_stores: set[str] = field(default_factory=set)
     dry: int = 0
     counter: int = 0
 
