@@ -6,7 +6,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from test_lookahead import TYPES
+from test_lms import TYPES
 from test_raised_versions import NATIVE, DropIn, compile_both, enclosed
 from test_raised_versions import pytestmark as pytestmark
 
