@@ -29,7 +29,7 @@ WIDE: Mapping[Type, Type] = {U8: I32, I8: I32, I16: I32, BF16: F32}
 
 
 def widen(kernel: Kernel) -> tuple[Kernel, Mapping[str, Type]]:
-    """The kernel with all arrays wide that are only read, and each time made wide; and what their types are."""
+    """The kernel with every read-only narrow array widened, in each combination, and the arrays' original types."""
     written = {x.array for x in walk(kernel.body) if isinstance(x, Assign | Reduce)}
     narrow = {x.name: x.type for x in kernel.arrays if x.type in WIDE and x.name not in written}
     for stmt in walk(kernel.body):

@@ -147,7 +147,7 @@ class _Blocks:
         return replace(found.loop, lower=first, upper=end, body=Block(body))
 
     def others(self, first: Expr, end: Expr) -> For:
-        """What a step does to the columns of the block after it."""
+        """The update of the columns after the panel by one step."""
         found, type, k = self.found, self.columns.type, index(self.found.var)
         j, i, cell = (take_name(x, self.taken) for x in ("j", "i", "share"))
         share = Array(cell, type, (), True, "register")

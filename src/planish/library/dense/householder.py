@@ -144,7 +144,7 @@ class _Blocks:
         return Repeat(var, index(0), found.steps, WIDTH, (steps_, Loops(Block(back), settled=True), *delayed))
 
     def is_found(self, number: int) -> Expr:
-        """Whether what was looked for came out as a number."""
+        """Whether the outcome of the search is that number."""
         return Compare("eq", Load(self.own.outcome.name, (), I32), Const(number, I32))
 
     def look(self, count: Expr) -> tuple[Stmt, ...]:
@@ -253,7 +253,7 @@ class _Blocks:
         return For(i, *rows, 1, Block(tuple(stmts)), LoopFacts(simd=True))
 
     def one_by_one(self, first: Expr, end: Expr, rest: Range) -> For:
-        """What the steps of a block do to the columns after it, one step after the other."""
+        """The panel's reflectors applied to the trailing columns one after the other."""
         k = take_name("k", self.taken)
         step = sub(index(k), first)
         rows = (substitute(self.found.low, {self.found.var: index(k)}), self.found.rows)

@@ -100,7 +100,7 @@ class _Blocks:
         return here, add(here, extremum("min", index(width), sub(limit, here)))
 
     def taken_off(self, block: tuple[Expr, Expr], columns: tuple[Expr, Expr]) -> tuple[Apply, Apply]:
-        """What the steps of a block do to other columns, where rows have been swapped."""
+        """The panel's update of other columns, after the row swaps."""
         found, identity = self.found, ((1, 0), (0, 1))
         whole = View(found.array, (index(0), index(0)), identity, (found.rows, found.columns))
         step = Apply(operation_of("lu"), {"A": whole}, {"n": found.steps}, span=found.loop.span)
@@ -151,7 +151,7 @@ class _Blocks:
         return replace(found.loop, lower=first, upper=stop, body=Block(body))
 
     def update(self, first: Expr, stop: Expr) -> For:
-        """What a step does to those columns that were copied and come after it."""
+        """A step's update of the panel's copied columns that come after it."""
         panel, k, rows = self.panel, index(self.found.var), self.found.rows
         i, j, cell = (take_name(x, self.taken) for x in ("i", "j", "factor"))
         factor = Array(cell, panel.type, (), True, "register")

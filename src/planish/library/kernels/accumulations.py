@@ -30,7 +30,7 @@ def single_update(stmt: Stmt) -> tuple[For, Update] | None:
 
 
 def added_by(update: Update) -> Expr | None:
-    """What a statement adds to the element that it stores; None where it does something else."""
+    """The addend of an accumulation statement; None where it is none."""
     if isinstance(update, Reduce):
         return update.value if update.op == "add" else None
     match update.value:

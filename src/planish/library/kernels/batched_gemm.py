@@ -116,7 +116,7 @@ def find_matrices(step: Apply, arrays: Mapping[str, Array], taken: set[str]) -> 
 
 
 def numbers_of(left: Type, right: Type, sum: Type) -> Numbers:
-    """What the library has for factors and sums of these types."""
+    """The library's product for factors and sums of these types."""
     found = (x for x in PRODUCTS.values() if (x.left, x.right, x.sum) == (left, right, sum))
     numbers = next(found, None)
     if numbers is None:

@@ -99,8 +99,7 @@ def define_sliding(name: str, shape: Conv1dShape) -> Kernel:
 
 
 def make_sliding(shape: Conv1dShape, maker: KernelCache, threads: int = 1) -> list[Instruction]:
-    """The kernel for any m and n, the last one, and what it calls; where there are several `threads`, each makes some
-    of the sums at a time."""
+    """The 1-D convolution for any m and n, last in the list, and its callees; several `threads` share the outputs."""
     made = [maker.make(shape.name, _make_whole, shape)]
     for word, make in (("shares", _make_shares), ("threads", _make_choice)) if threads > 1 else ():
         name = f"{shape.name}_{word}"

@@ -62,7 +62,7 @@ class ConvShape:
 
     @property
     def window(self) -> Window:
-        """What the tiles see."""
+        """The window that the tiles read."""
         return self.tile.window or Window()
 
     @property
@@ -87,8 +87,8 @@ def choose_shape(vectors: Vectors, window: Window, target: Target, first: bool =
 
 
 def make_convolution(shape: ConvShape, maker: KernelCache, threads: int = 1) -> tuple[Instruction, list[Instruction]]:
-    """The kernel that does the convolution of any image with any features, and all that it calls, with itself; where
-    there are several `threads`, each does some of the features or rows."""
+    """The convolution of any image by any features, and its callees, itself included; several `threads` share the
+    features or rows."""
     made = make_family(shape.tile, maker=maker)
     if shape.tile.group > 1:
         made += make_weavers(shape.tile, maker)

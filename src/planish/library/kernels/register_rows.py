@@ -96,7 +96,7 @@ class RegisterRows:
         return add(inner.lower, mul(lanes, floordiv(sub(inner.upper, inner.lower), lanes)))
 
     def along(self, inner: For, place: str, whole: str, step: Step, singly: Singly | None) -> list[Stmt]:
-        """What is done of rows in registers up to `whole`, and what is left of them: in a part of one, or one by one;
+        """Register-wise statements over rows up to `whole`, and the remainder in a partial register or one by one;
         `place`: the variable of the loops that are made."""
         body = Block(tuple(step(index(place), None)))
         out: list[Stmt] = [For(place, inner.lower, index(whole), self.vectors.lanes, body)]

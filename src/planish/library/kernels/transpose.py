@@ -31,8 +31,7 @@ AHEAD = 4
 
 
 def make_transposition(name: str, vectors: Vectors, room: int) -> Instruction:
-    """The kernel B = A transposed for matrices of any size, with any distance between rows. What does not fit in `room`
-    bytes is stored non-temporally."""
+    """The kernel B = A^T for any sizes and leading dimensions. What exceeds `room` bytes is stored non-temporally."""
     t, lanes = vectors.type, vectors.lanes
     definition = parse_kernel(
         f"kernel {name}(m, n, lda, ldb; A: {t}[m, lda] distinct, B: {t}[n, ldb] distinct)"

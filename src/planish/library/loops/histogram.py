@@ -58,8 +58,8 @@ OFTEN = 8
 
 
 def counting_versions(kernel: Kernel, prepared: Prepared, target: Target, threads: int = 1) -> tuple[Candidate, ...]:
-    """The versions of a kernel that counts: for several threads first, where there are such; none where there is
-    nothing to count, or tables are too large. NotAffineError as of `delinearise`."""
+    """The histogram versions of a kernel: those for several threads first; none where there is no histogram, or tables
+    are too large. NotAffineError as of `delinearise`."""
     flat = delinearise(kernel)
     found = find_counting(flat)
     if found is None:
@@ -177,7 +177,7 @@ class Tables:
             yield For(row, index(0), index(count.rows), 1, Block(tuple(puts)), LoopFacts(simd=True))
 
     def added_up(self, name: str) -> Stmt:
-        """What all tables have for each element. What has nothing may lie behind the end of the array."""
+        """The sum of all private bins for each element. Empty bins may lie behind the end of the array."""
         tables, count = self.arrays[name], self.counts[name]
         row, total = take_name("row", self.taken), take_name("total", self.taken)
         value, zero = Load(total, (), count.type), Const(0.0 if count.type.is_float else 0, count.type)

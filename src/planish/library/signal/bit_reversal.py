@@ -50,8 +50,8 @@ def reversal_versions(region: Region, threads: int = 1) -> tuple[tuple[StageVers
 
 
 def write_squares(kernel: Kernel, reversal: BitReversal, parallel: bool) -> str:
-    """The kernel that exchanges squares, as text: a pair of them where the first one comes first; one that is its own
-    partner is read twice and written twice, with the same elements."""
+    """The kernel that swaps pairs of squares, as text: each pair once; a square that is its own partner is read twice
+    and written twice, with the same elements."""
     base, taken = reversal.base, {x.name for x in kernel.arrays} | {"tiles"}
     order, turned, row, column, tile, mirrored = (
         take_name(x, taken) for x in ("order", "turned", "row", "column", "tile", "mirrored")

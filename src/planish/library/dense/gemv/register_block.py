@@ -105,7 +105,7 @@ class Tiles:
         return Reduce(totals.name, (index(number),), "add", Binary("mul", left, right))
 
     def iteration(self, row: int, rows: int, totals: Array) -> Block:
-        """What an iteration does, with its sums made."""
+        """One iteration of the register block, with its sums accumulated."""
         values = {self.found.loop.var: self.row(row)}
         before, after = ((place(x, values) for x in part) for part in (self.found.before, self.found.after))
         adds: list[Stmt] = []
@@ -117,7 +117,7 @@ class Tiles:
         return Block((*before, *adds, *after))
 
     def at_row(self, load: Load, row: Expr) -> Load:
-        """What an iteration loads."""
+        """The loads of an iteration."""
         moved = place_expr(load, {self.found.loop.var: row})
         assert isinstance(moved, Load)
         return moved

@@ -32,8 +32,8 @@ def has_mirror(vectors: Vectors) -> bool:
 
 
 def make_mirror(vectors: Vectors) -> Kernel:
-    """The kernel that transposes `a`, a matrix of any number n of rows, each of which begins `lda` elements after the
-    one before. Nothing is computed, so that it is right however floats may be treated.
+    """The in-place transpose of an n x n matrix `a` with leading dimension `lda`. Elements are moved only, so that any
+    floating-point mode allows it.
 
     What is on the diagonal is neither read nor written: there need be no first element, and no last one. So squares
     there are left to loops, as are the last rows and columns, which are too few for squares."""

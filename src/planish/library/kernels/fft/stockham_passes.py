@@ -133,7 +133,7 @@ def _needed(lines: Sequence[Let], after: Sequence[Stmt]) -> list[Let]:
 
 
 def set_parts(arrays: Sequence[str], at: tuple[Expr, ...], number: ComplexValue, code: StraightLineCode) -> list[Stmt]:
-    """What sets elements of two arrays to the parts of a number."""
+    """Stores of a complex value's real and imaginary parts to two arrays."""
     parts = (number.real, number.imaginary)
     return [Assign(x, at, code.valued(y)) for x, y in zip(arrays, parts, strict=True)]
 

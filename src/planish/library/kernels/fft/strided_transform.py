@@ -98,7 +98,7 @@ class _Writer:
         return Load(table.name, (place,), table.type)
 
     def store(self, place: Expr, number: ComplexValue, code: StraightLineCode) -> list[Stmt]:
-        """What sets a result, or adds to it, if it is wanted."""
+        """A store of a result, or an addition to it, if it is wanted."""
         rows, first = self.transform.rows, self.least(place)
         if rows == self.transform.size:
             return self.set(place, number, code)
@@ -113,7 +113,7 @@ class _Writer:
         return [If(Compare("lt", place_of, index(rows)), Block(tuple(self.set(place, number, code))))]
 
     def set(self, place: Expr, number: ComplexValue, code: StraightLineCode) -> list[Stmt]:
-        """What sets a result, or adds to it."""
+        """A store of a result, or an addition to it."""
         identity, outputs, parts = self.transform.identity, self.transform.outputs, (number.real, number.imaginary)
         match identity.kind:
             case "fourier":
@@ -129,7 +129,7 @@ class _Writer:
                 assert_never(identity.kind)
 
     def put(self, line: DftLine, place: Expr, value: Expr) -> Stmt:
-        """What sets an element, or adds to it."""
+        """A store to an element, or an addition to it."""
         cast = value if line.type == self.transform.type else Cast(value, line.type)
         at = line.element(place)
         return Reduce(line.array, at, "add", cast) if line.adds else Assign(line.array, at, cast)

@@ -25,7 +25,7 @@ from planish.schedule.steps.instructions import Replace
 
 
 def define_column(name: str, vectors: Vectors, op: Op) -> Kernel:
-    """What a product of matrices of columns computes: any distance between columns, C not read where beta is zero."""
+    """The definition of a column-major GEMM: any leading dimensions, C not read where beta is zero."""
     operands = GemmOperands(op).by_columns
     sizes, known = ("m", "n", "k", "lda", "ldb", "ldc"), (*operands.known, "ldc >= m")
     term = spell_term(vectors.product, operands.at_a, operands.at_b, exchanged=True)
@@ -49,8 +49,8 @@ def exchange(op: Op) -> Op:
 
 
 def define_batch(name: str, vectors: Vectors, op: Op) -> Kernel:
-    """What many products of one size compute: of matrices with any distance between their rows, and any number of rows
-    (`ra`, `rb`, `rc`) from one to the next."""
+    """The definition of a batched GEMM of one size: any leading dimensions, and strides `ra`, `rb`, `rc` in rows
+    between the matrices."""
     operands = GemmOperands(op)
     sizes = ("batch", "m", "n", "k", "lda", "ldb", "ldc", "ra", "rb", "rc")
     known = (*operands.known, "ldc >= n", f"ra >= {operands.rows_a}", f"rb >= {operands.rows_b}", "rc >= m")

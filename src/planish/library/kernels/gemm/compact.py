@@ -76,8 +76,8 @@ def choose_few_blocks(vectors: Vectors, target: Target) -> Blocking:
 def make_compact(
     name: str, vectors: Vectors, target: Target, op: Op = "nn", maker: KernelCache | None = None, threads: int = 1
 ) -> tuple[Instruction, list[Instruction]]:
-    """The kernel that adds a product of any size to C, and all that it calls, with itself; where there are several
-    `threads`, each does some of the rows or columns."""
+    """The kernel that adds a product of any size to C, and its callees, itself included; several `threads` share the
+    rows or columns."""
     blocking, maker = choose_few_blocks(vectors, target), maker or KernelCache()
     variants = list_few_variants(vectors, blocking, op)
     made = make_tiles(list_few_tiles(vectors, blocking, op), blocking, maker)

@@ -48,7 +48,7 @@ class DotTile:
 
 
 def define_dot(tile: DotTile) -> Kernel:
-    """What the kernel computes: the plain triple loop, for a k that is a multiple of the lanes."""
+    """The definition of an inner-product tile: the plain triple loop, for a k that is a multiple of the lanes."""
     v, (m, n) = tile.vectors_of, (tile.rows, tile.columns)
     t, lanes = v.type, v.lanes
     clear = f"C[i, j] = {spell_number(0, v.product)}" if tile.first else ""
@@ -66,7 +66,7 @@ def define_dot(tile: DotTile) -> Kernel:
 
 
 def make_dot(tile: DotTile) -> Program:
-    """The kernel."""
+    """The inner-product tile, vectorised along k."""
     program = Program.of(define_dot(tile))
     if tile.first:
         program = program.apply(Fission("C[_] = _", 2), RenameLoop("i", "zi"), RenameLoop("j", "zj"))

@@ -87,7 +87,7 @@ def _choose(program: Program, loop: Cursor, tiles: Sequence[Tile]) -> Program:
 
 
 def name_family(largest: Tile) -> str:
-    """What the kernel for a tile of any size up to the largest is called."""
+    """The name of the kernel for a tile of any size up to the largest."""
     return largest.name.replace("ukr", "tile", 1)
 
 

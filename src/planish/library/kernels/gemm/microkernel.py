@@ -151,8 +151,8 @@ def choose_tile(vectors: Vectors) -> tuple[int, int]:
 
 
 def define_micro(tile: Tile, panel: Panel | None = None) -> Kernel:
-    """What a micro-kernel computes: the plain triple loop. `panel`: that of the tile where None;
-    PlanishError E0641 for a tile that does not fit the registers."""
+    """The definition of a micro-kernel: the plain triple loop. `panel`: that of the tile where None; PlanishError E0641
+    for a tile that does not fit the registers."""
     v = tile.vectors_of
     if tile.rows < 1 or tile.vectors < 1 or tile.registers > v.registers:
         message = f"a tile of {tile.rows} x {tile.columns} takes {tile.registers} registers of {v.memory}"

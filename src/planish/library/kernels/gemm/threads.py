@@ -61,9 +61,9 @@ def make_shares(
     name: str, product: str, vectors: Vectors, blocking: Blocking, known: Catalogue, op: Op, first: bool,
     tall: str = "",
 ) -> list[Instruction]:  # fmt: skip
-    """The kernels that give out rows, and columns, and the one that chooses between them by the sizes; `first`: they
-    store, do not add; `tall`: the kernel for few columns, of which threads share the copies, where nothing is copied
-    of A."""
+    """The work-sharing kernels by rows and by columns, and the one that chooses between them by the sizes; `first`:
+    they store instead of adding; `tall`: the kernel for few columns, whose packed copies threads share, where nothing
+    of A is copied."""
     own, part = name_part(name, first), name_part(product, first)
     width = blocking.vectors * vectors.lanes
     rows, columns = ROWS * blocking.rows, (COLUMNS // 2 if tall else COLUMNS) * width

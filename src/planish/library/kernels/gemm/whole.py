@@ -68,7 +68,7 @@ class Variant:
 
 
 def define_gemm(name: str, vectors: Vectors, op: Op = "nn") -> Kernel:
-    """What the whole product computes; C is not read where beta is zero."""
+    """The definition of GEMM; C is not read where beta is zero."""
     t, operands, product = vectors.type, GemmOperands(op), vectors.product
     none, one = (spell_number(x, product) for x in (0, 1))
     add = f"for p in 0 .. k {{ C[i, j] += {spell_term(product, operands.at_a, operands.at_b)} }}"

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a window sees of an image: its extents, how far it moves from one place to the next, and how far its
-    elements are apart; each down, then along."""
+    """A convolution window: its extents, its strides, and its dilations; each down, then along."""
 
     extents: tuple[int, int] = (1, 1)
     steps: tuple[int, int] = (1, 1)

@@ -134,7 +134,7 @@ def _describe(nest: InnerNest) -> Remark:
 
 
 def drop_unread(kernel: Kernel) -> Kernel:
-    """The kernel without local arrays that nothing is read of."""
+    """The kernel without local arrays that nothing reads."""
     read = {x.array for stmt in walk(kernel.body) for e in expressions(stmt) for x in loads(e)}
     read |= {x.array for x in walk(kernel.body) if isinstance(x, Reduce)}
     unread = {x.array.name for x in walk(kernel.body) if isinstance(x, Alloc)} - read

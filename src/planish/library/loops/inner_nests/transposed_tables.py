@@ -54,8 +54,8 @@ class ConstantRange:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a load reads in all iterations of some loops, of which the last one is across the rows of what is read;
-    the copy has a dimension for each of them."""
+    """The elements that a load reads in all iterations of some loops, of which the last one strides across rows; the
+    copy has a dimension for each of them."""
 
     load: Load
     loops: tuple[ConstantRange, ...]
@@ -67,7 +67,7 @@ class Table:
 
 
 def turn_tables(kernel: Kernel) -> tuple[Kernel, tuple[Table, ...]]:
-    """The kernel that copies the tables which sums read across their rows, and reads the copies; and the tables."""
+    """The kernel that transposes the tables which sums read across their rows, and reads the copies; and the tables."""
     turner = _Turner(kernel)
     body = turner.visit(kernel.body, ())
     return replace(kernel, body=Block((*turner.before, body))), tuple(turner.copies)

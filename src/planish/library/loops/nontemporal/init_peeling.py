@@ -1,5 +1,5 @@
-"""Peels the initial value out of a min or max reduction, so that rows are loaded from their start, in whole cache
-lines.
+"""Undoes init peeling of min and max reductions: the loop runs from the start of the row, in whole cache lines; the
+first value, loaded again, does not change the result.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.ir.text.printer import print_stmt
@@ -21,7 +21,8 @@ from planish.ir.traverse import expressions, loads, walk
 
 
 def from_first(kernel: Kernel) -> Kernel:
-    """The kernel with loops that keep an extremum begun one iteration before, where that is what it was begun with."""
+    """The kernel whose min or max reductions run one iteration earlier, where their initial value is that iteration's
+    (the peeling undone)."""
     stored = frozenset(x.array for x in walk(kernel.body) if isinstance(x, Assign | Reduce))
     return replace(kernel, body=_extended(kernel.body, stored))
 

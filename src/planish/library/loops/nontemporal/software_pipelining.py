@@ -81,8 +81,8 @@ class _Rows:
 
 
 def overlap(kernel: Kernel) -> Overlapped | None:
-    """The kernel with the rows of one loop overlapped, of which the last loop may make non-temporal stores; None where
-    there is none, or where it is not proven that this may be."""
+    """The kernel with two row loops software-pipelined, of which the last may make non-temporal stores; None where
+    there are none, or legality is not proven."""
     kernel = _sum_apart(kernel)
     local = {x.array.name for x in kernel.body.body if isinstance(x, Alloc)}
     for rows in _find(kernel.body, 0, 0):

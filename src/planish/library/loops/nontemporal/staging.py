@@ -44,7 +44,7 @@ from planish.schedule.auto.plan import Prepared
 
 
 def keep_apart(prepared: Prepared) -> Prepared | None:
-    """The kernel with local arrays for first values; None where no array has such ones."""
+    """The kernel with local arrays for intermediate values; None where no array has such ones."""
     kernel, taken = prepared.kernel, {*used_names(prepared.kernel)}
     for array in kernel.arrays:
         if array.shape and _is_replaced(kernel, array.name):

@@ -74,7 +74,7 @@ class MaxPlusChain:
 
     @property
     def cost(self) -> Expr:
-        """What is taken from a value for the next one."""
+        """The cost between a value and the next one."""
         known = [int(x.value) for x in self.costs if isinstance(x, Const)]
         others: list[Expr] = [x for x in self.costs if isinstance(x, Var)]
         least: list[Expr] = [Const(min(known), self.type)] if known else []
@@ -82,12 +82,12 @@ class MaxPlusChain:
 
     @property
     def worst(self) -> int:
-        """What no value of the type is worse than."""
+        """The neutral element of the recurrence's maximum or minimum."""
         return limits(self.type)[self.op == "min"]
 
     @property
     def bound(self) -> int:
-        """What no own value is worse than, as far as its expression says."""
+        """A bound on the own values, as far as their expression gives one."""
         return range_of(self.own, {})[self.op == "min"]
 
     @property
@@ -139,7 +139,7 @@ def written_out(loop: For) -> list[Assign] | None:
 
 
 def is_beside(load: Load, target: Load, var: str) -> bool:
-    """Whether what is loaded lies in another row than the targets of a loop."""
+    """Whether a load is from another row than the targets of a loop."""
     for x, y in zip(load.index, target.index, strict=True):
         distance, moved = constant(sub(x, y)), coefficient_of(y, var)
         if moved is not None and not moved[0] and distance:
@@ -181,7 +181,7 @@ def _chain(
 
 
 def target_of(stmt: Assign) -> Load:
-    """What a statement stores to."""
+    """The target of a statement."""
     return Load(stmt.array, stmt.index, type_of(stmt.value))
 
 
@@ -201,7 +201,8 @@ def _waits(load: Load, target: Load, cell: Load | None, var: str) -> bool:
 
 
 def cost_of(part: Expr, op: Extremum, start: Load, scalars: Collection[str]) -> Cost | None:
-    """What a part takes from the value before (of the least: adds to it); None where it is no such part."""
+    """The cost that a term subtracts from the previous value (of a minimum: adds to it); None where it is no such
+    term."""
     match part:
         case Load():
             return Const(0, start.type) if _is_start(part, start) else None

@@ -98,7 +98,7 @@ class MaxPlusStrips(LoopLanes):
         return [*opening, Alloc(self.carry), over]
 
     def ramps(self) -> list[Stmt]:
-        """What the costs of all lanes are for the value before them."""
+        """The accumulated costs of all lanes from the carry."""
         if self.is_free:
             return []
         row = Array(self.fresh("row"), self.type, (index(self.lanes),), True, "stack")

@@ -90,7 +90,7 @@ class PrefixSumShares:
         return self.on_threads(number, Block((choice,)))
 
     def starts_of_parts(self) -> Stmt:
-        """What comes before each long part: the first thread makes the last one."""
+        """The offsets of all long chunks: the first thread computes the last one."""
         number = self.sums.fresh("number")
         here, before, last = index(number), sub(index(number), index(1)), index(self.threads - 1)
         first = self.put(self.starts, index(1), self.at(self.totals, index(0)))
@@ -118,7 +118,7 @@ class PrefixSumShares:
         return If(known, Block((together,)), Block(tuple(rest)))
 
     def on_threads(self, number: str, body: Block) -> Stmt:
-        """What each thread does, by its number."""
+        """The work of each thread, by its number."""
         self.sums.facts[number] = LoopFacts(parallel=True)
         return For(number, index(0), index(self.threads), 1, body)
 

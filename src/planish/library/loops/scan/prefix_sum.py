@@ -44,7 +44,7 @@ class RunningSum:
 
     @property
     def target(self) -> Load:
-        """What is stored in each iteration."""
+        """The element that each iteration stores."""
         return Load(self.put.array, self.put.index, self.cell.type)
 
     @property

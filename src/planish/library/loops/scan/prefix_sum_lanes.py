@@ -59,7 +59,7 @@ class Sums(LoopLanes):
         return If(Compare("lt", loop.lower, loop.upper), Block(tuple(whole)))
 
     def kept(self, last: Expr) -> list[Stmt]:
-        """What the cell of a sum has in the end."""
+        """The final value of a running sum's cell."""
         return [Assign(self.found.cell.array, self.found.cell.index, last)] if self.found.keeps else []
 
     def along(self, lower: Expr, upper: Expr, begin: Expr, *end: Stmt) -> list[Stmt]:
@@ -71,7 +71,7 @@ class Sums(LoopLanes):
         return [*cells, *self.powers(), Assign(self.carry.name, (), begin), over, *end]
 
     def powers(self) -> list[Stmt]:
-        """What the value before a register is for each of its lanes."""
+        """The weight of the carry in each lane."""
         if self.found.is_plain:
             return []
         out: list[Stmt] = [Alloc(self.row), Assign(self.row.name, (index(0),), self.found.factor)]

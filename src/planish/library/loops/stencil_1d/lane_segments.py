@@ -61,13 +61,12 @@ class SegmentGrid:
         }
 
     def clear(self, line: LineArray) -> Stmt:
-        """What sets all that lanes have of an array to zero."""
+        """Statements that zero the lanes' copy of an array."""
         zero = self.set(line.array, index(self.column), Const(0.0, self.found.type))
         return self.columns(index(0), self.width, self.in_lanes(zero))
 
     def lift(self, line: LineArray, lower: Expr, upper: Expr, source: Load | None = None) -> Stmt:
-        """What copies the elements from one up to another to the segments, from the array or, where a `source` is
-        given, from the elements that begin there."""
+        """Copies of elements into the segments, from the array or from where a `source` begins."""
         element = self.element(index(self.lane), index(self.column))
         if source is None:
             value = Load(line.array, (element,), self.found.type)
@@ -76,7 +75,7 @@ class SegmentGrid:
         return self.between(lower, upper, 0, self.set(line.array, index(self.column), value))
 
     def lower(self, line: LineArray, lower: Expr, upper: Expr) -> Stmt:
-        """What copies the elements from one up to another back."""
+        """Copies of elements from the segments back to the array."""
         place = self.element(index(self.lane), index(self.column))
         copy = Assign(line.array, (place,), self.get(line.array, index(self.column)))
         return self.between(lower, upper, self.reach, copy)
@@ -111,7 +110,7 @@ class SegmentGrid:
         return self.lifted[name].name, (substitute(at[0], {PLACE: index(self.column)}), index(self.lane))
 
     def kept(self, line: LineArray, sweep: Sweep) -> list[Stmt]:
-        """What sets the elements at both ends of the line that a sweep does not make: they are still in the array."""
+        """Statements that restore the boundary elements which a sweep does not compute: they are still in the array."""
         lower, upper = self.found.between(sweep.lower, sweep.upper)
         before = [self.keep(line, 0, sub(lower, index(n + 1))) for n in range(sweep.lower - line.low)]
         after = [self.keep(line, self.lanes - 1, add(upper, index(n))) for n in range(line.high - sweep.upper)]
@@ -126,7 +125,7 @@ class SegmentGrid:
         return Assign(self.lifted[line.array].name, (column, lane), Load(line.array, (place,), self.found.type))
 
     def copies(self, line: LineArray) -> list[Stmt]:
-        """What copies the elements at the ends of segments to the lanes beside."""
+        """Halo copies: the elements at the ends of segments, to the neighbouring lanes."""
         lane, first, last = index(self.lane), index(self.reach), add(self.count, index(self.reach))
         out: list[Stmt] = []
         for n in range(1, line.left + 1):
@@ -138,7 +137,7 @@ class SegmentGrid:
         return out
 
     def element(self, lane: Expr, column: Expr) -> Expr:
-        """What is in a column of a lane's segment."""
+        """The element in a column of a lane's segment."""
         return add(add(sub(self.first, index(self.reach)), mul(lane, self.count)), column)
 
     def get(self, array: str, column: Expr, lane: Expr | None = None) -> Load:

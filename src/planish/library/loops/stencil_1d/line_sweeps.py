@@ -31,7 +31,8 @@ MOST_SWEEPS = 16
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What makes the elements of one array, from `first + lower` up to `last + upper`: a statement about `PLACE`."""
+    """A sweep: the statement that computes the elements of one array from `first + lower` up to `last + upper`, at
+    `PLACE`."""
 
     update: Assign | Reduce
     lower: int

@@ -205,7 +205,7 @@ class BiquadLanes:
         return self.loop(lane, made, "", self.lanes)
 
     def slide(self, target: Array, source: Array, cell: str) -> list[Stmt]:
-        """What lanes have made comes to the next ones, and a new sample into the first one."""
+        """Lane shift: each section's output moves to the next lane, and a new sample into the first one."""
         lane, new = self.fresh("lane"), self.fresh(f"{cell}_new")
         entered = Compare("lt", index(lane), index(1))
         before = Load(source.name, (sub(index(lane), index(1)),), target.type)
@@ -222,7 +222,7 @@ class BiquadLanes:
         return [Alloc(row), zero, fill, self.copy(self.whole(target), self.whole(row), "load")]
 
     def scatter(self, element: Load, source: Array, first: Expr, count: Expr) -> list[Stmt]:
-        """What lanes have is put where each stage has it."""
+        """Scatters the lanes' state to each section's own place."""
         row = self.array(f"{element.array}_row", index(self.lanes), "stack")
 
         def put(lane: tuple[Expr, ...]) -> Assign:
@@ -252,7 +252,7 @@ class BiquadLanes:
         return self.loop(lane, put, self.vectors.name(operation), self.lanes)
 
     def clear(self, rows: Array, number: int) -> Callable[[tuple[Expr, ...]], Assign]:
-        """What sets an element of a row to zero."""
+        """A statement that zeroes an element of a row."""
         return lambda lane: Assign(rows.name, (index(number), *lane), Const(0.0, rows.type))
 
     def over(self, put: Callable[[tuple[Expr, ...]], Assign], count: Expr | None = None) -> Stmt:

@@ -67,8 +67,8 @@ class ColumnElement:
 
 @dataclass(frozen=True, slots=True)
 class ButterflyColumns:
-    """What is done with one column: that of number `number` (a loop of `steps`), at one of `unit` places (`place`);
-    `outer`: loops around, over other columns. `falls`: rows that are taken together are first far apart."""
+    """The butterflies of one column: number `number` (a loop of `steps`), at one of `unit` places (`place`); `outer`:
+    loops around, over other columns. `falls`: rows that are taken together are first far apart."""
 
     unit: str
     steps: str

@@ -39,7 +39,7 @@ from planish.schedule.steps.instructions import Replace
 
 
 def write_rows(kernel: Kernel, columns: ButterflyColumns) -> Kernel:
-    """The kernel with one loop along the rows, whose iterations are columns, which may be in lanes."""
+    """The kernel with one loop along the rows, whose iterations are columns and may be vectorised."""
     body = Block(tuple(_column(columns, lambda x: columns.element(x, index(columns.number)))))
     along = For(columns.place, index(0), index(columns.unit), 1, body, LoopFacts(simd=True))
     over = For(columns.number, index(0), index(columns.steps), 1, Block((along,)))
@@ -47,7 +47,7 @@ def write_rows(kernel: Kernel, columns: ButterflyColumns) -> Kernel:
 
 
 def write_neighbours(kernel: Kernel, columns: ButterflyColumns) -> Kernel:
-    """The kernel for rows of one element, so that a column is some neighbours."""
+    """The kernel for rows of one element, so that a column is a few neighbours."""
     body = Block(tuple(_column(columns, lambda x: columns.element(x, index(columns.number)))))
     over = For(columns.number, index(0), index(columns.steps), 1, _of_one(columns, body))
     asked = Compare("eq", index(columns.unit), index(1))
@@ -66,8 +66,8 @@ def allows_squares(columns: ButterflyColumns, vectors: Vectors) -> bool:
 
 
 def write_squares(kernel: Kernel, columns: ButterflyColumns, vectors: Vectors) -> Kernel:
-    """The kernel for rows of one element: as many columns as a vector has lanes are turned, so that each is in a lane,
-    and turned back. `allows_squares` says where that is possible."""
+    """The kernel for rows of one element: as many columns as a vector has lanes are transposed into lanes, and back.
+    `allows_squares` says where that is possible."""
     lanes, taken = vectors.lanes, {*used_names(kernel), columns.number, columns.place}
     taken |= {x.cell for x in columns.places}
     block, lane = take_name("b", taken), take_name("l", taken)

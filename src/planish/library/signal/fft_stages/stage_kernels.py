@@ -15,7 +15,7 @@ from planish.poly.scop.extraction import Scop
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StageKernel:
-    """The kernel that does several stages, of a region that is so many iterations; the scop says what it reaches."""
+    """A kernel of several FFT stages, for a region that is so many iterations; the scop says what it reaches."""
 
     suffix: str
     region: Region

@@ -168,7 +168,7 @@ class Blocks:
         return {self.found.loop.var: add(index(self.first), index(number))}
 
     def row(self, load: Load, number: int) -> Load:
-        """What an iteration of the block loads."""
+        """The loads of an iteration of the block."""
         moved = place_expr(load, self.iterator(number))
         assert isinstance(moved, Load)
         return moved

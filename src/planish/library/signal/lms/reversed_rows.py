@@ -53,7 +53,7 @@ class ReversedRows:
         return copy.array if self.after is not None and isinstance(copy, Assign) else self.found.weight.array
 
     def around(self, stmt: Stmt) -> Stmt:
-        """What is done in place of the loop, around what adapts the array."""
+        """The replacement of the loop: a statement with the weights reversed before it and after it."""
         if self.array is None or self.before is None or self.after is None:
             return stmt
         loop, inner = self.found.loop, self.found.inner
