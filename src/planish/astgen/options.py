@@ -1,4 +1,4 @@
-"""What the user asks of the loops, from isl's own forms of options (sections 5.1 and 5.6).
+"""The user's AST-generation options, from isl's own forms (sections 5.1 and 5.6).
 
 >>> import islpy as isl
 >>> found = map_options(isl.UnionMap("{ [i, j] -> separate[x]; [i, j] -> unroll[1] : i >= 4 }"), 2)

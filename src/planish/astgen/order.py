@@ -1,4 +1,4 @@
-"""What a schedule tree says of two statements at one point of the bands above it (section 6).
+"""The order of two statements in a schedule tree, at one point of the bands above it (section 6).
 
 >>> import islpy as isl
 >>> below = '{ "sequence": [ { "filter": "{ A[] }" }, { "filter": "{ B[] }" } ] }'

@@ -1,4 +1,4 @@
-"""Where the generator is, for users who add to the code: dimensions around a loop, statement or mark (section 4.3).
+"""The generator's current place, for user hooks: dimensions around a loop, statement or mark (section 4.3).
 
 >>> from planish.astgen.formats import parse_input
 >>> from planish.astgen.generate import generate_map

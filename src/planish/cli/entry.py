@@ -1,4 +1,4 @@
-"""Which command is meant; its module is loaded only then, so that the help appears at once.
+"""Dispatch of the command line: a command's module is loaded only when it is meant, so that the help appears at once.
 
 >>> main(["--version"])
 planish 0.1.0

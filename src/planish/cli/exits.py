@@ -1,4 +1,4 @@
-"""How the command ends: the exit codes, and the one place where exceptions become messages.
+"""Exit codes, and the one place where exceptions become messages.
 
 >>> guard(lambda: 3)
 3

@@ -1,4 +1,4 @@
-"""What several commands take: the types of their options, and how values are read.
+"""Option types that several commands share, and how values are read.
 
 >>> parse_sizes(["N=1000,M=20"])
 {'N': 1000, 'M': 20}

@@ -1,4 +1,4 @@
-"""What is being done, as a bar on a terminal's stderr; in a log nothing is shown.
+"""The progress bar on a terminal's stderr; in a log nothing is shown.
 
 with show_progress(2, quiet=False) as progress:
     progress.start("a.c")

@@ -1,4 +1,4 @@
-"""What is wrong, where, and what to do about it: `E…` codes, a line of source and a caret.
+"""Diagnostics: what is wrong, where, and what to do about it: `E…` codes, a line of source and a caret.
 
 >>> from planish.core.span import Source
 >>> source = Source("a.c", "for (;;) x;")

@@ -1,4 +1,5 @@
-"""What is well-formed: names bound once, types that agree, ranks that match; a fault names the stage and the node.
+"""The well-formedness checker: names bound once, types that agree, ranks that match; a fault names the stage and the
+node.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> check_kernel(parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = 0.0 } }"), "frontend")

@@ -1,4 +1,4 @@
-"""What the statements of a nest are as operations: the form, what is asked when it runs, what runs it, and why.
+"""The statements of a nest as operations: the form, what is tested at run time, what runs it, and why.
 
 >>> from planish.ir.text.parser import parse_kernel
 >>> from planish.target.load import load_target

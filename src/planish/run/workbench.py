@@ -1,4 +1,4 @@
-"""Where versions are built, and the original that they are checked against, which is built once for a whole file.
+"""The workbench: versions are built beside the original, which is built once for a whole file.
 
     reference = Reference(text, bench, (signature, other))
     reference.library_for(signature) == reference.library_for(other)

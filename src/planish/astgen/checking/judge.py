@@ -1,4 +1,5 @@
-"""What is known of an input's parameters, and whether its nest runs what is scheduled: proven, or at least tried.
+"""Judges a generated nest against its input: the context of the parameters, and a proof, or at least trials, that it
+runs the schedule.
 
 >>> from planish.astgen.formats import generate_input, parse_input
 >>> found = parse_input("[n] -> { S[i] -> [-i] : 0 <= i < n } [n] -> { : n >= 3 } { }", "backwards.in")

@@ -1,4 +1,4 @@
-"""Where each instance stands in a nest, for all values of the sizes: the relations that a nest's text stands for.
+"""Positions of statement instances in a nest, as relations that hold for all sizes.
 
 A position alternates sequence numbers and loop values: `(1, i, 0)` is the first statement in the loop over i, which is
 the second thing in the nest.

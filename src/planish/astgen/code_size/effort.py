@@ -1,4 +1,4 @@
-"""What a nest costs: the comparisons and loop steps that it executes for given sizes, and the length of its text.
+"""The cost of a nest: comparisons and loop steps executed for given sizes, and the length of its text.
 
 >>> from planish.astgen.checking.verify import record
 >>> from planish.ir.expr import Compare, index

@@ -1,4 +1,4 @@
-"""What an expression is written in: the spelling of names, and what is known of the integers among them.
+"""The context of an expression in C: the names' spelling, and the known ranges of integers.
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.nest import Block, For

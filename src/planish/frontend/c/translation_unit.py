@@ -1,4 +1,5 @@
-"""What the C front-end found in a file: functions, the regions in them that are kernels, and why others are not.
+"""A translation unit as the C front-end reads it: functions, the regions in them that are kernels, and why others are
+not.
 
 >>> from planish.ir.expr import index
 >>> Update("p", "advance", index("n")).kind

@@ -1,4 +1,4 @@
-"""What `arith` and `math` compute, as expressions.
+"""The operations of `arith` and `math` as expressions.
 
 >>> from planish.ir.expr import Var
 >>> from planish.ir.text.printer import print_expr

@@ -1,4 +1,4 @@
-"""What is known while a function is translated: values, names, the statements so far.
+"""The state of a function's translation: values, names, the statements so far.
 
 A value is the expression that computes it, to stand where it is used. It gets a cell of its own, a local variable,
 where the expression would be computed twice, or where memory that it reads may be written before its last use.

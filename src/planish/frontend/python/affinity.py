@@ -1,4 +1,4 @@
-"""Whether index expressions and conditions are quasi-affine, and if not, why.
+"""Affinity: whether index expressions and conditions are quasi-affine, and if not, why.
 
 >>> from planish.ir.text.parser import parse_expr
 >>> find_fault(parse_expr("2 * (i + n) // 4")), find_fault(parse_expr("i * j"))

@@ -1,4 +1,4 @@
-"""What users write behind the colon of a parameter: element types, arrays of them, and sizes.
+"""Annotations of parameters: element types, arrays of them, and sizes.
 
 `f32` alone is a scalar, `f32["n", "m"]` an array; a size is written as text, as a number, or with symbols made by
 `sizes`, which type checkers and linters take for the ordinary names that they are.

@@ -1,4 +1,4 @@
-"""What is stored: assignments to elements and local names, updates, and the values that hold under a condition.
+"""Assignments to elements and local names, updates, and the values that hold under a condition.
 
 A store under a condition on data becomes a store of a chosen value, so that every statement runs always:
 

@@ -1,4 +1,4 @@
-"""What a function's parameters declare: their annotations read as types, shapes and sizes.
+"""A function's declaration: its parameters' annotations read as types, shapes and sizes.
 
 >>> from planish.frontend.python.text import find_in_text
 >>> text = find_in_text('def f(n: size, A: f32["n", "2 * m"], x: float): pass', "<text>", "f")

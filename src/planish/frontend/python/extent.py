@@ -1,4 +1,4 @@
-"""Whether every access stays inside its array: what never can is an error, what depends on sizes is an assumption.
+"""Bounds of accesses: one that is never inside its array is an error, one that depends on sizes is an assumption.
 
 Python counts negative subscripts from the end and checks the others when it runs; a kernel does neither.
 

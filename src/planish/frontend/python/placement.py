@@ -1,4 +1,4 @@
-"""Where local cells are declared: each in the innermost block that holds a value's whole life.
+"""Placement of local cells: each in the innermost block that holds a value's whole life.
 
 A name that is set anew in several places stands for as many cells, so that nothing but its spelling ties them.
 

@@ -1,4 +1,4 @@
-"""What is known while a function is read: names and their types, what was written so far, and under which conditions.
+"""The state of reading a function: names and their types, what was written so far, and under which conditions.
 
 A function is read several times, until the types of its local names agree with what is assigned to them.
 

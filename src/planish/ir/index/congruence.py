@@ -1,4 +1,4 @@
-"""Which residue class an integer expression lies in, from those of the names in it.
+"""Congruences: the residue class of an integer expression, from those of the names in it.
 
 A residue `(m, r)` says that the value is r plus a multiple of m: `(1, 0)` says nothing, `(0, r)` that it is r.
 

@@ -1,4 +1,4 @@
-"""Whether sums and products of signed integers may leave their type, whatever the data are.
+"""Overflow analysis: whether sums and products of signed integers may leave their type, whatever the data are.
 
 C leaves undefined what comes then, and compilers make use of that.
 

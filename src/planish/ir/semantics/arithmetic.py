@@ -1,4 +1,4 @@
-"""What each operation does to a value: exact-width integers, rounding after every operation, C's conversions.
+"""Arithmetic of values: exact-width integers, rounding after every operation, C's conversions.
 
 Values of `f32` and `f16` are NumPy scalars (they round by themselves); `f64` and `bf16` are Python floats; integers
 are Python integers within the limits of their type.

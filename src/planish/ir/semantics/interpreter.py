@@ -1,4 +1,5 @@
-"""What a kernel means: it is translated to Python and run over NumPy arrays, which change in place.
+"""The reference interpreter, which defines what a kernel means: it is translated to Python and run over NumPy arrays,
+which change in place.
 
 >>> import numpy as np
 >>> from planish.ir.expr import Const, index

@@ -1,4 +1,4 @@
-"""How the text form spells operators, words and names; the printer and the parser read the same tables.
+"""The text form's spelling of operators, words and names; the printer and the parser read the same tables.
 
 >>> quoted("step"), quoted("row")
 ('`step`', 'row')

@@ -1,4 +1,4 @@
-"""Whether two definitions leave the same for all operands, seen from what is left of them when loops are written out.
+"""Equivalence of two definitions for all operands, shown on their unrolled forms.
 
 >>> from planish.isa.semantics.text import parse_definition
 >>> one = parse_definition("(a: 16) -> r: 16 { for i < 2 { r.u8[i] = a.u8[i] } }")

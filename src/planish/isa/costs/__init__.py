@@ -1,1 +1,1 @@
-"""What instructions cost on processors: tables that were made of LLVM's scheduling models."""
+"""Instruction costs on processors: tables made of LLVM's scheduling models."""

@@ -1,5 +1,5 @@
-"""What HVX's instructions cost, read from LLVM's description of Hexagon: the units of each class of instructions, and
-in which cycles it reads and writes.
+"""Costs of HVX instructions, read from LLVM's description of Hexagon: the units of each itinerary class, and the cycles
+in which it reads and writes.
 
 >>> timings = '''class DepHVXItinV66 {
 ... InstrItinData <tc_a, [InstrStage<1, [SLOT2, SLOT3], 0>, InstrStage<1, [CVI_MPY0, CVI_MPY1]>], [9, 7, 5, 5],

@@ -1,4 +1,4 @@
-"""What instructions cost on processors: micro-operations, latency, and the ports that they keep busy.
+"""Cost tables of instructions: micro-operations, latency, and the ports that they occupy.
 
 >>> found = Cost(1, 4, 0.5, (("FP0", 0.5), ("FP1", 0.5)))
 >>> Cost.parsed(found.plain()) == found

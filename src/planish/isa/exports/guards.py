@@ -1,4 +1,4 @@
-"""Where an instruction may be called: what the preprocessor has to know, as a condition of C.
+"""Feature guards: where an instruction may be called, as a condition of the C preprocessor.
 
 >>> from planish.isa.entry import Entry, IntrinsicSignature
 >>> guard_of(Entry("_mm_add_epi8", "x86", IntrinsicSignature("__m128i", ()), features=("SSE4.1", "AVX512F/KNCNI")))

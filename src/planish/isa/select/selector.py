@@ -1,4 +1,4 @@
-"""What instructions are selected with: an instruction set, registers and masks, and the floating-point flags.
+"""The inputs of instruction selection: an instruction set, registers and masks, and the floating-point flags.
 
 >>> Mask("__mmask8", "(__mmask8)((1u << {n}) - 1u)").is_vector
 False

@@ -1,4 +1,4 @@
-"""What an instruction does: operands, a result, and a nest whose statements put bits into the result or into memory.
+"""An instruction's definition: operands, a result, and a nest whose statements put bits into the result or into memory.
 
 >>> from planish.isa.semantics import build
 >>> from planish.isa.semantics.node import const, var

@@ -1,4 +1,4 @@
-"""What a vendor says of its instructions, as it is learnt from, and where it is found.
+"""A vendor's specification as it is learnt from, and where it is found.
 
 >>> from planish.isa.entry import IntrinsicSignature
 >>> read = lambda x: Entry(x, "toy", IntrinsicSignature("int", ()))

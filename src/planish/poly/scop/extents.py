@@ -1,4 +1,4 @@
-"""How much of each array a kernel touches, and with which sizes it may be called.
+"""Extents: how much of each array a kernel touches, and with which sizes it may be called.
 
 >>> from planish.ir.expr import Const, index
 >>> from planish.ir.nest import Array, Assign, Block, For, Kernel

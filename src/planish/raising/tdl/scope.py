@@ -1,4 +1,4 @@
-"""What the names in a pattern stand for: an index is a name that stands alone as a subscript, or alone below a bound.
+"""Name resolution in patterns: an index is a name that stands alone as a subscript, or alone below a bound.
 
 >>> from planish.raising.tdl.parser import parse_definitions
 >>> text = "def conv { pattern O(h) += alpha * X(s * h + r) * W(r) where h < m, r < 3 }"

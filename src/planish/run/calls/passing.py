@@ -1,4 +1,4 @@
-"""How a function is called for a check: what it takes and reaches, in numbers and arrays of them.
+"""Call conventions of a check: what a function takes and reaches, in numbers and arrays of them.
 
 >>> from planish.core.span import Source
 >>> from planish.frontend.c.reader import read_c

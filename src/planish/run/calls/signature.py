@@ -1,4 +1,4 @@
-"""What a function takes and gives back, and the sizes that it is run with.
+"""A function's signature, its value, and the sizes that it is run with.
 
 >>> from planish.ir.types import F64, I32
 >>> scale = Signature("scale", (Parameter("n", I32, "value"), Parameter("x", F64, "array")), None)

@@ -1,5 +1,5 @@
-"""What instructions cost, as LLVM's scheduling models have it: Clang says what an intrinsic becomes, llvm-mca what that
-costs on each processor.
+"""Costs of instructions from LLVM's scheduling models: Clang says what an intrinsic becomes, llvm-mca what that costs
+on each processor.
 
     costs = read_costs(entries, "x86")
 """

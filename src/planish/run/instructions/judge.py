@@ -1,4 +1,4 @@
-"""Whether what an instruction left is what its definition says.
+"""Compares what an instruction left with its definition.
 
 Bits are compared as they are. What arithmetic on floats gives is compared as floats: a NaN is as good as any other,
 since no standard says which one it is; and approximations may be off by as much as they are said to be.

@@ -1,4 +1,4 @@
-"""What runs instructions here: this processor with its compilers, or an emulator with a cross compiler.
+"""Machines that run instructions here: this processor with its compilers, or an emulator with a cross compiler.
 
 >>> [x for x in x86_machines() if not x.compiler]
 []

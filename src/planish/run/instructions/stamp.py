@@ -1,4 +1,4 @@
-"""What programs are, as keys of what they found: that is found anew where one of them has changed.
+"""Fingerprints of programs as keys of their findings, which are made again where a program has changed.
 
 >>> len(stamp_of("planish.isa.classes")) > 8
 True

@@ -1,4 +1,4 @@
-"""Which values of its immediates an instruction is tried with: all that its definition can tell apart, or a sample.
+"""Trials of an instruction's immediates: all values that its definition can tell apart, or a sample.
 
 >>> from planish.isa.entry import IntrinsicSignature
 >>> text = "(a: 8, n: 8 immediate) -> out: 8 { out.u8[0] = u8(a.u8[0] << n.u3[0]) }"

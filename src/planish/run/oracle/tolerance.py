@@ -1,4 +1,4 @@
-"""How far a result may lie from the reference, for each type of element, and how far it does.
+"""Tolerances: how far a result may lie from the reference, for each element type, and how far it does.
 
 >>> import numpy as np
 >>> from planish.ir.types import F64

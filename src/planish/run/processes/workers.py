@@ -1,4 +1,4 @@
-"""Where work is done in parallel: in processes of this machine, or on a Dask cluster.
+"""Parallel workers: processes of this machine, or a Dask cluster.
 
 >>> sorted(Workers().run(abs, [-1, 2], leave_interrupts))
 [1, 2]

@@ -1,4 +1,4 @@
-"""What makes code for a target, and what runs it where its processor is not this one: a cross compiler, an emulator.
+"""Cross compilation: the compiler for a target, and the emulator that runs its code where the processor is another one.
 
 >>> from planish.target.load import load_target
 >>> is_foreign(load_target("native")), is_foreign(load_target("generic"))

@@ -1,4 +1,4 @@
-"""What calls libraries for another processor: an emulator, and the program that runs in it.
+"""The emulator that calls libraries for another processor, and the program that runs in it.
 
 >>> find_emulator("pdp11")
 'there is no qemu-pdp11 here'

@@ -1,4 +1,4 @@
-"""What a BLAS is to its callers: how its functions are called, and how wide its integers are.
+"""The calling interface of a BLAS: the functions' names, and the width of its integers.
 
 >>> from planish.ir.expr import Const, index
 >>> n, x, one = BlasSize(index("n")), BlasPointer("x", (index(0),)), BlasSize(index(1))

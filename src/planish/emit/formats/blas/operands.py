@@ -1,4 +1,4 @@
-"""What a BLAS is called with: a matrix is a pointer and a leading dimension, a vector a pointer and an increment.
+"""BLAS operands: a matrix is a pointer and a leading dimension, a vector a pointer and an increment.
 
 >>> from planish.ir.text.parser import parse_expr
 >>> from planish.ir.text.printer import print_expr

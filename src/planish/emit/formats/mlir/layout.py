@@ -1,4 +1,4 @@
-"""How the operands of a statement lie, in the words of linalg: orders of dimensions, windows, maps.
+"""Operand layouts in linalg's terms: orders of dimensions, windows, indexing maps.
 
 >>> from planish.ir.expr import index
 >>> n = index("n")

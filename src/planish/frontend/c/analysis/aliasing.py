@@ -1,4 +1,5 @@
-"""Which variables a store through a pointer may change, by C's rules of types and of what an address is known of.
+"""Alias analysis: the variables that a store through a pointer may change, by C's type rules and the known origins of
+addresses.
 
 >>> from planish.ir.types import F32, I32, U8, U32
 >>> changes(CScalar(U8), CScalar(F32, "float")), changes(CScalar(U32, "int"), CScalar(I32, "int"))

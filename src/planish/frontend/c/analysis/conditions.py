@@ -1,4 +1,4 @@
-"""What a function's conditions compare: the values for which it may take other ways.
+"""The constants that a function's conditions compare with: values for which it may take other branches.
 
 >>> from pycparser.c_parser import CParser
 >>> tree = CParser().parse("void f(int mode, int n, float *p) { if (mode != 7 || n < 2 * mode || !p) return; }")

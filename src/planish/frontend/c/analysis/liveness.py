@@ -1,4 +1,4 @@
-"""Which variables may still be read after a statement: only their values must be given back by a kernel.
+"""Live variables after a statement: only their values must be given back by a kernel.
 
 >>> from pycparser.c_parser import CParser
 >>> from planish.frontend.c.analysis.scope import FileScope, bind_function

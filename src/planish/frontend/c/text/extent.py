@@ -1,4 +1,5 @@
-"""Which characters of the user's text a statement is: the parser sees the preprocessed text, we replace the original.
+"""Source extents: the characters of the user's text that a statement is. The parser sees the preprocessed text, we
+replace the original.
 
 >>> text = "void f(void) { int i; /* { */ for (i = 0; i < 9; i++) g(i); }"
 >>> body = scan_body(tokenize(text), "f", 1, frozenset({1}))

@@ -1,4 +1,4 @@
-"""What a header has to say of a file's functions: their prototypes in C and in C++, and the types that these name.
+"""Prototypes for a header: a file's functions in C and in C++, and the types that they name.
 
 >>> from planish.frontend.c.text.syntax import parse_c
 >>> tree = parse_c("void f(int n, double a[n][n], double *restrict b) { }", Source("f.c", "")).ast

@@ -1,4 +1,4 @@
-"""What decoding an instruction sets: its registers as C gives them, the sizes, and what its name says.
+"""Instruction decoding: the registers as C gives them, the sizes, and what the instruction's name says.
 
 >>> found = decode("SQRDMULH Vd.8H,Vn.8H,Vm.8H", {"n": "a", "m": "b"}, {"a": "int16x8_t", "b": "int16x8_t"})
 >>> [found.known[x].node.low for x in ("esize", "datasize", "elements", "rounding")]

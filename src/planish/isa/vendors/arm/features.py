@@ -1,4 +1,4 @@
-"""What instructions of Neon need beside it, told by how they begin.
+"""Feature requirements of Neon instructions, by the beginnings of their names.
 
 >>> features_of("usdot", "vusdotq_s32"), features_of("pmull2", "vmull_high_p64"), features_of("add", "vaddq_s8")
 (('I8MM',), ('AES',), ())

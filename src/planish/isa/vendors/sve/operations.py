@@ -1,4 +1,4 @@
-"""What SVE's instructions compute in a lane, as text: `a`, `b`, `c` are the lanes of operands, `w` their width.
+"""SVE's operations in a lane, as text: `a`, `b`, `c` are the lanes of operands, `w` their width.
 
 `{a}` has the sign of the type, `{au}` and `{as_}` are without and with one; of floats all are their bits.
 

@@ -1,4 +1,4 @@
-"""What is left after two ways that an operation may take: values that are selected from, piece by piece.
+"""Merges the states after the two ways of a branch: values that are selected from, piece by piece.
 
 >>> from planish.isa.semantics.node import const
 >>> found = merge(build.bits("k", const(0), 1), SymbolicValue(const(1), 8), SymbolicValue(const(0), 8))

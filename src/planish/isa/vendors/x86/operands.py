@@ -1,4 +1,4 @@
-"""What C's types of operands are as bits, and what the data says of their elements.
+"""Operands in C's types as bits, and their element types in Intel's data.
 
 >>> from planish.isa.vendors.x86.data import IntelParameter
 >>> as_input(IntelParameter("__m256i", "a", "SI16"))
