@@ -143,10 +143,10 @@ def run_console(example: Example, capsys: pytest.CaptureFixture[str]) -> None:
         place = at + len(part)
 
 
-def test_the_readme_lists_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_options_page_lists_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "--help"]) == 0
     told = set(re.findall(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", capsys.readouterr().out)) - {"--help"}
-    section = (ROOT / "README.md").read_text().partition("## Options")[2].partition("\n## ")[0]
+    section = (ROOT / "docs" / "options.md").read_text().partition("## Options")[2].partition("\n## ")[0]
     listed = set(re.findall(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", section))
     options = {x for x in told if f"`{x}" not in section and x not in listed}
     assert not options
