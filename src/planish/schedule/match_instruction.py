@@ -21,7 +21,7 @@ from planish.ir.expr import Expr
 from planish.ir.nest import Array, Assign, For, Reduce
 from planish.ir.traverse import expressions, loads, walk
 from planish.isa.instruction import Instruction
-from planish.poly.match.matcher import Match, MismatchError, match_nest
+from planish.poly.match.matcher import MismatchError, OperandMatch, match_nest
 from planish.poly.scop.separation import Known, nowhere, reads_apart
 
 MOST_MATCHED = 20_000
@@ -30,7 +30,7 @@ MOST_MATCHED = 20_000
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
-_Answer = Match | MismatchError
+_Answer = OperandMatch | MismatchError
 _MATCHED: dict[tuple[object, ...], tuple[Instruction, _Answer]] = {}
 _SEEN: dict[int, tuple[For, Instruction, tuple[Array, ...], _Answer]] = {}
 """The answers for loops by where they are in memory: most loops of a nest are the very same after a step."""
@@ -38,7 +38,7 @@ _SEEN: dict[int, tuple[For, Instruction, tuple[Array, ...], _Answer]] = {}
 
 def match_instruction(
     instruction: Instruction, loop: For, arrays: Mapping[str, Array], bits: Mapping[str, int], known: Known = nowhere
-) -> Match:
+) -> OperandMatch:
     """The operands with which an instruction does a loop; `arrays` are those in scope, `bits` the widths of registers,
     `known` says of conditions whether they hold where it stands.
 
@@ -86,7 +86,7 @@ def _answer(instruction: Instruction, loop: For, arrays: Mapping[str, Array], bi
 
 def _match(
     instruction: Instruction, loop: For, arrays: Mapping[str, Array], bits: Mapping[str, int], known: Known
-) -> Match:
+) -> OperandMatch:
     found = match_nest(instruction.definition, loop, arrays, bits, known)
     if instruction.implementation is not None:
         written = {x.array for x in walk(loop) if isinstance(x, Assign | Reduce)}

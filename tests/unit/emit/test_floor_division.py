@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from compiled import call, compile_kernels
 
-from planish.emit.c.context import Context
+from planish.emit.c.context import EmitContext
 from planish.emit.c.expression import emit_expr
 from planish.emit.c.kernel_text import emit_function
 from planish.ir.text.parser import parse_expr, parse_kernel
 
-ANY_SIGN = Context()
-ASSUMED = Context(known={"i": (0, 1000)})
-LONG = Context(known={"i": (0, 1 << 32)})
-POSITIVE = Context(known={"i": (0, (1 << 32) - 1), "n": (1, (1 << 31) - 1)})
-SEEN = Context(known={"i": (0, 1000)}, seen={"i": (0, 1000)})
-BOUNDED = Context(known={"i": (-1000, 1000)})
-FOURTH = Context(residues={"i": (12, 0)})
+ANY_SIGN = EmitContext()
+ASSUMED = EmitContext(known={"i": (0, 1000)})
+LONG = EmitContext(known={"i": (0, 1 << 32)})
+POSITIVE = EmitContext(known={"i": (0, (1 << 32) - 1), "n": (1, (1 << 31) - 1)})
+SEEN = EmitContext(known={"i": (0, 1000)}, seen={"i": (0, 1000)})
+BOUNDED = EmitContext(known={"i": (-1000, 1000)})
+FOURTH = EmitContext(residues={"i": (12, 0)})
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ FOURTH = Context(residues={"i": (12, 0)})
         ("x:u32 % 6:u32", ANY_SIGN, "x % 6u"),
     ],
 )
-def test_operators(text: str, context: Context, wanted: str) -> None:
+def test_operators(text: str, context: EmitContext, wanted: str) -> None:
     assert emit_expr(parse_expr(text), context) == wanted
 
 

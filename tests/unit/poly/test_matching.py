@@ -16,7 +16,7 @@ from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import walk
-from planish.poly.match.matcher import Match, MismatchError, match_nest
+from planish.poly.match.matcher import MismatchError, OperandMatch, match_nest
 from planish.schedule.accesses import Indices, redirect
 
 BITS = {"v4": 128, "v8": 256}
@@ -64,12 +64,12 @@ def parse_nest(arrays: str, body: str) -> Kernel:
     return parse_kernel(f"kernel f(n, m; x: f32, y: f32; {arrays}) {{ {body} }}")
 
 
-def match(definition: str, kernel: Kernel) -> Match:
+def match(definition: str, kernel: Kernel) -> OperandMatch:
     """How the first statement of a kernel is what a definition says."""
     return match_nest(parse_kernel(definition), kernel.body.body[0], {x.name: x for x in kernel.arrays}, BITS)
 
 
-def operands(found: Match) -> str:
+def operands(found: OperandMatch) -> str:
     """The operands by name: arrays, then sizes, then scalars."""
     parts = [f"{name}={view}" for name, view in sorted(found.arrays.items())]
     values = (*sorted(found.sizes.items()), *sorted(found.scalars.items()))
@@ -182,7 +182,7 @@ def test_what_is_the_same_matches(definition: str, arrays: str, body: str, expec
         check_meaning(parse_kernel(definition), kernel, found, sizes)
 
 
-def check_meaning(definition: Kernel, kernel: Kernel, found: Match, sizes: dict[str, int]) -> None:
+def check_meaning(definition: Kernel, kernel: Kernel, found: OperandMatch, sizes: dict[str, int]) -> None:
     """The definition, which reads all of its operands before it writes, leaves the arrays as the nest does."""
     before = values_for(kernel, sizes)
     after = {name: x.copy() if isinstance(x, np.ndarray) else x for name, x in before.items()}
@@ -208,7 +208,7 @@ def values_for(kernel: Kernel, sizes: dict[str, int]) -> dict[str, Any]:
 
 
 def run_definition(
-    definition: Kernel, kernel: Kernel, found: Match, sizes: dict[str, int], values: dict[str, Any]
+    definition: Kernel, kernel: Kernel, found: OperandMatch, sizes: dict[str, int], values: dict[str, Any]
 ) -> None:
     """Run a definition on its operands, which lie in the memory of a kernel's arrays."""
     written = {x.array for x in walk(definition.body) if isinstance(x, Assign | Reduce)}

@@ -2,7 +2,7 @@
 
 >>> from planish.ir.expr import index
 >>> from planish.ir.nest import Block, For
->>> inner = Context(known={"n": (1, 99)}).inside(For("i", index(0), index("n"), 4, Block(())))
+>>> inner = EmitContext(known={"n": (1, 99)}).inside(For("i", index(0), index("n"), 4, Block(())))
 >>> inner.known["i"], inner.residues["i"]
 ((0, 98), (4, 0))
 """
@@ -27,7 +27,7 @@ HUGE = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class EmitContext:
     """How names are spelt in C, which arrays are cells behind a pointer, and what is known of integers.
 
     `known` are ranges that hold, `seen` those that a C compiler finds by itself (it does not know what was assumed of
@@ -45,15 +45,15 @@ class Context:
     flat: Mapping[str, tuple[Expr | None, ...]] = field(default_factory=dict)
     apart: bool = False
 
-    def with_name(self, name: str, spelling: str) -> Context:
+    def with_name(self, name: str, spelling: str) -> EmitContext:
         """The context with another spelling of a name."""
         return replace(self, names={**self.names, name: spelling})
 
-    def with_value(self, name: str, value: Expr) -> Context:
+    def with_value(self, name: str, value: Expr) -> EmitContext:
         """The context with a name for the value of an integer expression."""
         return self._where(name, *self._ranges(value), residue_of(value, self.residues))
 
-    def inside(self, loop: For) -> Context:
+    def inside(self, loop: For) -> EmitContext:
         """The context in a loop's body."""
         lower, upper = self._ranges(loop.lower), self._ranges(loop.upper)
         known, seen = ((a[0], max(a[0], b[1] - 1)) for a, b in zip(lower, upper, strict=True))
@@ -63,7 +63,7 @@ class Context:
     def _ranges(self, expr: Expr) -> tuple[Interval, Interval]:
         return range_of(expr, self.known), range_of(expr, self.seen)
 
-    def _where(self, name: str, known: Interval, seen: Interval, modulo: Residue) -> Context:
+    def _where(self, name: str, known: Interval, seen: Interval, modulo: Residue) -> EmitContext:
         return replace(
             self,
             known={**self.known, name: known},

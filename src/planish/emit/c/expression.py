@@ -13,7 +13,7 @@ from typing import assert_never
 import numpy as np
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.emit.c.context import Context
+from planish.emit.c.context import EmitContext
 from planish.emit.idioms.floor_division import rounded, tested
 from planish.emit.idioms.math_functions import LANE_FUNCTIONS
 from planish.emit.idioms.minmax import clamped, narrowed
@@ -72,18 +72,18 @@ def refuse_bf16(type: Type) -> None:
         raise PlanishError(Diagnostic("E0710", "C does not compute with bf16 values", help=advice))
 
 
-def emit_expr(expr: Expr, context: Context | None = None, level: int = 0) -> str:
+def emit_expr(expr: Expr, context: EmitContext | None = None, level: int = 0) -> str:
     """The expression in C, in parentheses unless it binds at least as tightly as `level`."""
-    text, own = _form(expr, context or Context())
+    text, own = _form(expr, context or EmitContext())
     return text if own >= level else f"({text})"
 
 
-def emit_place(array: str, index: tuple[Expr, ...], context: Context) -> str:
+def emit_place(array: str, index: tuple[Expr, ...], context: EmitContext) -> str:
     """An element: `A[i][j]`, `*s` for a cell behind a pointer, `s` for a local one."""
     return _place(array, index, context)[0]
 
 
-def _place(array: str, index: tuple[Expr, ...], context: Context) -> tuple[str, int]:
+def _place(array: str, index: tuple[Expr, ...], context: EmitContext) -> tuple[str, int]:
     name = context.names.get(array, array)
     if not index:
         return (f"*{name}", PREFIX) if array in context.cells else (name, POSTFIX)
@@ -100,7 +100,7 @@ def _linear(index: tuple[Expr, ...], shape: tuple[Expr | None, ...]) -> Expr:
     return out
 
 
-def _form(expr: Expr, context: Context) -> tuple[str, int]:
+def _form(expr: Expr, context: EmitContext) -> tuple[str, int]:
     match expr:
         case Const():
             return literal(expr)
@@ -142,7 +142,7 @@ def _form(expr: Expr, context: Context) -> tuple[str, int]:
             assert_never(expr)
 
 
-def _bf16(operand: Expr, type: Type, context: Context) -> tuple[str, int]:
+def _bf16(operand: Expr, type: Type, context: EmitContext) -> tuple[str, int]:
     """A conversion from bf16, or of a float to it."""
     if type != BF16:
         text = f"planish_from_bf16({emit_expr(operand, context)})"
@@ -207,7 +207,7 @@ def _literal_only(expr: Expr) -> bool:
             assert_never(expr)
 
 
-def _widened(expr: Expr, context: Context, level: int) -> str:
+def _widened(expr: Expr, context: EmitContext, level: int) -> str:
     """An i64 operand as 64 bits wide whatever C takes it for."""
     if isinstance(expr, Const):
         text, own = literal(expr, wide=True)
@@ -222,7 +222,7 @@ def _narrowed(text: str, own: int, type: Type) -> tuple[str, int]:
     return text, own
 
 
-def _unary(expr: Unary, context: Context) -> tuple[str, int]:
+def _unary(expr: Unary, context: EmitContext) -> tuple[str, int]:
     type = type_of(expr)
     refuse_bf16(type)
     operand = emit_expr(expr.operand, context, PREFIX)
@@ -244,7 +244,7 @@ def helper_suffix(type: Type) -> str:
     return "" if type == I64 else f"_{type}"
 
 
-def _binary(expr: Binary, context: Context) -> tuple[str, int]:
+def _binary(expr: Binary, context: EmitContext) -> tuple[str, int]:
     op, left, right = expr.op, expr.left, expr.right
     type = type_of(expr)
     refuse_bf16(type)
@@ -284,7 +284,7 @@ def _binary(expr: Binary, context: Context) -> tuple[str, int]:
     return (text, own) if exact else _narrowed(text, own, type)
 
 
-def _call(call: Call, context: Context) -> tuple[str, int]:
+def _call(call: Call, context: EmitContext) -> tuple[str, int]:
     type = type_of(call)
     refuse_bf16(type)
     arguments = ", ".join(emit_expr(x, context) for x in call.arguments)

@@ -19,7 +19,7 @@ from planish.ir.text.printer import print_stmt
 from planish.ir.traverse import blocks_of, expressions, walk, walk_expr
 from planish.isa.instruction import Catalogue, Instruction
 from planish.isa.shipped import shipped
-from planish.poly.match.matcher import Match, match_nest
+from planish.poly.match.matcher import OperandMatch, match_nest
 from planish.poly.scop.separation import everywhere
 
 
@@ -76,7 +76,7 @@ def _add_callees(kernel: Kernel, known: Catalogue, declared: Declared, out: dict
 
 
 def find_callee(
-    instruction: Instruction, implementation: Kernel, found: Match | None, arrays: Mapping[str, Array],
+    instruction: Instruction, implementation: Kernel, found: OperandMatch | None, arrays: Mapping[str, Array],
     declared: Declared,
 ) -> Callee:  # fmt: skip
     """The function that is called where `found` says what it does it to (None: to arrays of exact types)."""

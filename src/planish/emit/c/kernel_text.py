@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from planish.core.diagnostic import Diagnostic, PlanishError
-from planish.emit.c.context import HUGE, Context, adds_and_subtracts, size_ranges
+from planish.emit.c.context import HUGE, EmitContext, adds_and_subtracts, size_ranges
 from planish.emit.c.element_types import Declared, declared_type, others_of, sizes_of
 from planish.emit.c.expression import (
     POSTFIX,
@@ -59,7 +59,7 @@ from planish.ir.traverse import expressions, used_names, walk, walk_expr
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import shipped
 from planish.library.loops.nontemporal.row_stores import find_row
-from planish.poly.match.matcher import Match, match_nest, register_rank
+from planish.poly.match.matcher import OperandMatch, match_nest, register_rank
 from planish.poly.scop.separation import everywhere
 
 _KEYWORDS = frozenset(
@@ -211,7 +211,7 @@ class _Function:
         heap = [x.array for x in kernel.body.body if isinstance(x, Alloc) and _is_heap(x.array)]
         flat = {x.name: x.shape for x in (*kernel.arrays, *heap) if self.portable and len(x.shape) > 1}
         ranges, seen = size_ranges(kernel, sizes_of(kernel, self.declared)), dict.fromkeys(kernel.sizes, (-HUGE, HUGE))
-        context = Context(self.spelt, cells, ranges, seen, flat=flat, apart=self.apart)
+        context = EmitContext(self.spelt, cells, ranges, seen, flat=flat, apart=self.apart)
         parameters = [f"ptrdiff_t {self.spelt[x]}" for x in kernel.sizes]
         parameters += [f"{declared_type(x, self.declared)} {self.spelt[x.name]}" for x in kernel.scalars]
         parameters += [self.parameter(x, context) for x in kernel.arrays]
@@ -238,7 +238,7 @@ class _Function:
         """The word for pointers to what nothing else points to."""
         return "planish_restrict" if self.portable else "restrict"
 
-    def parameter(self, array: Array, context: Context) -> str:
+    def parameter(self, array: Array, context: EmitContext) -> str:
         """An array as a pointer to its elements or rows."""
         spelt = declared_type(array, self.declared)
         restrict = f"{self.restrict} " if array.distinct or self.noalias else ""
@@ -247,7 +247,7 @@ class _Function:
             return f"{const}{spelt} *{restrict}{self.spelt[array.name]}"
         return f"{spelt} (*{restrict}{self.spelt[array.name]}){write_extents(array.shape[1:], context)}"
 
-    def allocate(self, heap: list[Array], context: Context) -> None:
+    def allocate(self, heap: list[Array], context: EmitContext) -> None:
         """Blocks for all heap arrays; the function ends here with 1 where there is no memory for one."""
         for i, array in enumerate(heap):
             spelt, name = c_type(array.type), self.spelt[array.name]
@@ -262,12 +262,12 @@ class _Function:
             self.lines += [f"    {_release(x, self.spelt)}" for x in reversed(heap[:i])]
             self.lines += ["    return 1;", "  }"]
 
-    def block(self, block: Block, context: Context, indent: str) -> None:
+    def block(self, block: Block, context: EmitContext, indent: str) -> None:
         """Statements in order."""
         for stmt in block.body:
             context = self.statement(stmt, context, indent)
 
-    def statement(self, stmt: Stmt, context: Context, indent: str) -> Context:
+    def statement(self, stmt: Stmt, context: EmitContext, indent: str) -> EmitContext:
         """Write one statement; gives the context of those after it."""
         match stmt:
             case Block():
@@ -299,7 +299,7 @@ class _Function:
                 assert_never(stmt)
         return context
 
-    def condition(self, stmt: If, context: Context, indent: str, word: str) -> None:
+    def condition(self, stmt: If, context: EmitContext, indent: str, word: str) -> None:
         """`if`, with `else if` for a lone one in the other branch."""
         self.lines.append(f"{indent}{word} ({emit_expr(stmt.condition, context)}) {{")
         before = dict(self.finishes)
@@ -318,7 +318,7 @@ class _Function:
                 self.block(stmt.otherwise, context, indent + "  ")
                 self.lines.append(f"{indent}}}")
 
-    def local(self, array: Array, context: Context, indent: str) -> Context:
+    def local(self, array: Array, context: EmitContext, indent: str) -> EmitContext:
         """A local array or variable; heap arrays exist already."""
         context = replace(context, cells=context.cells - {array.name})
         if _is_heap(array):
@@ -336,7 +336,7 @@ class _Function:
             self.lines.append(f"{indent}(void){name};")
         return context
 
-    def instruction(self, loop: For, context: Context, indent: str) -> None:
+    def instruction(self, loop: For, context: EmitContext, indent: str) -> None:
         """The C of the instruction that does a loop, or the call of the kernel that does it; the loop itself for when
         that has no memory."""
         instruction = self.catalogue.instruction(loop.facts.instruction)
@@ -369,7 +369,7 @@ class _Function:
         self.loop(replace(loop, facts=replace(loop.facts, instruction="")), context, indent + "  ")
         self.lines.append(f"{indent}}}")
 
-    def stream(self, loop: For, context: Context, indent: str) -> None:
+    def stream(self, loop: For, context: EmitContext, indent: str) -> None:
         """A loop that makes non-temporal stores: by parts, from where the first line of a cache begins."""
         row, lanes = find_row(loop, alone=False), self.catalogue.instruction(loop.facts.stream).lanes
         if row is None or lanes is None or LINE % (row.count * self.arrays[row.array].type.size):
@@ -399,7 +399,9 @@ class _Function:
         self.taken.add(stem)
         return stem
 
-    def operands(self, found: Match, context: Context, level: int, others: Declared | None = None) -> dict[str, str]:
+    def operands(
+        self, found: OperandMatch, context: EmitContext, level: int, others: Declared | None = None
+    ) -> dict[str, str]:
         """The operands of an instruction as C: values, registers, addresses; those in `others` as addresses of what has
         the exact type: instructions see all memory as it is."""
         out = {name: emit_expr(x, context, level) for name, x in (*found.sizes.items(), *found.scalars.items())}
@@ -411,7 +413,7 @@ class _Function:
                 out[name] = f"({c_type(self.arrays[view.array].type)} *){out[name]}"
         return out
 
-    def loop(self, loop: For, context: Context, indent: str) -> None:
+    def loop(self, loop: For, context: EmitContext, indent: str) -> None:
         """`for` with its directives; cells that lanes or threads reduce are held in variables meanwhile."""
         facts = loop.facts
         sums = [LaneSum(op, name, self.arrays[name].type) for op, name in facts.reductions]
@@ -442,8 +444,8 @@ class _Function:
             self.lines.append(f"{indent[:-2]}}}")
 
     def hold(
-        self, sums: list[LaneSum], context: Context, before: list[str], after: list[str], threads: bool
-    ) -> Context:
+        self, sums: list[LaneSum], context: EmitContext, before: list[str], after: list[str], threads: bool
+    ) -> EmitContext:
         """Cells behind pointers become variables in a loop; what stands `before` it and `after` it."""
         for x in sums:
             cell = context.names.get(x.name, x.name)
@@ -460,7 +462,7 @@ class _Function:
                 after.insert(0, f"{cell} = planish_{x.op}{helper_suffix(x.type)}({cell}, {first});")
         return context
 
-    def rounds(self, loop: For, bounds: LoopBounds, context: Context, indent: str, lane: str = "") -> None:
+    def rounds(self, loop: For, bounds: LoopBounds, context: EmitContext, indent: str, lane: str = "") -> None:
         """The loop itself; `lane`: what counts its iterations besides."""
         self.lines.append(f"{indent}{bounds.head(self.spelt[loop.var], loop.step, lane)} {{")
         before = dict(self.finishes)
@@ -471,7 +473,7 @@ class _Function:
             self.finishes = before
         self.lines.append(f"{indent}}}")
 
-    def partial(self, loop: For, sums: list[LaneSum], bounds: LoopBounds, context: Context, indent: str) -> None:
+    def partial(self, loop: For, sums: list[LaneSum], bounds: LoopBounds, context: EmitContext, indent: str) -> None:
         """The loop with partial sums: as many as there are lanes at a time, then the rest, then all added up."""
         var, length, count = self.spelt[loop.var], length_of(loop), count_lanes(sums)
         first, lane, inner = self.fresh(f"{var}_first"), self.fresh("l"), context

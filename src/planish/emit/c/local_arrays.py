@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planish.emit.c.context import Context
+from planish.emit.c.context import EmitContext
 from planish.emit.c.expression import c_type, emit_expr, literal
 from planish.ir.expr import Binary, Const, Expr, Load, Var, index
 from planish.ir.index.interval import range_of
@@ -53,7 +53,7 @@ def without_dead(kernel: Kernel) -> Kernel:
         kernel = replace(kernel, body=body)
 
 
-def write_extents(shape: tuple[Expr | None, ...], context: Context, own: bool = False) -> str:
+def write_extents(shape: tuple[Expr | None, ...], context: EmitContext, own: bool = False) -> str:
     """The extents in brackets; those of an array of the function's `own` are at least one: C has no empty arrays."""
     known = [x for x in shape if x is not None]
     empty = [own and not isinstance(x, Const) and range_of(x, context.known)[0] < 1 for x in known]

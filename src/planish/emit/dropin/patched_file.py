@@ -24,7 +24,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planish.emit.c.context import Context
+from planish.emit.c.context import EmitContext
 from planish.emit.c.expression import emit_expr
 from planish.ir.expr import Cast, Const, Expr, Var
 from planish.ir.traverse import children, with_children
@@ -143,7 +143,7 @@ def emit_guard(expr: Expr, names: Mapping[str, str] | None = None) -> str:
     Sizes are widened to 64 bits first: the user's own may be of any integer type.
     """
     spelt = {k: v if v.isidentifier() else f"({v})" for k, v in (names or {}).items()}
-    return emit_expr(_widen(expr), Context(spelt))
+    return emit_expr(_widen(expr), EmitContext(spelt))
 
 
 def _widen(expr: Expr) -> Expr:

@@ -5,15 +5,15 @@ and masks for powers of two, unsigned division where only we know that nothing i
 
 >>> from planish.ir.text.parser import parse_expr
 >>> from planish.ir.text.printer import print_expr
->>> print_expr(rounded(parse_expr("i % 8"), Context()))
+>>> print_expr(rounded(parse_expr("i % 8"), EmitContext()))
 'i & 7'
->>> rounded(parse_expr("i % 6"), Context()) is None
+>>> rounded(parse_expr("i % 6"), EmitContext()) is None
 True
 """
 
 from __future__ import annotations
 
-from planish.emit.c.context import Context
+from planish.emit.c.context import EmitContext
 from planish.ir.expr import Binary, Cast, CompareOp, Const, Expr, type_of
 from planish.ir.index.congruence import known_modulo, residue_of
 from planish.ir.index.interval import range_of
@@ -21,7 +21,7 @@ from planish.ir.semantics.arithmetic import limits
 from planish.ir.types import I64, U32, U64
 
 
-def rounded(expr: Binary, context: Context) -> Expr | None:
+def rounded(expr: Binary, context: EmitContext) -> Expr | None:
     """A `floordiv` or `mod` by means of C's operators; None where no single one of them does it."""
     left, right, type = expr.left, expr.right, type_of(expr)
     whole = expr.op == "floordiv"
@@ -48,7 +48,7 @@ def rounded(expr: Binary, context: Context) -> Expr | None:
     return None
 
 
-def _short(plain: Binary, context: Context) -> Cast | None:
+def _short(plain: Binary, context: EmitContext) -> Cast | None:
     """A division of indices, neither of which is negative, in 32 bits where these hold both: processors take two to
     four times as long for 64, and have no lanes for it. None where they do not, where the compiler sees that they do,
     and for powers of two."""
@@ -63,7 +63,7 @@ def _short(plain: Binary, context: Context) -> Cast | None:
     return Cast(Binary(plain.op, left, right), I64)
 
 
-def tested(op: CompareOp, left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
+def tested(op: CompareOp, left: Expr, right: Expr, context: EmitContext) -> tuple[Expr, Expr]:
     """The sides of a comparison, where a remainder is compared with a constant: whether it is zero, C's `%` can tell
     of either sign."""
     match op, left, right:

@@ -2,13 +2,13 @@
 
 >>> from planish.ir.expr import Const
 >>> from planish.ir.types import F64
->>> update(Reduce("s", (), "add", Const(1.5, F64)), Context())
+>>> update(Reduce("s", (), "add", Const(1.5, F64)), EmitContext())
 's += 1.5'
 """
 
 from __future__ import annotations
 
-from planish.emit.c.context import Context
+from planish.emit.c.context import EmitContext
 from planish.emit.c.expression import (
     PREFIX,
     PRODUCT,
@@ -32,7 +32,7 @@ def clause(op: ReduceOp, type: Type) -> str:
     return {"and": "&&", "or": "||"}.get(op, _SIGNS[op]) if type == BOOL else _SIGNS[op]
 
 
-def update(stmt: Reduce, context: Context) -> str:
+def update(stmt: Reduce, context: EmitContext) -> str:
     """`place op= value`, spelt so that it wraps around at the width of the place."""
     type = type_of(stmt.value)
     refuse_bf16(type)

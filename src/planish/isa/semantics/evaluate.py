@@ -29,7 +29,7 @@ _MACHINE = {"f32": np.float32, "f64": np.float64}
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class LaneOutcome:
     """What a definition leaves: the bytes of the result, which of its bits are defined, and the bytes of each memory
     that it stores to."""
 
@@ -49,7 +49,7 @@ class Memory:
 Given = Bytes | Memory
 
 
-def evaluate(definition: Definition, given: Mapping[str, Given]) -> Outcome:
+def evaluate(definition: Definition, given: Mapping[str, Given]) -> LaneOutcome:
     """The outcome for each row of what is given: the bytes of each operand, by name."""
     rows = next((len(x.bytes if isinstance(x, Memory) else x) for x in given.values()), 1)
     size = (definition.result.bits + 7) // 8 if definition.result else 0
@@ -68,7 +68,7 @@ def evaluate(definition: Definition, given: Mapping[str, Given]) -> Outcome:
             memory = given[put.target]
             start = memory.start * 8 if isinstance(memory, Memory) else 0
             _scatter(stored[put.target], offsets, values, when, put.width, run.shape, start)
-    return Outcome(_pack(result), _pack(defined), {name: _pack(x) for name, x in stored.items()})
+    return LaneOutcome(_pack(result), _pack(defined), {name: _pack(x) for name, x in stored.items()})
 
 
 def _pack(bits: Bytes) -> Bytes:

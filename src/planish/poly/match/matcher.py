@@ -66,7 +66,7 @@ class MatchedView:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class OperandMatch:
     """The operands: arrays, sizes and scalars of the definition, and conditions on which it all rests."""
 
     arrays: Mapping[str, MatchedView]
@@ -99,7 +99,7 @@ class _State:
 def match_nest(
     definition: Kernel, nest: Stmt, arrays: Mapping[str, Array], bits: Mapping[str, int] | None = None,
     known: Known = nowhere,
-) -> Match:  # fmt: skip
+) -> OperandMatch:  # fmt: skip
     """How a nest is what a definition says; `arrays` are those in scope, `bits` the widths of kinds of registers,
     `known` says of conditions whether they hold where it stands. Raises MismatchError."""
     matcher = _Matcher(definition, nest, arrays, bits or {}, known)
@@ -285,7 +285,7 @@ class _Matcher:
             one = (own, _Access(tuple(at), theirs))
             yield replace(state, names={**state.names, own: other}, accesses=(*state.accesses, one))
 
-    def finish(self, state: _State) -> Match:
+    def finish(self, state: _State) -> OperandMatch:
         """The operands, once every element's address is compared; MismatchError where one differs."""
         views: dict[str, MatchedView] = {}
         for name, other in state.names.items():
@@ -309,7 +309,7 @@ class _Matcher:
             if self.is_guarded():
                 raise MismatchError("an operand that reads memory, or divides, is not evaluated in every iteration")
             conditions += [Compare("ge", simplify(x), index(1)) for x in state.counts]
-        return Match(views, state.sizes, state.scalars, tuple(conditions))
+        return OperandMatch(views, state.sizes, state.scalars, tuple(conditions))
 
     def is_guarded(self) -> bool:
         """Whether the definition computes something only under a condition."""

@@ -7,7 +7,7 @@ since no standard says which one it is; and approximations may be off by as much
 >>> text = "(a: 32 f32, b: 32 f32) -> out: 32 f32 { out.u32[0] = fadd.f32(a.u32[0], b.u32[0], 0) }"
 >>> definition = parse_definition(text)
 >>> nan, other = (np.array([[0, 0, top, 0x7F]], np.uint8) for top in (0xC0, 0xC1))
->>> differing(definition, Outcome(nan, np.full((1, 4), 255, np.uint8), {}), other, {}).tolist()
+>>> differing(definition, LaneOutcome(nan, np.full((1, 4), 255, np.uint8), {}), other, {}).tolist()
 [False]
 """
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from planish.isa.semantics import build
 from planish.isa.semantics.definition import Definition, LaneLoop, Put, Statement
-from planish.isa.semantics.evaluate import Bytes, Given, Outcome, evaluate
+from planish.isa.semantics.evaluate import Bytes, Given, LaneOutcome, evaluate
 from planish.isa.semantics.floats import FORMATS, Format, take_apart
 from planish.isa.semantics.node import FLOAT_OPERATORS, Node, node, rebuild, scaled, terms_of, walk
 
@@ -36,7 +36,7 @@ class _Computed:
 
 
 def differing(
-    definition: Definition, expected: Outcome, result: Bytes, memory: Mapping[str, Bytes],
+    definition: Definition, expected: LaneOutcome, result: Bytes, memory: Mapping[str, Bytes],
     given: Mapping[str, Given] | None = None,
 ) -> NDArray[np.bool_]:
     """Which rows are not as expected. With what was `given`, floats are compared as floats only in rows where they were

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from planish.isa.entry import Entry
-from planish.isa.semantics.evaluate import Bytes, Given, Memory, Outcome, evaluate
+from planish.isa.semantics.evaluate import Bytes, Given, LaneOutcome, Memory, evaluate
 from planish.run.instructions.compile import Machine, compile_trials
 from planish.run.instructions.judge import differing
 from planish.run.instructions.limits import at_most
@@ -196,7 +196,7 @@ def _judge(x: _Prepared, left: _Left | None, rows: int, verdict: InstructionVerd
         verdict.fail("differs", _shown(given, expected, left, int(wrong[0])))
 
 
-def _shown(given: Mapping[str, Given], expected: Outcome, left: _Left, row: int) -> str:
+def _shown(given: Mapping[str, Given], expected: LaneOutcome, left: _Left, row: int) -> str:
     """The first row that differs, as a person reads numbers: the highest byte first."""
 
     def number(data: Bytes) -> str:

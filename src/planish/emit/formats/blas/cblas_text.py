@@ -29,7 +29,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from planish.emit.c.context import Context
+from planish.emit.c.context import EmitContext
 from planish.emit.c.element_types import Declared, declared_type
 from planish.emit.c.expression import c_type, emit_expr, emit_place
 from planish.emit.c.kernel_text import emit_function, is_fallible
@@ -130,7 +130,7 @@ class _File:
     reserved: frozenset[str] = frozenset()
     within: bool = False
     declared: Declared = field(default_factory=dict)
-    context: Context = Context()
+    context: EmitContext = EmitContext()
     lines: list[str] = field(default_factory=list)
     prototypes: dict[str, None] = field(default_factory=dict)
     number: int = 0
@@ -146,7 +146,7 @@ class _File:
         locals = tuple(dict.fromkeys((*raised.locals, *case_locals(raised.steps))))
         for array in [*arrays_of(raised).values()][len(kernel.arrays) :]:
             spelt[array.name] = self.free(array.name, spelt.values())
-        self.context = Context(spelt, frozenset(x.name for x in arrays_of(raised).values() if not x.shape))
+        self.context = EmitContext(spelt, frozenset(x.name for x in arrays_of(raised).values() if not x.shape))
         guards = self.guards(kernel, spelt)
         # With no memory for a local array, the kernel runs as it was.
         kernels = [self.kernel_of(name, named_loops_of(x, raised), ()) for x in walk_steps(raised.steps)]

@@ -47,7 +47,7 @@ from planish.ir.nest import Array, Assign, Block, For, Kernel, Reduce, Stmt
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import loads, map_block, map_expr, map_exprs, substitute, walk
 from planish.ir.types import F64, Type
-from planish.poly.match.matcher import Match, MismatchError, match_nest
+from planish.poly.match.matcher import MismatchError, OperandMatch, match_nest
 from planish.raising.raised import Apply, View
 
 
@@ -95,7 +95,7 @@ def fit_triangular(apply: Apply, arrays: Mapping[str, Array]) -> RoutineCall | N
     return None
 
 
-def _call(routine: Routine, match: Match, apply: Apply, arrays: Mapping[str, Array]) -> RoutineCall | None:
+def _call(routine: Routine, match: OperandMatch, apply: Apply, arrays: Mapping[str, Array]) -> RoutineCall | None:
     """The call of a routine that fits; None where an operand lies as the routine does not take it."""
     definition = routine.definition
     operands: dict[str, BlasMatrix | BlasVector] = {}
