@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import run_suite
-from contest import Progress, Rules, compiler_state, digest
+from contest import Rules, Tell, compiler_state, digest
 from record import Heat, LeftOut, Result, Time, save
 from run_suite import Campaign, format_summary, format_table
 from suite import Suite
@@ -33,7 +33,7 @@ class Stage:
         self.trap = ""
         self.error = ""
 
-    def hold(self, suite: Suite, file: Path, dataset: str, rules: Rules, tell: Progress) -> Result:
+    def hold(self, suite: Suite, file: Path, dataset: str, rules: Rules, tell: Tell) -> Result:
         if file.stem == self.trap:
             raise KeyboardInterrupt
         self.seen.append(file.stem)
