@@ -153,9 +153,17 @@ def test_the_options_page_lists_every_option(capsys: pytest.CaptureFixture[str])
 
 
 def test_links_lead_somewhere() -> None:
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+    for page in {*PAGES, *ROOT.glob("*.md")}:
+        for target, heading in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)", page.read_text()):
+            file = page.parent / target if target else page
+            assert file.exists(), f"{page.name}: {target}"
+            assert not heading or heading in anchors(file), f"{page.name}: {target}#{heading}"
+
+
+def anchors(page: Path) -> set[str]:
+    """What links name the headings of a page by: lower case, hyphens for spaces, no punctuation."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", x.lower()).replace(" ", "-") for x in headings}
 
 
 def test_the_layers_are_those_that_are_enforced() -> None:
