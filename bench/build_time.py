@@ -37,8 +37,9 @@ from progress import Progress
 from record import RESULTS, write_atomically
 from suite import read_source
 
+from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
-from planish.pipeline import Options, read_file
+from planish.options import Options
 from planish.run.processes.process import Finished, Limits, run_process
 
 SUITES = (POLYBENCH, DSP)

@@ -23,7 +23,8 @@ from polybench import POLYBENCH
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.ir.types import Floats
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.report.account import FileAccount, account_for
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -22,9 +22,10 @@ from record import RESULTS, Result, geometric_mean, own_ratios, ratios
 from run_suite import Campaign
 from suite import Suite, read_source
 
+from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
 from planish.frontend.c.translation_unit import CFunction
-from planish.pipeline import Options, read_file
+from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.run.toolchains.toolchain import find_compilers
 from planish.schedule.auto.plan import prepare

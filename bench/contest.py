@@ -22,9 +22,13 @@ from record import RESULTS, Heat, LeftOut, Result, Team, Time
 from suite import Suite, read_source, smaller_dataset
 
 import planish
+from planish.build.assemble import FileResult
+from planish.build.functions import FunctionResult
+from planish.build.job import make_workbench
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import PlanishError
-from planish.pipeline import FileResult, FunctionResult, Options, build_file, make_workbench
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.passing import signature_of
 from planish.run.calls.signature import CallCase, Signature

@@ -28,25 +28,20 @@ from typing import Literal
 import numpy as np
 from elementwise_loops import CType, Loop, Role, data_of
 
+from planish.build.assemble import assemble_file
+from planish.build.emit import make_drop_ins
+from planish.build.functions import FunctionResult, build_function
+from planish.build.job import make_job, make_workbench
+from planish.build.lower import lower_region
+from planish.build.read import read_file
+from planish.build.selection import Selection
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.ir.types import Floats
-from planish.pipeline import (
-    FunctionResult,
-    Options,
-    assemble_file,
-    build_function,
-    make_job,
-    make_versions,
-    make_workbench,
-    plan_region,
-    read_file,
-    with_kernels,
-)
+from planish.options import Options
 from planish.report.account import remarks_of
 from planish.run.calls.passing import signature_of
-from planish.run.selection import Selection
 from planish.target.load import load_target
 from planish.target.machine import Target
 
@@ -286,13 +281,11 @@ def _unchecked(
 ) -> tuple[FunctionResult, ...]:  # fmt: skip
     """A function with its most promising version, or with each that is tried where there is a clock."""
     options = replace(options, measure=every)
-    plans = tuple(plan_region(x, options, target, None if every else 1) for x in function.regions)
-    if every:
-        plans = tuple(with_kernels(x, options, target) for x in plans)
+    plans = tuple(lower_region(x, options, target, None if every else 1) for x in function.regions)
     remarks = tuple(r for p in plans for r in p.remarks)
-    if signature_of(function) is None or not any(p.stages or p.candidates for p in plans):
+    if signature_of(function) is None or not any(p.versions for p in plans):
         return (FunctionResult(function, plans, None, (), remarks),)
-    versions, refused = make_versions(plans, file, options)
+    versions, refused = make_drop_ins(plans, file, options)
     remarks = (*remarks, *refused)
     made = tuple(
         FunctionResult(function, plans, Selection(x, None, None, None, ()), x.shipped, remarks) for x in versions

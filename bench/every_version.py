@@ -20,29 +20,24 @@ from typing import Any
 
 from record import RESULTS
 
+from planish.build.emit import make_drop_ins
+from planish.build.job import make_workbench
+from planish.build.lower import known_arguments, lower_region
+from planish.build.read import read_file
+from planish.build.verify import PATIENCE
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.emit.dropin.replacement import Replacement
+from planish.emit.dropin.replacement import Replacement, compose
 from planish.frontend.c.translation_unit import CFile, CFunction
 from planish.ir.types import Floats
-from planish.pipeline import (
-    Options,
-    compose,
-    known_arguments,
-    make_versions,
-    make_workbench,
-    plan_region,
-    read_file,
-    with_kernels,
-)
+from planish.options import Options
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.passing import signature_of
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import Verdict, compare
 from planish.run.oracle.tolerance import Tolerance
 from planish.run.processes.process import Limits
-from planish.run.selection import PATIENCE
 from planish.run.sizes.call_sizes import check_cases
 from planish.run.toolchains.cross import compiler_for, is_foreign, takes
 from planish.run.toolchains.emulator import find_emulator
@@ -194,8 +189,8 @@ def run_versions(
         text = cut_out(name, _whole(program.path, program.defines))
         file = _read(program.path, text, program.defines, setting.fp, setting.target)
         function = next(f for f in file.functions if f.name == name)
-        plans = tuple(with_kernels(plan_region(r, options, target), options, target) for r in function.regions)
-        versions, refused = make_versions(plans, file, options)
+        plans = tuple(lower_region(r, options, target) for r in function.regions)
+        versions, refused = make_drop_ins(plans, file, options)
     except Exception as bug:
         # That planish fails is a finding, too.
         yield Found(called, "", setting, "bug", 0.0, message=f"{type(bug).__name__}: {bug}")

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Literal
 from unittest import mock
 
+from planish.build.lower import RegionPlan, lower_region
+from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.c.translation_unit import Region
@@ -28,9 +30,9 @@ from planish.ir.text.printer import print_kernel
 from planish.ir.types import Floats
 from planish.isa.instruction import Catalogue, Instruction
 from planish.library.signal.fft_stages.stage_kernels import StageVersion
-from planish.pipeline import Options, RegionPlan, plan_region, read_file, with_kernels
+from planish.options import Options
+from planish.schedule.auto import policies
 from planish.schedule.auto.plan import Candidate
-from planish.schedule.automatic import strategies
 from planish.target.load import load_target
 
 Clock = Literal["timed", "untimed"]
@@ -118,7 +120,7 @@ def _list_versions(region: Region, options: Options) -> Iterator[tuple[str, str]
     yield hash_nest(region.kernel), _READ
     try:
         plan = plan_versions(region, options)
-        found: tuple[StageVersion | Candidate, ...] = (*plan.stages, *plan.candidates)
+        found: tuple[StageVersion | Candidate, ...] = plan.versions
         for version in found:
             yield hash_version(version), version.name
     except Exception as bug:
@@ -130,10 +132,8 @@ def plan_versions(region: Region, options: Options) -> RegionPlan:
     if region.unseen:
         return RegionPlan(region, None, (), ())
     target = load_target(options.target)
-    with mock.patch.object(strategies, "SECONDS", PATIENCE):
-        if not options.measure:
-            return plan_region(region, options, target, 1)
-        return with_kernels(plan_region(region, options, target), options, target)
+    with mock.patch.object(policies, "SECONDS", PATIENCE):
+        return lower_region(region, options, target, None if options.measure else 1)
 
 
 def hash_version(version: StageVersion | Candidate) -> str:

@@ -20,8 +20,9 @@ from build_time import time_build
 from progress import Progress
 from suite import read_source
 
+from planish.build.read import read_file
 from planish.core.cache import Cache
-from planish.pipeline import Options, read_file
+from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.raising.match.operation_index import load_operations
 from planish.raising.nests import raise_kernel

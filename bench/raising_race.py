@@ -30,9 +30,11 @@ from progress import Progress
 from record import RESULTS, Heat, Result, Team, load, save
 from suite import Suite
 
+from planish.build.assemble import FileResult
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.pipeline import FileResult, Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.passing import signature_of
 from planish.run.processes.process import Limits

@@ -36,9 +36,14 @@ from progress import Progress
 from record import RESULTS
 from suite import read_source
 
+from planish.build.assemble import FileResult
+from planish.build.functions import FunctionResult
+from planish.build.job import make_workbench
+from planish.build.lower import known_arguments
 from planish.core.diagnostic import PlanishError
 from planish.ir.types import Floats
-from planish.pipeline import FileResult, FunctionResult, Options, build_file, known_arguments, make_workbench
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.report.account import account_for
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.passing import signature_of

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planish.core.span import Source
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.passing import signature_of
 from planish.run.sizes.call_sizes import make_case

@@ -22,7 +22,8 @@ from contest import Contestant, Course, Rules, admit, enlist_drop_ins
 from thresholds import Bar, keep
 
 from planish.core.span import Source
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.passing import signature_of
 from planish.run.processes.process import Limits

@@ -28,7 +28,8 @@ from suite import evaluate_length
 from thresholds import Bar, keep
 
 from planish.core.span import Source
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.passing import signature_of
 from planish.run.processes.process import Limits

@@ -24,6 +24,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args, overload
 
+from planish.build.assemble import assemble_file
+from planish.build.dump import STAGES, stage_text
+from planish.build.functions import build_functions
+from planish.build.job import make_workbench
+from planish.build.read import read_file
 from planish.core.cache import Cache, key
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
@@ -35,13 +40,7 @@ from planish.frontend.python.text import is_python
 from planish.ir.types import Floats
 from planish.isa.instruction import Catalogue, Instruction, make_instruction
 from planish.isa.shipped import shipped
-from planish.pipeline import (
-    Options,
-    assemble_file,
-    build_functions,
-    make_workbench,
-    read_file,
-)
+from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.report.account import FileAccount, FunctionAccount, account_for, parse_account, print_account
 from planish.report.store import build_address
@@ -55,7 +54,6 @@ from planish.run.workbench import Workbench
 from planish.schedule.auto.plan import prepare
 from planish.schedule.program import Program
 from planish.schedule.script import print_script
-from planish.stages import STAGES, stage_text
 from planish.target.load import load_target
 
 __all__ = [

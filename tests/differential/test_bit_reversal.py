@@ -10,11 +10,13 @@ import pytest
 from test_raised_versions import MARGIN, DropIn, compile_text, counted
 from test_raised_versions import pytestmark as pytestmark
 
+from planish.build.read import read_file
 from planish.core.span import Source
 from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
+from planish.emit.dropin.replacement import compose
 from planish.ir.semantics.interpreter import run_kernel
 from planish.library.signal.bit_reversal import reversal_versions
-from planish.pipeline import Options, compose, read_file
+from planish.options import Options
 
 TEXT = """\
 void textbook(float *a, float *b, int n)

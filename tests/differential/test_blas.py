@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 from tests.property.sampling import slow
 
+from planish.build.assemble import FileResult
 from planish.cli import main
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.pipeline import FileResult, Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.toolchains.blas import Blas, find_blas
 from planish.run.toolchains.toolchain import choose_compiler
 

@@ -11,11 +11,14 @@ from test_integers import fill
 from test_integers import pytestmark as pytestmark
 from test_raised_versions import NATIVE, compile_text, counted
 
+from planish.build.emit import make_replacement
+from planish.build.read import read_file
 from planish.core.cache import Cache
 from planish.core.span import Source
+from planish.emit.dropin.replacement import compose
 from planish.library.conv.conv_packed.packed_conv import woven_version
 from planish.library.kernels.kernel_cache import KernelCache
-from planish.pipeline import Options, compose, make_replacement, read_file
+from planish.options import Options
 from planish.schedule.auto.plan import prepare
 
 TEXT = """\

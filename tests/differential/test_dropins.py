@@ -12,8 +12,10 @@ import pytest
 from examples import DSP, FOLDER
 from tests.property.sampling import slow
 
+from planish.build.assemble import FileResult
 from planish.core.span import Source
-from planish.pipeline import FileResult, Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.toolchains.toolchain import choose_compiler
 from planish.target.load import load_target
 

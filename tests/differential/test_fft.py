@@ -10,7 +10,8 @@ import pytest
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.core.span import Source
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.processes.process import Limits
 from planish.run.toolchains.toolchain import choose_compiler, compile_library
 

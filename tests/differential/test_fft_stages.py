@@ -11,12 +11,14 @@ import pytest
 from test_raised_versions import MARGIN, NATIVE, DropIn, compile_text
 from test_raised_versions import pytestmark as pytestmark
 
+from planish.build.read import read_file
 from planish.core.span import Source
 from planish.emit.c.compiler_attributes import CompilerSettings
 from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
-from planish.emit.dropin.replacement import Replacement
+from planish.emit.dropin.replacement import Replacement, compose
 from planish.library.signal.fft_stages.radix_stages import stage_versions
-from planish.pipeline import Options, build_file, compose, read_file
+from planish.options import Options
+from planish.pipeline import build_file
 
 TEXT = """\
 #include <stddef.h>

@@ -7,7 +7,8 @@ from test_raised_versions import pytestmark as pytestmark
 from tests.property.sampling import slow
 
 from planish.core.span import Source
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 
 PROGRAMS = {
     "product": """

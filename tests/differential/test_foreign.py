@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from planish import compile as compile_function
+from planish.build.assemble import FileResult
+from planish.build.selection import Selection
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.pipeline import FileResult, Options, build_file
-from planish.run.selection import Selection
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.toolchains.cross import compiler_for, runner_for, takes
 from planish.run.toolchains.toolchain import find_compilers
 from planish.target.load import load_target

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from planish.core.span import Source
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 
 EXTREMA = """\
 void extrema(int n, float *restrict x, float *restrict out)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from planish.core.span import Source
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 
 COMPILERS = [x for x in ("gcc", "clang-19", "clang") if shutil.which(x)][:2]
 CALLS = {

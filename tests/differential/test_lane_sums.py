@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from judging import agree
 
+from planish.build.assemble import FileResult
 from planish.core.span import Source
 from planish.ir.types import Floats
-from planish.pipeline import FileResult, Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 
 COMPILERS = [x for x in ("gcc", "clang-19", "clang") if shutil.which(x)][:2]
 UPDATES = {

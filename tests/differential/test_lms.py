@@ -12,7 +12,8 @@ from tests.property.sampling import slow
 
 from planish.core.span import Source
 from planish.library.signal.lms.look_ahead import lookahead_versions
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 
 FILTERS = """\
 void lms(int n, int taps, TYPE mu, const TYPE *x, const TYPE *d, TYPE *w, TYPE *y, TYPE *e)

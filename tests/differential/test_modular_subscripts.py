@@ -10,9 +10,11 @@ import numpy as np
 from test_raised_versions import NATIVE
 from test_raised_versions import pytestmark as pytestmark
 
+from planish.build.emit import make_replacement
+from planish.build.read import read_file
 from planish.core.span import Source
-from planish.emit.dropin.replacement import Replacement
-from planish.pipeline import Options, compose, make_replacement, read_file
+from planish.emit.dropin.replacement import Replacement, compose
+from planish.options import Options
 from planish.run.toolchains.toolchain import choose_compiler
 from planish.schedule.auto.plan import plan, prepare
 

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from planish.build.emit import make_replacement
+from planish.build.read import read_file
 from planish.core.cache import Cache
 from planish.core.span import Source
-from planish.emit.dropin.replacement import Replacement
+from planish.emit.dropin.replacement import Replacement, compose
 from planish.library.dense.panel_factorisation import is_searching, stepwise_versions
 from planish.library.kernels.kernel_cache import KernelCache
-from planish.pipeline import Options, compose, make_replacement, read_file
+from planish.options import Options
 from planish.run.toolchains.toolchain import choose_compiler
 from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target

@@ -12,9 +12,12 @@ import pytest
 from test_raised_versions import MARGIN, NATIVE
 from test_raised_versions import pytestmark as pytestmark
 
+from planish.build.emit import make_replacement
+from planish.build.read import read_file
 from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
+from planish.emit.dropin.replacement import compose
 from planish.library.dense.transpose_inplace.blocked_transpose import mirror_versions
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.loops.nontemporal.streaming_stores import stream_versions
@@ -23,7 +26,7 @@ from planish.library.parallel.parallel_marks import marked_versions
 from planish.library.parallel.thread_threshold import WORTH, start_where_worth
 from planish.library.signal.fft_stages.radix_stages import stage_versions
 from planish.library.versions import raise_version
-from planish.pipeline import Options, compose, make_replacement, read_file
+from planish.options import Options
 from planish.run.processes.process import Limits
 from planish.run.toolchains.toolchain import choose_compiler, compile_library
 from planish.schedule.auto.plan import Candidate, Prepared, plan, prepare

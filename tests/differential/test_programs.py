@@ -12,7 +12,8 @@ from examples import FOLDER
 
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
 

@@ -15,13 +15,15 @@ import numpy as np
 import pytest
 from examples import FOLDER
 
+from planish.build.emit import make_replacement
+from planish.build.read import read_file
 from planish.core.cache import Cache
 from planish.core.span import Source
-from planish.emit.dropin.replacement import Replacement
+from planish.emit.dropin.replacement import Replacement, compose
 from planish.ir.types import Floats
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.versions import raise_version
-from planish.pipeline import Options, compose, make_replacement, read_file
+from planish.options import Options
 from planish.run.toolchains.toolchain import Compiler, choose_compiler
 from planish.schedule.auto.plan import Candidate, Prepared, prepare
 from planish.target.load import load_target

@@ -10,9 +10,12 @@ import pytest
 from test_raised_versions import MARGIN, NATIVE, DropIn, compile_text, counted
 from test_raised_versions import pytestmark as pytestmark
 
+from planish.build.emit import make_replacement
+from planish.build.read import read_file
 from planish.core.span import Source
+from planish.emit.dropin.replacement import compose
 from planish.library.loops.scan.vector_scan import scan_versions
-from planish.pipeline import Options, compose, make_replacement, read_file
+from planish.options import Options
 from planish.schedule.auto.plan import prepare
 
 TEXT = """\

@@ -13,7 +13,8 @@ from planish.core.span import Source
 from planish.emit.c.compiler_attributes import CompilerSettings
 from planish.emit.c.prologue import emit_prologue
 from planish.ir.types import Floats
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="what gcc makes of the original is right")
 

@@ -11,9 +11,13 @@ import pytest
 from test_raised_versions import MARGIN, NATIVE, DropIn, Matrix, call, compile_text, counted
 from test_raised_versions import pytestmark as pytestmark
 
+from planish.build.emit import make_replacement
+from planish.build.read import read_file
 from planish.core.span import Source
+from planish.emit.dropin.replacement import compose
 from planish.library.dense.transpose_inplace.blocked_transpose import mirror_versions
-from planish.pipeline import Options, build_file, compose, make_replacement, read_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.schedule.auto.plan import prepare
 
 SQUARES = """\

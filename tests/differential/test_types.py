@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from planish.build.emit import make_drop_ins
+from planish.build.lower import lower_region
 from planish.core.span import Source
+from planish.emit.dropin.replacement import compose
 from planish.frontend.c.reader import read_c
-from planish.pipeline import Options, compose, make_versions, plan_region
+from planish.options import Options
 from planish.run.toolchains.toolchain import find_compilers
 from planish.target.load import load_target
 
@@ -128,8 +131,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     functions, prototypes, program = texts()
     file = read_c(Source("types.c", functions))
     target, options = load_target("generic"), Options(target="generic")
-    plans = [(plan_region(region, options, target, 1), x.name) for x in file.functions for region in x.regions]
-    replaced = [r for plan, _ in plans for x in make_versions((plan,), file, options)[0] for r in x.shipped[:1]]
+    plans = [(lower_region(region, options, target, 1), x.name) for x in file.functions for region in x.regions]
+    replaced = [r for plan, _ in plans for x in make_drop_ins((plan,), file, options)[0] for r in x.shipped[:1]]
     assert len(replaced) == len(plans) == sum(1 for x in file.functions if not x.name.startswith("planes"))
     new = compose(functions, replaced, "")
     write("original.c", f"{functions}{program}", folder)

@@ -9,12 +9,15 @@ import numpy as np
 from test_raised_versions import NATIVE, compile_text, counted
 from test_raised_versions import pytestmark as pytestmark
 
+from planish.build.emit import make_replacement
+from planish.build.read import read_file
 from planish.core.cache import Cache
 from planish.core.span import Source
+from planish.emit.dropin.replacement import compose
 from planish.library.conv.winograd.matrices import F23
 from planish.library.conv.winograd.tiled_conv import tile_version
 from planish.library.kernels.kernel_cache import KernelCache
-from planish.pipeline import Options, compose, make_replacement, read_file
+from planish.options import Options
 from planish.schedule.auto.plan import prepare
 
 TEXT = """\

@@ -19,13 +19,14 @@ from typing import get_args
 import pytest
 from tests.property.sampling import slow
 
+from planish.build.read import read_file
 from planish.cli.entry import main
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.ir.checker import check_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.text.printer import print_kernel
-from planish.pipeline import Options, read_file
+from planish.options import Options
 from planish.raising.nests import raise_kernel
 from planish.raising.tdl.examples import check_tactic
 from planish.raising.tdl.reader import load_tactics, read_tactics

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
+from planish.build.dump import parse_stage
 from planish.cli import main
 from planish.core.diagnostic import PlanishError
 from planish.ir.checker import check_kernel
 from planish.ir.text.parser import parse_kernel
-from planish.stages import parse_stage
 
 HERE = Path(__file__).parent
 CALLS = sorted((HERE / "c").glob("*.toml"))

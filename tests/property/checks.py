@@ -36,13 +36,13 @@ from planish.poly.isl.to_list import list_maps
 from planish.poly.scop.dependence import Dependences, find_dependences, is_live_in, movable_updates
 from planish.poly.scop.extraction import Scop, extract_scop
 from planish.poly.scop.legality import find_violation, schedule_map
+from planish.schedule.auto import policies
 from planish.schedule.auto.lower import lower
 from planish.schedule.auto.plan import plan, prepare
+from planish.schedule.auto.policies import POLICIES, compute_schedule
 from planish.schedule.auto.tiling.band import read_band
 from planish.schedule.auto.tiling.strip_mining import StripOrder, leaf_bands, shape_band
 from planish.schedule.auto.tiling.tile_sizes import choose
-from planish.schedule.automatic import strategies
-from planish.schedule.automatic.strategies import STRATEGIES, compute_schedule
 from planish.target.machine import CacheLevel, Target
 
 TARGETS = (
@@ -169,7 +169,7 @@ def check_strategies(program: Program, count: Counter[str]) -> str | None:
     """Every automatic schedule is legal and means the same, with sums of integers in any order."""
     scop, dependences = _prepared(program)
     kept = _kept(scop, dependences)
-    for strategy in STRATEGIES[:2]:
+    for strategy in POLICIES[:2]:
         schedule = compute_schedule(scop, dependences, kept, strategy)
         if schedule is None:
             count["given up"] += 1
@@ -200,7 +200,7 @@ def check_random_schedules(program: Program, count: Counter[str]) -> str | None:
     scop, dependences = _prepared(program)
     bases = [scop.schedule]
     if rng.random() < 0.5:
-        computed = compute_schedule(scop, dependences, dependences.order, rng.choice(STRATEGIES))
+        computed = compute_schedule(scop, dependences, dependences.order, rng.choice(POLICIES))
         bases = [computed or scop.schedule]
     events = [list_events(program.kernel, sizes) for sizes in program.sizes]
     for _ in range(4):
@@ -233,7 +233,7 @@ def check_shapes(program: Program, count: Counter[str]) -> str | None:
     arrays = {a.name: a for a in (*scop.kernel.arrays, *scop.locals)}
     movable = movable_updates(scop, dependences, reassociate=False)
     kept = dependences.order.subtract(movable)
-    schedule = compute_schedule(scop, dependences, kept, rng.choice(STRATEGIES)) or scop.schedule
+    schedule = compute_schedule(scop, dependences, kept, rng.choice(POLICIES)) or scop.schedule
     for path in leaf_bands(schedule):
         band = read_band(find_node(schedule, path), scop, dependences.order, movable)
         choice = choose(band, rng.choice(TARGETS), arrays)
@@ -374,7 +374,7 @@ EVERY = {"order": 1, "same": 1, "flow": 3, "random": 2, "strategies": 5, "shapes
 def run_check(name: str, program: Program, count: Counter[str]) -> str | None:
     """One check under a bound on isl's work; what exceeds it counts as `given up`."""
     try:
-        bounds = patch.multiple(strategies, OPERATION_LIMIT=SCHEDULE_LIMIT, SECONDS=SCHEDULE_SECONDS)
+        bounds = patch.multiple(policies, OPERATION_LIMIT=SCHEDULE_LIMIT, SECONDS=SCHEDULE_SECONDS)
         with budget(isl.DEFAULT_CONTEXT, WORK_LIMIT), bounds:
             fault = CHECKS[name](program, count)
     except isl.Error as error:

@@ -21,7 +21,7 @@ from tests.property.listings.judge import SETTINGS, build_apart, compare_output,
 from tests.property.listings.listing import write_listing
 from tests.property.listings.reduce import reduce_text
 
-from planish import pipeline
+from planish.build import functions
 from planish.core.fork_pool import Bounds
 from planish.core.span import Source
 
@@ -62,8 +62,8 @@ def test_what_failed_once_is_right(name: str, setting: str) -> None:
 def test_an_analysis_that_does_not_end_well_is_a_fault(
     act: Callable[..., Any], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "_draft_first", act)
-    monkeypatch.setattr(pipeline, "BOUNDS", Bounds(cpu=9, wall=0.5))
+    monkeypatch.setattr(functions, "_draft_first", act)
+    monkeypatch.setattr(functions, "BOUNDS", Bounds(cpu=9, wall=0.5))
     text = "void f(int n, int *x) { for (int i = 0; i < n; i++) x[i] = 3 * x[i]; }\n"
     text += text.replace("f(", "g(")
     verdict = judge(text, {"default": SETTINGS["default"]}, LIMIT, {})

@@ -15,11 +15,14 @@ from tests.differential.judging import judge_runs, read_demands
 from tests.property.listings.listing import write_listing
 from tests.property.sampling import slow
 
+from planish.build.assemble import FileResult
+from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Source
 from planish.frontend.c.text.lexer import tokenize
 from planish.frontend.c.translation_unit import CFunction
-from planish.pipeline import FileResult, Options, build_file, read_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.report.account import remarks_of
 from planish.report.explanation import explain_file
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from planish import pipeline
+from planish.build import functions
+from planish.build.functions import FunctionResult, build_function
+from planish.build.job import make_job, make_workbench
+from planish.build.read import read_file
+from planish.build.selection import Probes, Selection
 from planish.core.diagnostic import Remark
 from planish.core.span import Source
-from planish.pipeline import FunctionResult, Options, build_function, make_job, make_workbench, read_file
+from planish.emit.dropin.replacement import compose
+from planish.options import Options
 from planish.run.calls.signature import CallCase
-from planish.run.selection import Probes, Selection
 from planish.run.workbench import Version
 from planish.target.load import load_target
 
@@ -37,7 +42,7 @@ class Chosen:
         self.limited: dict[str, Version | None] = {}
 
     def __call__(self, reference: Any, versions: Sequence[Version], *given: Any) -> Selection:
-        probes: Probes = given[-1]
+        probes: Probes = given[-2]
         self.versions = tuple(versions)
         for label in (*(x.label for x in versions), "blas"):
             self.limited[label] = probes.limit(label, [LARGE], [SMALL])
@@ -50,9 +55,9 @@ def run(
     body: str, folder: Path, monkeypatch: pytest.MonkeyPatch, every: bool, said: tuple[Remark, ...] = ()
 ) -> tuple[Chosen, FunctionResult, str]:
     source = Source("f.c", f"void f(int n, double *x, double *y, const double *a, double *s) {{\n  {body}\n}}\n")
-    chosen, drafted = Chosen(said), pipeline._draft
-    monkeypatch.setattr(pipeline, "select", chosen)
-    monkeypatch.setattr(pipeline, "_draft", lambda f, job, tell, most: drafted(f, job, tell, None if every else most))
+    chosen, drafted = Chosen(said), functions._draft
+    monkeypatch.setattr(functions, "select", chosen)
+    monkeypatch.setattr(functions, "_draft", lambda f, job, tell, most: drafted(f, job, tell, None if every else most))
     file, target = read_file(source, RACING), load_target("generic")
     job = make_job(file.functions, file, RACING, target, make_workbench(RACING, target, folder, source))
     return chosen, build_function(file.functions[0], job), source.text
@@ -65,7 +70,7 @@ def test_what_ships_is_the_version_that_was_selected(tmp_path: Path, monkeypatch
         limited = chosen.limited[version.label]
         assert limited is not None and limited.label == version.label
         assert len(limited.shipped) == 2 and all(any("n >= 2000" in y for y in x.guards) for x in limited.shipped)
-    assert pipeline.compose(text, result.replacements, "") == chosen.versions[0].text
+    assert compose(text, result.replacements, "") == chosen.versions[0].text
     # Another text than that of a version, such as one that calls a BLAS, is not limited in its name.
     assert chosen.limited["blas"] is None
 
@@ -81,13 +86,13 @@ def test_stages_are_limited_too(body: str, tmp_path: Path, monkeypatch: pytest.M
 def test_a_nest_without_a_version_does_not_keep_the_others_from_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drafted = pipeline.plan_region
+    drafted = functions.lower_plan
 
-    def without_first(region: Any, *given: Any) -> Any:
-        plan = drafted(region, *given)
-        return pipeline.replace(plan, candidates=(), stages=()) if region.ordinal == 1 else plan
+    def without_first(plan: Any, *given: Any) -> Any:
+        made = drafted(plan, *given)
+        return replace(made, versions=()) if plan.region.ordinal == 1 else made
 
-    monkeypatch.setattr(pipeline, "plan_region", without_first)
+    monkeypatch.setattr(functions, "lower_plan", without_first)
     chosen, _, _ = run(f"{ADD}\n  {UNKNOWN}\n  {ROWS}", tmp_path, monkeypatch, every=False)
     (version,) = chosen.versions
     limited = chosen.limited[version.label]

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+from planish.build.assemble import FileResult
+from planish.build.emit import make_drop_ins
+from planish.build.lower import lower_region
+from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
+from planish.emit.dropin.replacement import compose
 from planish.ir.types import BF16, Type
-from planish.pipeline import (
-    FileResult,
-    Options,
-    RegionPlan,
-    build_file,
-    compose,
-    make_versions,
-    plan_region,
-    read_file,
-)
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.toolchains.toolchain import find_compilers, knows
 from planish.target.load import load_target
 
@@ -94,26 +90,17 @@ def test_options_are_spelt_as_on_the_command_line() -> None:
 
 def test_a_region_has_its_candidates_in_order() -> None:
     file = read_file(Source("scale.c", SCALE), QUIET)
-    found = plan_region(file.functions[0].regions[0], QUIET, load_target("generic"))
+    found = lower_region(file.functions[0].regions[0], QUIET, load_target("generic"))
     assert found.prepared is not None and found.candidates and found.remarks == ()
 
 
 @pytest.mark.parametrize("raising", [True, False])
-def test_calls_of_the_library_are_only_tried_where_they_are_wanted(
-    raising: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    asked = tmp_path / "asked"  # functions are built in a process of their own
-    asked.touch()
-
-    def note(plan: RegionPlan, *_: object) -> RegionPlan:
-        asked.write_text(asked.read_text() + plan.region.function)
-        return plan
-
-    monkeypatch.setattr("planish.pipeline.with_kernels", note)
-    text = "void scale(int n, double x[n]) { for (int i = 0; i < n; i++) x[i] *= 3; }\n"
-    options = Options(raising=raising, budget=0.05)
-    build_file(Source("scale.c", text), options)
-    assert asked.read_text() == "scale" * raising
+def test_calls_of_the_library_are_only_tried_where_they_are_wanted(raising: bool) -> None:
+    options = replace(QUIET, raising=raising)
+    loops = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[j * n + i] = x[i * n + j];"
+    file = read_file(Source("f.c", f"void f(int n, float *restrict x, float *restrict y) {{ {loops} }}\n"), options)
+    plan = lower_region(file.functions[0].regions[0], options, load_target("x86-avx2"))
+    assert ("raised" in [x.name for x in plan.versions]) == raising
     assert ("--no-raise" in options.describe()) != raising
 
 
@@ -150,8 +137,8 @@ def test_stages_come_first_whatever_other_nests_have() -> None:
 }
 """
     file = read_file(Source("f.c", text), QUIET)
-    plans = tuple(plan_region(x, QUIET, load_target("generic"), 1) for x in file.functions[0].regions)
-    versions, _ = make_versions(plans, file, QUIET)
+    plans = tuple(lower_region(x, QUIET, load_target("generic"), 1) for x in file.functions[0].regions)
+    versions, _ = make_drop_ins(plans, file, QUIET)
     assert [x.label for x in versions] == ["4 stages at a time", "fused"]
     assert [len(x.shipped) for x in versions] == [2, 2]
     assert "planish_f_1(" in versions[0].text and "planish_f_2_stages4(" in versions[0].text

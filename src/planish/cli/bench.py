@@ -30,7 +30,7 @@ from planish.cli.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import read_input
-from planish.pipeline import Options
+from planish.options import Options
 from planish.report.comparison import contest_table, print_contests, summary_table
 from planish.report.compiler_comparison import Contest, run_contests
 from planish.report.store import build_cached

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from planish.build.dump import STAGES, Stage, only_changed, print_stages
 from planish.cli.exits import OK, USER_ERROR, guarded, tell, tell_crashes
 from planish.cli.files import check_outputs, write_files
 from planish.cli.options import (
@@ -34,24 +35,24 @@ from planish.cli.progress import show_progress
 from planish.core.cache import Cache
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.files import Input, read_input
+from planish.core.passes import PassTimes, spell_times
 from planish.core.reasons import LOSSES
 from planish.isa.instruction import Catalogue
 from planish.isa.instruction_file import read_instructions
-from planish.pipeline import Options
+from planish.options import Options
 from planish.report.account import FileAccount
 from planish.report.operations import report_operations
 from planish.report.store import build_cached
 from planish.report.tables import build_table, describe_floats, describe_refusals, describe_times, make_console
 from planish.run.toolchains.blas import check_name, find_blas
 from planish.run.toolchains.cross import compiler_for
-from planish.stages import STAGES, Stage, print_stages
 from planish.target.load import load_target
 
 DEFAULT_FOLDER = Path("planish-out")
 
 
 class StageName(StrEnum):
-    """A stage that can be shown; see planish.stages."""
+    """A stage that can be shown; see planish.build.dump."""
 
     read = "read"
     prepare = "prepare"
@@ -98,6 +99,10 @@ def build(
         StageName | None,
         typer.Option("--stop-after", help="Print a stage on stdout; write no file.", show_default=False),
     ] = None,
+    print_changed: Annotated[
+        bool, typer.Option("--print-changed", help="Print each stage that differs from the one before; write no file.")
+    ] = False,
+    time_passes: Annotated[bool, typer.Option("--time-passes", help="Print what each pass takes, on stderr.")] = False,
     blas: Annotated[
         str | None,
         typer.Option(
@@ -130,6 +135,8 @@ def build(
         blas=check_name(blas) if blas is not None else None, ilp64=ilp64, raising=raising,
     )  # fmt: skip
     names = list(dict.fromkeys(files))
+    if print_changed:
+        return _show_changed(names, options)
     if stop_after is not None:
         return _show(names, options, (stop_after,))
     compiler = compiler_for(load_target(target), cc)
@@ -140,7 +147,7 @@ def build(
         shown = _show(names, options, tuple(dump))
         if shown != OK:
             return shown
-    return _build(names, output, options, force, quiet, report, to_stderr=bool(dump))
+    return _build(names, output, options, force, quiet, report, bool(dump), time_passes)
 
 
 def _read_instructions(names: Sequence[str]) -> Catalogue:
@@ -159,10 +166,19 @@ def _show(names: list[str], options: Options, wanted: tuple[StageName, ...]) -> 
     return OK
 
 
+def _show_changed(names: list[str], options: Options) -> int:
+    """The stages of every file on stdout, of each only what the pass before has not shown already."""
+    for name in names:
+        texts = print_stages(read_input(name).source, options, STAGES)
+        sys.stdout.write("\n".join(only_changed(texts)))
+    return OK
+
+
 def _build(
-    names: list[str], folder: Path, options: Options, force: bool, quiet: bool, report: bool, to_stderr: bool
-) -> int:
-    cache = Cache()
+    names: list[str], folder: Path, options: Options, force: bool, quiet: bool, report: bool, to_stderr: bool,
+    time_passes: bool,
+) -> int:  # fmt: skip
+    cache, times = Cache(), PassTimes()
     done: list[tuple[FileAccount, bool]] = []
     written: list[Path] = []
     failed = False
@@ -171,7 +187,9 @@ def _build(
             progress.start(name)
             try:
                 given = read_input(name)
-                account, cached = build_cached(given.source, options, cache, force=force, tell=progress.tell)
+                account, cached = build_cached(
+                    given.source, options, cache, force=force, tell=progress.tell, times=times
+                )
                 written += _write(given, account, folder)
             except PlanishError as error:
                 # The other files are built all the same.
@@ -181,6 +199,8 @@ def _build(
                 done.append((account, cached))
             progress.finish()
     _report(done, written, quiet, to_stderr)
+    if time_passes:
+        sys.stderr.write(spell_times(times.seconds))
     for account, _ in done if report else ():
         text = report_operations(read_input(account.name).source, options, account)
         print(text, end="", file=sys.stderr if to_stderr else sys.stdout)

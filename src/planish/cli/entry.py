@@ -37,6 +37,7 @@ COMMANDS = (
     Command("kernel", "planish.cli.kernel", "Generate a kernel of the library: gemm, its micro-kernels."),
     Command("targets", "planish.cli.targets", "List the machines that --target takes."),
     Command("tactics", "planish.cli.tactics", "List, check and explain what nests are raised to."),
+    Command("strategies", "planish.cli.strategies", "List and explain how nests are made faster."),
     Command("raise", "planish.cli.raise_", "Print what nests compute as NumPy, einsum, BLAS calls, MLIR or JSON."),
     Command("isa", "planish.cli.isa", "List, find and learn the instructions of processors."),
     Command("cache", "planish.cli.cache", "Show or empty the store of earlier builds."),

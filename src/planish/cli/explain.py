@@ -28,7 +28,7 @@ from planish.core.cache import Cache
 from planish.core.diagnostic import PlanishError
 from planish.core.files import read_input
 from planish.core.span import Source
-from planish.pipeline import Options
+from planish.options import Options
 from planish.report.account import FileAccount
 from planish.report.explanation import explain_file
 from planish.report.store import recall

@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+from planish.build.read import read_file
 from planish.cli.exits import OK, guarded
 from planish.cli.files import check_writable, write_files
 from planish.cli.options import Defines, Floats, Fp, Function, Includes, read_floats
@@ -27,7 +28,7 @@ from planish.emit.formats.mlir.mlir_text import emit_mlir
 from planish.emit.formats.numpy.einsum_text import emit_einsum
 from planish.emit.formats.numpy.numpy_text import emit_numpy
 from planish.frontend.c.translation_unit import CFile, CFunction
-from planish.pipeline import Options, read_file
+from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.raising.match.operation_index import load_operations
 from planish.raising.nests import raise_kernel

@@ -59,7 +59,8 @@ class PlanishError(Exception):
 @dataclass(frozen=True, slots=True)
 class Remark:
     """What was done or refused, and why: `id` is stable (`scop-call`, `schedule-band`; `planish.core.reasons` lists
-    them), `kind` says which. `help` says what to change where that is more than what helps against all of that id.
+    them), `kind` says which. `brief`: what a table says, where that is less.
+    `help` says what to change where that is more than what helps against all of that id.
 
     >>> print(Remark("scop-comma", "refused", "a comma inside an expression").render())
     refused[scop-comma]: a comma inside an expression
@@ -71,6 +72,12 @@ class Remark:
     message: str
     span: Span | None = None
     help: str = ""
+    brief: str | None = None
+
+    @property
+    def summary(self) -> str:
+        """What a table says of it, which has a line for each; empty for nothing."""
+        return self.message if self.brief is None else self.brief
 
     @property
     def advice(self) -> str:

@@ -214,6 +214,11 @@ REASONS = (
         "raise-none", "no version calls kernels of the library", "docs/raising.md lists the forms that are recognised"
     ),
     Reason(
+        "strategy-none",
+        "a strategy could not look at the nest",
+        "nothing needs to change: the other strategies were tried; `planish explain FILE` lists what they made",
+    ),
+    Reason(
         "raise-nothing", "nothing in the nest is an operation", "docs/raising.md lists the forms that are recognised"
     ),
     Reason(

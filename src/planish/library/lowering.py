@@ -94,7 +94,7 @@ def lower_raised(
     lowering = _Lowering(raised, target, maker, threads, with_copies(raised, narrow or {}, kept))
     lowering.expect_product()
     body = lowering.steps(raised.steps, _Place(raised.kernel.sizes, raised.kernel.assumptions))
-    if not lowering.made and not any(x.id == "raise-paths" for x in lowering.remarks):
+    if not lowering.made and not lowering.blocked:
         raise NotLoweredError(lowering.reason or "there is no product of matrices")
     kernel = raised.kernel
     heap = [*(x for x in raised.locals if x.name not in kept), *lowering.heap]
@@ -136,6 +136,7 @@ class _Lowering:
     made: dict[str, Instruction] = field(default_factory=dict)
     conditions: list[Expr] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
+    blocked: bool = False
     reason: str = ""
     arrays: dict[str, Array] = field(default_factory=dict)
     bases: dict[str, str] = field(default_factory=dict)
@@ -333,6 +334,7 @@ class _Lowering:
         right = Compare("eq", Load(cut.wrong.name, (), cut.wrong.type), Const(0, cut.wrong.type))
         message = f"`{step.operation.name}` is computed by blocks of {WIDTH} stops, if no distance is negative"
         self.remarks.append(Remark("raise-paths", "done", message, step.span))
+        self.blocked = True
         return [cut.check, If(right, Block((blocks,)), Block(tuple(plain)))]
 
     def repeated(self, step: Repeat, place: _Place) -> list[Stmt]:
@@ -471,7 +473,7 @@ class _Lowering:
             fresh = self.fresh(own.name, place)
             body = redirect(body, own.name, partial(renamed, fresh))
             self.heap.append(replace(own, name=fresh))
-        self.remarks += (self.placed(x) for x in found[0].remarks if x.id in ("schedule-band", "recurrence-blocks"))
+        self.remarks += map(self.placed, found[0].bands)
         return [x for x in body.body if not isinstance(x, Alloc)]
 
     def placed(self, remark: Remark) -> Remark:

@@ -42,6 +42,8 @@ NAME = "raised"
 """What the version is called."""
 _DEPTH = 3
 """The loops of a product of matrices."""
+CONVOLUTION_LOOPS = 6
+"""Those over features and channels, places and elements of the window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +68,10 @@ def raise_version(
     convolutions are done, without which there is no such version.
     """
     scop = prepared.scop
-    types = {x.name: x.type for x in (*scop.kernel.arrays, *scop.locals)}
-    promising = [x for x in scop.statements if len(x.iterators) >= _DEPTH or _is_turned(x)]
-    floats = any(types[x.write.array] in (F32, F64) for x in promising)
-    kernel, narrow = widen(kernel)
-    if not floats and not (promising and narrow) and not any(_is_least(x) for x in promising):
+    if not is_promising(kernel, prepared):
         return None, ()
+    types = {x.name: x.type for x in (*scop.kernel.arrays, *scop.locals)}
+    kernel, narrow = widen(kernel)
     span = scop.kernel.span
     if fp != "reassociate" and any(types[x.write.array].is_float and not _is_copy(x) for x in scop.statements):
         message = f"no kernels of the library are called: they sum in another order, which --fp {fp} does not allow"
@@ -108,6 +108,23 @@ def raise_version(
     done = tuple(x for x in remarks if x.kind == "done")
     name = NAME if convolve is None else convolve.name
     return Candidate(name, scop.schedule, whole, (*done, *lowered.remarks), 0.0, lowered.catalogue), remarks
+
+
+def is_promising(kernel: Kernel, prepared: Prepared) -> tuple[Statement, ...]:
+    """The statements of a kernel of which operations may be made: enough loops for a product, or a transposition, of
+    floats or of what can be widened, or the search for least values."""
+    scop = prepared.scop
+    types = {x.name: x.type for x in (*scop.kernel.arrays, *scop.locals)}
+    promising = tuple(x for x in scop.statements if len(x.iterators) >= _DEPTH or _is_turned(x))
+    floats = any(types[x.write.array] in (F32, F64) for x in promising)
+    if floats or any(map(_is_least, promising)) or (promising and widen(kernel)[1]):
+        return promising
+    return ()
+
+
+def convolution_statements(prepared: Prepared) -> tuple[Statement, ...]:
+    """The statements with loops over features and channels, places and elements of a window."""
+    return tuple(x for x in prepared.scop.statements if len(x.iterators) >= CONVOLUTION_LOOPS)
 
 
 def _is_least(statement: Statement) -> bool:

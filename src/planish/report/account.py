@@ -12,10 +12,12 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from planish.build.assemble import FileResult
+from planish.build.functions import FunctionResult
 from planish.core.diagnostic import Diagnostic, Remark
 from planish.core.reasons import LOSSES
 from planish.frontend.c.translation_unit import CFunction
-from planish.pipeline import FileResult, FunctionResult, Options
+from planish.options import Options
 from planish.run.calls.passing import leaves_of
 from planish.run.oracle.comparison import Verdict
 from planish.run.timing.clock import Timing
@@ -98,17 +100,11 @@ class FileAccount:
 def account_for(result: FileResult, options: Options) -> FileAccount:
     """The account of a finished build."""
     functions = tuple(x for f in result.functions if (x := _function(f, result)) is not None)
-    compile, link = (_told(result.text, f" *   {word}:") for word in ("compile", "link"))
     warnings = tuple(d.render(result.source) for d in _warnings(result, options))
     return FileAccount(
-        result.source.name, result.text, result.header, compile, options.fp, functions, warnings, link, result.emulator
-    )
-
-
-def _told(text: str, word: str) -> str:
-    """What the banner of a text says behind a word."""
-    lines = text.splitlines()[:6]
-    return next((x.removeprefix(word).strip() for x in lines if x.startswith(word)), "")
+        result.source.name, result.text, result.header, result.command, options.fp, functions, warnings, result.link,
+        result.emulator,
+    )  # fmt: skip
 
 
 def _function(result: FunctionResult, file: FileResult) -> FunctionAccount | None:
@@ -129,7 +125,7 @@ def _function(result: FunctionResult, file: FileResult) -> FunctionAccount | Non
             done = describe_version(result, version)
     return FunctionAccount(
         function.name, function.span.line, bool(result.replacements), done, reasons, result.timed, check, before,
-        after, version, refusals, next((r.id for r in result.remarks if r.id in LOSSES.values()), ""),
+        after, version, refusals, result.lost,
     )  # fmt: skip
 
 
@@ -150,11 +146,8 @@ def describe_version(result: FunctionResult, label: str) -> tuple[str, ...]:
             continue
         chosen = next((c for c in plan.candidates if c.name == label), next(iter(plan.candidates), None))
         for remark in chosen.remarks if chosen is not None else ():
-            if remark.id == "schedule-band":
-                what = remark.message.partition(": ")[2].partition("; ")[2] or "as one loop nest"
+            if remark.kind == "done" and (what := remark.summary):
                 out.append(f"line {remark.span.line}: {what}" if remark.span else what)
-            elif remark.kind == "done" and not remark.id.startswith("schedule-"):
-                out.append(f"line {remark.span.line}: {remark.message}" if remark.span else remark.message)
     return tuple(dict.fromkeys(out))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from planish.pipeline import Options
+from planish.options import Options
 from planish.report.compiler_comparison import Contest, Standing
 from planish.report.tables import format_ratio, format_seconds
 from planish.version import VERSION

@@ -12,12 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from planish.build.lower import RegionPlan, known_arguments
+from planish.build.plan import sizes_of
+from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
 from planish.core.progress import Progress
 from planish.core.span import Source
 from planish.frontend.c.translation_unit import CFunction
 from planish.library.signal.stockham_fft import find_slack
-from planish.pipeline import Options, RegionPlan, known_arguments, read_file, sizes_of
+from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.report.account import FileAccount
 from planish.run.calls.abi_wrapper import entry_text

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from planish.build.lower import RegionPlan, lower_region
+from planish.build.read import read_file
 from planish.core.diagnostic import Remark, render_at
 from planish.core.span import Source, Span
 from planish.frontend.c.translation_unit import CFunction, Region
 from planish.ir.nest import Array, For
 from planish.ir.text.printer import print_expr
 from planish.ir.traverse import walk
-from planish.pipeline import Options, RegionPlan, plan_region, read_file
+from planish.options import Options
 from planish.poly.scop.dependence_levels import Link, list_links
 from planish.poly.scop.extraction import Scop, Statement
 from planish.report.account import FileAccount
@@ -37,7 +39,7 @@ def explain_file(source: Source, options: Options, earlier: FileAccount | None =
     parts: list[str] = []
     told: set[Remark] = set()
     for function in functions:
-        plans = tuple(_with_operations(plan_region(r, options, target), options, target) for r in function.regions)
+        plans = tuple(_with_operations(lower_region(r, options, target), options, target) for r in function.regions)
         refused = [r for r in file.remarks if _within(r, function)]
         told |= set(refused)
         parts += _explain_function(function, plans, refused, source, earlier)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from planish.build.read import read_file
 from planish.core.cache import Cache
 from planish.core.diagnostic import Remark
 from planish.core.span import Source
@@ -27,7 +28,7 @@ from planish.library.kernels.batched_gemm import NoMatricesError
 from planish.library.signal.stockham_fft import transform_versions
 from planish.library.versions import improve_nest
 from planish.library.work import describe, find_work
-from planish.pipeline import Options, read_file
+from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.raising.raised import Apply, Choice, Loops, Raised, Repeat, Step, case_locals
 from planish.report.account import FileAccount, FunctionAccount

@@ -9,11 +9,13 @@ from dataclasses import fields, replace
 
 from planish.core.cache import Cache, key
 from planish.core.fingerprint import stamp_program
+from planish.core.passes import PassTimes
 from planish.core.progress import Progress, keep_quiet
 from planish.core.span import Source
 from planish.frontend.c.text.preprocess import preprocess
 from planish.frontend.mlir.reader import is_mlir, parser_version
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.report.account import FileAccount, account_for, parse_account, print_account
 from planish.run.toolchains.blas import find_blas
 from planish.run.toolchains.cross import compiler_for, is_foreign
@@ -22,9 +24,11 @@ from planish.target.load import load_target
 
 
 def build_cached(
-    source: Source, options: Options, cache: Cache, *, force: bool = False, tell: Progress = keep_quiet
+    source: Source, options: Options, cache: Cache, *, force: bool = False, tell: Progress = keep_quiet,
+    times: PassTimes | None = None,
 ) -> tuple[FileAccount, bool]:
-    """The account of building a file, and whether it was remembered; with `force` it is built anew.
+    """The account of building a file, and whether it was remembered; with `force` it is built anew;
+    `times` gets what its passes take.
 
     Raises PlanishError for input that cannot be read or compiled; such builds are not remembered, and no others that
     may come to something else the next time.
@@ -34,7 +38,7 @@ def build_cached(
     known = None if force else cache.get(address)
     if known is not None:
         return parse_account(known.decode()), True
-    account = account_for(build_file(source, options, tell), options)
+    account = account_for(build_file(source, options, tell, times), options)
     if account.lasting:
         cache.put(address, print_account(account).encode())
     return account, False

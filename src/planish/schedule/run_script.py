@@ -46,6 +46,6 @@ def follow(
     kernel = replace(
         program.kernel, name=whole.name, sizes=whole.sizes, arrays=whole.arrays, assumptions=assumptions
     )
-    remarks = tuple(Remark("schedule-step", "done", print_step(step), kernel.span) for step in program.steps)
+    remarks = tuple(Remark("schedule-step", "done", print_step(step), kernel.span, brief="") for step in program.steps)
     narrower = replace(prepared, kernel=whole, scop=scop)
     return narrower, Candidate("script", scop.schedule, kernel, remarks, 0.0, program.catalogue)

@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from planish.build.dump import STAGES, Stage, parse_stage, print_stages, stage_text
+from planish.build.lower import RegionPlan, lower_region
+from planish.build.read import read_file
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.translation_unit import CFile
 from planish.ir.nest import Kernel
-from planish.pipeline import Options, RegionPlan, plan_region, read_file
+from planish.options import Options
 from planish.poly.isl.schedule_text import same_schedule
-from planish.stages import STAGES, Stage, parse_stage, print_stages, stage_text
 from planish.target.load import load_target
 
 HERE = Path(__file__).parent
@@ -42,7 +44,7 @@ def planned(name: str) -> tuple[CFile, tuple[RegionPlan, ...]]:
     options = Options(target="generic", defines=OPTIONS.defines, include_dirs=((EXAMPLES / name).parent,))
     file = read_file(load(name), options)
     target = load_target("generic")
-    return file, tuple(plan_region(r, options, target) for f in file.functions for r in f.regions)
+    return file, tuple(lower_region(r, options, target) for f in file.functions for r in f.regions)
 
 
 @pytest.mark.parametrize("name", KERNELS)

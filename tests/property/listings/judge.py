@@ -24,20 +24,17 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from shutil import which
 
+from planish.build.assemble import FileResult, assemble_file
+from planish.build.emit import make_drop_ins
+from planish.build.functions import FunctionResult
+from planish.build.job import make_workbench
+from planish.build.lower import lower_region
+from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
 from planish.core.reasons import LOSSES
 from planish.core.span import Source
-from planish.pipeline import (
-    FileResult,
-    FunctionResult,
-    Options,
-    assemble_file,
-    build_file,
-    make_versions,
-    make_workbench,
-    plan_region,
-    read_file,
-)
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.calls.passing import signature_of
 from planish.run.toolchains.toolchain import REFERENCE_FLAGS
 from planish.target.load import load_target
@@ -249,10 +246,10 @@ def _take_any(source: Source, options: Options) -> FileResult:
     results = []
     for function in file.functions:
         most = rng.choice((1, None))
-        plans = tuple(plan_region(x, options, target, most) for x in function.regions)
+        plans = tuple(lower_region(x, options, target, most) for x in function.regions)
         remarks = tuple(x for p in plans for x in p.remarks)
-        known = any(p.stages or p.candidates for p in plans) and signature_of(function) is not None
-        versions, refused = make_versions(plans, file, options) if known else ((), ())
+        known = any(p.versions for p in plans) and signature_of(function) is not None
+        versions, refused = make_drop_ins(plans, file, options) if known else ((), ())
         made = {x.label: x.shipped for x in versions}
         chosen = made[rng.choice(sorted(made))] if made else ()
         results.append(FunctionResult(function, plans, None, chosen, (*remarks, *refused)))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import planish
-from planish.stages import Stage, parse_stage
+from planish.build.dump import Stage, parse_stage
 
 AXPY = """/* y += a x */
 void axpy(int n, float a, const float *x, float *y)

@@ -21,7 +21,7 @@ from tests.property.listings import judge as judging
 
 from planish.core.diagnostic import Diagnostic
 from planish.core.span import Source
-from planish.pipeline import Options
+from planish.options import Options
 from planish.run.timing.clock import ClockError, Timing
 
 FOUR = ("strict", "default", "clang", "measured")

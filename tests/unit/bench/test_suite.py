@@ -10,7 +10,8 @@ from dsp import DSP, LENGTHS
 from polybench import POLYBENCH
 from suite import DATASETS, Suite, evaluate_length, read_source
 
-from planish.pipeline import Options, read_file
+from planish.build.read import read_file
+from planish.options import Options
 
 
 @pytest.mark.parametrize("module", ["suite", "record", "progress", "claim", "build_time", "dsp"])

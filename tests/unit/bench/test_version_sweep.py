@@ -38,14 +38,14 @@ def test_a_right_version_is_ok_and_did_run(program: Program, tmp_path: Path) -> 
 
 
 def test_a_wrong_version_is_seen(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = every_version.make_versions
+    made = every_version.make_drop_ins
 
     def wrong(*given: Any) -> Any:
         versions, remarks = made(*given)
         spoilt = [replace(x.shipped[0], function=x.shipped[0].function.replace("2.0 *", "2.5 *")) for x in versions]
         return tuple(replace(x, shipped=(y,)) for x, y in zip(versions, spoilt, strict=True)), remarks
 
-    monkeypatch.setattr(every_version, "make_versions", wrong)
+    monkeypatch.setattr(every_version, "make_drop_ins", wrong)
     found = list(run_versions(program, "twice", SETTING, tmp_path, tmp_path / "failed"))
     assert found and all(x.failed and x.verdict == "mismatch" for x in found)
     assert len(list((tmp_path / "failed").glob("*.c"))) == len(found)
@@ -70,7 +70,7 @@ void fourth(int n, int *a) { for (int i = 0; i < n; i++) a[i] = 3; }
 
 
 def test_that_planish_fails_is_a_finding(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(every_version, "plan_region", lambda *given: 1 / 0)
+    monkeypatch.setattr(every_version, "lower_region", lambda *given: 1 / 0)
     (found,) = run_versions(program, "twice", SETTING, tmp_path)
     assert found.failed and "ZeroDivisionError" in found.message
 

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from planish import pipeline
+from planish.build import functions
+from planish.build.read import read_file
 from planish.cli import main
 from planish.core.fork_pool import Bounds, Lost
 from planish.core.reasons import LOSSES, help_for
 from planish.core.span import Source
 from planish.options import Options
-from planish.reading import read_file
+from planish.pipeline import build_file
 
 TWO = """void first(int n, double *x) { for (int i = 0; i < n; i++) x[i] *= 2; }
 void second(int n, double *x) { for (int i = 0; i < n; i++) x[i] += 1; }
@@ -32,7 +33,7 @@ def crash() -> None:
 @pytest.fixture
 def ending(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callable[[], object]], None]:
     """Makes the analysis of `first` do something first."""
-    drafted = pipeline._draft_first
+    drafted = functions._draft_first
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "two.c").write_text(TWO)
@@ -43,7 +44,7 @@ def ending(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callabl
                 act()
             return drafted(function, *given)
 
-        monkeypatch.setattr(pipeline, "_draft_first", draft)
+        monkeypatch.setattr(functions, "_draft_first", draft)
 
     return set_up
 
@@ -78,7 +79,7 @@ def test_a_crash_is_told_as_a_bug(
 )
 def test_each_end_has_a_reason_of_its_own(lost: Lost, id: str, message: str) -> None:
     function = read_file(Source("two.c", TWO), Options()).functions[0]
-    (remark,) = pipeline._kept(function, lost).remarks
+    (remark,) = functions._kept(function, lost).remarks
     assert (remark.id, remark.message) == (id, message)
     assert LOSSES[lost.cause] == id and ("report it" in help_for(id)) == (lost.cause == "crash")
 
@@ -86,8 +87,8 @@ def test_each_end_has_a_reason_of_its_own(lost: Lost, id: str, message: str) -> 
 def test_the_bounds_of_an_analysis_are_those_that_are_told(
     ending: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "BOUNDS", Bounds(cpu=60, wall=0.5))
+    monkeypatch.setattr(functions, "BOUNDS", Bounds(cpu=60, wall=0.5))
     ending(lambda: signal.pause())
-    result = pipeline.build_file(Source("two.c", TWO), Options(measure=False, target="generic", function="first"))
+    result = build_file(Source("two.c", TWO), Options(measure=False, target="generic", function="first"))
     (remark,) = result.functions[0].remarks
     assert remark.id == "analysis-wait" and "is not done after 0.5 s" in remark.message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from planish.core.span import Source
-from planish.pipeline import Options
+from planish.options import Options
 from planish.report.account import FileAccount, FunctionAccount
 from planish.report.explanation import explain_file
 from planish.report.operations import report_operations

@@ -21,6 +21,7 @@ from test_raised_cblas import run as run_blas
 from test_raised_mlir import build as build_mlir
 from test_raised_mlir import call as call_mlir
 
+from planish.build.read import read_file
 from planish.cli import main
 from planish.cli.raise_ import FORMS, raise_kernels
 from planish.core.files import read_input
@@ -29,7 +30,7 @@ from planish.emit.formats.json_text import emit_json, parse_json
 from planish.emit.formats.mlir.mlir_text import emit_mlir
 from planish.emit.formats.numpy.numpy_text import emit_numpy
 from planish.ir.semantics.interpreter import run_kernel
-from planish.pipeline import Options, read_file
+from planish.options import Options
 from planish.raising.raised import Raised
 
 POLYBENCH = Path(__file__).resolve().parents[3] / "examples" / "polybench"

@@ -9,7 +9,7 @@ import pytest
 
 from planish.core.cache import Cache
 from planish.core.span import Source
-from planish.pipeline import Options
+from planish.options import Options
 from planish.report.account import Check, Clocked, FileAccount, FunctionAccount, parse_account, print_account
 from planish.report.store import build_address, build_cached, recall
 

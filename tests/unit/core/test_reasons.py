@@ -11,7 +11,7 @@ import pytest
 
 from planish.core.codes import CODES
 from planish.core.reasons import DONE, LOSSES, REASONS, help_for, meaning_of
-from planish.schedule.automatic.strategies import STRATEGIES
+from planish.schedule.auto.policies import POLICIES
 
 SOURCE = Path(__file__).resolve().parents[3] / "src" / "planish"
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -62,7 +62,7 @@ def test_every_id_is_in_the_table(id: str, kind: str) -> None:
 
 
 def test_strategies_are_in_the_table() -> None:
-    assert all(DONE[f"schedule-{x.name}"] for x in STRATEGIES)
+    assert all(DONE[f"schedule-{x.name}"] for x in POLICIES)
 
 
 def test_every_reason_has_a_meaning_and_help() -> None:

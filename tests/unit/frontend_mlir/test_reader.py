@@ -13,7 +13,8 @@ from planish.cli import main
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.mlir import reader
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[3] / "examples/mlir").glob("*.mlir"))
 ALLOCATES = """

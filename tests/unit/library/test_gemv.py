@@ -11,8 +11,11 @@ from planish.ir.nest import For, Kernel
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
+from planish.ir.types import Floats
 from planish.library.dense.gemv.unroll_and_jam import dot_versions
-from planish.library.further import further_versions
+from planish.library.driver import make_versions
+from planish.library.registry import STRATEGIES
+from planish.library.strategy import Context
 from planish.schedule.auto.plan import prepare
 from planish.target.load import load_target
 
@@ -154,8 +157,9 @@ def test_one_kernel_may_hold_both() -> None:
 
 @pytest.mark.parametrize("reassociate", [False, True])
 def test_sums_are_made_in_another_order_where_they_may_be(reassociate: bool) -> None:
-    prepared, target = prepare(kernel_of(FOUND["from nothing"])), load_target("x86-avx512")
-    names = [x.name for x in further_versions(prepared, target, (), reassociate)]
+    fp: Floats = "reassociate" if reassociate else "strict"
+    cx = Context.of(kernel_of(FOUND["from nothing"]), load_target("x86-avx512"), fp)
+    names = [x.name for x in make_versions(cx, STRATEGIES).versions]
     assert ("dots" in names) == ("dots by 8" in names) == reassociate
 
 

@@ -9,17 +9,20 @@ from typing import Any
 
 import pytest
 
+from planish.build.assemble import FileResult
+from planish.build.emit import make_replacement
+from planish.build.functions import FunctionResult
 from planish.core.span import Source
 from planish.emit.dropin.replacement import Replacement
 from planish.frontend.c.translation_unit import Region
 from planish.ir.types import F64, I32
-from planish.pipeline import FileResult, FunctionResult, Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.calls.abi_wrapper import entries_text, entry_text
 from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.oracle.comparison import Limits, compare_each, make_comparison
 from planish.run.oracle.differential import Comparison
 from planish.run.toolchains.toolchain import choose_compiler, compile_library
-from planish.texts import make_replacement
 
 HIDDEN = """\
 unsigned mix(unsigned k)
@@ -74,7 +77,7 @@ def _describe(result: FunctionResult) -> object:
 
 
 def test_each_function_comes_out_as_it_does_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planish.texts.make_replacement", _spoil)
+    monkeypatch.setattr("planish.build.emit.make_replacement", _spoil)
     heard: list[str] = []
     found = {x.function.name: x for x in _build(heard.append).functions}
     alone = [x.partition(":")[0] for x in heard if ": checking " in x]
@@ -90,7 +93,7 @@ def test_each_function_comes_out_as_it_does_alone(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_lost_for_another_function_is_checked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planish.texts.make_replacement", _spoil)
+    monkeypatch.setattr("planish.build.emit.make_replacement", _spoil)
     heard: list[str] = []
     text = _plain("f0", 2) + _plain("wrong", 3) + CALLER
     built = build_file(Source("call.c", text), Options(measure=False, target="generic"), heard.append)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from planish.build.lower import known_arguments, lower_region
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.frontend.c.translation_unit import CFunction
 from planish.ir.types import F64, I32
-from planish.pipeline import Options, known_arguments, plan_region
+from planish.options import Options
 from planish.run.calls.loaded_library import draw
 from planish.run.calls.passing import signature_of, why_not
 from planish.run.calls.signature import Parameter
@@ -52,7 +53,7 @@ def known_of(text: str) -> tuple[CFunction, tuple[KnownSizes, ...]]:
     file = read_c(Source("case.c", text))
     (function,) = file.functions
     target = load_target("generic")
-    plans = [plan_region(r, Options(), target) for r in function.regions]
+    plans = [lower_region(r, Options(), target) for r in function.regions]
     return function, tuple(known_arguments(p, function, text) for p in plans if p.prepared is not None)
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from planish.core.diagnostic import PlanishError
 from planish.core.span import Source
-from planish.pipeline import Options, build_file
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.toolchains.cross import Runner, compiler_for, is_foreign, runner_for, takes
 from planish.run.toolchains.toolchain import choose_compiler, find_compilers
 from planish.target.load import load_target

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from planish.build.assemble import FileResult
+from planish.build.selection import Selection, select
 from planish.core.span import Source
-from planish.pipeline import FileResult, Options, build_file
-from planish.run.selection import Selection, select
+from planish.options import Options
+from planish.pipeline import build_file
 from planish.run.workbench import Reference
 
 _MODE = """
@@ -116,7 +118,7 @@ def test_a_mistake_behind_a_guard_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     def spoil(reference: Reference, *rest: Any) -> Selection:
         return select(Reference(reference.text.replace("* 3", "* 4"), reference.bench), *rest)
 
-    monkeypatch.setattr("planish.pipeline.select", spoil)
+    monkeypatch.setattr("planish.build.functions.select", spoil)
     result = _build(_MODE).functions[-1]
     assert not result.replacements
     assert any(x.id == "verify-result" and "mismatch" in x.message for x in result.remarks)

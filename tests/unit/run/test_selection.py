@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from planish.build import selection, verify
+from planish.build.selection import Probes, Selection, select
+from planish.build.time import choose_fastest
 from planish.core.diagnostic import Remark
 from planish.core.span import Source
 from planish.ir.types import F64, I32, Floats
-from planish.run import selection
 from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.oracle.comparison import Verdict, VerdictStatus
-from planish.run.selection import Probes, Selection, choose_fastest, select
 from planish.run.timing.clock import Timing, timing_of
 from planish.run.toolchains.toolchain import choose_compiler
 from planish.run.workbench import Reference, ReplacedNest, Version, Workbench
@@ -130,9 +131,10 @@ def test_a_version_that_is_as_fast_is_taken_where_it_is_faster_in_another_call(
         new = elsewhere if case == SMALL else 1.0
         return tuple(timing_of(label, [1.0 if k == 0 else new] * 3) for k, (label, _) in enumerate(contestants))
 
-    monkeypatch.setattr(selection, "measure", time)
+    monkeypatch.setattr("planish.build.time.measure", time)
     monkeypatch.setattr(selection, "measure_afresh", time)
-    monkeypatch.setattr(selection, "measure_first", lambda x, y, cases, *given: (cases[0], time(x, y, cases[0])))
+    first = lambda x, y, cases, *given: (cases[0], time(x, y, cases[0]))  # noqa: E731
+    monkeypatch.setattr("planish.build.time.measure_first", first)
     chosen = pick(tmp_path, [RIGHT], CLOCK, probes=Probes((SMALL,)))
     assert (chosen.version is RIGHT) is taken
     assert [x.id for x in chosen.remarks] == ([] if taken else ["clock"])
@@ -165,7 +167,7 @@ def test_calls_that_the_original_cannot_take_are_left_out(tmp_path: Path) -> Non
 
 
 def test_calls_from_one_that_does_not_end_on_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planish.run.selection.PATIENCE", 1.0)
+    monkeypatch.setattr("planish.build.verify.PATIENCE", 1.0)
     text = TEXT.replace("{ for", "{ while (n == 17); for")
     chosen = pick(tmp_path, [RIGHT], text=text, cases=(*CASES, CallCase({"n": 3}, {"x": 3})))
     assert chosen.version is RIGHT
@@ -218,10 +220,10 @@ def test_a_version_for_some_sizes_is_seen_to_run_in_a_call_of_these(
 ) -> None:
     usual = Verdict("ok", 9, 0.0, 0.0, None, "", ran=(0,))
     inside = Verdict(status, 1, 0.0, 0.0, None, "differs", ran=(ran,))
-    monkeypatch.setattr(selection, "_compare", lambda *given: inside)
+    monkeypatch.setattr(verify, "compare_calls", lambda *given: inside)
     version = replace(RIGHT, nests=(ReplacedNest(0, Source("f.c", "x;").point(0)),))
     found: Any = (version, (usual, tmp_path), None, None, CallCase({"n": 5}, {"x": 5}), None)
-    entered = selection._enter(*found)
+    entered = verify.enter(*found)
     if says:
         assert isinstance(entered, Remark) and entered.id == says
     else:
@@ -243,7 +245,7 @@ def test_where_the_fastest_is_not_when_it_runs_alone_the_next_one_is_tried(
         return tuple(timing_of(label, [seconds.get(label, 1.0)] * 3) for label, _ in contestants)
 
     monkeypatch.setattr(selection, "measure_afresh", alone)
-    monkeypatch.setattr(selection, "measure_first", lambda x, y, cases, *given: (cases[0], time(x)))
+    monkeypatch.setattr("planish.build.time.measure_first", lambda x, y, cases, *given: (cases[0], time(x)))
     chosen = pick(tmp_path, [RIGHT, other], CLOCK)
     assert (chosen.version is other) is taken
     assert [x.id for x in chosen.remarks] == ([] if taken else ["clock"])

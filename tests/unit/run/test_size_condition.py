@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from planish.build.emit import make_drop_ins
+from planish.build.lower import known_arguments, lower_region
+from planish.build.time import Race, choose_fastest
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.text.printer import print_expr
-from planish.pipeline import Options, known_arguments, make_versions, plan_region
+from planish.options import Options
 from planish.run.calls.signature import CallCase
-from planish.run.selection import Race, choose_fastest
 from planish.run.size_condition import find_limit, limit_candidate
 from planish.run.timing.clock import timing_of
 from planish.target.load import load_target
@@ -41,7 +43,7 @@ def case(**values: int) -> CallCase:
 )
 def test_a_condition_tells_calls_apart(fast: list[CallCase], slow: list[CallCase], limit: str | None) -> None:
     function = read_c(Source("axpy.c", AXPY), fp="reassociate").functions[0]
-    plan = plan_region(function.regions[0], OPTIONS, load_target("generic"), 1)
+    plan = lower_region(function.regions[0], OPTIONS, load_target("generic"), 1)
     assert plan.prepared is not None
     kernel, known = plan.prepared.kernel, known_arguments(plan, function)
     found = find_limit(kernel, known, [x.values for x in fast], [x.values for x in slow])
@@ -50,15 +52,15 @@ def test_a_condition_tells_calls_apart(fast: list[CallCase], slow: list[CallCase
 
 def test_the_condition_is_asked_before_the_call() -> None:
     file = read_c(Source("axpy.c", AXPY), fp="reassociate")
-    plan = plan_region(file.functions[0].regions[0], OPTIONS, load_target("generic"), 1)
+    plan = lower_region(file.functions[0].regions[0], OPTIONS, load_target("generic"), 1)
     assert plan.prepared is not None
     known = known_arguments(plan, file.functions[0])
     fast, slow = [case(n=900, incx=1, incy=1)], [case(n=900, incx=4, incy=1)]
     limited = limit_candidate(plan.candidates[0], plan.prepared.kernel, known, fast, slow)
     assert limited is not None
-    versions, _ = make_versions((plan,), file, OPTIONS)
+    versions, _ = make_drop_ins((plan,), file, OPTIONS)
     assert not any("incx <= 1" in x for made in versions for x in made.shipped[0].guards)
-    versions, _ = make_versions((replace(plan, candidates=(limited,)),), file, OPTIONS)
+    versions, _ = make_drop_ins((replace(plan, versions=(limited,)),), file, OPTIONS)
     assert all(any("incx <= 1" in x for x in made.shipped[0].guards) for made in versions)
 
 

@@ -12,7 +12,7 @@ from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
 from planish.schedule.auto.plan import Candidate, plan, prepare
-from planish.schedule.automatic.strategies import STRATEGIES
+from planish.schedule.auto.policies import POLICIES
 from planish.target.load import load_target
 
 CHAIN = """kernel k(n; p: i32[n + 1], A: i32[n, n] distinct) {
@@ -42,8 +42,8 @@ WIDE = load_target("x86-avx512")
 
 @cache
 def planned(text: str, threads: int) -> Candidate | None:
-    chosen = [x for x in STRATEGIES if x.name == "diagonals"]
-    made = plan(prepare(parse_kernel(text)), WIDE, reassociate=False, threads=threads, strategies=chosen)
+    chosen = [x for x in POLICIES if x.name == "diagonals"]
+    made = plan(prepare(parse_kernel(text)), WIDE, reassociate=False, threads=threads, policies=chosen)
     return made[0] if made else None
 
 

@@ -9,10 +9,10 @@ from planish.poly.isl.schedule_tree import Kind, find_paths, kind_of
 from planish.poly.scop.legality import find_violation, schedule_map
 from planish.schedule.auto.inter_nest_tiling import find_runs
 from planish.schedule.auto.plan import prepare
-from planish.schedule.automatic.strategies import STRATEGIES, compute_schedule
+from planish.schedule.auto.policies import POLICIES, compute_schedule
 
 HEAD = "kernel k(n; A: f64[n, n], B: f64[n, n], x: f64[n], y: f64[n]) "
-BLOCKS = next(x for x in STRATEGIES if x.name == "blocks")
+BLOCKS = next(x for x in POLICIES if x.name == "blocks")
 
 
 def count_bands(*nests: str) -> int:

@@ -11,6 +11,7 @@ import islpy as isl
 import pytest
 from bands import PRODUCT, SUM, find_band
 
+from planish.build.lower import lower_region
 from planish.core.span import Source
 from planish.frontend.c.reader import read_c
 from planish.ir.expr import Load, Var
@@ -20,7 +21,6 @@ from planish.ir.text.printer import print_kernel
 from planish.ir.traverse import walk
 from planish.ir.types import F32, INDEX
 from planish.options import Options
-from planish.pipeline import plan_region
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.scop.legality import find_violation, schedule_map
 from planish.schedule.auto import plan as plan_module
@@ -34,10 +34,10 @@ from planish.schedule.auto.plan import (
     prepare,
     shape_schedule,
 )
+from planish.schedule.auto.policies import POLICIES, compute_schedule
 from planish.schedule.auto.tiling.description import describe_band
 from planish.schedule.auto.tiling.strip_mining import find_strips, leaf_bands, shape_band
 from planish.schedule.auto.tiling.tile_sizes import choose
-from planish.schedule.automatic.strategies import STRATEGIES, compute_schedule
 from planish.target.load import load_target
 
 WIDE, GENERIC = load_target("x86-avx512"), load_target("generic")
@@ -94,7 +94,7 @@ def test_a_schedule_that_reverses_a_dependence_is_no_version() -> None:
         isl.MultiUnionPwAff("[n] -> [{ S0[i] -> [(-i)] }]")
     )
     nothing = isl.UnionMap.empty(domain.get_space())
-    draft = partial(draft_version, prepared, WIDE, STRATEGIES[-1], movable=nothing)
+    draft = partial(draft_version, prepared, WIDE, POLICIES[-1], movable=nothing)
     assert shape_schedule(prepared, draft(backward)) is None
     assert shape_schedule(prepared, draft(prepared.scop.schedule)) is not None
 
@@ -106,9 +106,9 @@ def test_only_as_many_versions_as_asked_for_are_made() -> None:
     assert len(every) > 1 and str(first.schedule) == str(every[0].schedule)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
+@pytest.mark.parametrize("strategy", POLICIES, ids=lambda s: s.name)
 def test_strategies_give_legal_schedules(strategy: object) -> None:
-    chosen = next(s for s in STRATEGIES if s is strategy)
+    chosen = next(s for s in POLICIES if s is strategy)
     prepared = prepare(parse_kernel(ROWS))
     schedule = compute_schedule(prepared.scop, prepared.dependences, prepared.dependences.order, chosen)
     if chosen.name in ("chains", "blocks", "eager", "diagonals", "wavefront"):
@@ -243,7 +243,7 @@ def side_by_side(kernel: Kernel) -> int:
 def test_a_plan_that_the_nest_does_not_have_is_not_told() -> None:
     prepared = prepare(parse_kernel(PRODUCT))
     nothing = isl.UnionMap.empty(prepared.scop.domain.get_space())
-    draft = draft_version(prepared, WIDE, STRATEGIES[-1], prepared.scop.schedule, nothing)
+    draft = draft_version(prepared, WIDE, POLICIES[-1], prepared.scop.schedule, nothing)
     (_, band, choice), *_ = draft.bands
     said = describe_band(band, choice, prepared.kernel).message
     assert "lanes" not in said and "registers" not in said and "tiles" not in said
@@ -256,7 +256,7 @@ def test_a_version_that_takes_too_long_to_shape_leaves_the_others(monkeypatch: p
 
     def shape(prepared: Prepared, draft: ScheduleDraft, *rest: bool) -> Candidate | None:
         found = isl.Set("[n, m] -> { [i, j] : 0 <= i < n and exists a : 3a = i + 2j and 0 <= j < m }")
-        while draft.strategy.name == first:
+        while draft.policy.name == first:
             found.lexmin()
         return shaped(prepared, draft, *rest)
 
@@ -270,6 +270,6 @@ def test_where_all_take_too_long_the_nest_stays(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(plan_module, "SHAPING_LIMIT", 200)
     text = "void f(int n, float *a, float *b) { for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) a[i] += b[j]; }"
     (region,) = read_c(Source("f.c", text)).functions[0].regions
-    found = plan_region(region, Options(raising=False, measure=False), WIDE)
+    found = lower_region(region, Options(raising=False, measure=False), WIDE)
     assert not found.candidates
     assert [x.id for x in found.remarks if x.kind == "refused"] == ["schedule-none"]

@@ -13,8 +13,8 @@ from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
 from planish.schedule.auto.plan import Candidate, Prepared, plan, prepare
+from planish.schedule.auto.policies import POLICIES
 from planish.schedule.auto.rewrites.size_specialisation import given_versions
-from planish.schedule.automatic.strategies import STRATEGIES
 from planish.target.load import load_target
 
 WINDOW = """kernel k(m, n, k; A: f32[m + k, n + k], w: f32[k, k], B: f32[m, n] distinct) {
@@ -29,8 +29,8 @@ WINDOW = """kernel k(m, n, k; A: f32[m + k, n + k], w: f32[k, k], B: f32[m, n] d
 @cache
 def planned() -> tuple[Prepared, tuple[Candidate, ...]]:
     prepared = prepare(parse_kernel(WINDOW))
-    written = [x for x in STRATEGIES if x.name == "original"]
-    return prepared, plan(prepared, load_target("x86-avx512"), reassociate=False, strategies=written)
+    written = [x for x in POLICIES if x.name == "original"]
+    return prepared, plan(prepared, load_target("x86-avx512"), reassociate=False, policies=written)
 
 
 def versions(**sizes: int) -> tuple[Candidate, ...]:

@@ -49,13 +49,28 @@ def stepwise_versions(
     """The version by blocks of a kernel that has one, and why there is none where sums have to keep their order, or the
     library has no products for the target. `prepared`: the kernel as it is scheduled otherwise; `scratch`: arrays that
     nobody reads afterwards."""
+    flat = delinearise(kernel)
+    if find_counting(flat) is not None:
+        return histogram_versions(kernel, prepared, target, threads)
+    return panel_versions(flat, prepared, target, fp, maker, threads, scratch)
+
+
+def histogram_versions(
+    kernel: Kernel, prepared: Prepared, target: Target, threads: int = 1
+) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:
+    """The versions of a kernel that counts, and why there are none."""
+    made = counting_versions(kernel, prepared, target, threads)
+    message = "no tables beside the one that is counted in: they do not fit into the nearest cache"
+    return made, () if made else (Remark("counts", "note", message, prepared.scop.kernel.span),)
+
+
+def panel_versions(
+    flat: Kernel, prepared: Prepared, target: Target, fp: Floats, maker: KernelCache, threads: int = 1,
+    scratch: Collection[str] = (),
+) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:  # fmt: skip
+    """The version by panels of a delinearised kernel that has one; the arguments are those of `stepwise_versions`."""
     scop, span = prepared.scop, prepared.scop.kernel.span
     try:
-        flat = delinearise(kernel)
-        if find_counting(flat) is not None:
-            made = counting_versions(kernel, prepared, target, threads)
-            message = "no tables beside the one that is counted in: they do not fit into the nearest cache"
-            return made, () if made else (Remark("counts", "note", message, span),)
         raised, name, message = _by_blocks(flat, scratch)
         if raised is None:
             return (), ()

@@ -40,6 +40,11 @@ def marked_versions(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(out)
 
 
+def spread(candidates: Sequence[Candidate], threads: int) -> tuple[Candidate, ...]:
+    """Versions for one thread as they are, or where there are several, those whose work these may share."""
+    return tuple(candidates) if threads == 1 else marked_versions(candidates)
+
+
 def has_threads(candidate: Candidate) -> bool:
     """Whether there are threads in a version, or in the kernels that it calls."""
     kernels = [candidate.kernel, *(x.implementation for x in candidate.catalogue.instructions.values())]

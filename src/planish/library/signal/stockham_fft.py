@@ -45,7 +45,7 @@ _PLAIN = (4, 16)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Transforms:
     """The statements of a kernel, and which of them are transforms; `fixed`: what that takes to be the sizes."""
 
     body: tuple[Stmt, ...]
@@ -71,9 +71,15 @@ def transform_versions(
     """The versions of a kernel that has transforms, the one that seems best first, and what they do; none where it has
     no transform, or floats have to be added up in their order. `sizes`: those that calls are likely to have; where the
     number of elements is among them, a version is for that number only."""
-    found = _find_all(prepared.kernel, sizes or {}) if fp == "reassociate" else None
-    if found is None:
-        return (), ()
+    found = find_transforms(prepared.kernel, sizes or {}) if fp == "reassociate" else None
+    return ((), ()) if found is None else apply_transforms(prepared, found, target, threads)
+
+
+def apply_transforms(
+    prepared: Prepared, found: Transforms, target: Target, threads: int = 1
+) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:
+    """The versions of a kernel for the transforms that were found in it, and what they do; none where a target has too
+    few registers for them."""
     ways = [_ways(x, target) if x is not None else () for x in found.transforms]
     if not any(ways):
         return (), ()
@@ -97,18 +103,18 @@ def transform_versions(
 
 def find_slack(prepared: Prepared, fp: Floats, sizes: Mapping[str, int] | None = None) -> Mapping[str, float]:
     """How far the weights are off of which a kernel's transforms make arrays, relative to the largest one."""
-    found = _find_all(prepared.kernel, sizes or {}) if fp == "reassociate" else None
+    found = find_transforms(prepared.kernel, sizes or {}) if fp == "reassociate" else None
     return {} if found is None else found.slack
 
 
-def _find_all(kernel: Kernel, sizes: Mapping[str, int]) -> _Found | None:
+def find_transforms(kernel: Kernel, sizes: Mapping[str, int]) -> Transforms | None:
     """The transforms of a kernel, with as few sizes fixed as that takes, none or one; None if there are none."""
     for fixed in ({}, *({x: sizes[x]} for x in kernel.sizes if x in sizes)):
         block = substitute_block(kernel.body, {x: index(y) for x, y in fixed.items()})
         body = tuple(flatten(block.body))
         found = tuple(_find(x, body) for x in body)
         if any(found):
-            return _Found(body, found, fixed)
+            return Transforms(body, found, fixed)
     return None
 
 
@@ -133,7 +139,7 @@ def _ways(transform: Transform, target: Target) -> tuple[Radices, ...]:
     return tuple(x for x in choose_radices(transform.size, lanes, registers) if allows(transform, x))
 
 
-def _write(kernel: Kernel, found: _Found, chosen: Sequence[Radices], threads: int) -> Kernel:
+def _write(kernel: Kernel, found: Transforms, chosen: Sequence[Radices], threads: int) -> Kernel:
     """The kernel with transforms in passes; of several in a row, threads make some each."""
     taken = {*used_names(kernel)}
     out: list[Stmt] = []

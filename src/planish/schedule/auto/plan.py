@@ -29,6 +29,7 @@ from planish.poly.scop.dependence import Dependences, find_dependences, movable_
 from planish.poly.scop.extraction import Scop, extract_scop
 from planish.poly.scop.legality import find_violation, schedule_map
 from planish.schedule.auto.lower import lower
+from planish.schedule.auto.policies import POLICIES, Policy, compute_schedule
 from planish.schedule.auto.recurrence import use_blocks
 from planish.schedule.auto.rewrites.expansion_limit import find_excess
 from planish.schedule.auto.rewrites.reassociate import collect_terms
@@ -38,7 +39,6 @@ from planish.schedule.auto.tiling.description import describe_band, describe_mem
 from planish.schedule.auto.tiling.parallel_loops import mark_threads, with_private_cells
 from planish.schedule.auto.tiling.strip_mining import StripOrder, leaf_bands, shape_band
 from planish.schedule.auto.tiling.tile_sizes import BandPlan, choose, room_for_sweeps, share_out
-from planish.schedule.automatic.strategies import STRATEGIES, Strategy, compute_schedule
 from planish.target.machine import Target
 
 CONTRACTION_LIMIT = 3_000_000
@@ -65,7 +65,7 @@ class ScheduleDraft:
     """A version before the costly work: a legal schedule, its innermost bands with what is to be done, the cost; the
     pairs of instances that keep their order, and the local arrays that keep their dimensions."""
 
-    strategy: Strategy
+    policy: Policy
     schedule: isl.Schedule
     bands: tuple[tuple[Path, Band, BandPlan], ...]
     cost: float
@@ -75,9 +75,10 @@ class ScheduleDraft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """One version: the strategy's name, its schedule, the kernel that runs it, what was done, the estimated cost; and
+    """One version: its name, its schedule, the kernel that runs it, what was done, the estimated cost; and
     the kernels that it calls. What the kernel assumes besides what was prepared is asked when it runs. `slack`: of
-    some arrays, how far the constants are off of which the original makes them; those of this one are more exact."""
+    some arrays, how far the constants are off of which the original makes them; those of this one are more exact.
+    `bands`: those of the remarks that say how bands of loops were shaped."""
 
     name: str
     schedule: isl.Schedule
@@ -86,6 +87,7 @@ class Candidate:
     cost: float
     catalogue: Catalogue = Catalogue()
     slack: Mapping[str, float] = field(default_factory=dict)
+    bands: tuple[Remark, ...] = ()
 
 
 def prepare(kernel: Kernel) -> Prepared:
@@ -111,33 +113,51 @@ def as_written(prepared: Prepared) -> Kernel:
 
 def plan(
     prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1, most: int | None = None,
-    strategies: Sequence[Strategy] = STRATEGIES, cells: Collection[str] | None = None,
+    policies: Sequence[Policy] = POLICIES, cells: Collection[str] | None = None,
 ) -> tuple[Candidate, ...]:  # fmt: skip
     """Versions of the kernel, the most promising first, duplicates left out; at most `most` of them. `cells`: local
     arrays that will be registers, which are no matter where loops are ordered; nothing else is then."""
     out: list[Candidate] = []
+    drafts = draft_versions(prepared, target, reassociate=reassociate, threads=threads, policies=policies, cells=cells)
+    for draft in drafts:
+        if most is not None and len(out) >= most:
+            break
+        candidate = lower_draft(prepared, draft, threads, reassociate)
+        if candidate is not None and all(str(c.schedule) != str(candidate.schedule) for c in out):
+            out.append(candidate)
+    return tuple(out)
+
+
+def draft_versions(
+    prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1, policies: Sequence[Policy] = POLICIES,
+    cells: Collection[str] | None = None,
+) -> tuple[ScheduleDraft, ...]:  # fmt: skip
+    """What each policy comes to, each schedule once, the cheapest first; the arguments are those of `plan`. A policy
+    that takes too long gives nothing."""
     drafts: dict[str, ScheduleDraft] = {}
     if not prepared.scop.statements:
         return ()
     movable = movable_updates(prepared.scop, prepared.dependences, reassociate)
     kept = prepared.dependences.order.subtract(movable)
     room = room_for_sweeps(target)
-    for strategy in strategies:
-        # A strategy that takes too long is none; so is below what cannot be shaped in time.
+    for policy in policies:
         with suppress(OverBudgetError):
-            schedule = within(partial(compute_schedule, prepared.scop, prepared.dependences, kept, strategy, room))
+            schedule = within(partial(compute_schedule, prepared.scop, prepared.dependences, kept, policy, room))
             if schedule is not None and str(schedule) not in drafts:
                 drafts[str(schedule)] = within(partial(
-                    draft_version, prepared, target, strategy, schedule, movable, threads, cells, not reassociate
+                    draft_version, prepared, target, policy, schedule, movable, threads, cells, not reassociate
                 ))  # fmt: skip
-    for draft in sorted(drafts.values(), key=lambda d: d.cost):
-        if most is not None and len(out) >= most:
-            break
-        with suppress(OverBudgetError):
-            candidate = within(partial(_within_room, prepared, draft, threads, reassociate), SHAPING_LIMIT)
-            if candidate is not None and all(str(c.schedule) != str(candidate.schedule) for c in out):
-                out.append(candidate)
-    return tuple(out)
+    return tuple(sorted(drafts.values(), key=lambda d: d.cost))
+
+
+def lower_draft(
+    prepared: Prepared, draft: ScheduleDraft, threads: int = 1, reassociate: bool = False
+) -> Candidate | None:
+    """The version that a draft is; None where it cannot be shaped within the bound, or not within memory."""
+    try:
+        return within(partial(_within_room, prepared, draft, threads, reassociate), SHAPING_LIMIT)
+    except OverBudgetError:
+        return None
 
 
 def _within_room(prepared: Prepared, draft: ScheduleDraft, threads: int, reassociate: bool) -> Candidate | None:
@@ -180,7 +200,7 @@ def _in_order(band: Band, choice: BandPlan) -> BandPlan:
 
 
 def draft_version(
-    prepared: Prepared, target: Target, strategy: Strategy, schedule: isl.Schedule, movable: isl.UnionMap,
+    prepared: Prepared, target: Target, policy: Policy, schedule: isl.Schedule, movable: isl.UnionMap,
     threads: int = 1, cells: Collection[str] | None = None, ordered: bool = False,
 ) -> ScheduleDraft:  # fmt: skip
     """How every innermost band of a legal schedule is to be shaped for the target, and what that costs. `movable`: the
@@ -197,7 +217,7 @@ def draft_version(
             chosen = replace(chosen, jam=())
         bands.append((path, band, share_out(chosen) if threads > 1 else chosen))
     cost = sum(_weighted(choice, band, scop) for _, band, choice in bands)
-    return ScheduleDraft(strategy, schedule, tuple(bands), cost, order.subtract(movable), frozenset(cells or ()))
+    return ScheduleDraft(policy, schedule, tuple(bands), cost, order.subtract(movable), frozenset(cells or ()))
 
 
 def shape_schedule(
@@ -207,7 +227,7 @@ def shape_schedule(
     of floats may be made in another order; `private`: each thread has local scalars of its own, in the place of arrays
     that hold them for all iterations; None where that cannot be."""
     scop = prepared.scop
-    strategy, schedule = draft.strategy, draft.schedule
+    policy, schedule = draft.policy, draft.schedule
     shaped: list[tuple[Band, BandPlan]] = []
     kept = _Kept()
     for path, band, choice in draft.bands:
@@ -227,10 +247,10 @@ def shape_schedule(
     if reassociate:
         kernel, blocked = use_blocks(collect_terms(kernel))
     kernel = pass_values(kernel, draft.whole)
-    first = Remark(f"schedule-{strategy.name}", "done", strategy.describe, scop.kernel.span)
-    done = (describe_band(band, made, kernel) for band, made in shaped)
-    remarks = (first, *done, *blocked, *describe_memory(kernel))
-    return Candidate(strategy.name, schedule, kernel, remarks, draft.cost)
+    first = Remark(f"schedule-{policy.name}", "done", policy.describe, scop.kernel.span, brief="")
+    bands = (*(describe_band(band, made, kernel) for band, made in shaped), *blocked)
+    remarks = (first, *bands, *describe_memory(kernel))
+    return Candidate(policy.name, schedule, kernel, remarks, draft.cost, bands=bands)
 
 
 def lower_schedule(

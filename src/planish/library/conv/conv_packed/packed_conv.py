@@ -15,13 +15,11 @@ from collections.abc import Collection, Mapping
 from planish.ir.nest import Kernel
 from planish.ir.types import F32, F64, Floats
 from planish.library.kernels.kernel_cache import KernelCache
-from planish.library.versions import Convolve, raise_version
+from planish.library.versions import Convolve, convolution_statements, raise_version
 from planish.raising.algebra.rules.im2col import WOVEN
 from planish.schedule.auto.plan import Candidate, Prepared
 from planish.target.machine import Target
 
-_LOOPS = 6
-"""Those over features and channels, places and elements of the window."""
 _WAY = Convolve(WOVEN, None, f"algebra-{WOVEN}", woven=True)
 
 
@@ -30,7 +28,7 @@ def woven_version(
     threads: int = 1, typical: Mapping[str, int] | None = None,
 ) -> Candidate | None:  # fmt: skip
     """The version, as by `raise_version`; None where all that is read is wide, or there is no convolution."""
-    if all(len(x.iterators) < _LOOPS for x in prepared.scop.statements):
+    if not convolution_statements(prepared):
         return None
     if all(x.type in (F32, F64) for x in kernel.arrays):
         return None

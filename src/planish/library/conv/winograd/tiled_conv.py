@@ -17,14 +17,12 @@ from planish.ir.nest import Kernel
 from planish.ir.types import Floats
 from planish.library.conv.winograd.steps import REMARK, use_tiles
 from planish.library.kernels.kernel_cache import KernelCache
-from planish.library.versions import Convolve, raise_version
+from planish.library.versions import Convolve, convolution_statements, raise_version
 from planish.schedule.auto.plan import Candidate, Prepared
 from planish.target.machine import Target
 
 NAME = "tiles"
 """What the version is called."""
-_LOOPS = 6
-"""Those over features and channels, places and elements of the window."""
 
 
 def tile_version(
@@ -33,7 +31,7 @@ def tile_version(
 ) -> Candidate | None:  # fmt: skip
     """The version, as by `raise_version`; None where no convolution can be done so, or floats have to be added up in
     their order."""
-    if fp != "reassociate" or all(len(x.iterators) < _LOOPS for x in prepared.scop.statements):
+    if fp != "reassociate" or not convolution_statements(prepared):
         return None
     way = Convolve(NAME, partial(use_tiles, threads=threads), f"algebra-{REMARK}")
     return raise_version(kernel, prepared, scratch, target, fp, maker, threads, typical, way)[0]

@@ -34,11 +34,16 @@ def dot_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
     """The versions of a kernel that adds up along rows, with sums in another order; none where it does not, or there
     are no instructions for it."""
     kernel = as_written(prepared)
-    if not any(_find(x, kernel, target) for x in walk(kernel.body)):
+    if not find_row_sums(kernel, target):
         return ()
     made = [(name, *_by_tiles(kernel, target, rows)) for name, rows in ((NAME, ROWS), (f"{NAME} by {FEWER}", FEWER))]
     different = made if made[0][1] != made[1][1] else made[:1]
     return tuple(Candidate(name, prepared.scop.schedule, x, remarks, 0.0) for name, x, remarks in different)
+
+
+def find_row_sums(kernel: Kernel, target: Target) -> tuple[Stmt, ...]:
+    """The loops that add up along rows, where a target has instructions for that."""
+    return tuple(x for x in walk(kernel.body) if _find(x, kernel, target) is not None)
 
 
 def _find(stmt: Stmt, kernel: Kernel, target: Target) -> tuple[Dots, Vectors] | None:

@@ -51,6 +51,11 @@ def mirror_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]
     return (Candidate(NAME, prepared.scop.schedule, made, tuple(making.remarks), 0.0),)
 
 
+def find_exchanges(kernel: Kernel) -> tuple[Stmt, ...]:
+    """The loops that only exchange elements, of which some may transpose a matrix."""
+    return tuple(x for x in walk(kernel.body) if isinstance(x, For) and _exchanges(x))
+
+
 @dataclass(slots=True)
 class _Making:
     """A kernel on its way: what has to be asked, and what was done."""

@@ -43,7 +43,7 @@ from planish.library.loops.nontemporal.staging import keep_apart
 from planish.poly.scop.extents import byte_extent
 from planish.poly.scop.extraction import Scop
 from planish.schedule.auto.plan import Candidate, Prepared, plan
-from planish.schedule.automatic.strategies import STRATEGIES
+from planish.schedule.auto.policies import POLICIES
 from planish.target.machine import Target
 
 LINE = 64
@@ -76,8 +76,8 @@ def stream_versions(
     if apart is not None:
         firsts = {x.name: len(x.shape) for x in apart.scop.locals if x not in prepared.scop.locals}
         # Rows can only be kept where they are gone through one by one, as they were written.
-        written = [x for x in STRATEGIES if x.name == "original"]
-        made = plan(apart, target, reassociate=reassociate, strategies=written)
+        written = [x for x in POLICIES if x.name == "original"]
+        made = plan(apart, target, reassociate=reassociate, policies=written)
         kept = [replace(x, name=f"{x.name}, kept") for x in made if _are_rows(x.kernel, firsts)]
         out += _first(apart.scop, kept, place)
     return out

@@ -16,8 +16,8 @@ from dataclasses import replace
 
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.index.simplify import simplify_block
-from planish.ir.nest import Block, For, LoopFacts, Stmt
-from planish.ir.traverse import map_block, used_names
+from planish.ir.nest import Block, For, Kernel, LoopFacts, Stmt
+from planish.ir.traverse import map_block, used_names, walk
 from planish.ir.types import F32, Type
 from planish.isa.instruction import Catalogue
 from planish.isa.shipped import extension
@@ -56,8 +56,7 @@ def scan_versions(
     facts: dict[str, LoopFacts] = {}
 
     def visit(stmt: Stmt) -> Stmt:
-        found: MaxPlusChain | RunningSum | None = find_chain(stmt, scalars) or find_gaps(stmt, scalars)
-        found = found or find_sum(stmt, scalars)
+        found = _find(stmt, scalars)
         if isinstance(found, RunningSum) and found.cell.type.is_float and not reassociate:
             return stmt
         registers = _registers(target, found.target.type) if found is not None else None
@@ -96,6 +95,16 @@ def scan_versions(
     made = replace(program.kernel, body=_with_facts(program.kernel.body, facts))
     name = NAME if threads == 1 else f"{NAME}, on threads"
     return (Candidate(name, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue),)
+
+
+def find_scans(kernel: Kernel) -> tuple[Stmt, ...]:
+    """The loops that are chains or growing sums."""
+    scalars = {x.name for x in kernel.scalars}
+    return tuple(x for x in walk(kernel.body) if _find(x, scalars) is not None)
+
+
+def _find(stmt: Stmt, scalars: set[str]) -> MaxPlusChain | RunningSum | None:
+    return find_chain(stmt, scalars) or find_gaps(stmt, scalars) or find_sum(stmt, scalars)
 
 
 def _registers(target: Target, type: Type) -> ValueRegisters | None:

@@ -24,7 +24,7 @@ from planish.core.names import take_name
 from planish.ir.expr import Compare, Const, Expr, Load, index
 from planish.ir.index.polynomial import add, extremum, floordiv, mul, sub
 from planish.ir.index.simplify import simplify, simplify_block
-from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Let, Stmt
+from planish.ir.nest import Alloc, Array, Assign, Block, For, If, Kernel, Let, Stmt
 from planish.ir.traverse import flatten, substitute_block, used_names
 from planish.ir.types import BOOL
 from planish.library.loops.stencil_1d.lane_segments import SegmentGrid, least_length
@@ -56,7 +56,7 @@ def segment_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...
     """The versions of a kernel whose repeated sweeps are in segments; none where there are none."""
     kernel, schedule = prepared.kernel, prepared.scop.schedule
     body = [(x, find_sweeps(x)) for x in flatten(kernel.body.body)]
-    if not any(found is not None and target.lanes(found.type) > 1 for _, found in body):
+    if not find_lines(kernel, target):
         return ()
     ways: tuple[tuple[str, str, Cut], ...] = (
         ("segments", "each lane has a segment of it", _cut_line),
@@ -81,6 +81,12 @@ def segment_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...
         remark = Remark("segments", "done", f"repeated sweeps over a line: {what}", prepared.scop.kernel.span)
         out.append(Candidate(name, schedule, made, (remark,), 0.0))
     return tuple(out)
+
+
+def find_lines(kernel: Kernel, target: Target) -> tuple[Stmt, ...]:
+    """The repeated sweeps over lines of elements that a target has lanes for."""
+    sweeps = ((x, find_sweeps(x)) for x in flatten(kernel.body.body))
+    return tuple(x for x, found in sweeps if found is not None and target.lanes(found.type) > 1)
 
 
 def _cut_line(found: Sweeps, target: Target, taken: set[str]) -> _Made:

@@ -35,7 +35,7 @@ NAME = "stages in lanes"
 def cascade_versions(prepared: Prepared, target: Target, reassociate: bool) -> tuple[Candidate, ...]:
     """The version of a kernel whose cascades have a section in each lane; none where there are none, or no instructions
     for them. `reassociate`: sums may be made in another order, and a product and a sum rounded once."""
-    if not any(_has_loop(x) for x in walk(prepared.kernel.body)):
+    if not find_cascades(prepared.kernel):
         return ()
     kernel = label_kernel(as_written(prepared))
     taken = {*used_names(kernel)}
@@ -73,6 +73,11 @@ def cascade_versions(prepared: Prepared, target: Target, reassociate: bool) -> t
         return ()
     catalogue = Catalogue().with_instructions(program.found)
     return (Candidate(NAME, prepared.scop.schedule, program.kernel, tuple(remarks), 0.0, catalogue),)
+
+
+def find_cascades(kernel: Kernel) -> tuple[For, ...]:
+    """The loops that have loops in them, of which some may be cascades."""
+    return tuple(x for x in walk(kernel.body) if isinstance(x, For) and _has_loop(x))
 
 
 def _has_loop(stmt: Stmt) -> bool:

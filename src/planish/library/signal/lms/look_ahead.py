@@ -33,8 +33,7 @@ FEW = 4
 def lookahead_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
     """The versions of a kernel whose loops that adapt are done by blocks, with sums in another order; none where there
     are none, or no instructions for them."""
-    sizes = frozenset(prepared.kernel.sizes)
-    if not any(turn_loop(x, set(), sizes) for x in walk(prepared.kernel.body)):
+    if not find_adaptive(prepared.kernel):
         return ()
     kernel = as_written(prepared)
     made = [(name, *_look_ahead(kernel, target, most)) for name, most in ((NAME, MOST), (f"{NAME} by {FEW}", FEW))]
@@ -43,6 +42,12 @@ def lookahead_versions(prepared: Prepared, target: Target) -> tuple[Candidate, .
         for n, (name, x, remarks) in enumerate(made)
         if remarks and all(x != y for _, y, _ in made[:n])
     )
+
+
+def find_adaptive(kernel: Kernel) -> tuple[Stmt, ...]:
+    """The loops whose iterations update weights by what these give."""
+    sizes = frozenset(kernel.sizes)
+    return tuple(x for x in walk(kernel.body) if turn_loop(x, set(), sizes))
 
 
 def _look_ahead(kernel: Kernel, target: Target, most: int) -> tuple[Kernel, tuple[Remark, ...]]:

@@ -32,8 +32,8 @@ from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exp
 from planish.poly.scop.dependence import find_dependences
 from planish.poly.scop.extraction import extract_scop
 from planish.schedule.auto.plan import Candidate, Prepared, plan
+from planish.schedule.auto.policies import POLICIES
 from planish.schedule.auto.rewrites.packing import copy_tables
-from planish.schedule.automatic.strategies import STRATEGIES
 from planish.target.machine import Target
 
 KEPT = ("original",)
@@ -66,8 +66,8 @@ def plan_with_cells(
     """The versions of a kernel that leave its statements in common loops, with its cells, if any, in registers."""
     cells, scop = find_cells(kernel), extract_scop(kernel)
     apart = Prepared(kernel, scop, find_dependences(scop), declared)
-    written = [x for x in STRATEGIES if x.name in KEPT]
-    planned = plan(apart, target, reassociate=reassociate, threads=threads, strategies=written, cells=cells)
+    written = [x for x in POLICIES if x.name in KEPT]
+    planned = plan(apart, target, reassociate=reassociate, threads=threads, policies=written, cells=cells)
     return tuple(y for x in planned if (y := _in_registers(x, cells)) is not None)
 
 

@@ -24,7 +24,7 @@ from planish.ir.traverse import expressions, loads, variables, walk
 from planish.poly.canonical.scalar_promotion import settle
 from planish.poly.isl.affine import NotAffineError
 from planish.schedule.auto.plan import Candidate, Prepared, analyse, plan
-from planish.schedule.automatic.strategies import STRATEGIES
+from planish.schedule.auto.policies import POLICIES
 from planish.target.machine import Target
 
 TRIED = ("diagonals", "eager")
@@ -36,19 +36,23 @@ def settled_versions(
 ) -> tuple[Candidate, ...]:
     """The versions of a kernel with such variables in the array; none where it has no such ones."""
     kernel = prepared.kernel
-    settled = settle(kernel, reassociate=False)
-    names = fed_back(settled) - fed_back(kernel)
+    names = find_settled(kernel)
     if not names:
         return ()
     try:
-        moved = analyse(settled, prepared.declared)
+        moved = analyse(settle(kernel, reassociate=False), prepared.declared)
     except NotAffineError:
         return ()
-    tried = [x for x in STRATEGIES if x.name in TRIED]
-    made = plan(moved, target, reassociate=reassociate, threads=threads, strategies=tried)
+    tried = [x for x in POLICIES if x.name in TRIED]
+    made = plan(moved, target, reassociate=reassociate, threads=threads, policies=tried)
     message = f"what ends in {', '.join(sorted(names))} is made there from its beginning on"
     remark = Remark("settled", "done", message, kernel.span)
     return tuple(replace(x, name=f"{x.name}, settled", remarks=(*x.remarks, remark)) for x in made)
+
+
+def find_settled(kernel: Kernel) -> frozenset[str]:
+    """The arrays that are filled from themselves once variables are elements of them."""
+    return frozenset(fed_back(settle(kernel, reassociate=False)) - fed_back(kernel))
 
 
 def fed_back(kernel: Kernel) -> set[str]:

@@ -46,9 +46,7 @@ def given_versions(
 ) -> tuple[Candidate, ...]:  # fmt: skip
     """The versions of a kernel for the small ones of some `sizes`, with the first of the `known` ones for others; none
     where no loop goes through a small size in others that do not."""
-    kernel = prepared.kernel
-    inner = {v for x in walk(kernel.body) if isinstance(x, For) for y in _inside(x) for v in variables(y.upper)}
-    small = {x: n for x, n in sizes.items() if x in inner and x in kernel.sizes and 1 <= n <= LARGEST}
+    kernel, small = prepared.kernel, find_small_sizes(prepared.kernel, sizes)
     if not small or not known:
         return ()
     chosen = {x: index(n) for x, n in small.items()}
@@ -65,6 +63,12 @@ def given_versions(
     return tuple(
         replace(x, name=f"{x.name}, given", kernel=whole, remarks=(*x.remarks, remark)) for x, whole in out
     )  # fmt: skip
+
+
+def find_small_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> Mapping[str, int]:
+    """Those of some sizes that inner loops go to, and that are small."""
+    inner = {v for x in walk(kernel.body) if isinstance(x, For) for y in _inside(x) for v in variables(y.upper)}
+    return {x: n for x, n in sizes.items() if x in inner and x in kernel.sizes and 1 <= n <= LARGEST}
 
 
 def _inside(loop: For) -> Iterator[For]:

@@ -72,7 +72,8 @@ def describe_band(band: Band, choice: BandPlan, kernel: Kernel) -> Remark:
     if choice.jam and loops.copies >= prod(f for _, f in choice.jam):
         parts.append("registers " + " x ".join(f"{f} of loop {m + 1}" for m, f in choice.jam))
     span = band.statements[0].stmt.span if band.statements else None
-    return Remark("schedule-band", "done", "; ".join(parts), span)
+    brief = "; ".join(parts[1:]) or "as one loop nest"
+    return Remark("schedule-band", "done", "; ".join(parts), span, brief=brief)
 
 
 def describe_memory(kernel: Kernel) -> Iterator[Remark]:
@@ -81,7 +82,7 @@ def describe_memory(kernel: Kernel) -> Iterator[Remark]:
         if isinstance(stmt, Alloc) and stmt.array.shape and stmt.array.memory in ("dram", "scratch"):
             extents = " x ".join(print_expr(x) for x in stmt.array.shape if x is not None)
             message = f"`{stmt.array.name}`: {extents} elements of {stmt.array.type.size} bytes on the heap"
-            yield Remark("schedule-memory", "done", message, kernel.span)
+            yield Remark("schedule-memory", "done", message, kernel.span, brief="")
 
 
 def tell_nothing_found(some: bool, region: Region) -> Remark:

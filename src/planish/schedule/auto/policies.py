@@ -1,6 +1,6 @@
-"""Legal orders to choose from: the original one, and isl's scheduler under several fusion strategies.
+"""Legal orders to choose from: the original one, and isl's scheduler under several fusion policies.
 
->>> [s.name for s in STRATEGIES]
+>>> [s.name for s in POLICIES]
 ['fused', 'apart', 'distributed', 'chains', 'blocks', 'eager', 'diagonals', 'wavefront', 'original']
 """
 
@@ -26,7 +26,7 @@ OPERATION_LIMIT, SECONDS = 5_000_000, 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy:
+class Policy:
     """How statements are put into common loops: `fused` maximally, `apart` by component, `distributed` as
     written but with every loop cut where it may be, `chains` as that, with chains of several loops in one band with
     what is around them, `blocks` as `distributed`, but with the nests that go through one array
@@ -38,44 +38,46 @@ class Strategy:
     describe: str
 
 
-STRATEGIES = (
-    Strategy("fused", "statements share loops where dependences allow it"),
-    Strategy("apart", "strongly connected statements only share loops"),
-    Strategy("distributed", "the loops as they were written, one nest for each statement where that is legal"),
-    Strategy("chains", "sums in their order, many at a time: loops that wait for nothing go inside of those that do"),
-    Strategy("blocks", "nests that go through one array take some of its rows each, before the next rows"),
-    Strategy("eager", "what is there is used at once for all that needs it"),
-    Strategy("diagonals", "square blocks of what is filled from itself, those of a diagonal in any order"),
-    Strategy("wavefront", "sweeps that are repeated follow each other a few rows behind"),
-    Strategy("original", "the loops as they were written"),
+POLICIES = (
+    Policy("fused", "statements share loops where dependences allow it"),
+    Policy("apart", "strongly connected statements only share loops"),
+    Policy("distributed", "the loops as they were written, one nest for each statement where that is legal"),
+    Policy("chains", "sums in their order, many at a time: loops that wait for nothing go inside of those that do"),
+    Policy("blocks", "nests that go through one array take some of its rows each, before the next rows"),
+    Policy("eager", "what is there is used at once for all that needs it"),
+    Policy("diagonals", "square blocks of what is filled from itself, those of a diagonal in any order"),
+    Policy("wavefront", "sweeps that are repeated follow each other a few rows behind"),
+    Policy("original", "the loops as they were written"),
 )
+
+POLICY_NAMES = frozenset(x.name for x in POLICIES)
 
 
 def compute_schedule(
-    scop: Scop, dependences: Dependences, order: isl.UnionMap, strategy: Strategy, room: int = USUAL_ROOM
+    scop: Scop, dependences: Dependences, order: isl.UnionMap, policy: Policy, room: int = USUAL_ROOM
 ) -> isl.Schedule | None:
     """A schedule of the kernel that keeps the pairs of `order` in order; None where the scheduler gives up within its
-    bound, or there is nothing that the strategy is for. What is used again soon should fit in `room` bytes."""
-    if strategy.name == "original":
+    bound, or there is nothing that the policy is for. What is used again soon should fit in `room` bytes."""
+    if policy.name == "original":
         return merge_bands(scop.schedule, order)
-    if strategy.name == "distributed":
+    if policy.name == "distributed":
         return merge_bands(distribute(scop.schedule, order), order)
-    if strategy.name == "chains":
+    if policy.name == "chains":
         return join_chains(merge_bands(distribute(scop.schedule, order), order), order)
-    if strategy.name == "eager":
+    if policy.name == "eager":
         exchanged = exchange(scop.schedule, order)
         return None if exchanged is None else merge_bands(exchanged, order)
-    if strategy.name == "diagonals":
+    if policy.name == "diagonals":
         begun = exchange(scop.schedule, order) or scop.schedule
         return block_diagonals(scop, order, merge_bands(begun, order))
-    if strategy.name == "wavefront":
+    if policy.name == "wavefront":
         followed = follow_sweeps(scop, order, room)
         return None if followed is None else merge_bands(followed, order)
-    if strategy.name == "blocks":
+    if policy.name == "blocks":
         ways = (merge_bands(distribute(scop.schedule, order, fully), order) for fully in (False, True))
         blocked = (block_passes(scop, order, way) for way in ways)
         return next((x for x in blocked if x is not None), None)
-    text = attempt(lambda: _scheduled(scop, dependences, order, strategy.name == "apart"), SECONDS)
+    text = attempt(lambda: _scheduled(scop, dependences, order, policy.name == "apart"), SECONDS)
     return isl.Schedule.read_from_str(scop.context.get_ctx(), text) if text else None
 
 

@@ -1,16 +1,17 @@
-"""The C texts of a function's versions: what each region gives way to, in the file's own text.
+"""Emits the versions of a function as C: what each region gives way to, in the file's own text.
 
-    versions, remarks = make_versions(plans, file, options)
+    versions, remarks = make_drop_ins(plans, file, options)
     versions[0].text, versions[0].shipped
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import islpy as isl
 
+from planish.build.lower import RegionPlan
+from planish.build.plan import sizes_of, tell_over
 from planish.core.diagnostic import PlanishError, Remark
 from planish.core.span import Source, Span
 from planish.emit.dropin.multiversion_dispatch import replace_by_ladder
@@ -22,7 +23,7 @@ from planish.isa.shipped import shipped
 from planish.library.signal.fft_stages.stage_kernels import StageVersion
 from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
-from planish.poly.isl.op_budget import PASS, SHORT, OverBudgetError, within
+from planish.poly.isl.op_budget import SHORT, OverBudgetError, within
 from planish.run.oracle.nest_coverage import count_calls, with_counters
 from planish.run.oracle.tolerance import with_slack
 from planish.run.toolchains.blas import Blas
@@ -34,40 +35,15 @@ BLAS = "blas"
 """The version that calls a BLAS."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RegionPlan:
-    """A region on its way: what was prepared, and the versions found; empty ones say why in `remarks`."""
-
-    region: Region
-    prepared: Prepared | None
-    candidates: tuple[Candidate, ...]
-    remarks: tuple[Remark, ...]
-    stages: tuple[StageVersion, ...] = ()
-
-    def choose(self, label: str) -> StageVersion | Candidate | None:
-        """The version of that name, or else the most promising one."""
-        versions: tuple[StageVersion | Candidate, ...] = (*self.stages, *self.candidates)
-        return next((x for x in versions if x.name == label), next(iter(versions), None))
-
-
-def sizes_of(region: Region, options: Options) -> dict[str, int]:
-    """The sizes of a region that are given."""
-    return {name: options.sizes[text] for name, text in region.names if text in options.sizes}
-
-
-def tell_over(what: str, span: Span | None, operations: int = PASS) -> Remark:
-    """A remark on an analysis that ended at its bound."""
-    return Remark("analysis-limit", "refused", f"{what} within {operations:,} operations", span)
-
-
-def make_versions(
+def make_drop_ins(
     plans: tuple[RegionPlan, ...], file: CFile, options: Options, blas: Blas | None = None
 ) -> tuple[tuple[Version, ...], tuple[Remark, ...]]:
     """Whole-file texts: one that calls a BLAS, where there is one, and one for each strategy, in the order of the first
     region's estimate."""
     calls, spoken = _call_blas(plans, file, options, blas) if blas is not None else ({}, [])
     # What does several iterations of the loop around a region is not left out for what another region has.
-    known = [x.name for p in plans for x in p.stages] + [x.name for p in plans for x in p.candidates]
+    known = [x.name for p in plans for x in p.versions if isinstance(x, StageVersion)]
+    known += [x.name for p in plans for x in p.candidates]
     labels = list(dict.fromkeys([*([BLAS] if calls else []), *known]))
     versions: list[Version] = []
     remarks: list[Remark] = list(spoken)

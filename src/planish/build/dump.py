@@ -1,7 +1,7 @@
 """Any stage of a compilation as text that parses back: the kernel as read and prepared, its schedules, nests, the C.
 
 >>> from planish.core.span import Source
->>> from planish.pipeline import Options
+>>> from planish.options import Options
 >>> source = Source("zero.c", "void zero(int n, float *a) { for (int i = 0; i < n; i++) a[i] = 0; }")
 >>> text = print_stage(source, Options(target="generic"), "read")
 >>> print(text, end="")
@@ -19,12 +19,15 @@ kernel zero(n; a: f32[?])
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never, get_args
 
 import islpy as isl
 
+from planish.build.emit import make_drop_ins
+from planish.build.lower import RegionPlan, lower_region
+from planish.build.read import read_file
 from planish.core.diagnostic import Diagnostic, PlanishError
 from planish.core.span import Source
 from planish.emit.dropin.replacement import Replacement, compose
@@ -32,7 +35,7 @@ from planish.frontend.c.translation_unit import CFile
 from planish.ir.nest import Kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.text.printer import print_kernel
-from planish.pipeline import Options, RegionPlan, make_versions, plan_region, read_file
+from planish.options import Options
 from planish.poly.isl.schedule_text import parse_schedule, print_schedule
 from planish.target.load import load_target
 
@@ -49,6 +52,7 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 
 _NAME = r"[\w-]+(?:, [\w-]+)*"
 _HEAD = re.compile(rf"^#: (?P<stage>read|prepare|schedule|nest) (?P<region>\w+ \d+)(?: (?P<version>{_NAME}))?$")
+_HEADS = re.compile(r"^#: .*$", re.MULTILINE)
 _C_HEAD = "/*: c: neither checked nor timed */\n"
 
 
@@ -75,8 +79,17 @@ def print_stages(source: Source, options: Options, stages: Sequence[Stage] = STA
     if set(stages) == {"read"}:
         plans = tuple(RegionPlan(r, None, (), ()) for r in regions)
     else:
-        plans = tuple(plan_region(r, options, target) for r in regions)
+        plans = tuple(lower_region(r, options, target) for r in regions)
     return {stage: stage_text(stage, plans, file, options) for stage in stages}
+
+
+def only_changed(texts: Mapping[Stage, str]) -> Iterator[str]:
+    """The texts of stages, in their order, under headings; of one that only repeats the stage before, that it does."""
+    before = ""
+    for stage, text in texts.items():
+        body = _HEADS.sub("", text)
+        yield f"; after {stage}{': unchanged' if body == before else ''}\n" + ("" if body == before else text)
+        before = body
 
 
 def stage_text(stage: Stage, plans: tuple[RegionPlan, ...], file: CFile, options: Options) -> str:
@@ -89,7 +102,7 @@ def stage_text(stage: Stage, plans: tuple[RegionPlan, ...], file: CFile, options
 def _first_text(plans: tuple[RegionPlan, ...], file: CFile, options: Options) -> str:
     replacements: list[Replacement] = []
     for plan in plans:
-        versions, _ = make_versions((plan,), file, options)
+        versions, _ = make_drop_ins((plan,), file, options)
         replacements += versions[0].shipped if versions else ()
     return compose(file.source.text, replacements, "")
 
@@ -146,4 +159,4 @@ def _records(source: Source) -> Iterator[Record]:
                 yield Record(stage, head["region"], head["version"] or "", parse_kernel(body, source.name))
 
 
-__all__ = ["STAGES", "Record", "Stage", "parse_stage", "print_stage", "print_stages", "stage_text"]
+__all__ = ["STAGES", "Record", "Stage", "parse_stage", "print_stage", "only_changed", "print_stages", "stage_text"]

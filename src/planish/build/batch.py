@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from planish.build.selection import Selection
+from planish.build.verify import PATIENCE
 from planish.core.diagnostic import PlanishError
 from planish.emit.dropin.replacement import compose
 from planish.frontend.c.text.lexer import tokenize
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import compare_each, make_comparison
 from planish.run.oracle.nest_coverage import LEAST_CALLS, missed, with_counters
-from planish.run.selection import PATIENCE, Selection
 from planish.run.workbench import Reference, Version, Workbench
 
 

@@ -1,0 +1,1 @@
+"""How a file is built: read, plan, lower, emit, verify, time, assemble; a module for each pass."""

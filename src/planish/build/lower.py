@@ -1,0 +1,124 @@
+"""Lowers a plan: the versions of a region as nests, the most promising first.
+
+>>> from planish.build.read import read_file
+>>> from planish.core.span import Source
+>>> from planish.target.load import load_target
+>>> options = Options(target="x86-avx512")
+>>> file = read_file(Source("f.c", "void f(int n, float *a) { for (int i = 0; i < n; i++) a[i] = 0; }"), options)
+>>> region = file.functions[0].regions[0]
+>>> [x.name for x in lower_region(region, options, load_target(options.target), most=1).versions]
+['fused']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from planish.build.plan import Plan, plan_region, tell_over
+from planish.core.diagnostic import Remark
+from planish.core.progress import Progress, keep_quiet
+from planish.frontend.c.translation_unit import CFunction, Region
+from planish.ir.checker import check_kernel
+from planish.library.driver import make_versions
+from planish.library.parallel.thread_threshold import start_where_worth
+from planish.library.signal.fft_stages.stage_kernels import StageVersion
+from planish.library.strategy import Version
+from planish.options import Options
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.isl.op_budget import OverBudgetError
+from planish.run.calls.signature import CallCase
+from planish.run.size_condition import limit_candidate, limit_stages
+from planish.run.sizes.call_sizes import KnownSizes, find_known
+from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.tiling.description import tell_nothing_found
+from planish.schedule.run_script import follow
+from planish.target.machine import Target
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionPlan:
+    """A region on its way: what was prepared, and the versions found, the most promising first; where there are none,
+    `remarks` say why."""
+
+    region: Region
+    prepared: Prepared | None
+    versions: tuple[Version, ...]
+    remarks: tuple[Remark, ...]
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The versions of the nest itself, without those of the loop around it."""
+        return tuple(x for x in self.versions if isinstance(x, Candidate))
+
+    def choose(self, label: str) -> Version | None:
+        """The version of that name, or else the most promising one."""
+        return next((x for x in self.versions if x.name == label), next(iter(self.versions), None))
+
+
+def lower_region(
+    region: Region, options: Options, target: Target, most: int | None = None, tell: Progress = keep_quiet
+) -> RegionPlan:
+    """The versions of one region, the most promising first, and at most `most` of them; the one that a script makes
+    where there is a script."""
+    return lower_plan(plan_region(region, options, target, tell), options, most)
+
+
+def lower_plan(plan: Plan, options: Options, most: int | None = None) -> RegionPlan:
+    """The versions of a plan; see `lower_region`."""
+    region, prepared = plan.region, plan.context.nest
+    if options.script is not None:
+        return _follow_script(RegionPlan(region, prepared, (), plan.remarks), options)
+    made = make_versions(plan.context, plan.strategies, most)
+    remarks = (*plan.remarks, *made.remarks)
+    if not made.versions and not plan.remarks:
+        if prepared is None:
+            none = Remark("schedule-none", "refused", "no legal schedule was found", region.span)
+        else:
+            none = tell_nothing_found(bool(prepared.scop.statements), region)
+        remarks = (*remarks, none)
+    return RegionPlan(region, prepared, made.versions, remarks)
+
+
+def _follow_script(plan: RegionPlan, options: Options) -> RegionPlan:
+    """The version that a script makes; PlanishError where a step of it is not legal."""
+    assert options.script is not None
+    if plan.prepared is None:
+        return plan
+    region = plan.region
+    try:
+        prepared, made = follow(plan.prepared, options.script, options.fp, options.catalogue)
+        (version,) = start_where_worth(prepared, (made,))
+    except NotAffineError as error:
+        return replace(plan, remarks=(Remark("scop-affine", "refused", error.reason, region.span),))
+    except isl.Error as error:
+        message = f"the polyhedral library gave up: {str(error).partition(' in /')[0]}"
+        return replace(plan, remarks=(Remark("scop-limit", "refused", message, region.span),))
+    except OverBudgetError:
+        return replace(plan, remarks=(tell_over("its instances and dependences are not found", region.span),))
+    check_kernel(version.kernel, f"schedule {version.name}")
+    return replace(plan, prepared=prepared, versions=(version,))
+
+
+def limit_plan(
+    plan: RegionPlan, label: str, function: CFunction, fast: Sequence[CallCase], slow: Sequence[CallCase]
+) -> RegionPlan:
+    """The plan with the version of that name for calls like some and not like others; with none where that cannot be
+    told, or there was none: what is written there stays."""
+    made: Version | None = None
+    match plan.choose(label):
+        case StageVersion() as chosen:
+            made = limit_stages(chosen, function, fast, slow)
+        case Candidate() as chosen if plan.prepared is not None:
+            made = limit_candidate(chosen, plan.prepared.kernel, known_arguments(plan, function), fast, slow)
+        case _:
+            pass
+    return replace(plan, versions=() if made is None else (made,))
+
+
+def known_arguments(plan: RegionPlan, function: CFunction, text: str = "") -> KnownSizes:
+    """The kernel's sizes and arrays that are the function's own parameters; `text` is the file's."""
+    assert plan.prepared is not None
+    return find_known(plan.region, plan.prepared.scop, function, text)

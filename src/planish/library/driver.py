@@ -1,0 +1,125 @@
+"""Ranks what strategies match by expected cost and makes versions in that order, with a clock or without.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.library.registry import STRATEGIES
+>>> from planish.schedule.auto.plan import prepare
+>>> from planish.target.load import load_target
+>>> text = "kernel k(n; A: f64[n] distinct, B: f64[n] distinct) { for i in 0 .. n { B[i] = A[i] + 1.0 } }"
+>>> kernel = parse_kernel(text)
+>>> cx = Context(kernel, prepare(kernel), load_target("x86-avx512"))
+>>> [x.name for x in make_versions(cx, STRATEGIES).versions]
+['fused', 'fused, streamed']
+>>> [x.name for x in make_versions(cx, STRATEGIES, most=1).versions]
+['fused']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import islpy as isl
+
+from planish.core.diagnostic import PlanishError, Remark
+from planish.ir.checker import check_kernel
+from planish.library.parallel.thread_threshold import start_where_worth
+from planish.library.strategy import Context, Strategy, Version
+from planish.poly.isl.affine import NotAffineError
+from planish.poly.isl.op_budget import OverBudgetError
+from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.policies import POLICY_NAMES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """Something that a strategy found, and what its versions are expected to cost."""
+
+    strategy: Strategy[Any]
+    found: Any
+    cost: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MadeVersions:
+    """The versions that were made, in the order of their expected costs, and what is said of those that were not."""
+
+    versions: tuple[Version, ...]
+    remarks: tuple[Remark, ...]
+
+
+def rank(cx: Context, strategies: Sequence[Strategy[Any]]) -> Iterator[Ranked | Remark]:
+    """All matches, the cheapest first; a strategy is not asked before all that is surely cheaper was given, so that a
+    caller who needs a few pays for these only. Remarks tell of strategies that could not look."""
+    waiting: list[Ranked] = []
+    for strategy in sorted((x for x in strategies if x.fits(cx)), key=lambda x: x.least(cx)):
+        least = strategy.least(cx)
+        yield from (x for x in waiting if x.cost <= least)
+        waiting = [x for x in waiting if x.cost > least]
+        found = _guarded(strategy, cx, lambda x=strategy: [Ranked(x, y, x.cost_of(cx, y)) for y in x.match(cx)])
+        if isinstance(found, Remark):
+            yield found
+        else:
+            waiting = sorted((*waiting, *found), key=lambda x: x.cost)
+    yield from waiting
+
+
+def make_versions(cx: Context, strategies: Sequence[Strategy[Any]], most: int | None = None) -> MadeVersions:
+    """The versions of a nest, the most promising first, and at most `most` of them."""
+    cx = replace(cx, alone=lambda inner, part: _alone(inner, part, strategies))
+    made: list[Version] = []
+    nests: list[Candidate] = []
+    remarks: list[Remark] = []
+    for match in rank(cx, strategies):
+        if isinstance(match, Remark):
+            remarks.append(match)
+            continue
+        if most is not None and len(made) >= most:
+            break
+        now = replace(cx, known=tuple(made), nests=_in_order(nests))
+        given = _guarded(match.strategy, cx, lambda m=match, now=now: list(m.strategy.apply(now, m.found)))
+        for x in (given,) if isinstance(given, Remark) else given:
+            if isinstance(x, Remark):
+                remarks.append(x)
+            elif all(x.name != y.name for y in made):
+                made.append(version := _checked(cx, x))
+                if isinstance(version, Candidate) and not match.strategy.kernels:
+                    nests.append(version)
+    return MadeVersions(tuple(made[:most]), tuple(dict.fromkeys(remarks)))
+
+
+def _in_order(nests: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Versions with those first that only schedule loops: any other may need what these do not."""
+    return tuple(sorted(nests, key=lambda x: x.name not in POLICY_NAMES))
+
+
+def _checked(cx: Context, version: Version) -> Version:
+    """A version whose threads start where that is worth it; ill-formed nests are a bug."""
+    if not isinstance(version, Candidate) or cx.nest is None:
+        return version
+    (version,) = start_where_worth(cx.nest, (version,))
+    check_kernel(version.kernel, f"schedule {version.name}")
+    return version
+
+
+def _alone(cx: Context, part: Prepared, strategies: Sequence[Strategy[Any]]) -> tuple[Candidate, ...]:
+    """All versions of a part of a nest for one thread, but for those that call kernels."""
+    inner = replace(cx, kernel=part.kernel, nest=part, threads=1, region=None, known=(), nests=())
+    made = make_versions(inner, [x for x in strategies if not x.kernels])
+    return tuple(x for x in made.versions if isinstance(x, Candidate))
+
+
+def _guarded(strategy: Strategy[Any], cx: Context, work: Any) -> Any:
+    """What a strategy gives, or why it gives nothing: one that cannot look at a nest does not hold up the others."""
+    span = cx.kernel.span
+    try:
+        return work()
+    except NotAffineError as error:
+        return Remark("strategy-none", "note", f"{strategy.name}: {error.reason}", span)
+    except PlanishError as error:
+        return Remark("strategy-none", "note", f"{strategy.name}: {error.diagnostic.message}", span)
+    except OverBudgetError:
+        return Remark("strategy-none", "note", f"{strategy.name}: its analysis is over its budget", span)
+    except isl.Error as error:
+        reason = str(error).partition(" in /")[0]
+        return Remark("strategy-none", "note", f"{strategy.name}: the polyhedral library gave up: {reason}", span)

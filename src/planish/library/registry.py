@@ -1,0 +1,54 @@
+"""All strategies, each once: builds with and without a clock, `explain`, `planish strategies` and the docs list these.
+
+>>> [x.name for x in STRATEGIES if x.kernels]
+['operations', 'panels', 'fir', 'winograd', 'conv-packed', 'operation-chunks']
+>>> find_strategy("gemv-rows").note
+'sums along several rows of a matrix at a time, in registers'
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planish.core.diagnostic import Diagnostic, PlanishError
+from planish.library.strategies.conv.conv_packed import CONV_PACKED
+from planish.library.strategies.conv.winograd import WINOGRAD
+from planish.library.strategies.dense.gemv import GEMV
+from planish.library.strategies.dense.operations import OPERATIONS
+from planish.library.strategies.dense.panels import PANELS
+from planish.library.strategies.dense.transpose_inplace import TRANSPOSE_INPLACE
+from planish.library.strategies.nests.histogram import HISTOGRAM
+from planish.library.strategies.nests.inner_nests import INNER_NESTS
+from planish.library.strategies.nests.loops import LOOPS
+from planish.library.strategies.nests.nontemporal import NONTEMPORAL
+from planish.library.strategies.nests.register_promote import REGISTER_PROMOTE
+from planish.library.strategies.nests.scalar_promote import SCALAR_PROMOTE
+from planish.library.strategies.nests.scan import SCAN
+from planish.library.strategies.nests.size_specialise import SIZE_SPECIALISE
+from planish.library.strategies.nests.stencil_1d import STENCIL_1D
+from planish.library.strategies.parallel.one_thread import ONE_THREAD
+from planish.library.strategies.parallel.operation_chunks import OPERATION_CHUNKS
+from planish.library.strategies.parallel.parallel_chunks import PARALLEL_CHUNKS
+from planish.library.strategies.signal.biquad import BIQUAD
+from planish.library.strategies.signal.bit_reversal import BIT_REVERSAL
+from planish.library.strategies.signal.fft_passes import FFT_PASSES
+from planish.library.strategies.signal.fft_radix import FFT_RADIX
+from planish.library.strategies.signal.fir import FIR
+from planish.library.strategies.signal.lms import LMS
+from planish.library.strategy import Strategy
+
+STRATEGIES: tuple[Strategy[Any], ...] = (
+    FFT_RADIX, BIT_REVERSAL, FFT_PASSES, HISTOGRAM, OPERATIONS, PANELS, FIR, LMS, BIQUAD, STENCIL_1D,
+    TRANSPOSE_INPLACE, SCAN, GEMV, LOOPS, INNER_NESTS, REGISTER_PROMOTE, SCALAR_PROMOTE, WINOGRAD, CONV_PACKED,
+    SIZE_SPECIALISE, NONTEMPORAL, PARALLEL_CHUNKS, OPERATION_CHUNKS, ONE_THREAD,
+)  # fmt: skip
+"""Of those that cost the same, the earlier one is tried first."""
+
+
+def find_strategy(name: str) -> Strategy[Any]:
+    """The strategy of that name; PlanishError E0123 where there is none."""
+    for x in STRATEGIES:
+        if x.name == name:
+            return x
+    known = ", ".join(x.name for x in STRATEGIES)
+    raise PlanishError(Diagnostic("E0123", f"no strategy is called `{name}`", help=f"there are: {known}"))

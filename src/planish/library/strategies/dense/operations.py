@@ -1,0 +1,32 @@
+"""Raises a nest to operations, improves these as algebra, and calls the library's kernels for them.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.target.load import load_target
+>>> text = "kernel k(n; x: f64[n]) { for i in 0 .. n { x[i] = 0.0 } }"
+>>> OPERATIONS.match(Context.of(parse_kernel(text), load_target("x86-avx512")))
+()
+"""
+
+from __future__ import annotations
+
+from planish.library.strategy import Context, Made, Strategy, share
+from planish.library.versions import is_promising, raise_version
+from planish.poly.scop.extraction import Statement
+
+
+def _match(cx: Context) -> tuple[tuple[Statement, ...], ...]:
+    found = is_promising(cx.kernel, cx.prepared)
+    return (found,) if found else ()
+
+
+def _apply(cx: Context, found: tuple[Statement, ...]) -> Made:
+    made, remarks = raise_version(
+        cx.kernel, cx.prepared, cx.scratch, cx.target, cx.fp, cx.maker, cx.threads, cx.sizes
+    )  # fmt: skip
+    return (*remarks, *(() if made is None else (made,)))
+
+
+OPERATIONS = Strategy(
+    "operations", "raises loops to products, convolutions and transpositions, and calls kernels for them",
+    _match, _apply, share(0.1, start=True), kernels=True,
+)  # fmt: skip

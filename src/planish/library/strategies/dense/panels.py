@@ -1,0 +1,33 @@
+"""Blocked factorisations that go by panels: pivoted LU, block Gram-Schmidt, compact-WY Householder.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.target.load import load_target
+>>> text = "kernel k(n; x: f64[n]) { for i in 0 .. n { x[i] = 0.0 } }"
+>>> cx = Context.of(parse_kernel(text), load_target("x86-avx512"))
+>>> list(PANELS.apply(cx, *PANELS.match(cx)))
+[]
+"""
+
+from __future__ import annotations
+
+from planish.ir.nest import Kernel
+from planish.library.dense.panel_factorisation import panel_versions
+from planish.library.strategy import Context, Made, Strategy, share
+from planish.poly.canonical.delinearise import delinearise
+from planish.poly.idioms.histogram import find_counting
+
+
+def _match(cx: Context) -> tuple[Kernel, ...]:
+    flat = delinearise(cx.kernel)
+    return (flat,) if find_counting(flat) is None else ()
+
+
+def _apply(cx: Context, found: Kernel) -> Made:
+    made, remarks = panel_versions(found, cx.prepared, cx.target, cx.fp, cx.maker, cx.threads, cx.scratch)
+    return (*made, *remarks)
+
+
+PANELS = Strategy(
+    "panels", "factorises a panel of columns, then updates all others by a matrix product",
+    _match, _apply, share(0.15, start=True), kernels=True, search=True,
+)  # fmt: skip

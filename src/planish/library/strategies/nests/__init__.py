@@ -1,0 +1,1 @@
+"""Strategies for any nest: schedules, registers, sizes, stores."""

@@ -1,0 +1,43 @@
+"""Automatic schedules: statements fused or distributed by a policy, tiled, jammed and vectorised by the cost model.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.target.load import load_target
+>>> text = "kernel k(n; x: f64[n]) { for i in 0 .. n { x[i] = 0.0 } }"
+>>> cx = Context.of(parse_kernel(text), load_target("x86-avx512"))
+>>> [(x.policy.name, LOOPS.cost_of(cx, x) >= LOOPS.least(cx)) for x in LOOPS.match(cx)]
+[('fused', True), ('distributed', True)]
+"""
+
+from __future__ import annotations
+
+from math import log1p
+
+from planish.library.strategy import BEHIND, Context, Made, Strategy, share
+from planish.library.strategy import LOOPS as BEST
+from planish.schedule.auto.plan import ScheduleDraft, draft_versions, lower_draft
+from planish.schedule.auto.policies import POLICIES, POLICY_NAMES
+
+_SCALE = 100.0
+"""The logarithm of more cycles than any nest takes for an instance."""
+
+
+def _draft(cx: Context) -> tuple[ScheduleDraft, ...]:
+    return draft_versions(cx.prepared, cx.target, reassociate=cx.reassociate, threads=cx.threads)
+
+
+def _lower(cx: Context, draft: ScheduleDraft) -> Made:
+    made = lower_draft(cx.prepared, draft, cx.threads, cx.reassociate)
+    # What gives way to a plainer plan may be what another policy is.
+    known = {str(x.schedule) for x in cx.candidates if x.name in POLICY_NAMES}
+    return () if made is None or str(made.schedule) in known else (made,)
+
+
+def _cost(cx: Context, draft: ScheduleDraft) -> float:
+    """Between that of the best loops and of what is tried behind all of them, in the order of estimated cycles."""
+    return BEST + (BEHIND - BEST) * min(log1p(max(draft.cost, 0.0)) / _SCALE, 0.99)
+
+
+LOOPS = Strategy(
+    "loops", "loops in an order that dependences allow, with lanes, tiles and registers by the cost model",
+    _draft, _lower, share(BEST), _cost, variants={x.name: x.describe for x in POLICIES},
+)  # fmt: skip

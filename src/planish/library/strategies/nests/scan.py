@@ -1,0 +1,41 @@
+"""Scans in registers: prefix sums, max-plus recurrences and affine gaps by shifts between lanes.
+
+>>> from planish.ir.text.parser import parse_kernel
+>>> from planish.target.load import load_target
+>>> text = "kernel k(n; x: f64[n]) { for i in 0 .. n { x[i] = 0.0 } }"
+>>> SCAN.match(Context.of(parse_kernel(text), load_target("x86-avx512")))
+()
+"""
+
+from __future__ import annotations
+
+from planish.ir.nest import Stmt
+from planish.library.loops.nontemporal.streaming_stores import streamed_versions
+from planish.library.loops.scan.vector_scan import find_scans, scan_versions
+from planish.library.parallel.parallel_marks import spread
+from planish.library.strategy import BEHIND, Context, Made, Strategy, share
+
+
+def _match(cx: Context) -> tuple[tuple[Stmt, ...], ...]:
+    found = find_scans(cx.prepared.kernel)
+    return (found,) if found else ()
+
+
+def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:
+    made = scan_versions(cx.prepared, cx.target, cx.reassociate)
+    if cx.threads == 1:
+        return made
+    parts = scan_versions(cx.prepared, cx.target, cx.reassociate, cx.threads)
+    streamed = streamed_versions(cx.prepared, cx.target, parts, cx.sizes)
+    return (*parts, *streamed, *spread(made, cx.threads))
+
+
+def _cost(cx: Context, found: tuple[Stmt, ...]) -> float:
+    """In an inner loop, whose neighbours may have lanes of their own, a scan is tried behind them."""
+    return 0.5 if all(x in cx.prepared.kernel.body.body for x in found) else BEHIND
+
+
+SCAN = Strategy(
+    "simd-scan", "computes a scan a register at a time, with a logarithmic number of lane shifts",
+    _match, _apply, share(0.5), _cost,
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Strategies for signal processing: filters, transforms, permutations."""

@@ -1,0 +1,26 @@
+"""Several radix-2 stages of an FFT at a time, in registers: the loop around one stage advances by two or three.
+
+>>> FFT_RADIX.name, FFT_RADIX.loop
+('fft-radix', True)
+"""
+
+from __future__ import annotations
+
+from planish.frontend.c.translation_unit import Region
+from planish.library.signal.fft_stages.radix_stages import stage_versions
+from planish.library.strategy import Context, Made, Strategy, share
+
+
+def _match(cx: Context) -> tuple[Region, ...]:
+    region = cx.region
+    return (region,) if region is not None and region.reversal is None and region.stages else ()
+
+
+def _apply(cx: Context, found: Region) -> Made:
+    made, remarks = stage_versions(found, cx.target, None, cx.threads)
+    return (*made, *remarks)
+
+
+FFT_RADIX = Strategy(
+    "fft-radix", "does several stages of a transform at a time, in registers", _match, _apply, share(0.05), loop=True
+)

@@ -1,0 +1,146 @@
+"""A strategy: one way to make a nest faster, as a name, what it matches, the versions it makes, and what these cost.
+
+>>> zero = Strategy("zero", "clears nothing", lambda cx: (), lambda cx, found: (), share(0.5))
+>>> zero.name, zero.note
+('zero', 'clears nothing')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from planish.core.cache import Cache
+from planish.core.diagnostic import Remark
+from planish.frontend.c.translation_unit import Region
+from planish.ir.expr import index
+from planish.ir.index.polynomial import constant, place
+from planish.ir.nest import Kernel
+from planish.ir.types import Floats
+from planish.library.dense.panel_factorisation import is_searching
+from planish.library.kernels.kernel_cache import KernelCache
+from planish.library.parallel.work_estimate import estimate
+from planish.library.signal.fft_stages.stage_kernels import StageVersion
+from planish.schedule.auto.plan import Candidate, Prepared, as_written, prepare
+from planish.schedule.auto.policies import POLICY_NAMES
+from planish.target.machine import Target
+
+LITTLE = 1 << 15
+"""The operations of a nest below which calls of the library's kernels are no gain: what they prepare takes as long."""
+LOOPS = 1.0
+"""What the best schedule of loops costs; those of other policies cost up to `BEHIND`, in the order of their cycles."""
+BEHIND = 2.0
+"""What is tried behind all schedules of loops: where there is a clock, or where these are no good."""
+
+Version = Candidate | StageVersion
+Made = Iterable[Version | Remark]
+"""Versions, and remarks on those that there are not."""
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, eq=False)  # not slotted: what is found once is kept
+class Context:
+    """What every strategy looks at.
+
+    `kernel`: the nest as it was read; `nest`: the nest as it is scheduled, None where it is no static control part;
+    `region`: its place in a file, None for a part of one. `sizes`: those that calls are likely to have; `scratch`:
+    arrays of which nothing is read behind the nest. `known`: the versions made so far; `nests`: those
+    of them that call no kernels, those that only schedule loops first; `alone`: all versions of a part
+    of the nest for one thread, but for those that call kernels of the library.
+    """
+
+    kernel: Kernel
+    nest: Prepared | None
+    target: Target
+    fp: Floats = "reassociate"
+    threads: int = 1
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    scratch: Collection[str] = ()
+    maker: KernelCache = field(default_factory=lambda: KernelCache(Cache()))
+    region: Region | None = None
+    known: tuple[Version, ...] = ()
+    nests: tuple[Candidate, ...] = ()
+    alone: Callable[[Context, Prepared], tuple[Candidate, ...]] = lambda cx, part: ()
+
+    @classmethod
+    def of(cls, kernel: Kernel, target: Target, fp: Floats = "reassociate", threads: int = 1) -> Context:
+        """A nest for a target; NotAffineError as of `prepare`."""
+        return cls(kernel, prepare(kernel), target, fp, threads)
+
+    @property
+    def prepared(self) -> Prepared:
+        """The nest as it is scheduled, for strategies that are asked only where there is such."""
+        assert self.nest is not None
+        return self.nest
+
+    @property
+    def reassociate(self) -> bool:
+        """Whether sums of floats may be made in another order."""
+        return self.fp == "reassociate"
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The versions of the nest itself that were made so far."""
+        return tuple(x for x in self.known if isinstance(x, Candidate))
+
+    @property
+    def scheduled(self) -> tuple[Candidate, ...]:
+        """The versions so far that are loops in another order, and nothing else."""
+        return tuple(x for x in self.nests if x.name in POLICY_NAMES)
+
+    @cached_property
+    def as_written(self) -> Kernel:
+        """The nest in its own order, with local arrays as small as they may be in it."""
+        return as_written(self.prepared)
+
+    @cached_property
+    def searches(self) -> bool:
+        """Whether the nest is a search for pivots, or counts: as it stands it isn't worth a schedule."""
+        return is_searching(self.kernel)
+
+    @cached_property
+    def is_little(self) -> bool:
+        """Whether there is known to be too little to do for calls of kernels."""
+        work = estimate(self.prepared.kernel.body)
+        known = None if work is None else constant(place(work, {x: index(y) for x, y in self.sizes.items()}))
+        return known is not None and known < LITTLE
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy(Generic[Found]):
+    """One way to make a nest faster.
+
+    `match` gives all that the strategy may be applied to (nothing: there is none), at little cost; `apply` the versions
+    of one of these. Costs are expected times, relative to that of the best schedule of loops (`LOOPS`): `cost` is that
+    of something found, and never below `least`, which is known before anything is looked for; the default is `least`.
+
+    `kernels`: it calls kernels of the library; `loop`: it rewrites the loop around the nest, which needs no analysis of
+    the nest; `search`: it rewrites nests that search; `variants`: what each of several ways is called, and does.
+    """
+
+    name: str
+    note: str
+    match: Callable[[Context], Sequence[Found]]
+    apply: Callable[[Context, Found], Made]
+    least: Callable[[Context], float]
+    cost: Callable[[Context, Found], float] | None = None
+    kernels: bool = False
+    loop: bool = False
+    search: bool = False
+    variants: Mapping[str, str] = field(default_factory=dict)
+
+    def cost_of(self, cx: Context, found: Found) -> float:
+        """What the versions of something found are expected to cost."""
+        return self.least(cx) if self.cost is None else self.cost(cx, found)
+
+    def fits(self, cx: Context) -> bool:
+        """Whether the strategy is for nests of that kind at all."""
+        return self.loop or (cx.nest is not None and (self.search or not cx.searches))
+
+
+def share(part: float, *, start: bool = False) -> Callable[[Context], float]:
+    """The cost of a strategy whose versions take a part of the time of loops. `start`: not where there is little to do,
+    since they prepare something first."""
+    return lambda cx: BEHIND if start and cx.is_little else part
