@@ -39,6 +39,8 @@ from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import PASS, OverBudgetError, within
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+_NARROW = 32
+"""The bits of types whose values are worth knowing as bounds of sizes."""
 _MOST_RESTARTS = 200
 
 
@@ -370,11 +372,11 @@ def _declared(kernel: Kernel, bound: BoundNames) -> tuple[tuple[str, str], ...]:
 
 
 def _sizes(finished: FinishedKernel, bound: BoundNames) -> tuple[tuple[str, str], ...]:
-    """What C calls the types of those sizes of a kernel that are variables."""
+    """What C calls the types of those sizes of a kernel that are variables; wider ones than 32 bits bound nothing."""
     by_key, passed = {x.key: x for x in (*bound.symbols, *bound.by_node.values())}, dict(finished.names)
     known = [(x, by_key[x]) for x in finished.kernel.sizes if x in by_key and passed.get(x) == by_key[x].name]
     types = [(name, scalar_of(x.ctype)) for name, x in known if x.whole is None]
-    return tuple((name, scalar.spelling) for name, scalar in types if scalar is not None and scalar.spelling)
+    return tuple((name, x.spelling) for name, x in types if x is not None and x.spelling and x.type.bits <= _NARROW)
 
 
 def _attempt(

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from planish.ir.nest import For, Stmt
-from planish.ir.traverse import walk
 from planish.library.dense.gemv.unroll_and_jam import dot_versions, find_row_sums
 from planish.library.strategy import BEHIND, Context, Made, Strategy, share
 
@@ -25,9 +24,9 @@ def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:
 
 
 def _cost(cx: Context, found: tuple[Stmt, ...]) -> float:
-    """A nest without such sums stays as it is written: where there is one, schedules of all nests are tried first."""
-    nests = (x for x in cx.as_written.body.body if isinstance(x, For))
-    return 0.8 if all(any(y in found for y in walk(x)) for x in nests) else BEHIND
+    """Where rows are inside of other loops, as those of a window are, or another nest has no such sums and would stay
+    as it is written, schedules of loops are tried first."""
+    return 0.8 if all(x in found for x in cx.as_written.body.body if isinstance(x, For)) else BEHIND
 
 
 GEMV = Strategy(

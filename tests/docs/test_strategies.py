@@ -1,0 +1,46 @@
+"""docs/strategies.md is what the registry says; `--bless` writes it anew."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planish.library.registry import STRATEGIES
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "strategies.md"
+_HEAD = """# Strategies
+
+A strategy is one way to make a nest faster: a name, what it matches, the versions that it makes by steps that are each
+proven legal, and what these are expected to cost. A build with the clock makes the versions of all and times them; one
+without the clock takes the first one in the order of the expected costs; both go through the same list
+(`planish.library.registry`). `planish strategies list` prints it, `planish strategies explain NAME` says more of one.
+[extending.md](extending.md) shows how to add one.
+
+| strategy | what it does | module |
+| --- | --- | --- |
+"""
+
+
+def page() -> Iterator[str]:
+    yield _HEAD
+    for x in STRATEGIES:
+        module = inspect.getmodule(x.match)
+        assert module is not None
+        yield f"| `{x.name}` | {x.note} | `{module.__name__.removeprefix('planish.')}` |\n"
+    for x in (y for y in STRATEGIES if y.variants):
+        yield f"\n## Versions of `{x.name}`\n\n| version | what it does |\n| --- | --- |\n"
+        yield from (f"| `{name}` | {what} |\n" for name, what in x.variants.items())
+
+
+def test_the_page_is_the_registry(request: pytest.FixtureRequest) -> None:
+    text = "".join(page())
+    if request.config.getoption("--bless"):
+        PAGE.write_text(text)
+    assert PAGE.read_text() == text, "docs/strategies.md is not what the registry says: run this test with --bless"
+
+
+def test_each_strategy_has_a_name_and_a_module_of_its_own() -> None:
+    assert len({x.name for x in STRATEGIES}) == len({inspect.getmodule(x.match) for x in STRATEGIES}) == len(STRATEGIES)
