@@ -7,6 +7,7 @@
     python bench/claims.py library          # PolyBench, the DSP files, dense algebra and streams beside OpenBLAS
     python bench/claims.py isa              # instructions learnt, and the classes that they are of
     python bench/claims.py soundness        # cases, elementary loops, random files, reports, times (hours; resumable)
+    python bench/claims.py house            # how the code is kept: nothing is measured (seconds)
     python bench/claims.py spine --stored   # measures no kernels, takes the results that are there
 """
 
@@ -17,6 +18,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 import claims_astgen
+import claims_house
 import claims_isa
 import claims_library
 import claims_raising
@@ -33,6 +35,7 @@ ISSUES: Mapping[str, Examine] = {
     "library": claims_library.examine,
     "isa": claims_isa.examine,
     "soundness": claims_soundness.examine,
+    "house": claims_house.examine,
 }
 """Each issue's claims by its name; a new one is a module with an `examine` and a line here."""
 
