@@ -160,8 +160,9 @@ def _line(span: Span | None) -> str:
 def _explain_candidates(candidates: tuple[Candidate, ...], source: Source) -> Iterator[str]:
     for place, candidate in enumerate(candidates):
         why = "the cheapest by estimate, tried first" if place == 0 else f"alternative {place}"
-        cost = f"about {candidate.cost:.3g} cycles for each innermost instance"
-        head = f"done[schedule]: `{candidate.name}`: {why} ({cost})"
+        # Versions of other strategies than loops are ranked by what these are known to bring, not by cycles.
+        cost = f" (about {candidate.cost:.3g} cycles for each innermost instance)" if candidate.cost else ""
+        head = f"done[schedule]: `{candidate.name}`: {why}{cost}"
         if place == 0:
             yield "\n\n".join([head, *(r.render(source) for r in candidate.remarks)])
         else:

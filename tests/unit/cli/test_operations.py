@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from planish.core.span import Source
@@ -36,7 +37,10 @@ def test_a_report_names_form_guards_and_choice() -> None:
 
 
 def test_an_explanation_names_operations() -> None:
-    assert "a product of matrices (nt)" in explain_file(GEMM, Options(target="x86-avx512"))
+    text = explain_file(GEMM, Options(target="x86-avx512"))
+    assert "a product of matrices (nt)" in text
+    # What calls kernels is ranked without an estimate of cycles: none is told.
+    assert re.search(r"`raised`: the cheapest by estimate, tried first$", text, re.MULTILINE)
 
 
 def test_a_long_network_is_told_from_what_has_a_name() -> None:
