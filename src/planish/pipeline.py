@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planish.build.assemble import FileResult, assemble_file
-from planish.build.dump import Stage
+from planish.build.dump import STAGES, Stage
 from planish.build.functions import build_functions
 from planish.build.job import make_workbench
 from planish.build.read import read_file
@@ -43,6 +43,16 @@ PASSES = (
     Pass("time", "versions race the original", "planish.build.time"),
     Pass("assemble", "the drop-in and its header are put together", "planish.build.assemble"),
 )
+
+
+def stages_of(name: str) -> tuple[Stage, ...]:
+    """The stages that a pass of that name makes, or the stage of that name.
+
+    >>> stages_of("lower"), stages_of("nest")
+    (('schedule', 'nest'), ('nest',))
+    """
+    made = next((x.stages for x in PASSES if x.name == name and x.stages), None)
+    return made or tuple(x for x in STAGES if x == name)
 
 
 def build_file(

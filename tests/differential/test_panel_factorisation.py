@@ -15,14 +15,14 @@ import pytest
 
 from planish.build.emit import make_replacement
 from planish.build.read import read_file
-from planish.core.cache import Cache
 from planish.core.span import Source
 from planish.emit.dropin.replacement import Replacement, compose
-from planish.library.dense.panel_factorisation import is_searching, stepwise_versions
-from planish.library.kernels.kernel_cache import KernelCache
+from planish.library.driver import make_versions
+from planish.library.registry import STRATEGIES
+from planish.library.strategy import Context
 from planish.options import Options
 from planish.run.toolchains.toolchain import choose_compiler
-from planish.schedule.auto.plan import prepare
+from planish.schedule.auto.plan import Candidate
 from planish.target.load import load_target
 
 Matrix = np.ndarray[Any, Any]
@@ -193,10 +193,12 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ctypes.CDLL, ctypes.
     made = []
     for function in read_file(source, options).functions:
         (region,) = function.regions
-        prepared = prepare(region.kernel)
-        assert is_searching(region.kernel) == (function.name in NAMES)
-        (candidate,), _ = stepwise_versions(region.kernel, prepared, NATIVE, "reassociate", KernelCache(Cache()))
-        made.append(counted(make_replacement(region, prepared, candidate, source, options)))
+        cx = Context.of(region.kernel, NATIVE)
+        assert cx.searches == (function.name in NAMES)
+        blocks = [x for x in STRATEGIES if x.name in ("panels", "histogram-private")]
+        (candidate,) = make_versions(cx, blocks).versions
+        assert isinstance(candidate, Candidate)
+        made.append(counted(make_replacement(region, cx.prepared, candidate, source, options)))
     text = "int fallbacks;\n" + compose(FORMS, made, "")
     return calls(FORMS, tmp_path_factory.mktemp("plain")), calls(text, tmp_path_factory.mktemp("blocks"))
 

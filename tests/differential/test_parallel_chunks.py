@@ -24,8 +24,8 @@ from planish.library.loops.nontemporal.streaming_stores import stream_versions
 from planish.library.parallel.chunks import portion_versions
 from planish.library.parallel.parallel_marks import marked_versions
 from planish.library.parallel.thread_threshold import WORTH, start_where_worth
+from planish.library.raise_operations import raise_version
 from planish.library.signal.fft_stages.radix_stages import stage_versions
-from planish.library.versions import raise_version
 from planish.options import Options
 from planish.run.processes.process import Limits
 from planish.run.toolchains.toolchain import choose_compiler, compile_library

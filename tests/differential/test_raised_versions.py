@@ -22,7 +22,7 @@ from planish.core.span import Source
 from planish.emit.dropin.replacement import Replacement, compose
 from planish.ir.types import Floats
 from planish.library.kernels.kernel_cache import KernelCache
-from planish.library.versions import raise_version
+from planish.library.raise_operations import raise_version
 from planish.options import Options
 from planish.run.toolchains.toolchain import Compiler, choose_compiler
 from planish.schedule.auto.plan import Candidate, Prepared, prepare

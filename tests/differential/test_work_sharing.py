@@ -17,7 +17,7 @@ from planish.core.span import Source
 from planish.emit.dropin.replacement import compose
 from planish.library.conv.winograd.tiled_conv import tile_version
 from planish.library.kernels.kernel_cache import KernelCache
-from planish.library.versions import raise_version
+from planish.library.raise_operations import raise_version
 from planish.options import Options
 from planish.run.toolchains.toolchain import choose_compiler
 from planish.schedule.auto.plan import prepare

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from planish.build.assemble import FileResult
+from planish.build.dump import STAGES
 from planish.build.emit import make_drop_ins
 from planish.build.lower import lower_region
 from planish.build.read import read_file
 from planish.core.diagnostic import PlanishError
+from planish.core.passes import PassTimes
 from planish.core.span import Source
 from planish.emit.dropin.replacement import compose
 from planish.ir.types import BF16, Type
 from planish.options import Options
-from planish.pipeline import build_file
+from planish.pipeline import PASSES, build_file
 from planish.run.toolchains.toolchain import find_compilers, knows
 from planish.target.load import load_target
 
+ROOT = Path(__file__).parents[2]
 SCALE = "/* doubles */\nvoid scale(int n, double *x) {\n  for (int i = 0; i < n; i++)\n    x[i] *= 2; // here\n}\n"
 TWO = SCALE + "void other(int n, double *x) { for (int i = 0; i < n; i++) x[i] += 1; }\n"
 QUIET = Options(measure=False, target="generic")
@@ -102,6 +106,21 @@ def test_calls_of_the_library_are_only_tried_where_they_are_wanted(raising: bool
     plan = lower_region(file.functions[0].regions[0], options, load_target("x86-avx2"))
     assert ("raised" in [x.name for x in plan.versions]) == raising
     assert ("--no-raise" in options.describe()) != raising
+
+
+def test_each_stage_is_made_by_one_pass_and_all_time_is_of_passes() -> None:
+    assert [y for x in PASSES for y in x.stages] == list(STAGES)
+    times = PassTimes()
+    build_file(Source("scale.c", SCALE), QUIET, times=times)
+    assert {*times.seconds} <= {x.name for x in PASSES} and len(times.seconds) == len(PASSES)
+
+
+def test_a_script_for_a_bit_reversal_says_why_it_cannot_be() -> None:
+    text = (ROOT / "examples/dsp/fft_radix2.c").read_text()
+    script = Source("s.sched", "unroll i 4\n")
+    for region in (x for f in read_file(Source("f.c", text), QUIET).functions for x in f.regions if x.reversal):
+        plan = lower_region(region, replace(QUIET, script=script), load_target("generic"))
+        assert not plan.versions and [x.kind for x in plan.remarks] == ["refused"]
 
 
 HALVES = "float dot(int n, const __bf16 *x) { float s = 0; for (int i = 0; i < n; i++) s += (float)x[i]; return s; }\n"

@@ -73,12 +73,10 @@ def lower_plan(plan: Plan, options: Options, most: int | None = None) -> RegionP
         return _follow_script(RegionPlan(region, prepared, (), plan.remarks), options)
     made = make_versions(plan.context, plan.strategies, most)
     remarks = (*plan.remarks, *made.remarks)
-    if not made.versions and not plan.remarks:
-        if prepared is None:
-            none = Remark("schedule-none", "refused", "no legal schedule was found", region.span)
-        else:
-            none = tell_nothing_found(bool(prepared.scop.statements), region)
-        remarks = (*remarks, none)
+    if not made.versions and prepared is not None:
+        remarks = (*remarks, tell_nothing_found(bool(prepared.scop.statements), region))
+    elif not made.versions and not remarks:
+        remarks = (Remark("schedule-none", "refused", "no legal schedule was found", region.span),)
     return RegionPlan(region, prepared, made.versions, remarks)
 
 

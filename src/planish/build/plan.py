@@ -53,7 +53,7 @@ def plan_region(region: Region, options: Options, target: Target, tell: Progress
     """The plan of a region; `tell` hears of kernels that are made."""
     remarks: tuple[Remark, ...] = ()
     nest = None
-    if region.reversal is None:
+    if region.reversal is None or options.script is not None:
         try:
             check_kernel(region.kernel, "read")
             nest = within(lambda: prepare(region.kernel))

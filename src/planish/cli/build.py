@@ -40,6 +40,7 @@ from planish.core.reasons import LOSSES
 from planish.isa.instruction import Catalogue
 from planish.isa.instruction_file import read_instructions
 from planish.options import Options
+from planish.pipeline import stages_of
 from planish.report.account import FileAccount
 from planish.report.operations import report_operations
 from planish.report.store import build_cached
@@ -52,13 +53,16 @@ DEFAULT_FOLDER = Path("planish-out")
 
 
 class StageName(StrEnum):
-    """A stage that can be shown; see planish.build.dump."""
+    """A stage that can be shown, or a pass with all that it makes; see planish.build.dump and planish.pipeline."""
 
     read = "read"
     prepare = "prepare"
     schedule = "schedule"
     nest = "nest"
     c = "c"
+    plan = "plan"
+    lowered = "lower"
+    emit = "emit"
 
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -93,7 +97,10 @@ def build(
     ] = None,
     dump: Annotated[
         list[StageName] | None,
-        typer.Option("--dump", help="Print a stage on stdout; the table goes to stderr.", show_default=False),
+        typer.Option(
+            "--dump", help="Print a stage, or what a pass makes, on stdout; the table goes to stderr.",
+            show_default=False,
+        ),
     ] = None,
     stop_after: Annotated[
         StageName | None,
@@ -159,7 +166,8 @@ def _read_instructions(names: Sequence[str]) -> Catalogue:
 
 def _show(names: list[str], options: Options, wanted: tuple[StageName, ...]) -> int:
     """The stages of every file on stdout, in the order in which a nest goes through them."""
-    stages: tuple[Stage, ...] = tuple(s for s in STAGES if any(s == w.value for w in wanted))
+    named = {x for w in wanted for x in stages_of(w.value)}
+    stages: tuple[Stage, ...] = tuple(x for x in STAGES if x in named)
     for name in names:
         texts = print_stages(read_input(name).source, options, stages)
         sys.stdout.write("\n".join(texts[stage] for stage in stages))
@@ -200,7 +208,8 @@ def _build(
             progress.finish()
     _report(done, written, quiet, to_stderr)
     if time_passes:
-        sys.stderr.write(spell_times(times.seconds))
+        kept = "nothing was built: the results of an earlier build are in the store (--force builds anew)\n"
+        sys.stderr.write(spell_times(times.seconds) if times.seconds else kept)
     for account, _ in done if report else ():
         text = report_operations(read_input(account.name).source, options, account)
         print(text, end="", file=sys.stderr if to_stderr else sys.stdout)

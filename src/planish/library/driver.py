@@ -15,9 +15,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import islpy as isl
 
@@ -29,6 +30,8 @@ from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import OverBudgetError
 from planish.schedule.auto.plan import Candidate, Prepared
 from planish.schedule.auto.policies import POLICY_NAMES
+
+_Given = TypeVar("_Given")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +59,7 @@ def rank(cx: Context, strategies: Sequence[Strategy[Any]]) -> Iterator[Ranked | 
         least = strategy.least(cx)
         yield from (x for x in waiting if x.cost <= least)
         waiting = [x for x in waiting if x.cost > least]
-        found = _guarded(strategy, cx, lambda x=strategy: [Ranked(x, y, x.cost_of(cx, y)) for y in x.match(cx)])
+        found = _guarded(strategy, cx, partial(_matches, strategy, cx))
         if isinstance(found, Remark):
             yield found
         else:
@@ -74,10 +77,8 @@ def make_versions(cx: Context, strategies: Sequence[Strategy[Any]], most: int | 
         if isinstance(match, Remark):
             remarks.append(match)
             continue
-        if most is not None and len(made) >= most:
-            break
         now = replace(cx, known=tuple(made), nests=_in_order(nests))
-        given = _guarded(match.strategy, cx, lambda m=match, now=now: list(m.strategy.apply(now, m.found)))
+        given = _guarded(match.strategy, cx, partial(_apply, match, now))
         for x in (given,) if isinstance(given, Remark) else given:
             if isinstance(x, Remark):
                 remarks.append(x)
@@ -85,7 +86,17 @@ def make_versions(cx: Context, strategies: Sequence[Strategy[Any]], most: int | 
                 made.append(version := _checked(cx, x))
                 if isinstance(version, Candidate) and not match.strategy.kernels:
                     nests.append(version)
+        if most is not None and len(made) >= most:
+            break  # before anything else is looked for
     return MadeVersions(tuple(made[:most]), tuple(dict.fromkeys(remarks)))
+
+
+def _matches(strategy: Strategy[Any], cx: Context) -> list[Ranked]:
+    return [Ranked(strategy, x, strategy.cost_of(cx, x)) for x in strategy.match(cx)]
+
+
+def _apply(match: Ranked, cx: Context) -> list[Version | Remark]:
+    return list(match.strategy.apply(cx, match.found))
 
 
 def _in_order(nests: Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -109,7 +120,7 @@ def _alone(cx: Context, part: Prepared, strategies: Sequence[Strategy[Any]]) -> 
     return tuple(x for x in made.versions if isinstance(x, Candidate))
 
 
-def _guarded(strategy: Strategy[Any], cx: Context, work: Any) -> Any:
+def _guarded(strategy: Strategy[Any], cx: Context, work: Callable[[], _Given]) -> _Given | Remark:
     """What a strategy gives, or why it gives nothing: one that cannot look at a nest does not hold up the others."""
     span = cx.kernel.span
     try:

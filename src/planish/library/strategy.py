@@ -19,10 +19,13 @@ from planish.ir.expr import index
 from planish.ir.index.polynomial import constant, place
 from planish.ir.nest import Kernel
 from planish.ir.types import Floats
-from planish.library.dense.panel_factorisation import is_searching
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.parallel.work_estimate import estimate
 from planish.library.signal.fft_stages.stage_kernels import StageVersion
+from planish.poly.canonical.delinearise import delinearise
+from planish.poly.idioms.histogram import find_counting
+from planish.poly.idioms.lu_partial_pivoting import find_pivoting
+from planish.poly.isl.affine import NotAffineError
 from planish.schedule.auto.plan import Candidate, Prepared, as_written, prepare
 from planish.schedule.auto.policies import POLICY_NAMES
 from planish.target.machine import Target
@@ -98,7 +101,20 @@ class Context:
     @cached_property
     def searches(self) -> bool:
         """Whether the nest is a search for pivots, or counts: as it stands it isn't worth a schedule."""
-        return is_searching(self.kernel)
+        return self.counts or (self.flat is not None and find_pivoting(self.flat) is not None)
+
+    @cached_property
+    def flat(self) -> Kernel | None:
+        """The nest as it was read with subscripts by rows and columns; None where these are not affine."""
+        try:
+            return delinearise(self.kernel)
+        except NotAffineError:
+            return None
+
+    @cached_property
+    def counts(self) -> bool:
+        """Whether the nest counts how often values occur."""
+        return self.flat is not None and find_counting(self.flat) is not None
 
     @cached_property
     def is_little(self) -> bool:

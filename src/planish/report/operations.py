@@ -25,8 +25,8 @@ from planish.library.dense.blocked_factorisation import is_factor
 from planish.library.dense.floyd_warshall import is_paths
 from planish.library.dense.triangular import find_triangle
 from planish.library.kernels.batched_gemm import NoMatricesError
+from planish.library.raise_operations import improve_nest
 from planish.library.signal.stockham_fft import transform_versions
-from planish.library.versions import improve_nest
 from planish.library.work import describe, find_work
 from planish.options import Options
 from planish.poly.isl.affine import NotAffineError

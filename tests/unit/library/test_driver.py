@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from planish.ir.types import Floats
 from planish.library.driver import make_versions
 from planish.library.parallel.parallel_marks import has_threads
 from planish.library.registry import STRATEGIES
-from planish.library.strategy import Context
+from planish.library.strategy import Context, Strategy
 from planish.options import Options
 from planish.schedule.auto.plan import Candidate
 from planish.schedule.auto.policies import POLICY_NAMES
@@ -68,6 +69,31 @@ def test_on_threads_only_what_they_share(name: str) -> None:
     made = first(LOOPS[name], "reassociate", 2)
     assert (made.name if made is not None else "") == SHARED.get(name, "")
     assert made is None or has_threads(made)
+
+
+def test_nothing_is_looked_for_once_there_are_enough() -> None:
+    (region,) = read_file(Source("f.c", f"{HEAD} {{ {LOOPS['raised']} }}\n"), Options()).functions[0].regions
+    cx = Context.of(region.kernel, load_target("x86-avx2"))
+    asked: list[str] = []
+
+    def watched(strategy: Strategy[Any]) -> Strategy[Any]:
+        def match(cx: Context) -> Sequence[Any]:
+            asked.append(strategy.name)
+            return strategy.match(cx)
+
+        return replace(strategy, match=match)
+
+    assert len(make_versions(cx, [watched(x) for x in STRATEGIES], most=1).versions) == 1
+    assert "operations" in asked and "loops" not in asked
+
+
+def test_kernels_that_have_threads_are_not_given_chunks_as_well() -> None:
+    text = f"{HEAD} {{ {LOOPS['raised']} }}\n"
+    (region,) = read_file(Source("f.c", text), Options()).functions[0].regions
+    cx = Context.of(region.kernel, load_target("x86-avx2"), threads=2)
+    made = [x for x in make_versions(cx, STRATEGIES).versions if isinstance(x, Candidate)]
+    raised = next(x for x in made if x.name == "raised")
+    assert any(x.name == "raised, in portions" for x in made) != has_threads(raised)
 
 
 @pytest.mark.parametrize(("side", "name"), [(4, ""), (16, ""), (256, "raised")])

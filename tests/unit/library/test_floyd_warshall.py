@@ -13,7 +13,7 @@ from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_expr, parse_kernel
 from planish.library.dense import floyd_warshall
 from planish.library.kernels.kernel_cache import KernelCache
-from planish.library.versions import raise_version
+from planish.library.raise_operations import raise_version
 from planish.raising.raised import Apply
 from planish.raising.raised import whole as whole_view
 from planish.raising.tdl.reader import tactics_by_name

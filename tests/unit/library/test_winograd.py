@@ -18,7 +18,7 @@ from planish.ir.traverse import flatten, walk
 from planish.ir.types import Floats
 from planish.library.conv.winograd.matrices import F23, Minimal
 from planish.library.conv.winograd.steps import REMARK, use_tiles
-from planish.library.versions import improve_nest
+from planish.library.raise_operations import improve_nest
 from planish.raising.expansion import expand
 from planish.raising.raised import Apply, walk_steps
 from planish.target.load import load_target

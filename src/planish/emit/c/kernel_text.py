@@ -14,7 +14,7 @@ static void scale(ptrdiff_t n, const double *restrict x, double *restrict y)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Set
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -31,6 +31,7 @@ from planish.emit.c.expression import (
     helper_suffix,
 )
 from planish.emit.c.function_head import write_head
+from planish.emit.c.heap_arrays import is_fallible, is_heap, release_text
 from planish.emit.c.instruction_calls import check_lanes, find_callee
 from planish.emit.c.local_arrays import declare, without_dead, write_extents
 from planish.emit.c.pragmas import LoopBounds, directives, has_partial_sums, on_threads
@@ -105,7 +106,7 @@ def emit_function(
     PlanishError E0710 for arithmetic in bf16, E0711 where lanes of a register are touched but not by an instruction,
     E0713 for a `dram` array below the top level.
     """
-    if any(isinstance(x, Alloc) and _is_heap(x.array) for s in kernel.body.body for x in _below(s)):
+    if any(isinstance(x, Alloc) and is_heap(x.array) for s in kernel.body.body for x in _below(s)):
         message = f"`{kernel.name}` takes a block of memory inside of a loop"
         advice = "lift the buffer out of all loops with lift_alloc"
         raise PlanishError(Diagnostic("E0713", message, kernel.span, advice))
@@ -120,11 +121,6 @@ def emit_function(
     return function.text(comment)
 
 
-def is_fallible(kernel: Kernel) -> bool:
-    """Whether a kernel's function says that it had no memory."""
-    return any(isinstance(x, Alloc) and _is_heap(x.array) for x in kernel.body.body)
-
-
 def _is_bound(condition: Expr, names: Set[str]) -> bool:
     """Whether a condition compares one of some sizes with a constant."""
     if not isinstance(condition, Compare) or not isinstance(condition.right, Const):
@@ -135,14 +131,6 @@ def _is_bound(condition: Expr, names: Set[str]) -> bool:
 def _below(stmt: Stmt) -> Iterator[Stmt]:
     """The statements within a statement."""
     return (x for x in walk(stmt) if x is not stmt)
-
-
-def _is_heap(array: Array) -> bool:
-    return array.memory in ("dram", "scratch") and bool(array.shape)
-
-
-def _release(array: Array, spelt: Mapping[str, str]) -> str:
-    return f"planish_{'return' if array.memory == 'scratch' else 'release'}({spelt[array.name]});"
 
 
 @dataclass(slots=True)
@@ -208,7 +196,7 @@ class _Function:
         """The whole function."""
         kernel = self.kernel
         cells = frozenset(x.name for x in kernel.arrays if not x.shape)
-        heap = [x.array for x in kernel.body.body if isinstance(x, Alloc) and _is_heap(x.array)]
+        heap = [x.array for x in kernel.body.body if isinstance(x, Alloc) and is_heap(x.array)]
         flat = {x.name: x.shape for x in (*kernel.arrays, *heap) if self.portable and len(x.shape) > 1}
         ranges, seen = size_ranges(kernel, sizes_of(kernel, self.declared)), dict.fromkeys(kernel.sizes, (-HUGE, HUGE))
         context = EmitContext(self.spelt, cells, ranges, seen, flat=flat, apart=self.apart)
@@ -228,7 +216,7 @@ class _Function:
         self.allocate(heap, context)
         self.block(kernel.body, context, "  ")
         self.lines += [f"  {x}" for x in self.finishes]
-        self.lines += [f"  {_release(x, self.spelt)}" for x in reversed(heap)]
+        self.lines += [f"  {release_text(x, self.spelt)}" for x in reversed(heap)]
         self.lines += ["  return 0;"] if heap else []
         self.lines.append("}")
         return "\n".join(self.lines) + "\n"
@@ -259,7 +247,7 @@ class _Function:
             taken = f"({spelt} *)" * self.portable
             self.lines.append(f"  {spelt} {pointer} = {taken}planish_{take}({size});")
             self.lines.append(f"  if ({name} == NULL) {{")
-            self.lines += [f"    {_release(x, self.spelt)}" for x in reversed(heap[:i])]
+            self.lines += [f"    {release_text(x, self.spelt)}" for x in reversed(heap[:i])]
             self.lines += ["    return 1;", "  }"]
 
     def block(self, block: Block, context: EmitContext, indent: str) -> None:
@@ -321,7 +309,7 @@ class _Function:
     def local(self, array: Array, context: EmitContext, indent: str) -> EmitContext:
         """A local array or variable; heap arrays exist already."""
         context = replace(context, cells=context.cells - {array.name})
-        if _is_heap(array):
+        if is_heap(array):
             return context
         if array.memory == "nowhere":
             return context

@@ -19,8 +19,9 @@ from planish.emit.c.callees import emit_callees
 from planish.emit.c.compiler_attributes import USUAL, CompilerSettings
 from planish.emit.c.element_types import declared_type
 from planish.emit.c.expression import refuse_bf16
+from planish.emit.c.heap_arrays import is_fallible
 from planish.emit.c.instruction_calls import headers_of
-from planish.emit.c.kernel_text import emit_function, is_fallible
+from planish.emit.c.kernel_text import emit_function
 from planish.emit.c.prologue import emit_prologue
 from planish.emit.dropin.patched_file import Patch, alias_guard, assemble, emit_guard, guarded_call
 from planish.emit.idioms.conditional_stores import store_changes

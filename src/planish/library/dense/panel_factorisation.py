@@ -5,7 +5,7 @@ trailing columns.
 >>> from planish.schedule.auto.plan import prepare
 >>> from planish.target.load import load_target
 >>> kernel = parse_kernel("kernel zero(n; A: f64[n]) { for i in 0 .. n { A[i] = 0.0 } }")
->>> stepwise_versions(kernel, prepare(kernel), load_target("generic"), "reassociate", KernelCache())
+>>> panel_versions(kernel, prepare(kernel), load_target("generic"), "reassociate", KernelCache())
 ((), ())
 """
 
@@ -23,36 +23,10 @@ from planish.library.dense import gram_schmidt, householder, lu_partial_pivoting
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.loops.histogram import counting_versions
 from planish.library.lowering import NotLoweredError, lower_raised
-from planish.poly.canonical.delinearise import delinearise
-from planish.poly.idioms.histogram import find_counting
-from planish.poly.idioms.lu_partial_pivoting import find_pivoting
 from planish.poly.isl.affine import NotAffineError
 from planish.raising.raised import Raised
 from planish.schedule.auto.plan import Candidate, Prepared
 from planish.target.machine import Target
-
-
-def is_searching(kernel: Kernel) -> bool:
-    """Whether a kernel chooses a row in every step of an elimination, and does nothing else, or counts: there are
-    versions for it, and to search for what is chosen, as the kernel does, is slow."""
-    try:
-        flat = delinearise(kernel)
-        return find_pivoting(flat) is not None or find_counting(flat) is not None
-    except NotAffineError:
-        return False
-
-
-def stepwise_versions(
-    kernel: Kernel, prepared: Prepared, target: Target, fp: Floats, maker: KernelCache, threads: int = 1,
-    scratch: Collection[str] = (),
-) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:  # fmt: skip
-    """The version by blocks of a kernel that has one, and why there is none where sums have to keep their order, or the
-    library has no products for the target. `prepared`: the kernel as it is scheduled otherwise; `scratch`: arrays that
-    nobody reads afterwards."""
-    flat = delinearise(kernel)
-    if find_counting(flat) is not None:
-        return histogram_versions(kernel, prepared, target, threads)
-    return panel_versions(flat, prepared, target, fp, maker, threads, scratch)
 
 
 def histogram_versions(
@@ -68,7 +42,9 @@ def panel_versions(
     flat: Kernel, prepared: Prepared, target: Target, fp: Floats, maker: KernelCache, threads: int = 1,
     scratch: Collection[str] = (),
 ) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:  # fmt: skip
-    """The version by panels of a delinearised kernel that has one; the arguments are those of `stepwise_versions`."""
+    """The version by panels of a delinearised kernel that has one, and why there is none where sums have to keep their
+    order, or the library has no products for the target. `prepared`: the kernel as it is scheduled otherwise;
+    `scratch`: arrays that nobody reads afterwards."""
     scop, span = prepared.scop, prepared.scop.kernel.span
     try:
         raised, name, message = _by_blocks(flat, scratch)

@@ -32,7 +32,8 @@ from typing import assert_never
 from planish.emit.c.context import EmitContext
 from planish.emit.c.element_types import Declared, declared_type
 from planish.emit.c.expression import c_type, emit_expr, emit_place
-from planish.emit.c.kernel_text import emit_function, is_fallible
+from planish.emit.c.heap_arrays import is_fallible
+from planish.emit.c.kernel_text import emit_function
 from planish.emit.c.prologue import emit_prologue
 from planish.emit.dropin.patched_file import emit_guard
 from planish.emit.dropin.replacement import NoExtentError, byte_range, overlapping

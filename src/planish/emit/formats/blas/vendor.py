@@ -24,7 +24,7 @@ from planish.emit.dropin.replacement import Replacement, call_instead, name_of
 from planish.emit.formats.blas.cblas_text import emit_callers
 from planish.emit.formats.blas.interface import WORDS, BlasInterface
 from planish.frontend.c.translation_unit import Region
-from planish.library.versions import improve_nest
+from planish.library.raise_operations import improve_nest
 from planish.poly.scop.extraction import extract_scop
 from planish.raising.raised import Raised
 from planish.target.machine import Target

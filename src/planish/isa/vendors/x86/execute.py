@@ -14,7 +14,7 @@ select(bits('k', 1, False, const(1)), bits('a', 8, False, const(8)), const(0))
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import assert_never
 
 from planish.isa.semantics import build
@@ -32,54 +32,12 @@ from planish.isa.vendors.symbolic_state import (
 )
 from planish.isa.vendors.x86 import syntax as s
 from planish.isa.vendors.x86.functions import call
+from planish.isa.vendors.x86.machine_state import Stored, SymbolicInput, SymbolicMachine, SymbolicOutcome
 from planish.isa.vendors.x86.merge import Held, Scope, as_ladder, merge
 from planish.isa.vendors.x86.operators import Operand, Rounding, apply_binary, apply_symbol, apply_unary, as_float
 from planish.isa.vendors.x86.places import FIELDS, MOST_BITS, PLAIN, TILE_SHAPE, as_element, clear_above, load, read
 
 _STEPS = 60_000
-
-
-@dataclass(frozen=True, slots=True)
-class SymbolicInput:
-    """An operand: its bits (of a pointer: those of an element), and what its elements are."""
-
-    name: str
-    bits: int
-    element: Element = Element()
-    pointer: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """Bits that go to memory, where a condition holds."""
-
-    base: str
-    offset: Node
-    width: int
-    value: Node
-    when: Node
-
-
-@dataclass(slots=True)
-class SymbolicOutcome:
-    """What an operation leaves: the register of its result, and what it stores."""
-
-    register: Register
-    stores: list[Stored]
-
-
-@dataclass(slots=True)
-class _Machine:
-    program: s.IntelProgram
-    inputs: Mapping[str, SymbolicInput]
-    rounding: Rounding
-    result: str
-    width: int
-    element: Element
-    stores: list[Stored] = field(default_factory=list)
-    path: list[Node] = field(default_factory=list)
-    steps: int = 0
-    calls: int = 0
 
 
 def run(
@@ -88,7 +46,7 @@ def run(
 ) -> SymbolicOutcome:
     """The outcome of an operation, whose result is a register of some width (0: it has none) and elements; Unreadable
     where it uses what is not known."""
-    machine = _Machine(program, inputs, rounding, result, width, element)
+    machine = SymbolicMachine(program, inputs, rounding, result, width, element)
     scope: Scope = {}
     for name, given in inputs.items():
         if given.pointer:
@@ -108,7 +66,7 @@ def run(
     return SymbolicOutcome(held, machine.stores)
 
 
-def _run(machine: _Machine, body: Sequence[s.Stmt], scope: Scope) -> Operand | None:
+def _run(machine: SymbolicMachine, body: Sequence[s.Stmt], scope: Scope) -> Operand | None:
     """Runs statements in a scope; the value that a function gives, if it is among them."""
     for place, stmt in enumerate(body):
         _step(machine)
@@ -149,7 +107,7 @@ def _run(machine: _Machine, body: Sequence[s.Stmt], scope: Scope) -> Operand | N
     return None
 
 
-def _step(machine: _Machine) -> None:
+def _step(machine: SymbolicMachine) -> None:
     machine.steps += 1
     if machine.steps > _STEPS:
         raise Unreadable(f"it takes more than {_STEPS} steps")
@@ -167,7 +125,7 @@ def _gives(stmt: s.Stmt) -> bool:
             return False
 
 
-def _loop(machine: _Machine, stmt: s.IntelFor, scope: Scope) -> Operand | None:
+def _loop(machine: SymbolicMachine, stmt: s.IntelFor, scope: Scope) -> Operand | None:
     first, last = (_number(machine, x, scope) for x in (stmt.first, stmt.last))
     count = first
     while count <= last if stmt.step > 0 else count >= last:
@@ -183,7 +141,7 @@ def _loop(machine: _Machine, stmt: s.IntelFor, scope: Scope) -> Operand | None:
     return None
 
 
-def _repeat(machine: _Machine, stmt: s.IntelWhile, scope: Scope) -> None:
+def _repeat(machine: SymbolicMachine, stmt: s.IntelWhile, scope: Scope) -> None:
     condition = _truth(machine, stmt.condition, scope)
     if condition is build.ZERO:
         return
@@ -196,7 +154,9 @@ def _repeat(machine: _Machine, stmt: s.IntelWhile, scope: Scope) -> None:
         _step(machine)
 
 
-def _branch(machine: _Machine, condition: Node, body: Sequence[s.Stmt], scope: Scope) -> tuple[Scope, Operand | None]:
+def _branch(
+    machine: SymbolicMachine, condition: Node, body: Sequence[s.Stmt], scope: Scope
+) -> tuple[Scope, Operand | None]:
     inner = {name: held.copy() if isinstance(held, Register) else held for name, held in scope.items()}
     machine.path.append(condition)
     given = _run(machine, body, inner)
@@ -205,7 +165,7 @@ def _branch(machine: _Machine, condition: Node, body: Sequence[s.Stmt], scope: S
 
 
 def _both(
-    machine: _Machine, condition: Node, then: Sequence[s.Stmt], otherwise: Sequence[s.Stmt], scope: Scope
+    machine: SymbolicMachine, condition: Node, then: Sequence[s.Stmt], otherwise: Sequence[s.Stmt], scope: Scope
 ) -> None:
     one, _ = _branch(machine, condition, then, scope)
     other, _ = _branch(machine, build.negation(condition), otherwise, scope)
@@ -216,7 +176,7 @@ def _both(
 
 
 def _both_give(
-    machine: _Machine, condition: Node, then: Sequence[s.Stmt], otherwise: Sequence[s.Stmt], scope: Scope
+    machine: SymbolicMachine, condition: Node, then: Sequence[s.Stmt], otherwise: Sequence[s.Stmt], scope: Scope
 ) -> Operand | None:
     _, one = _branch(machine, condition, then, scope)
     _, other = _branch(machine, build.negation(condition), otherwise, scope)
@@ -224,7 +184,7 @@ def _both_give(
     return merged if not isinstance(merged, Register | BitAddress) else None
 
 
-def _cases(machine: _Machine, stmt: s.IntelCase, rest: Sequence[s.Stmt], scope: Scope) -> Operand | None:
+def _cases(machine: SymbolicMachine, stmt: s.IntelCase, rest: Sequence[s.Stmt], scope: Scope) -> Operand | None:
     subject = _value(machine, stmt.subject, scope)
     if not isinstance(subject, SymbolicValue):
         raise Unreadable("a case of a symbol")
@@ -273,7 +233,7 @@ def _join_ways(
         scope[name] = held
 
 
-def _assign(machine: _Machine, stmt: s.IntelAssign, scope: Scope) -> None:
+def _assign(machine: SymbolicMachine, stmt: s.IntelAssign, scope: Scope) -> None:
     value = _value(machine, stmt.value, scope)
     if stmt.op:
         before = _operand(_value(machine, stmt.target, scope))
@@ -316,7 +276,7 @@ def _as_element(x: Operand, element: Element) -> SymbolicValue:
     return SymbolicValue(x.node if fits else build.wrap(x.node, element.bits), element.bits)
 
 
-def _bounds(machine: _Machine, high: s.Expr, low: s.Expr, scope: Scope) -> tuple[Node, int]:
+def _bounds(machine: SymbolicMachine, high: s.Expr, low: s.Expr, scope: Scope) -> tuple[Node, int]:
     first, last = _whole(machine, low, scope), _whole(machine, high, scope)
     width = build.add(build.subtract(last, first), const(1)).constant
     if width is None:
@@ -326,7 +286,7 @@ def _bounds(machine: _Machine, high: s.Expr, low: s.Expr, scope: Scope) -> tuple
     return first, width
 
 
-def _write(machine: _Machine, base: s.Expr, high: s.Expr, low: s.Expr, value: Operand, scope: Scope) -> None:
+def _write(machine: SymbolicMachine, base: s.Expr, high: s.Expr, low: s.Expr, value: Operand, scope: Scope) -> None:
     at, width = _bounds(machine, high, low, scope)
     if isinstance(base, s.IntelIndex) and isinstance(base.base, s.IntelField) and base.base.field in FIELDS:
         inner = _whole(machine, base.index, scope)
@@ -335,7 +295,7 @@ def _write(machine: _Machine, base: s.Expr, high: s.Expr, low: s.Expr, value: Op
     _write_at(machine, base, at, width, value, scope)
 
 
-def _write_at(machine: _Machine, base: s.Expr, at: Node, width: int, value: Operand, scope: Scope) -> None:
+def _write_at(machine: SymbolicMachine, base: s.Expr, at: Node, width: int, value: Operand, scope: Scope) -> None:
     if isinstance(base, s.IntelIndex) and isinstance(base.base, s.IntelField) and base.base.field in FIELDS:
         element = FIELDS[base.base.field]
         at = build.add(build.multiply(_whole(machine, base.index, scope), const(element.bits)), at)
@@ -363,12 +323,12 @@ def _write_at(machine: _Machine, base: s.Expr, at: Node, width: int, value: Oper
     scope[base.text] = register
 
 
-def _element_of(machine: _Machine, name: str, width: int) -> Element:
+def _element_of(machine: SymbolicMachine, name: str, width: int) -> Element:
     found = [x.element for x in machine.inputs.values() if x.element.bits == width and x.element.kind != "int"]
     return found[0] if found else {16: Element("f16", 16), 32: Element("f32", 32)}.get(width, Element("f64", 64))
 
 
-def _store(machine: _Machine, low: Held, high: Held, value: Held, scope: Scope) -> None:
+def _store(machine: SymbolicMachine, low: Held, high: Held, value: Held, scope: Scope) -> None:
     if not isinstance(low, BitAddress) or not isinstance(high, BitAddress) or low.base != high.base:
         raise Unreadable("a place in memory that is not behind a pointer")
     width = build.add(build.subtract(high.offset, low.offset), const(1)).constant
@@ -389,28 +349,28 @@ def _operand(held: Held) -> Operand:
     return held
 
 
-def _truth(machine: _Machine, expr: s.Expr, scope: Scope) -> Node:
+def _truth(machine: SymbolicMachine, expr: s.Expr, scope: Scope) -> Node:
     value = _operand(_value(machine, expr, scope))
     if not isinstance(value, SymbolicValue):
         raise Unreadable("a symbol is used as a condition")
     return build.truth(value.node)
 
 
-def _whole(machine: _Machine, expr: s.Expr, scope: Scope) -> Node:
+def _whole(machine: SymbolicMachine, expr: s.Expr, scope: Scope) -> Node:
     value = _operand(_value(machine, expr, scope))
     if not isinstance(value, SymbolicValue) or value.is_float:
         raise Unreadable("a whole number is missing")
     return value.node
 
 
-def _number(machine: _Machine, expr: s.Expr, scope: Scope) -> int:
+def _number(machine: SymbolicMachine, expr: s.Expr, scope: Scope) -> int:
     found = _whole(machine, expr, scope).constant
     if found is None:
         raise Unreadable("a number that is not known here")
     return found
 
 
-def _value(machine: _Machine, expr: s.Expr, scope: Scope) -> Held:
+def _value(machine: SymbolicMachine, expr: s.Expr, scope: Scope) -> Held:
     match expr:
         case s.IntelNumber(value=value):
             return SymbolicValue(const(value))
@@ -459,7 +419,7 @@ def _value(machine: _Machine, expr: s.Expr, scope: Scope) -> Held:
             raise Unreadable("an expression that is not understood")
 
 
-def _binary(machine: _Machine, op: str, left: s.Expr, right: s.Expr, scope: Scope) -> Held:
+def _binary(machine: SymbolicMachine, op: str, left: s.Expr, right: s.Expr, scope: Scope) -> Held:
     a = _value(machine, left, scope)
     if op in ("AND", "OR") and isinstance(a, SymbolicValue) and a.width == 1 and a.node.constant == int(op == "OR"):
         return a  # the other side is not asked
@@ -488,7 +448,7 @@ def _chosen(op: Held | None, a: Operand, b: Operand) -> SymbolicValue:
     return SymbolicValue(found, 1)
 
 
-def _call(machine: _Machine, expr: s.IntelCall, scope: Scope) -> Held:
+def _call(machine: SymbolicMachine, expr: s.IntelCall, scope: Scope) -> Held:
     arguments = tuple(_value(machine, x, scope) for x in expr.arguments)
     own = machine.program.functions.get(expr.name)
     if own is None:

@@ -14,7 +14,7 @@ import re
 from planish.isa.semantics.definition import Operand
 from planish.isa.vendors.symbolic_state import Element, Unreadable
 from planish.isa.vendors.x86.data import IntelParameter
-from planish.isa.vendors.x86.execute import SymbolicInput
+from planish.isa.vendors.x86.machine_state import SymbolicInput
 
 _ELEMENTS = {
     **{f"{sign}{bits}": Element("int", bits, sign == "SI") for sign in ("UI", "SI") for bits in (8, 16, 32, 64)},

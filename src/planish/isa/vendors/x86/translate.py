@@ -21,8 +21,9 @@ from planish.isa.semantics.node import Node, const
 from planish.isa.semantics.reroll import roll, roll_sums
 from planish.isa.vendors.symbolic_state import Unreadable, put_register
 from planish.isa.vendors.x86.data import IntelIntrinsic, IntelParameter
-from planish.isa.vendors.x86.execute import SymbolicOutcome, run
+from planish.isa.vendors.x86.execute import run
 from planish.isa.vendors.x86.grammar import parse_operation
+from planish.isa.vendors.x86.machine_state import SymbolicOutcome
 from planish.isa.vendors.x86.operands import TILE, as_input, as_operand, bits_of, element_of, is_pointer
 from planish.isa.vendors.x86.operators import CURRENT, Rounding
 from planish.isa.vendors.x86.overrides import Override, correct, shipped_overrides

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from planish.ir.nest import Kernel
 from planish.ir.types import F32, F64, Floats
 from planish.library.kernels.kernel_cache import KernelCache
-from planish.library.versions import Convolve, convolution_statements, raise_version
+from planish.library.raise_operations import Convolve, convolution_statements, raise_version
 from planish.raising.algebra.rules.im2col import WOVEN
 from planish.schedule.auto.plan import Candidate, Prepared
 from planish.target.machine import Target

@@ -17,7 +17,7 @@ from planish.ir.nest import Kernel
 from planish.ir.types import Floats
 from planish.library.conv.winograd.steps import REMARK, use_tiles
 from planish.library.kernels.kernel_cache import KernelCache
-from planish.library.versions import Convolve, convolution_statements, raise_version
+from planish.library.raise_operations import Convolve, convolution_statements, raise_version
 from planish.schedule.auto.plan import Candidate, Prepared
 from planish.target.machine import Target
 

@@ -51,9 +51,9 @@ _AGAIN = 4
 
 
 def stage_versions(
-    region: Region, target: Target, most: int | None = None, threads: int = 1
+    region: Region, target: Target, threads: int = 1
 ) -> tuple[tuple[StageVersion, ...], tuple[Remark, ...]]:
-    """The versions of a region whose statements are a stage, at most so many, the most promising first; and why there
+    """The versions of a region whose statements are a stage, the most promising first; and why there
     are none; several `threads` share the columns."""
     if region.reversal is not None:
         return reversal_versions(region, threads)
@@ -85,12 +85,12 @@ def stage_versions(
         out.append(StageVersion(f"{_count(largest)} at a time{how}", (first, *most_rows)))
     if _are_many(read[largest][1], target):
         out.append(StageVersion(f"{_count(largest - 1)} at a time", (near[0], *fewer_rows)))
-    if threads > 1 and most is None:
+    if threads > 1:
         # Where the caches of one core hold everything, it may be faster by itself.
         alone, _ = stage_versions(region, target)
         out += [replace(x, name=f"{x.name}, one thread") for x in alone]
     message = f"up to {largest} iterations of the loop around it, which are stages, are done at a time, in registers"
-    return tuple(out[:most]), (Remark("stages", "done", message, region.span),)
+    return tuple(out), (Remark("stages", "done", message, region.span),)
 
 
 def _count(stages: int) -> str:

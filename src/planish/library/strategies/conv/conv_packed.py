@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from planish.ir.types import F32, F64
 from planish.library.conv.conv_packed.packed_conv import woven_version
+from planish.library.raise_operations import convolution_statements
 from planish.library.strategy import BEHIND, Context, Made, Strategy, share
-from planish.library.versions import convolution_statements
 from planish.poly.scop.extraction import Statement
 
 

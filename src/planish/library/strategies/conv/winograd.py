@@ -10,8 +10,8 @@
 from __future__ import annotations
 
 from planish.library.conv.winograd.tiled_conv import tile_version
+from planish.library.raise_operations import convolution_statements
 from planish.library.strategy import BEHIND, Context, Made, Strategy, share
-from planish.library.versions import convolution_statements
 from planish.poly.scop.extraction import Statement
 
 

@@ -9,14 +9,22 @@
 
 from __future__ import annotations
 
-from planish.ir.nest import For, Stmt
+from planish.ir.nest import For, Kernel, Reduce, Stmt
+from planish.ir.traverse import walk
 from planish.library.dense.gemv.unroll_and_jam import dot_versions, find_row_sums
 from planish.library.strategy import BEHIND, Context, Made, Strategy, share
 
 
 def _match(cx: Context) -> tuple[tuple[Stmt, ...], ...]:
-    found = find_row_sums(cx.as_written, cx.target) if cx.reassociate and cx.threads == 1 else ()
+    wanted = cx.reassociate and cx.threads == 1 and _has_sums(cx.prepared.kernel)
+    found = find_row_sums(cx.as_written, cx.target) if wanted else ()
     return (found,) if found else ()
+
+
+def _has_sums(kernel: Kernel) -> bool:
+    """Whether there is a sum in a loop that is in another one: what is sought among, at little cost."""
+    inner = (y for x in walk(kernel.body) if isinstance(x, For) for y in walk(x.body) if isinstance(y, For))
+    return any(isinstance(y, Reduce) and y.op == "add" for x in inner for y in walk(x.body))
 
 
 def _apply(cx: Context, found: tuple[Stmt, ...]) -> Made:

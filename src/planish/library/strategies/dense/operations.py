@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
+from planish.library.raise_operations import is_promising, raise_version
 from planish.library.strategy import Context, Made, Strategy, share
-from planish.library.versions import is_promising, raise_version
 from planish.poly.scop.extraction import Statement
 
 

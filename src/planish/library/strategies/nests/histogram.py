@@ -12,13 +12,10 @@ from __future__ import annotations
 from planish.ir.nest import Kernel
 from planish.library.dense.panel_factorisation import histogram_versions
 from planish.library.strategy import Context, Made, Strategy, share
-from planish.poly.canonical.delinearise import delinearise
-from planish.poly.idioms.histogram import find_counting
 
 
 def _match(cx: Context) -> tuple[Kernel, ...]:
-    flat = delinearise(cx.kernel)
-    return (flat,) if find_counting(flat) is not None else ()
+    return (cx.kernel,) if cx.counts else ()
 
 
 def _apply(cx: Context, found: Kernel) -> Made:

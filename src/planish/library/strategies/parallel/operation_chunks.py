@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from planish.library.parallel.chunks import portion_versions
 from planish.library.parallel.parallel_marks import has_threads
+from planish.library.raise_operations import NAME, is_promising, raise_version
 from planish.library.strategy import BEHIND, Context, Made, Strategy, share
-from planish.library.versions import is_promising, raise_version
 from planish.poly.scop.extraction import Statement
 from planish.schedule.auto.plan import Candidate, Prepared
 
@@ -23,8 +23,9 @@ def _match(cx: Context) -> tuple[tuple[Statement, ...], ...]:
 
 
 def _apply(cx: Context, found: tuple[Statement, ...]) -> Made:
+    known = next((x for x in cx.candidates if x.name == NAME), None)
     # Kernels that have threads themselves share their work better.
-    if not any(x.catalogue.instructions for x in cx.candidates) or any(map(has_threads, _raised(cx, cx.prepared))):
+    if known is None or has_threads(known):
         return ()
 
     def raised(part: Prepared) -> tuple[Candidate, ...]:

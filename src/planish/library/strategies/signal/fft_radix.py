@@ -17,7 +17,7 @@ def _match(cx: Context) -> tuple[Region, ...]:
 
 
 def _apply(cx: Context, found: Region) -> Made:
-    made, remarks = stage_versions(found, cx.target, None, cx.threads)
+    made, remarks = stage_versions(found, cx.target, cx.threads)
     return (*made, *remarks)
 
 
