@@ -32,7 +32,7 @@ from planish.isa.instruction import Catalogue, Instruction
 from planish.library.signal.fft_stages.stage_kernels import StageVersion
 from planish.options import Options
 from planish.schedule.auto import policies
-from planish.schedule.auto.plan import Candidate
+from planish.schedule.auto.plan import Version
 from planish.target.load import load_target
 
 Clock = Literal["timed", "untimed"]
@@ -120,7 +120,7 @@ def _list_versions(region: Region, options: Options) -> Iterator[tuple[str, str]
     yield hash_nest(region.kernel), _READ
     try:
         plan = plan_versions(region, options)
-        found: tuple[StageVersion | Candidate, ...] = plan.versions
+        found: tuple[StageVersion | Version, ...] = plan.versions
         for version in found:
             yield hash_version(version), version.name
     except Exception as bug:
@@ -136,7 +136,7 @@ def plan_versions(region: Region, options: Options) -> RegionPlan:
         return lower_region(region, options, target, None if options.measure else 1)
 
 
-def hash_version(version: StageVersion | Candidate) -> str:
+def hash_version(version: StageVersion | Version) -> str:
     """Eight digits for the nests of a version, whatever these and the version are called."""
     if isinstance(version, StageVersion):
         return _hash(hash_nest(kernel) for x in version.pieces for kernel in (x.region.kernel, x.kernel))

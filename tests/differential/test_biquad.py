@@ -11,7 +11,7 @@ from test_raised_versions import NATIVE, DropIn, compile_both, enclosed
 from test_raised_versions import pytestmark as pytestmark
 
 from planish.library.signal.biquad.lane_pipeline import cascade_versions
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 
 HEAD = "void {}(int n, int m, TYPE *x, TYPE *restrict y, const TYPE *restrict c, TYPE *restrict z)\n"
 BODIES = {
@@ -69,7 +69,7 @@ def built(
     type, reassociate = request.param
     text = TEXT.replace("TYPE", type)
 
-    def choose(prepared: Prepared) -> Candidate:
+    def choose(prepared: Prepared) -> Version:
         (only,) = cascade_versions(prepared, NATIVE, reassociate)
         return only
 

@@ -22,7 +22,7 @@ from planish.library.registry import STRATEGIES
 from planish.library.strategy import Context
 from planish.options import Options
 from planish.run.toolchains.toolchain import choose_compiler
-from planish.schedule.auto.plan import Candidate
+from planish.schedule.auto.plan import Version
 from planish.target.load import load_target
 
 Matrix = np.ndarray[Any, Any]
@@ -197,7 +197,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ctypes.CDLL, ctypes.
         assert cx.searches == (function.name in NAMES)
         blocks = [x for x in STRATEGIES if x.name in ("panels", "histogram-private")]
         (candidate,) = make_versions(cx, blocks).versions
-        assert isinstance(candidate, Candidate)
+        assert isinstance(candidate, Version)
         made.append(counted(make_replacement(region, cx.prepared, candidate, source, options)))
     text = "int fallbacks;\n" + compose(FORMS, made, "")
     return calls(FORMS, tmp_path_factory.mktemp("plain")), calls(text, tmp_path_factory.mktemp("blocks"))

@@ -29,7 +29,7 @@ from planish.library.signal.fft_stages.radix_stages import stage_versions
 from planish.options import Options
 from planish.run.processes.process import Limits
 from planish.run.toolchains.toolchain import choose_compiler, compile_library
-from planish.schedule.auto.plan import Candidate, Prepared, plan, prepare
+from planish.schedule.auto.plan import Prepared, Version, plan, prepare
 
 TEXT = """\
 #include <math.h>
@@ -86,24 +86,24 @@ void staged(int m, int n, float a[m])
 """
 
 
-def streamed(part: Prepared) -> tuple[Candidate, ...]:
+def streamed(part: Prepared) -> tuple[Version, ...]:
     """Rows that are stored while the next ones are made, or the first version where this machine has none."""
     first = plan(part, NATIVE, reassociate=True)
     found = stream_versions(part, NATIVE, first, reassociate=True)
     return (next((x for x in found if "overlapped" in x.name), first[0]),)
 
 
-def raised(part: Prepared) -> tuple[Candidate, ...]:
+def raised(part: Prepared) -> tuple[Version, ...]:
     """The version that calls kernels of the library."""
     made, _ = raise_version(part.kernel, part, (), NATIVE, "reassociate", KernelCache(Cache()))
     return () if made is None else (made,)
 
 
-def in_portions(versions: Callable[[Prepared], tuple[Candidate, ...]]) -> Callable[[Prepared], tuple[Candidate, ...]]:
+def in_portions(versions: Callable[[Prepared], tuple[Version, ...]]) -> Callable[[Prepared], tuple[Version, ...]]:
     return lambda prepared: portion_versions(prepared, versions, 2, reassociate=True, written=False)
 
 
-MAKE: dict[str, Callable[[Prepared], tuple[Candidate, ...]]] = {
+MAKE: dict[str, Callable[[Prepared], tuple[Version, ...]]] = {
     "shares": in_portions(streamed), "turned": in_portions(raised),
     "mirrored": lambda prepared: marked_versions(mirror_versions(prepared, NATIVE)),
     "total": in_portions(lambda part: plan(part, NATIVE, reassociate=True, most=1)),

@@ -25,7 +25,7 @@ from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.raise_operations import raise_version
 from planish.options import Options
 from planish.run.toolchains.toolchain import Compiler, choose_compiler
-from planish.schedule.auto.plan import Candidate, Prepared, prepare
+from planish.schedule.auto.plan import Prepared, Version, prepare
 from planish.target.load import load_target
 
 Matrix = np.ndarray[Any, Any]
@@ -195,7 +195,7 @@ def compile_text(
 
 
 def compile_both(
-    text: str, choose: Callable[[Prepared], Candidate], folder: Path, fp: Floats = "reassociate"
+    text: str, choose: Callable[[Prepared], Version], folder: Path, fp: Floats = "reassociate"
 ) -> tuple[DropIn, DropIn]:
     """A text as it is written, and with a version of each region that was chosen for it, whatever the clock says."""
     source, options, made = Source("text.c", text), Options(fp=fp), []

@@ -19,7 +19,7 @@ from planish.core.span import Source
 from planish.emit.dropin.replacement import compose
 from planish.options import Options
 from planish.run.calls.signature import CallCase
-from planish.run.workbench import Version
+from planish.run.workbench import DropIn
 from planish.target.load import load_target
 
 ADD = "for (int i = 0; i < n; i++) y[i] += 2 * x[i];"
@@ -38,10 +38,10 @@ class Chosen:
 
     def __init__(self, said: tuple[Remark, ...]) -> None:
         self.said = said
-        self.versions: tuple[Version, ...] = ()
-        self.limited: dict[str, Version | None] = {}
+        self.versions: tuple[DropIn, ...] = ()
+        self.limited: dict[str, DropIn | None] = {}
 
-    def __call__(self, reference: Any, versions: Sequence[Version], *given: Any) -> Selection:
+    def __call__(self, reference: Any, versions: Sequence[DropIn], *given: Any) -> Selection:
         probes: Probes = given[-2]
         self.versions = tuple(versions)
         for label in (*(x.label for x in versions), "blas"):

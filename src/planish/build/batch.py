@@ -17,7 +17,7 @@ from planish.frontend.c.text.lexer import tokenize
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import compare_each, make_comparison
 from planish.run.oracle.nest_coverage import LEAST_CALLS, missed, with_counters
-from planish.run.workbench import Reference, Version, Workbench
+from planish.run.workbench import DropIn, Reference, Workbench
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Entrant:
 
     signature: Signature
     cases: tuple[CallCase, ...]
-    version: Version
+    version: DropIn
 
     @property
     def name(self) -> str:
@@ -83,8 +83,8 @@ def _check(entrants: tuple[Entrant, ...], reference: Reference, bench: Workbench
     }
 
 
-def _join(entrants: Sequence[Entrant], text: str) -> Version:
+def _join(entrants: Sequence[Entrant], text: str) -> DropIn:
     """All versions at once."""
     patches = [patch for x in entrants for patch in x.version.patches]
     counted = with_counters(compose(text, patches, ""), [x.name for x in entrants])
-    return Version("together", counted, tuple(dict.fromkeys(flag for x in entrants for flag in x.version.link)))
+    return DropIn("together", counted, tuple(dict.fromkeys(flag for x in entrants for flag in x.version.link)))

@@ -27,8 +27,8 @@ from planish.poly.isl.op_budget import SHORT, OverBudgetError, within
 from planish.run.oracle.nest_coverage import count_calls, with_counters
 from planish.run.oracle.tolerance import with_slack
 from planish.run.toolchains.blas import Blas
-from planish.run.workbench import ReplacedNest, Version
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.run.workbench import DropIn, ReplacedNest
+from planish.schedule.auto.plan import Prepared, Version
 from planish.target.load import load_target
 
 BLAS = "blas"
@@ -37,7 +37,7 @@ BLAS = "blas"
 
 def make_drop_ins(
     plans: tuple[RegionPlan, ...], file: CFile, options: Options, blas: Blas | None = None
-) -> tuple[tuple[Version, ...], tuple[Remark, ...]]:
+) -> tuple[tuple[DropIn, ...], tuple[Remark, ...]]:
     """Whole-file texts: one that calls a BLAS, where there is one, and one for each strategy, in the order of the first
     region's estimate."""
     calls, spoken = _call_blas(plans, file, options, blas) if blas is not None else ({}, [])
@@ -45,7 +45,7 @@ def make_drop_ins(
     known = [x.name for p in plans for x in p.versions if isinstance(x, StageVersion)]
     known += [x.name for p in plans for x in p.candidates]
     labels = list(dict.fromkeys([*([BLAS] if calls else []), *known]))
-    versions: list[Version] = []
+    versions: list[DropIn] = []
     remarks: list[Remark] = list(spoken)
     regions = {p.region.start: p.region for p in plans}
     for label in labels:
@@ -75,7 +75,7 @@ def make_drop_ins(
             counted = with_counters(compose(file.source.text, patches, ""), {x.function: x for x in regions.values()})
             nests = tuple(ReplacedNest(x.patch.start, regions[x.patch.start].span) for x in made)
             text = compose(file.source.text, made, "")
-            versions.append(Version(label, text, link, slack, counted, nests, patches, tuple(made)))
+            versions.append(DropIn(label, text, link, slack, counted, nests, patches, tuple(made)))
     return tuple(versions), tuple(dict.fromkeys(remarks))
 
 
@@ -107,7 +107,7 @@ def _call_blas(
 
 
 def make_replacement(
-    region: Region, prepared: Prepared, candidate: Candidate, source: Source, options: Options
+    region: Region, prepared: Prepared, candidate: Version, source: Source, options: Options
 ) -> Replacement:
     """The C for one version of one region."""
     return replace_region(

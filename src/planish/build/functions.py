@@ -32,7 +32,7 @@ from planish.run.sizes.branch_inputs import BranchFinder
 from planish.run.sizes.call_sizes import KnownSizes, check_cases
 from planish.run.sizes.workloads import clock_cases, probe_cases, require_sizes
 from planish.run.toolchains.toolchain import missing_type
-from planish.run.workbench import Version, Workbench
+from planish.run.workbench import DropIn, Workbench
 from planish.target.machine import Target
 from planish.target.probe import usable_cores
 
@@ -68,7 +68,7 @@ class Draft:
     signature: Signature
     known: tuple[KnownSizes, ...]
     cases: tuple[CallCase, ...]
-    versions: tuple[Version, ...] = ()
+    versions: tuple[DropIn, ...] = ()
     refused: tuple[Remark, ...] = ()
 
     def settled(self, selection: Selection) -> FunctionResult:
@@ -237,7 +237,7 @@ def _choose_version(draft: Draft, job: Job, tell: Progress) -> FunctionResult:
     probing = options.measure or options.race
     probes = probe_cases(function, known, options.sizes, job.target.caches, file.source) if probing else ()
 
-    def limited(label: str, fast: Sequence[CallCase], slow: Sequence[CallCase]) -> Version | None:
+    def limited(label: str, fast: Sequence[CallCase], slow: Sequence[CallCase]) -> DropIn | None:
         """A version for calls like some and not like others, by a condition on the sizes of each region; what asks
         nothing of sizes, as a call of a BLAS, is none."""
         if label == BLAS:

@@ -25,14 +25,14 @@ from planish.ir.checker import check_kernel
 from planish.library.driver import make_versions
 from planish.library.parallel.thread_threshold import start_where_worth
 from planish.library.signal.fft_stages.stage_kernels import StageVersion
-from planish.library.strategy import Version
+from planish.library.strategy import AnyVersion
 from planish.options import Options
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import OverBudgetError
 from planish.run.calls.signature import CallCase
 from planish.run.size_condition import limit_candidate, limit_stages
 from planish.run.sizes.call_sizes import KnownSizes, find_known
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.tiling.description import tell_nothing_found
 from planish.schedule.run_script import follow
 from planish.target.machine import Target
@@ -45,15 +45,15 @@ class RegionPlan:
 
     region: Region
     prepared: Prepared | None
-    versions: tuple[Version, ...]
+    versions: tuple[AnyVersion, ...]
     remarks: tuple[Remark, ...]
 
     @property
-    def candidates(self) -> tuple[Candidate, ...]:
+    def candidates(self) -> tuple[Version, ...]:
         """The versions of the nest itself, without those of the loop around it."""
-        return tuple(x for x in self.versions if isinstance(x, Candidate))
+        return tuple(x for x in self.versions if isinstance(x, Version))
 
-    def choose(self, label: str) -> Version | None:
+    def choose(self, label: str) -> AnyVersion | None:
         """The version of that name, or else the most promising one."""
         return next((x for x in self.versions if x.name == label), next(iter(self.versions), None))
 
@@ -105,11 +105,11 @@ def limit_plan(
 ) -> RegionPlan:
     """The plan with the version of that name for calls like some and not like others; with none where that cannot be
     told, or there was none: what is written there stays."""
-    made: Version | None = None
+    made: AnyVersion | None = None
     match plan.choose(label):
         case StageVersion() as chosen:
             made = limit_stages(chosen, function, fast, slow)
-        case Candidate() as chosen if plan.prepared is not None:
+        case Version() as chosen if plan.prepared is not None:
             made = limit_candidate(chosen, plan.prepared.kernel, known_arguments(plan, function), fast, slow)
         case _:
             pass

@@ -18,7 +18,7 @@ from planish.core.span import Span
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import Verdict
 from planish.run.timing.clock import ClockError, Timing, measure_afresh
-from planish.run.workbench import Reference, Version, Workbench
+from planish.run.workbench import DropIn, Reference, Workbench
 
 GAIN = 1.1
 """One that is as fast as the original is taken if it is so many times faster in another call, and slower in none."""
@@ -34,7 +34,7 @@ class Selection:
     else, so that another one may do better.
     """
 
-    version: Version | None
+    version: DropIn | None
     verdict: Verdict | None
     before: Timing | None
     after: Timing | None
@@ -60,11 +60,11 @@ class Probes:
     some, and not like others (None: nothing tells these apart)."""
 
     cases: tuple[CallCase, ...] = ()
-    limit: Callable[[str, Sequence[CallCase], Sequence[CallCase]], Version | None] = lambda label, fast, slow: None
+    limit: Callable[[str, Sequence[CallCase], Sequence[CallCase]], DropIn | None] = lambda label, fast, slow: None
 
 
 def select(
-    reference: Reference, versions: Sequence[Version], signature: Signature, cases: Sequence[CallCase],
+    reference: Reference, versions: Sequence[DropIn], signature: Signature, cases: Sequence[CallCase],
     clocks: Sequence[CallCase], bench: Workbench, span: Span | None, find: Find = lambda bench, starts: (),
     probes: Probes | None = None, times: PassTimes | None = None,
 ) -> Selection:  # fmt: skip
@@ -104,7 +104,7 @@ def _select_first(
 
 
 def _select_timed(
-    good: list[tuple[Version, Verdict, Path]], reference: Reference, signature: Signature, cases: Sequence[CallCase],
+    good: list[tuple[DropIn, Verdict, Path]], reference: Reference, signature: Signature, cases: Sequence[CallCase],
     clocks: Sequence[CallCase], bench: Workbench, remarks: list[Remark], span: Span | None, probes: Probes,
 ) -> Selection:  # fmt: skip
     rival = build_rival(reference, signature, bench)
@@ -112,7 +112,7 @@ def _select_timed(
     if not good:
         return Selection(None, None, None, None, tuple(remarks), clock=clock)
     before = timings[rival[0]]
-    even: list[tuple[Version, Verdict, Path]] = []
+    even: list[tuple[DropIn, Verdict, Path]] = []
     refused: Selection | None = None
     while good:
         size = {v.label: len(v.text) for v, _, _ in good}

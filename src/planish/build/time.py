@@ -18,7 +18,7 @@ from planish.core.span import Span
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import Verdict
 from planish.run.timing.clock import ClockError, Timing, measure, measure_first
-from planish.run.workbench import Reference, Version, Workbench
+from planish.run.workbench import DropIn, Reference, Workbench
 
 MARGIN = 0.98
 """A version must be at least this much faster than the original to take its place."""
@@ -73,7 +73,7 @@ def build_rival(reference: Reference, signature: Signature, bench: Workbench) ->
 
 
 def race_others(
-    version: Version, rival: tuple[str, Path], signature: Signature, cases: Sequence[CallCase], bench: Workbench
+    version: DropIn, rival: tuple[str, Path], signature: Signature, cases: Sequence[CallCase], bench: Workbench
 ) -> list[Race]:
     """The races of the original and a version, in a short time each, in those calls that the original comes through;
     one that seems lost is run again. ClockError where it is the version that does not come through one."""
@@ -94,9 +94,9 @@ def race_others(
 
 
 def race(
-    original: tuple[str, Path], good: list[tuple[Version, Verdict, Path]], signature: Signature,
+    original: tuple[str, Path], good: list[tuple[DropIn, Verdict, Path]], signature: Signature,
     clocks: Sequence[CallCase], bench: Workbench, remarks: list[Remark], span: Span | None,
-) -> tuple[dict[str, Timing], list[tuple[Version, Verdict, Path]], CallCase]:  # fmt: skip
+) -> tuple[dict[str, Timing], list[tuple[DropIn, Verdict, Path]], CallCase]:  # fmt: skip
     """The times, the versions that came to their end, and the call; a version that does not is left out with a
     remark."""
     while good:

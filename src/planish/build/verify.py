@@ -15,7 +15,7 @@ from planish.core.span import Span
 from planish.run.calls.signature import CallCase, Signature
 from planish.run.oracle.comparison import Verdict, compare
 from planish.run.oracle.nest_coverage import LEAST_CALLS, missed
-from planish.run.workbench import Reference, Version, Workbench
+from planish.run.workbench import DropIn, Reference, Workbench
 
 PATIENCE = 4.0
 """Seconds for a call of the original, besides some for its elements: it may loop for ever with sizes that it does not
@@ -31,7 +31,7 @@ class Verified:
     through; why the others are not `good`; the beginnings of nests that no call ran; and whether any was `refuted`: it
     did not compile, or computed something else."""
 
-    good: tuple[tuple[Version, Verdict, Path], ...]
+    good: tuple[tuple[DropIn, Verdict, Path], ...]
     cases: tuple[CallCase, ...]
     remarks: tuple[Remark, ...]
     idle: frozenset[int]
@@ -39,13 +39,13 @@ class Verified:
 
 
 def verify_all(
-    reference: Reference, versions: Sequence[Version], signature: Signature, cases: Sequence[CallCase],
+    reference: Reference, versions: Sequence[DropIn], signature: Signature, cases: Sequence[CallCase],
     bench: Workbench, span: Span | None, find: Find, enough: int | None = None,
 ) -> Verified:  # fmt: skip
     """Verifies versions until `enough` are good; PlanishError where the original does not compile."""
     reference.library_for(signature)  # first: what is wrong with the file itself is told
     remarks: list[Remark] = []
-    good: list[tuple[Version, Verdict, Path]] = []
+    good: list[tuple[DropIn, Verdict, Path]] = []
     idle, refuted = frozenset[int](), False
     for version in versions:
         missing = frozenset[int]()
@@ -65,13 +65,13 @@ def verify_all(
     return Verified(tuple(good), tuple(cases), tuple(remarks), idle, refuted)
 
 
-def compile_shipped(version: Version, signature: Signature, bench: Workbench) -> Path:
+def compile_shipped(version: DropIn, signature: Signature, bench: Workbench) -> Path:
     """A version as the user gets it: without what notes the nests that ran, by the command that he is told."""
     return bench.build(version.text, (signature,), (*bench.command_flags, *version.link))
 
 
 def verify(
-    version: Version, reference: Reference, signature: Signature, cases: Sequence[CallCase], bench: Workbench
+    version: DropIn, reference: Reference, signature: Signature, cases: Sequence[CallCase], bench: Workbench
 ) -> tuple[tuple[Verdict, Path] | Remark, tuple[CallCase, ...]]:  # fmt: skip
     """The verdict and the library of a version that computes the same, or a remark; and the cases that the original
     itself comes through (what it may be called with is its author's to say)."""
@@ -94,7 +94,7 @@ def verify(
 
 
 def exercise(
-    version: Version, verdict: Verdict, library: Path, reference: Reference, signature: Signature,
+    version: DropIn, verdict: Verdict, library: Path, reference: Reference, signature: Signature,
     cases: tuple[CallCase, ...], bench: Workbench, find: Find,
 ) -> tuple[tuple[Verdict, Path] | Remark, tuple[CallCase, ...], frozenset[int]]:  # fmt: skip
     """The verdict of a version that was seen to run, also in calls that are searched for that, or a remark; all cases;
@@ -117,7 +117,7 @@ def exercise(
 
 
 def compare_calls(
-    version: Version,
+    version: DropIn,
     reference: Reference,
     library: Path,
     signature: Signature,
@@ -142,7 +142,7 @@ def _without_failed(cases: tuple[CallCase, ...], verdict: Verdict) -> tuple[Call
 
 
 def enter(
-    limited: Version, found: tuple[Verdict, Path], reference: Reference, signature: Signature, case: CallCase | None,
+    limited: DropIn, found: tuple[Verdict, Path], reference: Reference, signature: Signature, case: CallCase | None,
     bench: Workbench,
 ) -> Verdict | Remark:  # fmt: skip
     """What is said of a version that some sizes do not enter, after a call that does; a remark where all of its nests

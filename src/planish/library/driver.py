@@ -25,10 +25,10 @@ import islpy as isl
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.checker import check_kernel
 from planish.library.parallel.thread_threshold import start_where_worth
-from planish.library.strategy import Context, Strategy, Version
+from planish.library.strategy import AnyVersion, Context, Strategy
 from planish.poly.isl.affine import NotAffineError
 from planish.poly.isl.op_budget import OverBudgetError
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.policies import POLICY_NAMES
 
 _Given = TypeVar("_Given")
@@ -47,7 +47,7 @@ class Ranked:
 class MadeVersions:
     """The versions that were made, in the order of their expected costs, and what is said of those that were not."""
 
-    versions: tuple[Version, ...]
+    versions: tuple[AnyVersion, ...]
     remarks: tuple[Remark, ...]
 
 
@@ -70,8 +70,8 @@ def rank(cx: Context, strategies: Sequence[Strategy[Any]]) -> Iterator[Ranked | 
 def make_versions(cx: Context, strategies: Sequence[Strategy[Any]], most: int | None = None) -> MadeVersions:
     """The versions of a nest, the most promising first, and at most `most` of them."""
     cx = replace(cx, alone=lambda inner, part: _alone(inner, part, strategies))
-    made: list[Version] = []
-    nests: list[Candidate] = []
+    made: list[AnyVersion] = []
+    nests: list[Version] = []
     remarks: list[Remark] = []
     for match in rank(cx, strategies):
         if isinstance(match, Remark):
@@ -84,7 +84,7 @@ def make_versions(cx: Context, strategies: Sequence[Strategy[Any]], most: int | 
                 remarks.append(x)
             elif all(x.name != y.name for y in made):
                 made.append(version := _checked(cx, x))
-                if isinstance(version, Candidate) and not match.strategy.kernels:
+                if isinstance(version, Version) and not match.strategy.kernels:
                     nests.append(version)
         if most is not None and len(made) >= most:
             break  # before anything else is looked for
@@ -95,29 +95,29 @@ def _matches(strategy: Strategy[Any], cx: Context) -> list[Ranked]:
     return [Ranked(strategy, x, strategy.cost_of(cx, x)) for x in strategy.match(cx)]
 
 
-def _apply(match: Ranked, cx: Context) -> list[Version | Remark]:
+def _apply(match: Ranked, cx: Context) -> list[AnyVersion | Remark]:
     return list(match.strategy.apply(cx, match.found))
 
 
-def _in_order(nests: Sequence[Candidate]) -> tuple[Candidate, ...]:
+def _in_order(nests: Sequence[Version]) -> tuple[Version, ...]:
     """Versions with those first that only schedule loops: any other may need what these do not."""
     return tuple(sorted(nests, key=lambda x: x.name not in POLICY_NAMES))
 
 
-def _checked(cx: Context, version: Version) -> Version:
+def _checked(cx: Context, version: AnyVersion) -> AnyVersion:
     """A version whose threads start where that is worth it; ill-formed nests are a bug."""
-    if not isinstance(version, Candidate) or cx.nest is None:
+    if not isinstance(version, Version) or cx.nest is None:
         return version
     (version,) = start_where_worth(cx.nest, (version,))
     check_kernel(version.kernel, f"schedule {version.name}")
     return version
 
 
-def _alone(cx: Context, part: Prepared, strategies: Sequence[Strategy[Any]]) -> tuple[Candidate, ...]:
+def _alone(cx: Context, part: Prepared, strategies: Sequence[Strategy[Any]]) -> tuple[Version, ...]:
     """All versions of a part of a nest for one thread, but for those that call kernels."""
     inner = replace(cx, kernel=part.kernel, nest=part, threads=1, region=None, known=(), nests=())
     made = make_versions(inner, [x for x in strategies if not x.kernels])
-    return tuple(x for x in made.versions if isinstance(x, Candidate))
+    return tuple(x for x in made.versions if isinstance(x, Version))
 
 
 def _guarded(strategy: Strategy[Any], cx: Context, work: Callable[[], _Given]) -> _Given | Remark:

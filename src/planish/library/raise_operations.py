@@ -34,7 +34,7 @@ from planish.raising.match.zero_padding import with_borders
 from planish.raising.nests import raise_kernel
 from planish.raising.raised import Apply, Raised, walk_steps
 from planish.raising.tdl.constants import specialise_all
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.rewrites.expansion_limit import find_excess
 from planish.target.machine import Target
 
@@ -60,7 +60,7 @@ class Convolve:
 def raise_version(
     kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: KernelCache,
     threads: int = 1, typical: Mapping[str, int] | None = None, convolve: Convolve | None = None,
-) -> tuple[Candidate | None, tuple[Remark, ...]]:  # fmt: skip
+) -> tuple[Version | None, tuple[Remark, ...]]:  # fmt: skip
     """The version of a kernel that calls kernels of the library, and why there is none where there is none. `prepared`:
     the kernel as it is scheduled otherwise.
 
@@ -107,7 +107,7 @@ def raise_version(
         return None, (Remark("raise-none", "note", message, span),)
     done = tuple(x for x in remarks if x.kind == "done")
     name = NAME if convolve is None else convolve.name
-    return Candidate(name, scop.schedule, whole, (*done, *lowered.remarks), 0.0, lowered.catalogue), remarks
+    return Version(name, scop.schedule, whole, (*done, *lowered.remarks), 0.0, lowered.catalogue), remarks
 
 
 def is_promising(kernel: Kernel, prepared: Prepared) -> tuple[Statement, ...]:

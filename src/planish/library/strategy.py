@@ -26,7 +26,7 @@ from planish.poly.canonical.delinearise import delinearise
 from planish.poly.idioms.histogram import find_counting
 from planish.poly.idioms.lu_partial_pivoting import find_pivoting
 from planish.poly.isl.affine import NotAffineError
-from planish.schedule.auto.plan import Candidate, Prepared, as_written, prepare
+from planish.schedule.auto.plan import Prepared, Version, as_written, prepare
 from planish.schedule.auto.policies import POLICY_NAMES
 from planish.target.machine import Target
 
@@ -37,8 +37,8 @@ LOOPS = 1.0
 BEHIND = 2.0
 """What is tried behind all schedules of loops: where there is a clock, or where these are no good."""
 
-Version = Candidate | StageVersion
-Made = Iterable[Version | Remark]
+AnyVersion = Version | StageVersion
+Made = Iterable[AnyVersion | Remark]
 """Versions, and remarks on those that there are not."""
 Found = TypeVar("Found")
 
@@ -63,9 +63,9 @@ class Context:
     scratch: Collection[str] = ()
     maker: KernelCache = field(default_factory=lambda: KernelCache(Cache()))
     region: Region | None = None
-    known: tuple[Version, ...] = ()
-    nests: tuple[Candidate, ...] = ()
-    alone: Callable[[Context, Prepared], tuple[Candidate, ...]] = lambda cx, part: ()
+    known: tuple[AnyVersion, ...] = ()
+    nests: tuple[Version, ...] = ()
+    alone: Callable[[Context, Prepared], tuple[Version, ...]] = lambda cx, part: ()
 
     @classmethod
     def of(cls, kernel: Kernel, target: Target, fp: Floats = "reassociate", threads: int = 1) -> Context:
@@ -84,12 +84,12 @@ class Context:
         return self.fp == "reassociate"
 
     @property
-    def candidates(self) -> tuple[Candidate, ...]:
+    def candidates(self) -> tuple[Version, ...]:
         """The versions of the nest itself that were made so far."""
-        return tuple(x for x in self.known if isinstance(x, Candidate))
+        return tuple(x for x in self.known if isinstance(x, Version))
 
     @property
-    def scheduled(self) -> tuple[Candidate, ...]:
+    def scheduled(self) -> tuple[Version, ...]:
         """The versions so far that are loops in another order, and nothing else."""
         return tuple(x for x in self.nests if x.name in POLICY_NAMES)
 

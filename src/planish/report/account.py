@@ -21,7 +21,7 @@ from planish.options import Options
 from planish.run.calls.passing import leaves_of
 from planish.run.oracle.comparison import Verdict
 from planish.run.timing.clock import Timing
-from planish.run.workbench import Version
+from planish.run.workbench import DropIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def describe_version(result: FunctionResult, label: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(out))
 
 
-def _check(verdict: Verdict, version: Version | None) -> Check:
+def _check(verdict: Verdict, version: DropIn | None) -> Check:
     nests = len(version.nests) if version is not None else 0
     ran = min(verdict.ran[:nests], default=verdict.effects)
     return Check(verdict.cases_run, verdict.worst_absolute, verdict.worst_relative, ran)

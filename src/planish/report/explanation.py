@@ -21,7 +21,7 @@ from planish.poly.scop.dependence_levels import Link, list_links
 from planish.poly.scop.extraction import Scop, Statement
 from planish.report.account import FileAccount
 from planish.report.operations import describe_choice, describe_operations
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.target.load import load_target
 from planish.target.machine import Target
 
@@ -157,7 +157,7 @@ def _line(span: Span | None) -> str:
     return "line ?" if span is None else f"line {span.line}"
 
 
-def _explain_candidates(candidates: tuple[Candidate, ...], source: Source) -> Iterator[str]:
+def _explain_candidates(candidates: tuple[Version, ...], source: Source) -> Iterator[str]:
     for place, candidate in enumerate(candidates):
         why = "the cheapest by estimate, tried first" if place == 0 else f"alternative {place}"
         # Versions of other strategies than loops are ranked by what these are known to bring, not by cycles.

@@ -23,7 +23,7 @@ from planish.library.signal.fft_stages.stage_kernels import StageVersion
 from planish.run.calls.signature import CallCase
 from planish.run.sizes.call_sizes import KnownSizes, find_known
 from planish.run.sizes.size_roles import find_roles
-from planish.schedule.auto.plan import Candidate
+from planish.schedule.auto.plan import Version
 
 Values = Mapping[str, int | float]
 
@@ -59,8 +59,8 @@ def tell_apart(
 
 
 def limit_candidate(
-    candidate: Candidate, kernel: Kernel, known: KnownSizes, fast: Sequence[CallCase], slow: Sequence[CallCase]
-) -> Candidate | None:
+    candidate: Version, kernel: Kernel, known: KnownSizes, fast: Sequence[CallCase], slow: Sequence[CallCase]
+) -> Version | None:
     """A version of a kernel that is only called for sizes like those of the calls `fast`, and not for those like the
     calls `slow`, where the original runs; None where nothing tells them apart."""
     limit = find_limit(kernel, known, [x.values for x in fast], [x.values for x in slow])

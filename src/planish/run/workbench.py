@@ -39,7 +39,7 @@ class ReplacedNest:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class DropIn:
     """A text of the whole file in which one function is transformed; `link` are the flags of libraries it calls,
     `slack` is that of `Tolerance`. `counted` is the text in which each of the `nests` that are replaced sets a bit
     (`planish.run.oracle.nest_coverage`), which is what is built; `patches` are the replacements in it,
@@ -103,7 +103,7 @@ class Workbench:
         full = text + entries_text(signatures)
         return compile_library(self.compiler, full, ("-w", *flags), self.folder, _BUILDING, self.include_dirs)
 
-    def build_checked(self, version: Version, signatures: Sequence[Signature]) -> Path:
+    def build_checked(self, version: DropIn, signatures: Sequence[Signature]) -> Path:
         """A version as it is checked, which notes the nests that run."""
         text, flags = version.counted or version.text, (*self.check_flags, *version.link)
         return self.build(text, signatures, flags)

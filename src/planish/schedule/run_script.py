@@ -20,7 +20,7 @@ from planish.ir.nest import Block
 from planish.ir.types import Floats
 from planish.isa.instruction import Catalogue
 from planish.poly.scop.extraction import extract_scop
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.program import Program
 from planish.schedule.script import print_step, run_script
 from planish.schedule.steps.kernels import PartialEval
@@ -28,7 +28,7 @@ from planish.schedule.steps.kernels import PartialEval
 
 def follow(
     prepared: Prepared, script: Source, fp: Floats, catalogue: Catalogue | None = None
-) -> tuple[Prepared, Candidate]:
+) -> tuple[Prepared, Version]:
     """The version that a script makes of a prepared kernel, and that kernel with what the script assumes of the sizes:
     the drop-in checks it at run time. A size that is fixed is assumed to have its value.
 
@@ -48,4 +48,4 @@ def follow(
     )
     remarks = tuple(Remark("schedule-step", "done", print_step(step), kernel.span, brief="") for step in program.steps)
     narrower = replace(prepared, kernel=whole, scop=scop)
-    return narrower, Candidate("script", scop.schedule, kernel, remarks, 0.0, program.catalogue)
+    return narrower, Version("script", scop.schedule, kernel, remarks, 0.0, program.catalogue)

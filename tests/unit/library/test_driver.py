@@ -17,7 +17,7 @@ from planish.library.parallel.parallel_marks import has_threads
 from planish.library.registry import STRATEGIES
 from planish.library.strategy import Context, Strategy
 from planish.options import Options
-from planish.schedule.auto.plan import Candidate
+from planish.schedule.auto.plan import Version
 from planish.schedule.auto.policies import POLICY_NAMES
 from planish.target.load import load_target
 
@@ -42,13 +42,13 @@ SHARED = {"raised": "raised", "sliding": "sliding", "mirror": "mirror, on thread
 """Those that several threads share."""
 
 
-def first(loops: str, fp: Floats, threads: int = 1, sizes: Mapping[str, int] | None = None) -> Candidate | None:
+def first(loops: str, fp: Floats, threads: int = 1, sizes: Mapping[str, int] | None = None) -> Version | None:
     """The first version, if the library has it; None for loops in another order."""
     file = read_file(Source("f.c", f"{HEAD} {{ {loops} }}\n"), Options(fp=fp))
     (region,) = file.functions[0].regions
     cx = replace(Context.of(region.kernel, load_target("x86-avx2"), fp, threads), sizes=sizes or {})
     (made,) = make_versions(cx, STRATEGIES, most=1).versions
-    assert isinstance(made, Candidate)
+    assert isinstance(made, Version)
     return None if made.name in POLICY_NAMES else made
 
 
@@ -91,7 +91,7 @@ def test_kernels_that_have_threads_are_not_given_chunks_as_well() -> None:
     text = f"{HEAD} {{ {LOOPS['raised']} }}\n"
     (region,) = read_file(Source("f.c", text), Options()).functions[0].regions
     cx = Context.of(region.kernel, load_target("x86-avx2"), threads=2)
-    made = [x for x in make_versions(cx, STRATEGIES).versions if isinstance(x, Candidate)]
+    made = [x for x in make_versions(cx, STRATEGIES).versions if isinstance(x, Version)]
     raised = next(x for x in made if x.name == "raised")
     assert any(x.name == "raised, in portions" for x in made) != has_threads(raised)
 

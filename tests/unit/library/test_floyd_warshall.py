@@ -17,7 +17,7 @@ from planish.library.raise_operations import raise_version
 from planish.raising.raised import Apply
 from planish.raising.raised import whole as whole_view
 from planish.raising.tdl.reader import tactics_by_name
-from planish.schedule.auto.plan import Candidate, prepare
+from planish.schedule.auto.plan import Version, prepare
 from planish.schedule.legality import check_parallel
 from planish.schedule.nodes import label_kernel, nodes, path_to
 from planish.target.load import load_target
@@ -30,7 +30,7 @@ def plain(type: str) -> Kernel:
 
 
 @cache
-def by_blocks(kernel: Kernel, fp: str = "reassociate") -> Candidate | None:
+def by_blocks(kernel: Kernel, fp: str = "reassociate") -> Version | None:
     prepared = prepare(kernel)
     return raise_version(kernel, prepared, (), load_target("x86-avx512"), fp, KernelCache())[0]  # type: ignore[arg-type]
 

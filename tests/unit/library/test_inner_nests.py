@@ -16,7 +16,7 @@ from planish.ir.traverse import variables, walk
 from planish.library.loops.inner_nests.nest_schedules import inside_versions
 from planish.library.loops.inner_nests.transposed_locals import turn_layout
 from planish.library.loops.inner_nests.transposed_tables import turn_tables
-from planish.schedule.auto.plan import Candidate, prepare
+from planish.schedule.auto.plan import Version, prepare
 from planish.target.load import load_target
 
 
@@ -109,7 +109,7 @@ def kernel_of(body: str, kind: str = "f64") -> Kernel:
 
 def versions_of(
     body: str, kind: str = "f64", target: str = "x86-avx512", scratch: Collection[str] = ()
-) -> tuple[Kernel, tuple[Candidate, ...]]:
+) -> tuple[Kernel, tuple[Version, ...]]:
     kernel = kernel_of(body, kind)
     return kernel, inside_versions(prepare(kernel), load_target(target), scratch=scratch)
 

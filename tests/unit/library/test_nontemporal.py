@@ -18,13 +18,13 @@ from planish.library.loops.nontemporal.prefetch import fetch_rows
 from planish.library.loops.nontemporal.row_stores import find_row
 from planish.library.loops.nontemporal.staging import keep_apart
 from planish.library.loops.nontemporal.streaming_stores import stream_versions
-from planish.schedule.auto.plan import Candidate, plan, prepare
+from planish.schedule.auto.plan import Version, plan, prepare
 from planish.target.load import load_target
 
 ARRAYS = "A: f32[n, n] distinct, B: f32[n, n] distinct, c: f32[n] distinct, d: f64[n] distinct, e: u8[n] distinct"
 
 
-def versions_of(body: str, target: str = "x86-avx512") -> tuple[Candidate, ...]:
+def versions_of(body: str, target: str = "x86-avx512") -> tuple[Version, ...]:
     kernel = parse_kernel(f"kernel k(n; s: f32; {ARRAYS}, h: f16[n] distinct) {{ {body} }}")
     prepared, machine = prepare(kernel), load_target(target)
     return stream_versions(prepared, machine, plan(prepared, machine, reassociate=True))

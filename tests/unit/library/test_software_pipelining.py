@@ -15,7 +15,7 @@ from planish.ir.text.printer import print_kernel
 from planish.ir.traverse import walk
 from planish.library.loops.nontemporal.software_pipelining import overlap
 from planish.library.loops.nontemporal.streaming_stores import stream_versions
-from planish.schedule.auto.plan import Candidate, plan, prepare
+from planish.schedule.auto.plan import Version, plan, prepare
 from planish.target.load import load_target
 
 ROWS = {
@@ -42,7 +42,7 @@ def rows(body: str) -> Kernel:
     return parse_kernel(f"{head} {{ for i in 0 .. m {{ {first} {body} }} }}")
 
 
-def versions_of(kernel: Kernel) -> tuple[Candidate, ...]:
+def versions_of(kernel: Kernel) -> tuple[Version, ...]:
     prepared, machine = prepare(kernel), load_target("x86-avx512")
     return stream_versions(prepared, machine, plan(prepared, machine, reassociate=True), reassociate=True)
 

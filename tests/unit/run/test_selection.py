@@ -19,21 +19,21 @@ from planish.run.calls.signature import CallCase, Parameter, Signature
 from planish.run.oracle.comparison import Verdict, VerdictStatus
 from planish.run.timing.clock import Timing, timing_of
 from planish.run.toolchains.toolchain import choose_compiler
-from planish.run.workbench import Reference, ReplacedNest, Version, Workbench
+from planish.run.workbench import DropIn, Reference, ReplacedNest, Workbench
 from planish.target.load import load_target
 
 SIGNATURE = Signature("scale", (Parameter("n", I32, "value"), Parameter("x", F64, "array")), None)
 TEXT = "void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] = x[i] * 3 + 1; }\n"
-RIGHT = Version("right", "void scale(int n, double *x) { while (n-- > 0) x[n] = x[n] * 3 + 1; }\n")
-WRONG = Version("wrong", TEXT.replace("* 3", "* 3.001"))
-BROKEN = Version("broken", TEXT.replace("int i", "inte i"))
-SLOW = Version("slow", TEXT.replace("x[i] =", "for (volatile int k = 0; k < 99; k++) if (k == 50) x[i] ="))
+RIGHT = DropIn("right", "void scale(int n, double *x) { while (n-- > 0) x[n] = x[n] * 3 + 1; }\n")
+WRONG = DropIn("wrong", TEXT.replace("* 3", "* 3.001"))
+BROKEN = DropIn("broken", TEXT.replace("int i", "inte i"))
+SLOW = DropIn("slow", TEXT.replace("x[i] =", "for (volatile int k = 0; k < 99; k++) if (k == 50) x[i] ="))
 CASES = tuple(CallCase({"n": n}, {"x": n}, seed=n) for n in (0, 1, 17))
 CLOCK = CallCase({"n": 2000}, {"x": 2000})
 
 
 def pick(
-    place: Path, versions: list[Version], *clocks: CallCase, floats: Floats = "strict",
+    place: Path, versions: list[DropIn], *clocks: CallCase, floats: Floats = "strict",
     text: str = TEXT, cases: tuple[CallCase, ...] = CASES, probes: Probes | None = None,
 ) -> Selection:  # fmt: skip
     bench = Workbench(choose_compiler(None), (), place, floats, budget=0.2)
@@ -97,20 +97,20 @@ def test_the_timed_call_is_checked_too(tmp_path: Path) -> None:
 
 
 SMALL = CallCase({"n": 3}, {"x": 3})
-WAITS = Version("waits", TEXT.replace("{ for", "{ for (volatile int k = 0; k < 5000; k++) ; for"))
+WAITS = DropIn("waits", TEXT.replace("{ for", "{ for (volatile int k = 0; k < 5000; k++) ; for"))
 """Slower for few elements, and faster than `SLOW` for many."""
 QUICK = "if (n > 99) { for (int i = 0; i < n; i++) x[i] = x[i] * 3 + 1; return; }"
-LIMITED = Version("waits", SLOW.text.replace("{ for", f"{{ {QUICK} for", 1))
+LIMITED = DropIn("waits", SLOW.text.replace("{ for", f"{{ {QUICK} for", 1))
 
 
 @pytest.mark.parametrize(
     "limited, kept", [(None, False), (LIMITED, True), (replace(LIMITED, text=WRONG.text), False)],
     ids=["nothing tells", "told", "wrong"],
 )  # fmt: skip
-def test_a_version_is_slower_nowhere(tmp_path: Path, limited: Version | None, kept: bool) -> None:
+def test_a_version_is_slower_nowhere(tmp_path: Path, limited: DropIn | None, kept: bool) -> None:
     asked = []
 
-    def limit(label: str, fast: object, slow: object) -> Version | None:
+    def limit(label: str, fast: object, slow: object) -> DropIn | None:
         asked.append((label, fast, slow))
         return limited
 
@@ -140,7 +140,7 @@ def test_a_version_that_is_as_fast_is_taken_where_it_is_faster_in_another_call(
     assert [x.id for x in chosen.remarks] == ([] if taken else ["clock"])
 
 
-CRASHES = Version("crashes", TEXT.replace("{ for", "{ if (n == 5000) x[1 << 28] = 1; for"))
+CRASHES = DropIn("crashes", TEXT.replace("{ for", "{ if (n == 5000) x[1 << 28] = 1; for"))
 LARGER = CallCase({"n": 5000}, {"x": 5000})
 
 
@@ -175,7 +175,7 @@ def test_calls_from_one_that_does_not_end_on_are_left_out(tmp_path: Path, monkey
 
 
 def test_rounding_is_tolerated_where_sums_may_be_reordered(tmp_path: Path) -> None:
-    other = Version("other", TEXT.replace("x[i] * 3 + 1", "x[i] + 1 + x[i] + x[i]"))
+    other = DropIn("other", TEXT.replace("x[i] * 3 + 1", "x[i] + 1 + x[i] + x[i]"))
     assert pick(tmp_path, [other], floats="reassociate").version is other
     assert pick(tmp_path, [other], floats="strict").version is None
 

@@ -11,7 +11,7 @@ from planish.ir.nest import For
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
-from planish.schedule.auto.plan import Candidate, plan, prepare
+from planish.schedule.auto.plan import Version, plan, prepare
 from planish.schedule.auto.policies import POLICIES
 from planish.target.load import load_target
 
@@ -41,7 +41,7 @@ WIDE = load_target("x86-avx512")
 
 
 @cache
-def planned(text: str, threads: int) -> Candidate | None:
+def planned(text: str, threads: int) -> Version | None:
     chosen = [x for x in POLICIES if x.name == "diagonals"]
     made = plan(prepare(parse_kernel(text)), WIDE, reassociate=False, threads=threads, policies=chosen)
     return made[0] if made else None

@@ -26,9 +26,9 @@ from planish.poly.scop.legality import find_violation, schedule_map
 from planish.schedule.auto import plan as plan_module
 from planish.schedule.auto.lower import lower, place
 from planish.schedule.auto.plan import (
-    Candidate,
     Prepared,
     ScheduleDraft,
+    Version,
     draft_version,
     plan,
     prepare,
@@ -254,7 +254,7 @@ def test_a_version_that_takes_too_long_to_shape_leaves_the_others(monkeypatch: p
     every = plan(prepared, WIDE, reassociate=False)
     first, shaped = every[0].name, plan_module.shape_schedule
 
-    def shape(prepared: Prepared, draft: ScheduleDraft, *rest: bool) -> Candidate | None:
+    def shape(prepared: Prepared, draft: ScheduleDraft, *rest: bool) -> Version | None:
         found = isl.Set("[n, m] -> { [i, j] : 0 <= i < n and exists a : 3a = i + 2j and 0 <= j < m }")
         while draft.policy.name == first:
             found.lexmin()

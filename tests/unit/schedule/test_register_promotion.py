@@ -10,7 +10,7 @@ from planish.ir.nest import Alloc, For, Kernel
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
-from planish.schedule.auto.plan import Candidate, prepare
+from planish.schedule.auto.plan import Version, prepare
 from planish.schedule.auto.rewrites.packing import copy_tables
 from planish.schedule.auto.rewrites.register_promotion import cell_versions, find_cells, forward
 from planish.target.load import load_target
@@ -37,7 +37,7 @@ PASSED_ON = """kernel k(m, n; A: f32[m, n] distinct) {
 }"""
 
 
-def versions(text: str) -> tuple[Candidate, ...]:
+def versions(text: str) -> tuple[Version, ...]:
     return cell_versions(prepare(parse_kernel(text)), load_target("x86-avx512"), reassociate=False)
 
 

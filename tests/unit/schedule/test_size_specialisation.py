@@ -12,7 +12,7 @@ from planish.ir.nest import Alloc, For, If
 from planish.ir.semantics.interpreter import run_kernel
 from planish.ir.text.parser import parse_kernel
 from planish.ir.traverse import walk
-from planish.schedule.auto.plan import Candidate, Prepared, plan, prepare
+from planish.schedule.auto.plan import Prepared, Version, plan, prepare
 from planish.schedule.auto.policies import POLICIES
 from planish.schedule.auto.rewrites.size_specialisation import given_versions
 from planish.target.load import load_target
@@ -27,19 +27,19 @@ WINDOW = """kernel k(m, n, k; A: f32[m + k, n + k], w: f32[k, k], B: f32[m, n] d
 
 
 @cache
-def planned() -> tuple[Prepared, tuple[Candidate, ...]]:
+def planned() -> tuple[Prepared, tuple[Version, ...]]:
     prepared = prepare(parse_kernel(WINDOW))
     written = [x for x in POLICIES if x.name == "original"]
     return prepared, plan(prepared, load_target("x86-avx512"), reassociate=False, policies=written)
 
 
-def versions(**sizes: int) -> tuple[Candidate, ...]:
+def versions(**sizes: int) -> tuple[Version, ...]:
     prepared, known = planned()
     return given_versions(prepared, load_target("x86-avx512"), known, sizes, reassociate=False)
 
 
 @cache
-def for_three() -> Candidate:
+def for_three() -> Version:
     (made,) = versions(k=3, m=900, n=800)
     return made
 

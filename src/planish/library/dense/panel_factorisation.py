@@ -25,13 +25,13 @@ from planish.library.loops.histogram import counting_versions
 from planish.library.lowering import NotLoweredError, lower_raised
 from planish.poly.isl.affine import NotAffineError
 from planish.raising.raised import Raised
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.target.machine import Target
 
 
 def histogram_versions(
     kernel: Kernel, prepared: Prepared, target: Target, threads: int = 1
-) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:
+) -> tuple[tuple[Version, ...], tuple[Remark, ...]]:
     """The versions of a kernel that counts, and why there are none."""
     made = counting_versions(kernel, prepared, target, threads)
     message = "no tables beside the one that is counted in: they do not fit into the nearest cache"
@@ -41,7 +41,7 @@ def histogram_versions(
 def panel_versions(
     flat: Kernel, prepared: Prepared, target: Target, fp: Floats, maker: KernelCache, threads: int = 1,
     scratch: Collection[str] = (),
-) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:  # fmt: skip
+) -> tuple[tuple[Version, ...], tuple[Remark, ...]]:  # fmt: skip
     """The version by panels of a delinearised kernel that has one, and why there is none where sums have to keep their
     order, or the library has no products for the target. `prepared`: the kernel as it is scheduled otherwise;
     `scratch`: arrays that nobody reads afterwards."""
@@ -66,7 +66,7 @@ def panel_versions(
     known = {x.name: x for x in lowered.kernel.arrays}
     whole = replace(lowered.kernel, arrays=tuple(known.get(x.name, x) for x in scop.kernel.arrays))
     remark = Remark("stepwise", "done", message, span)
-    return (Candidate(name, scop.schedule, whole, (remark, *lowered.remarks), 0.0, lowered.catalogue),), (remark,)
+    return (Version(name, scop.schedule, whole, (remark, *lowered.remarks), 0.0, lowered.catalogue),), (remark,)
 
 
 def _by_blocks(kernel: Kernel, scratch: Collection[str]) -> tuple[Raised | None, str, str]:

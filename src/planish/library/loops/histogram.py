@@ -42,7 +42,7 @@ from planish.library.parallel.work_estimate import estimate
 from planish.poly.canonical.delinearise import delinearise
 from planish.poly.idioms.histogram import Histogram, find_counting
 from planish.schedule.accesses import redirect, rename
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.target.machine import Target
 
 NAME = "counted in tables"
@@ -57,7 +57,7 @@ OFTEN = 8
 """So many operations there have to be for each element of the tables, which are cleared and added up."""
 
 
-def counting_versions(kernel: Kernel, prepared: Prepared, target: Target, threads: int = 1) -> tuple[Candidate, ...]:
+def counting_versions(kernel: Kernel, prepared: Prepared, target: Target, threads: int = 1) -> tuple[Version, ...]:
     """The histogram versions of a kernel: those for several threads first; none where there is no histogram, or tables
     are too large. NotAffineError as of `delinearise`."""
     flat = delinearise(kernel)
@@ -70,7 +70,7 @@ def counting_versions(kernel: Kernel, prepared: Prepared, target: Target, thread
     return tuple(x for x in made if x is not None)
 
 
-def _version(kernel: Kernel, prepared: Prepared, found: Histogram, few: int, threads: int) -> Candidate | None:
+def _version(kernel: Kernel, prepared: Prepared, found: Histogram, few: int, threads: int) -> Version | None:
     """The version with so many tables for each of some threads; None where no nest can have them."""
     tables = Tables(found, few, threads, {*used_names(kernel)})
     body: list[Stmt] = []
@@ -87,7 +87,7 @@ def _version(kernel: Kernel, prepared: Prepared, found: Histogram, few: int, thr
     message = what if threads == 1 else f"{what}, {few} for each of {threads} threads"
     name = NAME if threads == 1 else f"{NAME}, on threads"
     remark = Remark("counts", "done", message, scop.kernel.span)
-    return Candidate(name, scop.schedule, replace(kernel, arrays=arrays, body=whole), (remark,), 0.0)
+    return Version(name, scop.schedule, replace(kernel, arrays=arrays, body=whole), (remark,), 0.0)
 
 
 class Tables:

@@ -40,13 +40,13 @@ from planish.library.parallel.splice import fit
 from planish.library.parallel.thread_threshold import WORTH
 from planish.library.parallel.work_estimate import estimate
 from planish.poly.isl.expression import conjunction
-from planish.schedule.auto.plan import Candidate, Prepared, analyse, as_written
+from planish.schedule.auto.plan import Prepared, Version, analyse, as_written
 
 
 def portion_versions(
-    prepared: Prepared, versions: Callable[[Prepared], Sequence[Candidate]], threads: int, *, reassociate: bool,
+    prepared: Prepared, versions: Callable[[Prepared], Sequence[Version]], threads: int, *, reassociate: bool,
     written: bool = True, scratch: Collection[str] = (),
-) -> tuple[Candidate, ...]:
+) -> tuple[Version, ...]:
     """The versions of a kernel in which each of several threads runs one of those for one thread; none where no loop
     of it is found to be one whose iterations are independent. `written`: among them the one in the order as written.
     `scratch`: arrays of which nothing is read behind the kernel."""
@@ -56,13 +56,13 @@ def portion_versions(
         return ()
     part = analyse(found.kernel, prepared.declared)
     # Compilers may make more of the loops as they are written than of those in another order.
-    as_it_is = Candidate("as written", part.scop.schedule, as_written(part), (), 0.0)
+    as_it_is = Version("as written", part.scop.schedule, as_written(part), (), 0.0)
     every = (*versions(part), *((as_it_is,) if written else ()))
     made = (_shared(prepared.kernel, found, x, work, threads) for x in every)
     return tuple(x for x in made if x is not None)
 
 
-def _shared(kernel: Kernel, found: IterationRange, candidate: Candidate, work: Expr, threads: int) -> Candidate | None:
+def _shared(kernel: Kernel, found: IterationRange, candidate: Version, work: Expr, threads: int) -> Version | None:
     """A version of a range as one of the whole kernel; None as of `fit`."""
     fitted = fit(kernel, found.kernel, (found.limits,), candidate, threads)
     if fitted is None:

@@ -21,13 +21,13 @@ from dataclasses import replace
 from planish.core.diagnostic import PlanishError, Remark
 from planish.ir.nest import Block, For, Kernel, Stmt
 from planish.ir.traverse import blocks_of, map_block, walk
-from planish.schedule.auto.plan import Candidate
+from planish.schedule.auto.plan import Version
 from planish.schedule.auto.tiling.parallel_loops import MOST_OUTER
 from planish.schedule.legality import check_parallel
 from planish.schedule.nodes import label_kernel, path_to
 
 
-def marked_versions(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+def marked_versions(candidates: Sequence[Version]) -> tuple[Version, ...]:
     """Those versions of which threads may share the work, with the loops that they share."""
     out = []
     for candidate in candidates:
@@ -40,12 +40,12 @@ def marked_versions(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(out)
 
 
-def spread(candidates: Sequence[Candidate], threads: int) -> tuple[Candidate, ...]:
+def spread(candidates: Sequence[Version], threads: int) -> tuple[Version, ...]:
     """Versions for one thread as they are, or where there are several, those whose work these may share."""
     return tuple(candidates) if threads == 1 else marked_versions(candidates)
 
 
-def has_threads(candidate: Candidate) -> bool:
+def has_threads(candidate: Version) -> bool:
     """Whether there are threads in a version, or in the kernels that it calls."""
     kernels = [candidate.kernel, *(x.implementation for x in candidate.catalogue.instructions.values())]
     return any(isinstance(x, For) and x.facts.parallel for k in kernels if k is not None for x in walk(k.body))

@@ -9,7 +9,7 @@ the sizes.
 >>> text = "kernel k(n, low, high; x: f64[n]) assume high - low <= 8 { for i in low .. high { x[i] = 0.0 } }"
 >>> import islpy as isl
 >>> schedule = isl.Schedule('{ "domain": "{ }" }')
->>> fitted = fit(kernel, found.kernel, (found.limits,), Candidate("v", schedule, parse_kernel(text), (), 0.0), 2)
+>>> fitted = fit(kernel, found.kernel, (found.limits,), Version("v", schedule, parse_kernel(text), (), 0.0), 2)
 >>> print(print_kernel(fitted.finish(fitted.all_of_it(), "v", "").kernel), end="")
 kernel k(n; x: f64[n])
   assume n <= 9
@@ -38,7 +38,7 @@ from planish.ir.traverse import used_names, variables
 from planish.library.parallel.iteration_ranges import IterationLimits
 from planish.poly.isl.expression import FALSE, TRUE, conjunction
 from planish.schedule.accesses import redirect
-from planish.schedule.auto.plan import Candidate
+from planish.schedule.auto.plan import Version
 from planish.schedule.context import throughout
 
 
@@ -49,7 +49,7 @@ class Fitted:
 
     kernel: Kernel
     limits: tuple[IterationLimits, ...]
-    candidate: Candidate
+    candidate: Version
     allocs: tuple[Alloc, ...]
     body: Block
     asked: tuple[Expr, ...]
@@ -70,7 +70,7 @@ class Fitted:
         some = conjunction(Compare("lt", x.lower, x.upper) for x in self.limits)
         return (If(some, Block(self.of_thread(index(0), [(x.lower, x.upper) for x in self.limits]))),)
 
-    def finish(self, stmts: Sequence[Stmt], name: str, message: str) -> Candidate:
+    def finish(self, stmts: Sequence[Stmt], name: str, message: str) -> Version:
         """The version of the whole kernel, of that name, which does some statements."""
         kernel, own = self.kernel, self.candidate.kernel
         arrays = tuple(next(y for y in own.arrays if y.name == x.name) for x in kernel.arrays)
@@ -83,7 +83,7 @@ class Fitted:
 
 
 def fit(
-    kernel: Kernel, part: Kernel, limits: tuple[IterationLimits, ...], candidate: Candidate, threads: int
+    kernel: Kernel, part: Kernel, limits: tuple[IterationLimits, ...], candidate: Version, threads: int
 ) -> Fitted | None:
     """A version of a part of a kernel, for the whole of it; None where what it needs to hold, or the size of an array
     of its own, depends on the part in a way that is not known."""

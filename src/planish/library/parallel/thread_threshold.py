@@ -27,14 +27,14 @@ from planish.ir.index.simplify import simplify
 from planish.ir.nest import Alloc, Block, For, If, Kernel, Let, Stmt
 from planish.ir.traverse import blocks_of, has_work, loads, map_block, variables, walk
 from planish.library.parallel.work_estimate import add_up, estimate
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 
 WORTH = 1 << 20
 """The operations from which on a start of threads is worth it: that takes about a microsecond where they wait for it,
 and what little there is lies in the nearest caches of one of them."""
 
 
-def start_where_worth(prepared: Prepared, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+def start_where_worth(prepared: Prepared, candidates: Sequence[Version]) -> tuple[Version, ...]:
     """Versions of a kernel whose threads start only where there is enough to do; each as it is where it asks that
     already, or where that has no short expression."""
     if not any(_starts_always(x.kernel) for x in candidates):

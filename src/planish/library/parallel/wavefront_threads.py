@@ -8,7 +8,7 @@ right, those parts are independent that have neither a row nor columns in common
 >>> from planish.schedule.auto.plan import prepare
 >>> nest = "for i in 1 .. n { for j in 1 .. m { x[i, j] = max(x[i - 1, j], x[i, j - 1]) } }"
 >>> prepared = prepare(parse_kernel(f"kernel k(n, m; x: i32[n, m]) {{ {nest} }}"))
->>> as_they_are = lambda x: [Candidate("as written", x.scop.schedule, x.kernel, (), 0.0)]
+>>> as_they_are = lambda x: [Version("as written", x.scop.schedule, x.kernel, (), 0.0)]
 >>> (made,) = grid_versions(prepared, as_they_are, 2)
 >>> print(print_stmt(made.kernel.body.body[0].then), end="")
 {
@@ -52,7 +52,7 @@ from planish.poly.isl.expression import conjunction
 from planish.poly.isl.op_budget import budget
 from planish.poly.scop.dependence import find_order, together
 from planish.poly.scop.extraction import Scop, extract_scop
-from planish.schedule.auto.plan import Candidate, Prepared, analyse
+from planish.schedule.auto.plan import Prepared, Version, analyse
 
 ROWS = 64
 """The rows of a part."""
@@ -68,8 +68,8 @@ class WavefrontGrid:
 
 
 def grid_versions(
-    prepared: Prepared, versions: Callable[[Prepared], Sequence[Candidate]], threads: int
-) -> tuple[Candidate, ...]:
+    prepared: Prepared, versions: Callable[[Prepared], Sequence[Version]], threads: int
+) -> tuple[Version, ...]:
     """The versions of a kernel in which threads share its columns, and each runs one of those for one thread on some
     rows at a time; none where the kernel is no such nest."""
     found, work = find_grid(prepared.kernel), estimate(prepared.kernel.body)
@@ -137,7 +137,7 @@ def _onwards(scop: Scop) -> isl.UnionMap:
     return out
 
 
-def _shared(kernel: Kernel, found: WavefrontGrid, candidate: Candidate, work: Expr, threads: int) -> Candidate | None:
+def _shared(kernel: Kernel, found: WavefrontGrid, candidate: Version, work: Expr, threads: int) -> Version | None:
     """A version of some rows and columns as one of the whole nest; None as of `fit`."""
     fitted = fit(kernel, found.kernel, (found.rows, found.columns), candidate, threads)
     if fitted is None:

@@ -42,7 +42,7 @@ from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.kernels.vectors import Vectors, choose_vectors
 from planish.library.parallel.split_reduction import share_products
 from planish.poly.isl.expression import conjunction
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.program import Program
 from planish.schedule.steps.control import Specialise
 from planish.schedule.steps.instructions import Replace
@@ -71,7 +71,7 @@ class Filter:
     backwards: bool
 
 
-def filter_versions(prepared: Prepared, target: Target, maker: KernelCache, threads: int = 1) -> tuple[Candidate, ...]:
+def filter_versions(prepared: Prepared, target: Target, maker: KernelCache, threads: int = 1) -> tuple[Version, ...]:
     """The version of a kernel whose filters the library makes, in another order; none where there are none, or no
     instructions for them."""
     kernel, found = name_filters(prepared.kernel)
@@ -93,7 +93,7 @@ def filter_versions(prepared: Prepared, target: Target, maker: KernelCache, thre
     remark = Remark("filter", "done", message, prepared.scop.kernel.span)
     catalogue = Catalogue().with_instructions([made[x] for x in sorted(made)])
     whole = _share_windows(program.kernel, found, vectors, threads) if threads > 1 else program.kernel
-    return (Candidate(NAME, prepared.scop.schedule, whole, (remark,), 0.0, catalogue),)
+    return (Version(NAME, prepared.scop.schedule, whole, (remark,), 0.0, catalogue),)
 
 
 def _is_small(found: Filter, vectors: Vectors) -> bool:

@@ -31,7 +31,7 @@ from planish.library.kernels.fft.strided_transform import allows, write_transfor
 from planish.library.kernels.vectors import choose_vectors
 from planish.raising.match.dft import Transform, find_transform
 from planish.raising.match.transform_matrices import NoTransformError
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.program import Program, Step
 from planish.schedule.steps.facts import Parallelise, Vectorise
 from planish.target.machine import Target
@@ -67,7 +67,7 @@ class Transforms:
 
 def transform_versions(
     prepared: Prepared, target: Target, fp: Floats, sizes: Mapping[str, int] | None = None, threads: int = 1
-) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:
+) -> tuple[tuple[Version, ...], tuple[Remark, ...]]:
     """The versions of a kernel that has transforms, the one that seems best first, and what they do; none where it has
     no transform, or floats have to be added up in their order. `sizes`: those that calls are likely to have; where the
     number of elements is among them, a version is for that number only."""
@@ -77,7 +77,7 @@ def transform_versions(
 
 def apply_transforms(
     prepared: Prepared, found: Transforms, target: Target, threads: int = 1
-) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:
+) -> tuple[tuple[Version, ...], tuple[Remark, ...]]:
     """The versions of a kernel for the transforms that were found in it, and what they do; none where a target has too
     few registers for them."""
     ways = [_ways(x, target) if x is not None else () for x in found.transforms]
@@ -97,7 +97,7 @@ def apply_transforms(
         made = _write(prepared.kernel, found, chosen, threads)
         names = ", ".join(" x ".join(map(str, x)) for x in chosen if x)
         schedule = prepared.scop.schedule
-        out.append(Candidate(f"passes of {names}", schedule, made, (remark,), 0.0, slack=found.slack))
+        out.append(Version(f"passes of {names}", schedule, made, (remark,), 0.0, slack=found.slack))
     return tuple(out), (remark,)
 
 

@@ -74,8 +74,8 @@ class ScheduleDraft:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
-    """One version: its name, its schedule, the kernel that runs it, what was done, the estimated cost; and
+class Version:
+    """A version of a nest: its name, its schedule, the kernel that runs it, what was done, the estimated cost; and
     the kernels that it calls. What the kernel assumes besides what was prepared is asked when it runs. `slack`: of
     some arrays, how far the constants are off of which the original makes them; those of this one are more exact.
     `bands`: those of the remarks that say how bands of loops were shaped."""
@@ -114,10 +114,10 @@ def as_written(prepared: Prepared) -> Kernel:
 def plan(
     prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1, most: int | None = None,
     policies: Sequence[Policy] = POLICIES, cells: Collection[str] | None = None,
-) -> tuple[Candidate, ...]:  # fmt: skip
+) -> tuple[Version, ...]:  # fmt: skip
     """Versions of the kernel, the most promising first, duplicates left out; at most `most` of them. `cells`: local
     arrays that will be registers, which are no matter where loops are ordered; nothing else is then."""
-    out: list[Candidate] = []
+    out: list[Version] = []
     drafts = draft_versions(prepared, target, reassociate=reassociate, threads=threads, policies=policies, cells=cells)
     for draft in drafts:
         if most is not None and len(out) >= most:
@@ -152,7 +152,7 @@ def draft_versions(
 
 def lower_draft(
     prepared: Prepared, draft: ScheduleDraft, threads: int = 1, reassociate: bool = False
-) -> Candidate | None:
+) -> Version | None:
     """The version that a draft is; None where it cannot be shaped within the bound, or not within memory."""
     try:
         return within(partial(_within_room, prepared, draft, threads, reassociate), SHAPING_LIMIT)
@@ -160,7 +160,7 @@ def lower_draft(
         return None
 
 
-def _within_room(prepared: Prepared, draft: ScheduleDraft, threads: int, reassociate: bool) -> Candidate | None:
+def _within_room(prepared: Prepared, draft: ScheduleDraft, threads: int, reassociate: bool) -> Version | None:
     """The version as drafted, or without tiles and registers, or without lanes as well: the first that needs no array
     which is larger than those that the nest is given; None where each of them does."""
     for private in (False, True) if threads > 1 else (False,):
@@ -222,7 +222,7 @@ def draft_version(
 
 def shape_schedule(
     prepared: Prepared, draft: ScheduleDraft, threads: int = 1, reassociate: bool = False, private: bool = False
-) -> Candidate | None:
+) -> Version | None:
     """The version with every innermost band shaped as drafted; None where that breaks a dependence. `reassociate`: sums
     of floats may be made in another order; `private`: each thread has local scalars of its own, in the place of arrays
     that hold them for all iterations; None where that cannot be."""
@@ -250,7 +250,7 @@ def shape_schedule(
     first = Remark(f"schedule-{policy.name}", "done", policy.describe, scop.kernel.span, brief="")
     bands = (*(describe_band(band, made, kernel) for band, made in shaped), *blocked)
     remarks = (first, *bands, *describe_memory(kernel))
-    return Candidate(policy.name, schedule, kernel, remarks, draft.cost, bands=bands)
+    return Version(policy.name, schedule, kernel, remarks, draft.cost, bands=bands)
 
 
 def lower_schedule(

@@ -17,7 +17,7 @@ from planish.ir.types import F32, F64, Floats
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.raise_operations import Convolve, convolution_statements, raise_version
 from planish.raising.algebra.rules.im2col import WOVEN
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.target.machine import Target
 
 _WAY = Convolve(WOVEN, None, f"algebra-{WOVEN}", woven=True)
@@ -26,7 +26,7 @@ _WAY = Convolve(WOVEN, None, f"algebra-{WOVEN}", woven=True)
 def woven_version(
     kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: KernelCache,
     threads: int = 1, typical: Mapping[str, int] | None = None,
-) -> Candidate | None:  # fmt: skip
+) -> Version | None:  # fmt: skip
     """The version, as by `raise_version`; None where all that is read is wide, or there is no convolution."""
     if not convolution_statements(prepared):
         return None

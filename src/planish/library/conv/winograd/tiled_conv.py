@@ -18,7 +18,7 @@ from planish.ir.types import Floats
 from planish.library.conv.winograd.steps import REMARK, use_tiles
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.raise_operations import Convolve, convolution_statements, raise_version
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.target.machine import Target
 
 NAME = "tiles"
@@ -28,7 +28,7 @@ NAME = "tiles"
 def tile_version(
     kernel: Kernel, prepared: Prepared, scratch: Collection[str], target: Target, fp: Floats, maker: KernelCache,
     threads: int = 1, typical: Mapping[str, int] | None = None,
-) -> Candidate | None:  # fmt: skip
+) -> Version | None:  # fmt: skip
     """The version, as by `raise_version`; None where no convolution can be done so, or floats have to be added up in
     their order."""
     if fp != "reassociate" or not convolution_statements(prepared):

@@ -23,14 +23,14 @@ from planish.ir.traverse import map_block, used_names, walk
 from planish.library.dense.gemv.register_block import FEWER, ROWS, Tiles
 from planish.library.dense.gemv.row_loops import Dots, find_dots
 from planish.library.kernels.vectors import Vectors, choose_vectors
-from planish.schedule.auto.plan import Candidate, Prepared, as_written
+from planish.schedule.auto.plan import Prepared, Version, as_written
 from planish.target.machine import Target
 
 NAME = "dots"
 """What the version is called."""
 
 
-def dot_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
+def dot_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
     """The versions of a kernel that adds up along rows, with sums in another order; none where it does not, or there
     are no instructions for it."""
     kernel = as_written(prepared)
@@ -38,7 +38,7 @@ def dot_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
         return ()
     made = [(name, *_by_tiles(kernel, target, rows)) for name, rows in ((NAME, ROWS), (f"{NAME} by {FEWER}", FEWER))]
     different = made if made[0][1] != made[1][1] else made[:1]
-    return tuple(Candidate(name, prepared.scop.schedule, x, remarks, 0.0) for name, x, remarks in different)
+    return tuple(Version(name, prepared.scop.schedule, x, remarks, 0.0) for name, x, remarks in different)
 
 
 def find_row_sums(kernel: Kernel, target: Target) -> tuple[Stmt, ...]:

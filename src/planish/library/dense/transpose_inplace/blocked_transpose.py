@@ -27,7 +27,7 @@ from planish.poly.isl.affine import NotAffineError
 from planish.raising.expansion import inline
 from planish.raising.operation import Operation
 from planish.raising.raised import Apply, View
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.context import region
 from planish.schedule.nodes import label_kernel, path_to
 from planish.target.machine import Target
@@ -36,7 +36,7 @@ NAME = "mirror"
 """What the version is called."""
 
 
-def mirror_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
+def mirror_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
     """The version of a kernel in which matrices that are transposed where they are, of f32 or f64, are so by squares;
     none where there are none."""
     kernel = label_kernel(prepared.kernel)
@@ -48,7 +48,7 @@ def mirror_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]
     block = Block(tuple(x for x in body if not isinstance(x, Alloc) or x.array.name in used))
     assumptions = tuple(dict.fromkeys((*kernel.assumptions, *making.conditions)))
     made = replace(kernel, body=simplify_block(block, assumptions=assumptions), assumptions=assumptions)
-    return (Candidate(NAME, prepared.scop.schedule, made, tuple(making.remarks), 0.0),)
+    return (Version(NAME, prepared.scop.schedule, made, tuple(making.remarks), 0.0),)
 
 
 def find_exchanges(kernel: Kernel) -> tuple[Stmt, ...]:

@@ -25,7 +25,7 @@ from planish.library.loops.inner_nests.transposed_tables import turn_tables
 from planish.poly.isl.affine import isl_name
 from planish.poly.isl.to_list import list_maps
 from planish.schedule.auto.inner_nests import InnerNest, shape_nests
-from planish.schedule.auto.plan import Candidate, Prepared, analyse, lower_schedule
+from planish.schedule.auto.plan import Prepared, Version, analyse, lower_schedule
 from planish.schedule.auto.tiling.parallel_loops import mark_outermost
 from planish.target.machine import Target
 
@@ -49,13 +49,13 @@ class _Form:
 
 def inside_versions(
     prepared: Prepared, target: Target, threads: int = 1, scratch: Collection[str] = ()
-) -> tuple[Candidate, ...]:
+) -> tuple[Version, ...]:
     """The versions of a kernel with its small nests shaped, on tables and local arrays that are transposed where that
     helps: with many rows in registers, and with few. None where there are no such nests. `scratch`: arrays of which
     nothing is read behind the kernel. NotAffineError as of `analyse`."""
     if not any(target.lanes(x.type) > 1 for x in prepared.scop.kernel.arrays):
         return ()
-    made: list[Candidate] = []
+    made: list[Version] = []
     best: _Form | None = None
     for name, rows in ((NAME, target.vector_registers // 2), (f"{NAME} by {FEW}", FEW)):
         if best is None:
@@ -108,7 +108,7 @@ def _shaped(prepared: Prepared, turned: tuple[str, ...], target: Target, rows: i
     return _Form(prepared, turned, schedule, nests, left)
 
 
-def _lowered(form: _Form, name: str, threads: int) -> Candidate:
+def _lowered(form: _Form, name: str, threads: int) -> Version:
     """The version of a form."""
     kept: dict[str, frozenset[int]] = {}
     for array, dimensions in (x for nest in form.nests for x in nest.kept):
@@ -122,7 +122,7 @@ def _lowered(form: _Form, name: str, threads: int) -> Candidate:
         message = f"{', '.join(form.turned)}: turned round, so that they are read along rows again and again"
         remarks = (Remark("table-turned", "done", message, form.prepared.scop.kernel.span), *remarks)
     full = f"{name}, turned" if form.turned else name
-    return Candidate(full, form.schedule, drop_unread(lowered), remarks, 0.0)
+    return Version(full, form.schedule, drop_unread(lowered), remarks, 0.0)
 
 
 def _describe(nest: InnerNest) -> Remark:

@@ -42,7 +42,7 @@ from planish.library.loops.nontemporal.software_pipelining import overlap
 from planish.library.loops.nontemporal.staging import keep_apart
 from planish.poly.scop.extents import byte_extent
 from planish.poly.scop.extraction import Scop
-from planish.schedule.auto.plan import Candidate, Prepared, plan
+from planish.schedule.auto.plan import Prepared, Version, plan
 from planish.schedule.auto.policies import POLICIES
 from planish.target.machine import Target
 
@@ -62,9 +62,9 @@ class _Place:
 
 
 def stream_versions(
-    prepared: Prepared, target: Target, candidates: Sequence[Candidate], *, reassociate: bool = False,
+    prepared: Prepared, target: Target, candidates: Sequence[Version], *, reassociate: bool = False,
     sizes: Mapping[str, int] | None = None,
-) -> tuple[Candidate, ...]:  # fmt: skip
+) -> tuple[Version, ...]:  # fmt: skip
     """The versions of some candidates, and of others in which values are kept apart until they are final; none where
     nothing of them is written so, is too little with the sizes that are known, or the target cannot."""
     vectors = _vectors(target)
@@ -84,8 +84,8 @@ def stream_versions(
 
 
 def streamed_versions(
-    prepared: Prepared, target: Target, candidates: Sequence[Candidate], sizes: Mapping[str, int] | None = None
-) -> tuple[Candidate, ...]:
+    prepared: Prepared, target: Target, candidates: Sequence[Version], sizes: Mapping[str, int] | None = None
+) -> tuple[Version, ...]:
     """The versions of some candidates, which may have threads, that make non-temporal stores."""
     vectors = _vectors(target)
     if vectors is None or not vectors.has("stream"):
@@ -103,10 +103,10 @@ def _vectors(target: Target) -> Vectors | None:
         return None
 
 
-def _first(scop: Scop, candidates: Sequence[Candidate], place: _Place) -> tuple[Candidate, ...]:
+def _first(scop: Scop, candidates: Sequence[Version], place: _Place) -> tuple[Version, ...]:
     """The versions of the first candidates that have one, each once, and after them those of their rows overlapped."""
-    out: list[Candidate] = []
-    overlapped: list[Candidate] = []
+    out: list[Version] = []
+    overlapped: list[Version] = []
     for candidate in candidates:
         made = stream(scop, candidate, place) if len(out) < MOST else None
         if made is not None and all(x.kernel.body != made.kernel.body for x in out):
@@ -122,7 +122,7 @@ def _are_rows(kernel: Kernel, firsts: Mapping[str, int]) -> bool:
     return all(ranks.get(name, 0) < rank for name, rank in firsts.items())
 
 
-def stream(scop: Scop, candidate: Candidate, place: _Place, *, along: bool = False) -> Candidate | None:
+def stream(scop: Scop, candidate: Version, place: _Place, *, along: bool = False) -> Version | None:
     """A candidate with all loops marked that may make non-temporal stores, and rows fetched ahead; `along`: with rows
     that are stored while the next ones are made. None where there are none."""
     kernel, vectors = candidate.kernel, place.vectors

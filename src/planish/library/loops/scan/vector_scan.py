@@ -29,7 +29,7 @@ from planish.library.loops.scan.parallel_prefix_sum import SPANS, PrefixSumShare
 from planish.library.loops.scan.prefix_sum import RunningSum, find_sum
 from planish.library.loops.scan.prefix_sum_lanes import Sums
 from planish.library.loops.scan.strip_statements import ValueRegisters
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.nodes import label_kernel
 from planish.schedule.program import Program
 from planish.schedule.steps.instructions import Replace
@@ -43,7 +43,7 @@ PARTS = 4
 
 def scan_versions(
     prepared: Prepared, target: Target, reassociate: bool = False, threads: int = 1
-) -> tuple[Candidate, ...]:
+) -> tuple[Version, ...]:
     """The version of a kernel whose chains and growing sums of integers are made in registers, and with `reassociate`
     its sums of floats that grow; none where there are none, or no instructions for them. With several `threads`: the
     one in which these make parts of a sum, none where there is no such sum that is not in another loop."""
@@ -94,7 +94,7 @@ def scan_versions(
     catalogue = Catalogue().with_instructions(program.found)
     made = replace(program.kernel, body=_with_facts(program.kernel.body, facts))
     name = NAME if threads == 1 else f"{NAME}, on threads"
-    return (Candidate(name, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue),)
+    return (Version(name, prepared.scop.schedule, made, tuple(remarks), 0.0, catalogue),)
 
 
 def find_scans(kernel: Kernel) -> tuple[Stmt, ...]:

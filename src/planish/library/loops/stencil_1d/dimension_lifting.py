@@ -29,7 +29,7 @@ from planish.ir.traverse import flatten, substitute_block, used_names
 from planish.ir.types import BOOL
 from planish.library.loops.stencil_1d.lane_segments import SegmentGrid, least_length
 from planish.library.loops.stencil_1d.line_sweeps import LineArray, Sweeps, find_sweeps
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.tiling.scalar_replacement import promote
 from planish.target.machine import Target
 
@@ -52,7 +52,7 @@ class _Made:
 Cut = Callable[[Sweeps, Target, set[str]], _Made]
 
 
-def segment_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
+def segment_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
     """The versions of a kernel whose repeated sweeps are in segments; none where there are none."""
     kernel, schedule = prepared.kernel, prepared.scop.schedule
     body = [(x, find_sweeps(x)) for x in flatten(kernel.body.body)]
@@ -79,7 +79,7 @@ def segment_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...
         asked = [x for x in asked if x != Const(True, BOOL)]
         made = replace(kernel, body=block, assumptions=(*kernel.assumptions, *asked))
         remark = Remark("segments", "done", f"repeated sweeps over a line: {what}", prepared.scop.kernel.span)
-        out.append(Candidate(name, schedule, made, (remark,), 0.0))
+        out.append(Version(name, schedule, made, (remark,), 0.0))
     return tuple(out)
 
 

@@ -22,7 +22,7 @@ from planish.isa.instruction import Catalogue
 from planish.library.kernels.vectors import choose_vectors
 from planish.library.signal.biquad.lane_kernel import BiquadLanes
 from planish.library.signal.biquad.section_loops import find_cascade
-from planish.schedule.auto.plan import Candidate, Prepared, as_written
+from planish.schedule.auto.plan import Prepared, Version, as_written
 from planish.schedule.nodes import label_kernel
 from planish.schedule.program import Program
 from planish.schedule.steps.instructions import Replace
@@ -32,7 +32,7 @@ NAME = "stages in lanes"
 """What the version is called."""
 
 
-def cascade_versions(prepared: Prepared, target: Target, reassociate: bool) -> tuple[Candidate, ...]:
+def cascade_versions(prepared: Prepared, target: Target, reassociate: bool) -> tuple[Version, ...]:
     """The version of a kernel whose cascades have a section in each lane; none where there are none, or no instructions
     for them. `reassociate`: sums may be made in another order, and a product and a sum rounded once."""
     if not find_cascades(prepared.kernel):
@@ -72,7 +72,7 @@ def cascade_versions(prepared: Prepared, target: Target, reassociate: bool) -> t
     except PlanishError:
         return ()
     catalogue = Catalogue().with_instructions(program.found)
-    return (Candidate(NAME, prepared.scop.schedule, program.kernel, tuple(remarks), 0.0, catalogue),)
+    return (Version(NAME, prepared.scop.schedule, program.kernel, tuple(remarks), 0.0, catalogue),)
 
 
 def find_cascades(kernel: Kernel) -> tuple[For, ...]:

@@ -21,7 +21,7 @@ from planish.ir.traverse import map_block, used_names, walk
 from planish.library.kernels.vectors import choose_vectors
 from planish.library.signal.lms.block_lms import MOST, Blocks
 from planish.library.signal.lms.reversed_rows import turn_loop
-from planish.schedule.auto.plan import Candidate, Prepared, as_written
+from planish.schedule.auto.plan import Prepared, Version, as_written
 from planish.target.machine import Target
 
 NAME = "look-ahead"
@@ -30,7 +30,7 @@ FEW = 4
 """The iterations of the blocks of another one: with many weights, each iteration adds more sums than it saves loads."""
 
 
-def lookahead_versions(prepared: Prepared, target: Target) -> tuple[Candidate, ...]:
+def lookahead_versions(prepared: Prepared, target: Target) -> tuple[Version, ...]:
     """The versions of a kernel whose loops that adapt are done by blocks, with sums in another order; none where there
     are none, or no instructions for them."""
     if not find_adaptive(prepared.kernel):
@@ -38,7 +38,7 @@ def lookahead_versions(prepared: Prepared, target: Target) -> tuple[Candidate, .
     kernel = as_written(prepared)
     made = [(name, *_look_ahead(kernel, target, most)) for name, most in ((NAME, MOST), (f"{NAME} by {FEW}", FEW))]
     return tuple(
-        Candidate(name, prepared.scop.schedule, x, remarks, 0.0)
+        Version(name, prepared.scop.schedule, x, remarks, 0.0)
         for n, (name, x, remarks) in enumerate(made)
         if remarks and all(x != y for _, y, _ in made[:n])
     )

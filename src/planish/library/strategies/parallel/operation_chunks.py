@@ -14,7 +14,7 @@ from planish.library.parallel.parallel_marks import has_threads
 from planish.library.raise_operations import NAME, is_promising, raise_version
 from planish.library.strategy import BEHIND, Context, Made, Strategy, share
 from planish.poly.scop.extraction import Statement
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 
 
 def _match(cx: Context) -> tuple[tuple[Statement, ...], ...]:
@@ -28,7 +28,7 @@ def _apply(cx: Context, found: tuple[Statement, ...]) -> Made:
     if known is None or has_threads(known):
         return ()
 
-    def raised(part: Prepared) -> tuple[Candidate, ...]:
+    def raised(part: Prepared) -> tuple[Version, ...]:
         return _raised(cx, part)
 
     return portion_versions(
@@ -36,7 +36,7 @@ def _apply(cx: Context, found: tuple[Statement, ...]) -> Made:
     )  # fmt: skip
 
 
-def _raised(cx: Context, part: Prepared) -> tuple[Candidate, ...]:
+def _raised(cx: Context, part: Prepared) -> tuple[Version, ...]:
     made, _ = raise_version(part.kernel, part, cx.scratch, cx.target, cx.fp, cx.maker, 1, cx.sizes)
     return () if made is None else (made,)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from planish.library.parallel.chunks import portion_versions
 from planish.library.parallel.wavefront_threads import grid_versions
 from planish.library.strategy import BEHIND, Context, Made, Strategy, share
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 
 
 def _match(cx: Context) -> tuple[int, ...]:
@@ -20,7 +20,7 @@ def _match(cx: Context) -> tuple[int, ...]:
 
 
 def _apply(cx: Context, found: int) -> Made:
-    def alone(part: Prepared) -> tuple[Candidate, ...]:
+    def alone(part: Prepared) -> tuple[Version, ...]:
         return cx.alone(cx, part)
 
     shared = portion_versions(cx.prepared, alone, found, reassociate=cx.reassociate, scratch=cx.scratch)

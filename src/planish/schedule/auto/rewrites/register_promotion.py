@@ -31,7 +31,7 @@ from planish.ir.passes.declaration_sinking import exposed, sink
 from planish.ir.traverse import expressions, loads, map_block, map_expr, map_exprs, variables, walk
 from planish.poly.scop.dependence import find_dependences
 from planish.poly.scop.extraction import extract_scop
-from planish.schedule.auto.plan import Candidate, Prepared, plan
+from planish.schedule.auto.plan import Prepared, Version, plan
 from planish.schedule.auto.policies import POLICIES
 from planish.schedule.auto.rewrites.packing import copy_tables
 from planish.target.machine import Target
@@ -45,7 +45,7 @@ Access = tuple[str, tuple[Expr, ...]]
 
 def cell_versions(
     prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1
-) -> tuple[Candidate, ...]:
+) -> tuple[Version, ...]:
     """The versions of a kernel with its cells in registers; none where it has no such ones in loops that may change
     places."""
     kernel = forward(prepared.kernel)
@@ -62,7 +62,7 @@ def cell_versions(
 
 def plan_with_cells(
     kernel: Kernel, target: Target, *, reassociate: bool, threads: int, declared: tuple[Array, ...] = ()
-) -> tuple[Candidate, ...]:
+) -> tuple[Version, ...]:
     """The versions of a kernel that leave its statements in common loops, with its cells, if any, in registers."""
     cells, scop = find_cells(kernel), extract_scop(kernel)
     apart = Prepared(kernel, scop, find_dependences(scop), declared)
@@ -71,7 +71,7 @@ def plan_with_cells(
     return tuple(y for x in planned if (y := _in_registers(x, cells)) is not None)
 
 
-def _in_registers(made: Candidate, cells: frozenset[str]) -> Candidate | None:
+def _in_registers(made: Version, cells: frozenset[str]) -> Version | None:
     """A version with its cells in registers; None where some iteration does not have them for itself."""
     kernel = with_cells(made.kernel, cells)
     if kernel is None:

@@ -23,7 +23,7 @@ from planish.ir.nest import Alloc, Kernel, Let, Reduce
 from planish.ir.traverse import expressions, loads, variables, walk
 from planish.poly.canonical.scalar_promotion import settle
 from planish.poly.isl.affine import NotAffineError
-from planish.schedule.auto.plan import Candidate, Prepared, analyse, plan
+from planish.schedule.auto.plan import Prepared, Version, analyse, plan
 from planish.schedule.auto.policies import POLICIES
 from planish.target.machine import Target
 
@@ -33,7 +33,7 @@ TRIED = ("diagonals", "eager")
 
 def settled_versions(
     prepared: Prepared, target: Target, *, reassociate: bool, threads: int = 1
-) -> tuple[Candidate, ...]:
+) -> tuple[Version, ...]:
     """The versions of a kernel with such variables in the array; none where it has no such ones."""
     kernel = prepared.kernel
     names = find_settled(kernel)

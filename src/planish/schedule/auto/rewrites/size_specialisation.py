@@ -30,7 +30,7 @@ from planish.ir.nest import Alloc, Block, For, If, Kernel, Stmt
 from planish.ir.traverse import map_block, substitute_block, used_names, variables, walk
 from planish.poly.canonical.privatise import rename_arrays
 from planish.poly.isl.expression import conjunction
-from planish.schedule.auto.plan import Candidate, Prepared
+from planish.schedule.auto.plan import Prepared, Version
 from planish.schedule.auto.rewrites.register_promotion import forward, plan_with_cells
 from planish.target.machine import Target
 
@@ -41,9 +41,9 @@ MOST = 64
 
 
 def given_versions(
-    prepared: Prepared, target: Target, known: Sequence[Candidate], sizes: Mapping[str, int], *, reassociate: bool,
+    prepared: Prepared, target: Target, known: Sequence[Version], sizes: Mapping[str, int], *, reassociate: bool,
     threads: int = 1,
-) -> tuple[Candidate, ...]:  # fmt: skip
+) -> tuple[Version, ...]:  # fmt: skip
     """The versions of a kernel for the small ones of some `sizes`, with the first of the `known` ones for others; none
     where no loop goes through a small size in others that do not."""
     kernel, small = prepared.kernel, find_small_sizes(prepared.kernel, sizes)
