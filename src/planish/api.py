@@ -318,7 +318,7 @@ def _build(unit: _Unit, options: Options) -> bytes:
         bench = make_workbench(options, target, Path(folder), unit.file.given)
         if unit.function.outside:
             _build_original(unit, bench, ("-O0", *bench.flags, *(f"-D{x}" for x in bench.defines)))
-        with pointing_at_headers(unit.file.remarks, unit.file.given):
+        with pointing_at_headers(unit.file.missing, unit.file.given):
             (result,) = build_functions((unit.function,), unit.file, options, target, bench)
         whole = assemble_file(unit.file, options, (result,), bench)
         library = result.selection.library if result.selection is not None else None

@@ -67,7 +67,7 @@ def build_file(
     functions = [f for f in file.functions if options.function in (None, f.name)]
     with tempfile.TemporaryDirectory(prefix="planish-") as folder:
         bench = make_workbench(options, target, Path(folder), source)
-        with pointing_at_headers(file.remarks, source):
+        with pointing_at_headers(file.missing, source):
             results = build_functions(functions, file, options, target, bench, tell, times)
     with times.during("assemble"):
         return assemble_file(file, options, results, bench)

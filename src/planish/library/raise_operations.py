@@ -48,12 +48,12 @@ CONVOLUTION_LOOPS = 6
 
 @dataclass(frozen=True, slots=True)
 class Convolve:
-    """A way to do convolutions: what the version is called, the rule, and the remark of where it was used. `woven`:
-    those of narrow numbers are left to the library, too."""
+    """A way to do convolutions: what the version is called, the rule, and what the way is called (`Raised.ways`).
+    `woven`: those of narrow numbers are left to the library, too."""
 
     name: str
     rule: Rule | None
-    remark: str
+    way: str
     woven: bool = False
 
 
@@ -82,7 +82,7 @@ def raise_version(
             kernel, scratch, target, fp, typical, direct=True, cache=maker.cache, narrow=narrow,
             convolve=None if convolve is None else convolve.rule, woven=convolve is not None and convolve.woven,
         )  # fmt: skip
-        if convolve is not None and all(x.id != convolve.remark for x in remarks):
+        if convolve is not None and convolve.way not in raised.ways:
             return None, ()
         kept = [x.name for x in raised.locals if x.name in scratch]
         lowered = lower_raised(raised, target, maker, kept, threads, narrow)

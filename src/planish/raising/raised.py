@@ -168,13 +168,15 @@ class Reshape:
 class Raised:
     """A kernel as steps that are run in order: its parameters are those of `kernel`, `locals` are further arrays.
 
-    A view's array may also be one of `reshapes`.
+    A view's array may also be one of `reshapes`; `ways` names the ways in which its convolutions are done, where there
+    are several.
     """
 
     kernel: Kernel
     steps: tuple[Step, ...]
     locals: tuple[Array, ...] = ()
     reshapes: tuple[Reshape, ...] = ()
+    ways: frozenset[str] = frozenset()
 
 
 def arrays_of(raised: Raised) -> dict[str, Array]:

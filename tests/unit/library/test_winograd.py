@@ -17,7 +17,7 @@ from planish.ir.text.printer import print_expr
 from planish.ir.traverse import flatten, walk
 from planish.ir.types import Floats
 from planish.library.conv.winograd.matrices import F23, Minimal
-from planish.library.conv.winograd.steps import REMARK, use_tiles
+from planish.library.conv.winograd.steps import WAY, use_tiles
 from planish.library.raise_operations import improve_nest
 from planish.raising.expansion import expand
 from planish.raising.raised import Apply, walk_steps
@@ -53,7 +53,8 @@ def convolution(
 def by_tiles(kernel: Kernel, fp: Floats = "reassociate", threads: int = 1, **typical: int) -> Kernel | None:
     rule = partial(use_tiles, threads=threads)
     raised, remarks = improve_nest(kernel, (), TARGET, fp, typical or None, convolve=rule)
-    return expand(raised) if any(x.id == f"algebra-{REMARK}" for x in remarks) else None
+    assert (WAY in raised.ways) == any(x.id == f"algebra-{WAY}" for x in remarks)
+    return expand(raised) if WAY in raised.ways else None
 
 
 def values_for(kernel: Kernel, sizes: dict[str, int], seed: int) -> dict[str, Any]:

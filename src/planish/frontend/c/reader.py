@@ -68,7 +68,7 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
     characters = {"char": CScalar(U8, "", "char")} if any(map(_UNSIGNED.match, defines)) else {}
     scope = bind_file(tree.ast, characters, find_exposed(ready.text))
     at = columns(tokens, lines)
-    remarks = [*ready.remarks, *tree.remarks]
+    remarks = [*(x.remark for x in ready.missing), *tree.remarks]
     if tree.unknown_types:
         listed = ", ".join(tree.unknown_types)
         remarks.append(Remark("c-type", "note", f"no header declares {listed}; nests that need it stay as written"))
@@ -88,7 +88,7 @@ def _read(source: Source, defines: Sequence[str], include_dirs: Sequence[Path], 
         where, advice = source.point(1), "give a file with a kernel"
         raise PlanishError(Diagnostic("E0203", "the file defines no function", where, advice), source)
     interface = find_interface(tree.ast, source, ready.text, scope.constants)
-    return CFile(source, tuple(functions), tuple(remarks), ready.text, interface=interface)
+    return CFile(source, tuple(functions), tuple(remarks), ready.text, interface=interface, missing=ready.missing)
 
 
 @dataclass(frozen=True, slots=True)

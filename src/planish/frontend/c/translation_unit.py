@@ -14,6 +14,7 @@ from typing import ClassVar, Literal
 
 from planish.core.diagnostic import Remark
 from planish.core.span import Source, Span
+from planish.frontend.c.text.preprocess import MissingHeader
 from planish.ir.expr import Expr
 from planish.ir.nest import Kernel
 from planish.ir.types import Type
@@ -227,7 +228,8 @@ class HeaderInterface:
 
 @dataclass(frozen=True, slots=True)
 class CFile:
-    """A C file as read: `preprocessed` is what the parser saw, `remarks` say what was not extracted and why.
+    """A C file as read: `preprocessed` is what the parser saw, `remarks` say what was not extracted and why, `missing`
+    are the headers that were not found.
 
     `interface` is what a header of its functions says. `origin` is what the user wrote, where that was not C: the file
     then has the plain C of each kernel that it holds.
@@ -239,6 +241,7 @@ class CFile:
     preprocessed: str
     origin: Source | None = None
     interface: HeaderInterface = HeaderInterface()
+    missing: tuple[MissingHeader, ...] = ()
 
     @property
     def given(self) -> Source:

@@ -76,18 +76,20 @@ def _settle(raised: Raised, setting: Setting, rules: Sequence[Rule]) -> tuple[Ra
     for _ in range(_MOST_CHANGES * (1 + len(raised.steps))):
         facts = study(raised)
         kept: list[Remark] = []
+        ways = raised.ways
         for rule in rules:
             change = rule(facts, setting)
             if change.raised is not None:
                 made += (x for x in change.remarks if x.kind == "done")
-                raised = change.raised
+                raised = replace(change.raised, ways=raised.ways | change.ways)
                 if rule is fuse_epilogues:
                     # All others were done with what is joined now.
                     left += kept
                 break
             kept += change.remarks
+            ways |= change.ways
         else:
-            return raised, [*made, *left, *kept]
+            return replace(raised, ways=ways), [*made, *left, *kept]
     made.append(Remark("algebra-stopped", "note", "the rules were stopped before none applied any more"))
     return raised, made
 
@@ -119,4 +121,5 @@ def _improve_inside(
     steps = (*raised.steps[:place], replace(step, steps=found.steps), *raised.steps[place + 1 :])
     locals = tuple(dict.fromkeys((*raised.locals, *found.locals)))
     reshapes = tuple(dict.fromkeys((*raised.reshapes, *found.reshapes)))
-    return replace(raised, steps=steps, locals=locals, reshapes=reshapes), remarks
+    ways = raised.ways | found.ways
+    return replace(raised, steps=steps, locals=locals, reshapes=reshapes, ways=ways), remarks

@@ -69,10 +69,12 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What a rule made of a raised kernel (None: nothing), and its account."""
+    """What a rule made of a raised kernel (None: nothing), and its account. `ways`: the names of the ways in which it
+    did convolutions, or left them to be done."""
 
     raised: Raised | None
     remarks: tuple[Remark, ...] = ()
+    ways: frozenset[str] = frozenset()
 
 
 def done(raised: Raised, id: str, message: str, span: Span | None = None) -> RuleResult:

@@ -46,17 +46,31 @@ _MOST_MISSING = 64
 
 
 @dataclass(frozen=True, slots=True)
+class MissingHeader:
+    """A header that was not found, and where it is asked for."""
+
+    name: str
+    span: Span
+
+    @property
+    def remark(self) -> Remark:
+        """What it means for the file."""
+        what = f"the header {self.name} was not found; what it declares is unknown, and nests that need it stay"
+        return Remark("c-include", "note", f"{what} as written", self.span)
+
+
+@dataclass(frozen=True, slots=True)
 class Preprocessed:
-    """The text after preprocessing, with line markers, and remarks about headers that were not found."""
+    """The text after preprocessing, with line markers, and the headers that were not found."""
 
     text: str
-    remarks: tuple[Remark, ...] = ()
+    missing: tuple[MissingHeader, ...] = ()
 
 
 def preprocess(source: Source, defines: Sequence[str] = (), include_dirs: Sequence[Path] = ()) -> Preprocessed:
     """Run the preprocessor over `source`; `#include "x.h"` is looked for beside the file and in `include_dirs`.
 
-    Raises PlanishError E0202 for an error of the preprocessor. A header that is not found is a remark.
+    Raises PlanishError E0202 for an error of the preprocessor. A header that is not found is no error.
     """
     beside = Path(source.name).resolve().parent
     places = tuple(d for d in (beside, *include_dirs) if d.is_dir())
@@ -69,7 +83,7 @@ def preprocess(source: Source, defines: Sequence[str] = (), include_dirs: Sequen
 def _with_compiler(compiler: str, source: Source, defines: Sequence[str], places: Sequence[Path]) -> Preprocessed:
     name = source.name.replace("\\", "\\\\").replace('"', '\\"')
     text = f'# 1 "{name}"\n{_without_places(source.text)}'
-    remarks: list[Remark] = []
+    missing: list[MissingHeader] = []
     with tempfile.TemporaryDirectory(prefix="planish-") as empty:
         command = [compiler, "-E", "-x", "c", "-nostdinc", "-Wno-all"]
         for place in places:
@@ -80,7 +94,7 @@ def _with_compiler(compiler: str, source: Source, defines: Sequence[str], places
             done = subprocess.run([*command, "-"], input=text, capture_output=True, text=True, check=False)
             if done.returncode == 0:
                 kept = [line for line in done.stdout.splitlines() if not (line.startswith("#") and empty in line)]
-                return Preprocessed("\n".join(kept) + "\n", tuple(remarks))
+                return Preprocessed("\n".join(kept) + "\n", tuple(missing))
             found = _MISSING.search(done.stderr)
             if found is None:
                 raise PlanishError(_complaint(done.stderr, source), source)
@@ -90,7 +104,8 @@ def _with_compiler(compiler: str, source: Source, defines: Sequence[str], places
                 raise PlanishError(_complaint(done.stderr, source), source)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text("")
-            remarks.append(_not_found(header, Span(file, int(line), int(column), int(line), int(column) + len(header))))
+            span = Span(file, int(line), int(column), int(line), int(column) + len(header))
+            missing.append(MissingHeader(header, span))
     raise PlanishError(Diagnostic("E0202", "too many headers were not found", source.point(1)), source)
 
 
@@ -106,11 +121,6 @@ def _without_places(text: str) -> str:
             out += [text[done : directive.start], "\n" * directive.text.count("\n")]
             done = directive.start + len(directive.text)
     return "".join((*out, text[done:]))
-
-
-def _not_found(header: str, span: Span) -> Remark:
-    message = f"the header {header} was not found; what it declares is unknown, and nests that need it stay as written"
-    return Remark("c-include", "note", message, span)
 
 
 def _complaint(stderr: str, source: Source) -> Diagnostic:
@@ -131,7 +141,7 @@ def _complaint(stderr: str, source: Source) -> Diagnostic:
 def _without_compiler(source: Source, defines: Sequence[str], places: Sequence[Path]) -> Preprocessed:
     engine = Preprocessor()
     failures: list[Diagnostic] = []
-    remarks: list[Remark] = []
+    missing: list[MissingHeader] = []
 
     def on_error(file: str, line: int, message: str) -> None:
         span = Span(file, line, 1, line, 2)
@@ -139,7 +149,7 @@ def _without_compiler(source: Source, defines: Sequence[str], places: Sequence[P
 
     def on_include_not_found(malformed: bool, system: bool, directory: str, header: str) -> None:
         number = next((n for n, x in enumerate(source.text.splitlines(), 1) if "include" in x and header in x), 1)
-        remarks.append(_not_found(header, source.point(number)))
+        missing.append(MissingHeader(header, source.point(number)))
         raise OutputDirective(Action.IgnoreAndRemove)
 
     engine.on_error, engine.on_include_not_found = on_error, on_include_not_found
@@ -160,4 +170,4 @@ def _without_compiler(source: Source, defines: Sequence[str], places: Sequence[P
         return f'{found[1]}"{source.name}"' if Path(found[2]).resolve() == own else found[0]
 
     text = re.sub(r'^(#line \d+ )"([^"]*)"', named, out.getvalue(), flags=re.M)
-    return Preprocessed(text, tuple(remarks))
+    return Preprocessed(text, tuple(missing))

@@ -20,7 +20,7 @@ from planish.raising.algebra.rules.im2col import WOVEN
 from planish.schedule.auto.plan import Prepared, Version
 from planish.target.machine import Target
 
-_WAY = Convolve(WOVEN, None, f"algebra-{WOVEN}", woven=True)
+_WAY = Convolve(WOVEN, None, WOVEN, woven=True)
 
 
 def woven_version(

@@ -55,8 +55,8 @@ from planish.raising.algebra.rules.direct_conv import Direct, find_parts
 from planish.raising.algebra.rules.im2col import in_order
 from planish.raising.raised import Apply, Loops, Repeat, Reshape, Step, View, repeated, whole
 
-REMARK = "tiles"
-"""What the remark is called that says that it was done, behind `algebra-`."""
+WAY = "tiles"
+"""The way in which convolutions are done here; the remark that says so is called so, behind `algebra-`."""
 _TILES = 64
 """So many tiles are enough rows for a product."""
 _ROWS = 4
@@ -88,7 +88,7 @@ def use_tiles(facts: Facts, setting: Setting, minimal: Minimal = F23, threads: i
             f" {minimal.saving:g} times fewer multiplications (Winograd); the image's elements are subtracted first"
         )
         raised = replaced(with_locals(facts.raised, made.arrays, made.reshapes), place, steps)
-        return done(raised, REMARK, message, step.span)
+        return replace(done(raised, WAY, message, step.span), ways=frozenset({WAY}))
     return RuleResult(None)
 
 

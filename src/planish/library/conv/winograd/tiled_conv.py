@@ -15,7 +15,7 @@ from functools import partial
 
 from planish.ir.nest import Kernel
 from planish.ir.types import Floats
-from planish.library.conv.winograd.steps import REMARK, use_tiles
+from planish.library.conv.winograd.steps import WAY, use_tiles
 from planish.library.kernels.kernel_cache import KernelCache
 from planish.library.raise_operations import Convolve, convolution_statements, raise_version
 from planish.schedule.auto.plan import Prepared, Version
@@ -33,5 +33,5 @@ def tile_version(
     their order."""
     if fp != "reassociate" or not convolution_statements(prepared):
         return None
-    way = Convolve(NAME, partial(use_tiles, threads=threads), f"algebra-{REMARK}")
+    way = Convolve(NAME, partial(use_tiles, threads=threads), WAY)
     return raise_version(kernel, prepared, scratch, target, fp, maker, threads, typical, way)[0]

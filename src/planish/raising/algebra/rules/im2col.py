@@ -52,7 +52,7 @@ from planish.raising.algebra.rules.identity_elements import span
 from planish.raising.raised import Apply, Case, Choice, Raised, Repeat, Reshape, Step, View, repeated
 
 WOVEN = "woven"
-"""What the remark of a convolution of narrow numbers is called that is no product of matrices."""
+"""The way of a convolution of narrow numbers that is no product of matrices; its remark is called so, too."""
 _UNKNOWN = 12
 """What an extent is taken for of which nothing is known: channels and rows are longer, windows are shorter."""
 _FEWEST = 8
@@ -80,6 +80,7 @@ class Im2colPlan:
 def use_columns(facts: Facts, setting: Setting) -> RuleResult:
     """Turn the first convolution that costs less so into products of matrices."""
     remarks: list[Remark] = []
+    ways: frozenset[str] = frozenset()
     for place, product in enumerate(facts.products):
         if product is None or kind_of(product) != "convolution":
             continue
@@ -90,6 +91,7 @@ def use_columns(facts: Facts, setting: Setting) -> RuleResult:
             if setting.woven:
                 message = f"{describe(step)} is left to a kernel that weaves channels, and sums where the image lies"
                 remarks.append(Remark(f"algebra-{WOVEN}", "done", message, span(step)))
+                ways |= {WOVEN}
                 continue
         plan = find_plan(product)
         if isinstance(plan, str):
@@ -105,8 +107,8 @@ def use_columns(facts: Facts, setting: Setting) -> RuleResult:
             raised = _Rewrite(facts, setting, product, plan, step, setting.taken(facts.raised)).applied(place)
             what = f"one for some rows of {product.output.view.array}"
             message = f"{describe(step)} is computed as products of matrices, {what}"
-            return RuleResult(raised, (*remarks, Remark("algebra-columns", "done", message, step.span)))
-    return RuleResult(None, tuple(remarks))
+            return RuleResult(raised, (*remarks, Remark("algebra-columns", "done", message, step.span)), ways)
+    return RuleResult(None, tuple(remarks), ways)
 
 
 def _is_for_library(facts: Facts, setting: Setting, product: Product) -> bool:
