@@ -1,4 +1,4 @@
-"""`planish isa list|show|find|classes|export|costs|learn`: the instructions of processors.
+"""`planish isa list|show|find|classes|export|costs|lanes|learn`: the instructions of processors.
 
 $ planish isa list --isa x86 --kind masked
 $ planish isa show _mm_maddubs_epi16
@@ -6,6 +6,7 @@ $ planish isa find 'i32 += u8*s8 by 4'
 $ planish isa classes dot_accumulate
 $ planish isa export --format markdown -o pages/
 $ planish isa export --format header --class 'add*' -o include/
+$ planish isa lanes -o lanes/
 $ planish isa learn --x86 x86-intel.xml -o lib/
 """
 
@@ -54,6 +55,8 @@ from planish.run.instructions.shapes import find_shapes
 from planish.run.instructions.vendors import VENDORS, Vendor
 from planish.run.processes.workers import Workers, find_workers
 from planish.schedule.query_instruction import STATEMENT_ISAS, find_for_statement, is_statement
+from planish.select.lane_file import extract
+from planish.select.lane_functions import lanes_file
 from planish.target.load import load_target
 
 EXPORTS = "planish-isa"
@@ -278,6 +281,26 @@ def read_all_costs(
         if not quiet:
             print(f"{entries.isa}: {len(costs.records)} of {len(verified)} instructions, by {costs.source}")
     write_files(Path(output), contents)
+    return OK
+
+
+@app.command("lanes")
+@guarded
+def factor_lanes(
+    output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")] = "lanes",
+    isa: Isa = None,
+    quiet: Quiet = False,
+) -> int:
+    """Factor the definitions into lane functions and access maps, from which instructions are selected."""
+    for entries in _loaded(isa):
+        found = extract(entries)
+        write_files(Path(output), {lanes_file(entries.isa): found.packed()})
+        if not quiet:
+            functions = len({x[0] for instruction in found.instructions for x in instruction[3]})
+            print(
+                f"{entries.isa}: {len(found.instructions)} instructions of {len(found.entries)} entries, "
+                f"{functions} lane functions; {len(found.refused)} entries have none"
+            )
     return OK
 
 

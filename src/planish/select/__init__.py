@@ -1,0 +1,1 @@
+"""Instruction selection by synthesis: the lanes of a scheduled nest covered with instructions of the learnt library."""

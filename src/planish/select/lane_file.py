@@ -1,0 +1,148 @@
+"""The file of an architecture's lane instructions: its nodes, each once, and access maps as nests of strides.
+
+>>> from planish.isa.collection import Collection
+>>> from planish.isa.entry import Entry, IntrinsicSignature
+>>> text = "(a: 16, b: 16) -> dst: 16 { for i < 2 { dst.u8[i] = u8(a.u8[i] + b.u8[i]) } }"
+>>> signature = IntrinsicSignature("__m128i", (("__m128i", "a"), ("__m128i", "b")))
+>>> entries = Collection.of("toy", "", [Entry("add8", "toy", signature, text, status="verified")])
+>>> file = LaneFile.unpacked(extract(entries).packed())
+>>> file.entries["add8"]
+[16, [['a', 16, 'register'], ['b', 16, 'register']]]
+>>> file.instructions
+[['add8', {}, {}, [[3, 8, 0, [0, 2, 8], [[0, 2, 8], [65536, 2, 8]]]]]]
+>>> file.function(3)
+wrap(8, False, add(bits('0', 8, False, const(0)), bits('1', 8, False, const(0))))
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from planish.isa.collection import Collection
+from planish.isa.entry import Entry
+from planish.isa.semantics.build import ZERO
+from planish.isa.semantics.node import Node, const, node
+from planish.select.access_map import affine
+from planish.select.factoring import FactoredPiece, Refusal
+from planish.select.variants import Variant, left_out, role_of, variants
+
+_FORMAT = 1
+BEHIND = 1 << 16
+"""What the position of an operand is multiplied with, before a place in it is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneFile:
+    """`library` is the digest of the collection that it was made of; `nodes` are operators with attributes and the
+    numbers of their arguments; `entries` say the bits of results and operands, and the operands' roles; `instructions`
+    are those of the entries with values, ranges, and pieces; `refused` says why others have none."""
+
+    isa: str
+    library: str
+    nodes: list[list[Any]]
+    entries: Mapping[str, list[Any]]
+    instructions: list[list[Any]]
+    refused: Mapping[str, str]
+    known: dict[int, Node] = field(default_factory=dict, compare=False)
+
+    def packed(self) -> bytes:
+        """The bytes of a file: the same for the same instructions."""
+        content = {
+            "format": _FORMAT, "isa": self.isa, "library": self.library, "nodes": self.nodes,
+            "entries": dict(self.entries), "instructions": self.instructions, "refused": dict(self.refused),
+        }  # fmt: skip
+        return gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0)
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> LaneFile:
+        """What a file of ours holds; ValueError for another format."""
+        found = json.loads(gzip.decompress(data))
+        if found["format"] != _FORMAT:
+            raise ValueError(f"it has format {found['format']}")
+        return cls(
+            found["isa"], found["library"], found["nodes"], found["entries"], found["instructions"], found["refused"]
+        )
+
+    def function(self, number: int) -> Node:
+        """The lane function that a node is."""
+        if number not in self.known:
+            op, attributes, *args = self.nodes[number]
+            made = tuple(self.function(x) for x in args)
+            if op == "bits":
+                made = (ZERO,) if not attributes[3:] else (const(attributes[3]),)
+            self.known[number] = node(op, made, tuple(attributes[:3]))
+        return self.known[number]
+
+
+def digest(collection: Collection) -> str:
+    """What tells collections apart."""
+    text = json.dumps(list(collection.records.values()), separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def extract(collection: Collection) -> LaneFile:
+    """The lane instructions of a collection: it takes some minutes for a great one."""
+    found: dict[str, list[Variant]] = {}
+    refused: dict[str, str] = {}
+    for entry in collection:
+        if left_out(entry, collection.records):
+            continue
+        try:
+            found[entry.name] = variants(entry)
+        except Refusal as error:
+            refused[entry.name] = str(error)
+    return write_file(collection, found, refused)
+
+
+def write_file(collection: Collection, found: Mapping[str, list[Variant]], refused: Mapping[str, str]) -> LaneFile:
+    """The file of what has been found, in the order of names."""
+    nodes = _Nodes()
+    entries, instructions = {}, []
+    for name in sorted(found):
+        entries[name] = _heading(collection.entry(name))
+        for x in found[name]:
+            pieces = [_piece(piece, nodes) for piece in x.pieces]
+            ranges = {operand: list(ends) for operand, ends in sorted(x.ranges.items())}
+            instructions.append([name, dict(sorted(x.fixed.items())), ranges, pieces])
+    return LaneFile(
+        collection.isa, digest(collection), nodes.records, entries, instructions, dict(sorted(refused.items()))
+    )
+
+
+def _heading(entry: Entry) -> list[Any]:
+    definition = entry.definition
+    assert definition.result is not None
+    operands = []
+    for kind, name in entry.signature.parameters:
+        x = definition.operand(name)
+        operands.append([name, x.bits, role_of(kind, x.role == "immediate")])
+    return [definition.result.bits, operands]
+
+
+def _piece(x: FactoredPiece, nodes: _Nodes) -> list[Any]:
+    slots = [affine([position * BEHIND + offset for position, offset in places]) for places in x.slots]
+    return [nodes.number(x.function), x.width, int(x.divisible), affine(x.lanes), slots]
+
+
+class _Nodes:
+    """Numbers of nodes, arguments before what they are arguments of."""
+
+    def __init__(self) -> None:
+        self.records: list[list[Any]] = []
+        self.numbers: dict[Node, int] = {}
+
+    def number(self, x: Node) -> int:
+        if x not in self.numbers:
+            if x.op == "bits":
+                (offset,) = x.args
+                record: list[Any] = [x.op, [*x.attr, *([offset.low] if offset.low else [])]]
+            else:
+                record = [x.op, list(x.attr), *map(self.number, x.args)]
+            self.numbers[x] = len(self.records)
+            self.records.append(record)
+        return self.numbers[x]

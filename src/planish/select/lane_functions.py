@@ -1,0 +1,188 @@
+"""Instructions as lane functions and access maps: what each lane of a result is, and where it reads.
+
+>>> (add,) = (x for x in load_lane_instructions("x86") if x.entry == "_mm_add_epi8")
+>>> (piece,) = add.pieces
+>>> piece.function
+wrap(8, False, add(bits('0', 8, False, const(0)), bits('1', 8, False, const(0))))
+>>> piece.lanes[:3], piece.slots[1][:3]
+((0, 8, 16), ((1, 0), (1, 8), (1, 16)))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any
+
+from planish.core.lazy_sequence import Lazy
+from planish.isa.collection import load_collection
+from planish.isa.entry import Entry
+from planish.isa.select.instruction_set import InstructionSet
+from planish.isa.semantics.node import Node, node, rebuild
+from planish.select.access_map import Expanded, expand
+from planish.select.factoring import bitwise_slots
+from planish.select.lane_file import BEHIND, LaneFile
+from planish.select.lane_terms import cut
+
+Place = tuple[int, int]
+"""The position of an operand among the parameters, and the bit in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Lanes of a result that are one function of what they read. `function` is over slots, reads of operands whose
+    names are numbers ("0", "1", ...); immediates and amounts of shifts, which all lanes read at one place, have the
+    names of their parameters. `width` are the bits of a lane, `lanes` their places in the result; `slots` say where
+    each slot reads, for each lane. `divisible`: whether each bit is made of the bits beside it in other slots alone,
+    so that narrower lanes are the same function; see `divided`.
+
+    A slot that a function only shifts right and then cuts, so that nothing above it matters, holds for any value with
+    the same low bits, whatever the sign of its read says."""
+
+    function: Node
+    width: int
+    lanes: Sequence[int]
+    slots: Sequence[Sequence[Place]]
+    divisible: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LaneOperand:
+    """A parameter: "register", "mask", "scalar" or "immediate". An immediate, or the scalar that is the amount of a
+    shift, is from `low` to `high` where these are known: the function holds only there."""
+
+    name: str
+    bits: int
+    role: str
+    kind: str
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaneInstruction:
+    """An entry of the library, with values for those of its parameters that decide where lanes read: -1 is a predicate
+    that holds everywhere. `result` are the bits of the result; those that no piece has are not defined. Of a mask of
+    HVX each byte is its first bit eight times."""
+
+    entry: str
+    isa: str
+    result: int
+    operands: tuple[LaneOperand, ...]
+    pieces: Sequence[Piece]
+    result_type: str
+    features: tuple[str, ...]
+    values: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    fixed: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_move(self) -> bool:
+        """Whether all lanes are what they read, or 0."""
+        return all(x.function.op in ("bits", "const") for x in self.pieces)
+
+
+def divided(piece: Piece, width: int) -> Piece:
+    """The same lanes cut into narrower ones; the piece has to be divisible, and its width a multiple of the new one."""
+    if width == piece.width:
+        return piece
+    if not piece.divisible or piece.width % width:
+        raise ValueError(f"lanes of {piece.width} bits are not cut into {width}")
+    starts = range(0, piece.width, width)
+    data = bitwise_slots(piece.function)
+
+    def narrow(old: Node, args: tuple[Node, ...]) -> Node:
+        if old.op == "bits" and str(old.attr[0]) in data:
+            return node("bits", args, (old.attr[0], width, False))
+        return old if args == old.args else node(old.op, args, old.attr)
+
+    function = cut(rebuild(piece.function, narrow), 0, width)
+
+    def lanes() -> tuple[int, ...]:
+        return tuple(lane + start for lane in piece.lanes for start in starts)
+
+    def places(slot: int) -> tuple[Place, ...]:
+        moving = str(slot) in data
+        return tuple(
+            (position, offset + start * moving) for position, offset in piece.slots[slot] for start in starts
+        )
+
+    slots = tuple(Expanded(partial(places, slot)) for slot in range(len(piece.slots)))
+    return Piece(function, width, Expanded(lanes), slots, True)
+
+
+@cache
+def load_lane_instructions(isa: str) -> tuple[LaneInstruction, ...]:
+    """Those of an architecture, by name, and by the values that are fixed."""
+    file = load_lane_file(isa)
+    headings = {name: _Heading.of(isa, name, plain) for name, plain in file.entries.items()}
+    return tuple(headings[x[0]].instruction(file, x) for x in file.instructions)
+
+
+@cache
+def usable(isa: str, features: tuple[str, ...]) -> tuple[LaneInstruction, ...]:
+    """Those that an extension has."""
+    instruction_set = InstructionSet(isa, features)
+    known: dict[str, bool] = {}
+    collection = load_collection(isa)
+    found = []
+    for x in load_lane_instructions(isa):
+        if x.entry not in known:
+            known[x.entry] = instruction_set.needs(collection.entry(x.entry)) is not None
+        if known[x.entry]:
+            found.append(x)
+    return tuple(found)
+
+
+@cache
+def load_lane_file(isa: str) -> LaneFile:
+    """The file of an architecture that comes with Planish."""
+    return LaneFile.unpacked(files("planish.select").joinpath("lanes", lanes_file(isa)).read_bytes())
+
+
+def lanes_file(isa: str) -> str:
+    """The name of the file of an architecture."""
+    return f"{isa}.json.gz"
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """What all instructions of an entry share."""
+
+    entry: Entry
+    result: int
+    operands: tuple[LaneOperand, ...]
+
+    @classmethod
+    def of(cls, isa: str, name: str, plain: list[Any]) -> _Heading:
+        entry = load_collection(isa).entry(name)
+        result, operands = plain
+        kinds = [kind for kind, _ in entry.signature.parameters]
+        pairs = zip(operands, kinds, strict=True)
+        made = (LaneOperand(name, bits, role, kind) for (name, bits, role), kind in pairs)
+        return cls(entry, result, tuple(made))
+
+    def instruction(self, file: LaneFile, plain: list[Any]) -> LaneInstruction:
+        _, fixed, ranges, pieces = plain
+        operands = self.operands
+        if ranges:
+            operands = tuple(
+                LaneOperand(x.name, x.bits, x.role, x.kind, *ranges.get(x.name, ())) for x in self.operands
+            )
+        return LaneInstruction(
+            self.entry.name, self.entry.isa, self.result, operands, Lazy(_pieces(file, pieces)),
+            self.entry.signature.result, self.entry.features, self.entry.values, fixed,
+        )  # fmt: skip
+
+
+def _pieces(file: LaneFile, plain: list[Any]) -> Iterator[Piece]:
+    for number, width, divisible, lanes, slots in plain:
+        yield Piece(
+            file.function(number), width, Expanded(partial(expand, lanes)),
+            tuple(Expanded(_places(x)) for x in slots), bool(divisible),
+        )  # fmt: skip
+
+
+def _places(code: list[Any]) -> Callable[[], tuple[Place, ...]]:
+    return lambda: tuple((x // BEHIND, x % BEHIND) for x in expand(code))

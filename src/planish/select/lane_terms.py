@@ -1,0 +1,203 @@
+"""Expressions of definitions on their way to lane functions: folded, cut to bits, in one order, with slots for reads.
+
+>>> from planish.isa.semantics.text import parse_definition
+>>> (put,) = parse_definition("(a: 8, b: 8) -> r: 8 { r.u8[0] = u8(b.u8[0] + 3*a.u8[0]) }").puts
+>>> function, reads = slotted(put.value, frozenset(), lambda read: ("ab".index(str(read.attr[0])), 0))
+>>> function
+wrap(8, False, add(bits('0', 8, False, const(0)), mul(bits('1', 8, False, const(0)), const(3))))
+>>> [str(x.attr[0]) for x in reads]
+['b', 'a']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from planish.isa.semantics import build
+from planish.isa.semantics.build import ONE, ZERO
+from planish.isa.semantics.node import COMMUTE, Node, const, node, walk
+
+Counter = tuple[str, int]
+Read = Callable[[str, Node, int, bool], Node]
+
+_ROUNDED = ("fadd", "fmul", "fma")
+"""Operators whose first two arguments may change places."""
+
+
+def _shift_right(x: Node, by: Node) -> Node:
+    if x.op == "shl" and by.op == "const" and x.args[1].low >= by.low >= 0:
+        return build.shift_left(x.args[0], build.subtract(x.args[1], by))
+    if x.op == "select" and by.op == x.args[1].op == x.args[2].op == "const":
+        return build.select(x.args[0], *(build.shift_right(y, by) for y in x.args[1:]))
+    return build.shift_right(x, by)
+
+
+_FOLDED: Mapping[str, Callable[..., Node]] = {
+    "add": build.add, "mul": build.multiply, "quo": build.quotient, "mod": build.modulo, "shl": build.shift_left,
+    "shr": _shift_right, "and": build.conjoin, "or": build.disjoin, "xor": build.exclude, "invert": build.invert,
+    "not": build.negation, "eq": build.equal, "lt": build.less, "le": build.at_most, "min": build.minimum,
+    "max": build.maximum, "abs": build.absolute, "select": build.select,
+}  # fmt: skip
+
+
+class Folding:
+    """Makes expressions anew with the constructors that simplify: `counters` have values, `read` makes reads, and sums
+    are written out."""
+
+    def __init__(self, counters: Mapping[Counter, Node], read: Read) -> None:
+        self.counters, self.read = counters, read
+        self.known: dict[int, Node] = {}
+
+    def of(self, x: Node) -> Node:
+        """The expression; what it is made of has to live as long as the folding."""
+        for y in walk([x]):
+            if id(y) not in self.known and y.op != "sum":
+                self.known[id(y)] = self._made(y)
+            elif y.op == "sum":
+                self.known[id(y)] = self._sum(y)
+        return self.known[id(x)]
+
+    def _sum(self, x: Node) -> Node:
+        counter = str(x.attr[0]), int(x.attr[1])
+        turns = (Folding({**self.counters, counter: const(turn)}, self.read) for turn in range(counter[1]))
+        return build.add(*(turn.of(x.args[0]) for turn in turns))
+
+    def _made(self, x: Node) -> Node:
+        args = [self.known[id(y)] for y in x.args]
+        match x.op:
+            case "const":
+                return x
+            case "var":
+                return self.counters.get((str(x.attr[0]), int(x.attr[1])), x)
+            case "bits":
+                return self.read(str(x.attr[0]), args[0], int(x.attr[1]), bool(x.attr[2]))
+            case "wrap":
+                return build.wrap(args[0], int(x.attr[0]), bool(x.attr[1]))
+            case "sat":
+                return build.saturate(args[0], int(x.attr[0]), bool(x.attr[1]))
+            case op if op in _FOLDED:
+                return _FOLDED[op](*args)
+            case _:
+                return node(x.op, tuple(args), x.attr)
+
+
+def cut(x: Node, offset: int, width: int) -> Node:
+    """Some bits of a value; what is done bit by bit is done to them."""
+    mask = (1 << width) - 1
+    match x.op:
+        case "const":
+            return const(x.low >> offset & mask)
+        case "bits" if offset + width <= int(x.attr[1]):
+            return build.bits(str(x.attr[0]), build.add(x.args[0], const(offset)), width)
+        case "wrap" if offset + width <= int(x.attr[0]):
+            return cut(x.args[0], offset, width)
+        case "select":
+            return build.select(x.args[0], cut(x.args[1], offset, width), cut(x.args[2], offset, width))
+        case "and" | "or" | "xor":
+            return _FOLDED[x.op](*(cut(y, offset, width) for y in x.args))
+        case "invert":
+            return build.exclude(cut(x.args[0], offset, width), const(mask))
+        case "shr" if x.args[1].op == "const":
+            return cut(x.args[0], offset + x.args[1].low, width)
+        case "mul" if x.args[1].op == "const" and x.args[1].low > 0 and x.args[1].low.bit_count() == 1:
+            shift = x.args[1].low.bit_length() - 1
+            if offset >= shift:
+                return cut(x.args[0], offset - shift, width)
+            return ZERO if offset + width <= shift else build.piece(x, offset, width)
+        case "add" if x.low >= 0:
+            for start, size, part in build.parts_of(x, max(x.high.bit_length(), offset + width)):
+                if part is not x and start <= offset and offset + width <= start + size:
+                    return cut(part, offset - start, width)
+    return build.piece(x, offset, width)
+
+
+def is_divisible(x: Node) -> bool:
+    """Whether each bit of a value is made of the same bit of what it reads, and of truths: the same for all bits."""
+    match x.op:
+        case "bits":
+            return x.args[0] is ZERO
+        case "const":
+            return x.low == 0
+        case "wrap":
+            return is_divisible(x.args[0])
+        case "select":
+            return all(is_divisible(y) or is_ones(y) for y in x.args[1:])
+        case "and" | "or":
+            return all(map(is_divisible, x.args))
+        case "xor":
+            return all(is_divisible(y) or is_ones(y) for y in x.args)
+        case "invert":
+            return is_divisible(x.args[0])
+        case _:
+            return False
+
+
+def is_ones(x: Node) -> bool:
+    """Whether all bits of a constant, from the lowest to the highest set one, are set."""
+    return x.op == "const" and x.low > 0 and x.low & (x.low + 1) == 0
+
+
+def slotted(
+    value: Node, named: frozenset[Node], place: Callable[[Node], tuple[int, int]]
+) -> tuple[Node, tuple[Node, ...]]:
+    """The function of a value over slots, with the operands of what commutes in one order, and the read of each slot.
+    Reads that are `named` stay; `place` is where the others read, by which equal ones are told apart."""
+    order = _Order(named, place)
+    x = order.of(value)
+    return _Slots(named).of(x)
+
+
+class _Order:
+    def __init__(self, named: frozenset[Node], place: Callable[[Node], tuple[int, int]]) -> None:
+        self.named, self.place = named, place
+        self.keys: dict[int, tuple[bool, str, tuple[tuple[int, int], ...]]] = {}
+        self.made: dict[int, Node] = {}
+
+    def of(self, root: Node) -> Node:
+        for x in walk([root]):
+            made = self._ordered(x)
+            self.made[id(x)] = made
+        return self.made[id(root)]
+
+    def _ordered(self, x: Node) -> Node:
+        if x.op == "bits":
+            own = f"{x.attr[1]}{'s' if x.attr[2] else 'u'}"
+            if x in self.named:
+                self.keys[id(x)] = False, f"{x.attr[0]}.{own}", ()
+            else:
+                self.keys[id(x)] = False, own, (self.place(x),)
+            return x
+        args = [self.made[id(y)] for y in x.args]
+        if x.op == "add" or x.op in COMMUTE:
+            args.sort(key=lambda y: self.keys[id(y)])
+        elif x.op in _ROUNDED:
+            args[:2] = sorted(args[:2], key=lambda y: self.keys[id(y)])
+        made = node(x.op, tuple(args), x.attr)
+        inner = [self.keys[id(y)] for y in args]
+        text = f"{x.op}{x.attr or ''}({','.join(key[1] for key in inner)})"
+        self.keys[id(made)] = x.op == "const", text, tuple(at for key in inner for at in key[2])
+        return made
+
+
+class _Slots:
+    def __init__(self, named: frozenset[Node]) -> None:
+        self.named = named
+        self.reads: dict[tuple[str, int, int], Node] = {}
+
+    def of(self, root: Node) -> tuple[Node, tuple[Node, ...]]:
+        made: dict[int, Node] = {}
+        for x in walk([root]):
+            if x.op == "bits" and x not in self.named:
+                key = str(x.attr[0]), id(x.args[0]), int(x.attr[1])
+                if key not in self.reads:
+                    self.reads[key] = x
+                slot = list(self.reads).index(key)
+                made[id(x)] = node("bits", (ZERO,), (str(slot), *x.attr[1:]))
+            elif x in self.named:
+                made[id(x)] = x
+            else:
+                made[id(x)] = node(x.op, tuple(made[id(y)] for y in x.args), x.attr)
+        return made[id(root)], tuple(self.reads.values())
+
+
+__all__ = ["ONE", "ZERO", "Counter", "Folding", "cut", "is_divisible", "is_ones", "slotted"]
