@@ -1,14 +1,9 @@
-"""Prints every figure that an issue promises, measured here and now, one line each.
+"""Prints every figure that is promised, measured here and now, one line each, a group of claims at a time.
 
-    python bench/claims.py spine            # everything (about an hour and a half the first time; can be resumed)
-    python bench/claims.py spine --quick    # a sample, under a minute
-    python bench/claims.py astgen           # the race of code generators on isl's own inputs (minutes)
-    python bench/claims.py raising          # recall over the corpus, near misses, cost, and speed beside OpenBLAS
-    python bench/claims.py library          # PolyBench, the DSP files, dense algebra and streams beside OpenBLAS
-    python bench/claims.py isa              # instructions learnt, and the classes that they are of
-    python bench/claims.py soundness        # cases, elementary loops, random files, reports, times (hours; resumable)
-    python bench/claims.py house            # how the code is kept: nothing is measured (seconds)
-    python bench/claims.py spine --stored   # measures no kernels, takes the results that are there
+    python bench/claims.py drop-ins             # everything (an hour and a half at first; goes on where it stopped)
+    python bench/claims.py drop-ins --quick     # a sample, under a minute
+    python bench/claims.py drop-ins --stored    # measures no kernels, takes the results that are there
+    python bench/claims.py                      # the groups, and what each shows
 """
 
 from __future__ import annotations
@@ -16,45 +11,74 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-import claims_astgen
-import claims_house
-import claims_isa
-import claims_library
-import claims_raising
-import claims_schedule
-import claims_soundness
-import claims_spine
-from claim import Claim, Examine
+if __name__ == "__main__":
+    # A script's own folder is on the path, but the package `bench` is found from the repository's root.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-ISSUES: Mapping[str, Examine] = {
-    "spine": claims_spine.examine,
-    "astgen": claims_astgen.examine,
-    "schedule": claims_schedule.examine,
-    "raising": claims_raising.examine,
-    "library": claims_library.examine,
-    "isa": claims_isa.examine,
-    "soundness": claims_soundness.examine,
-    "house": claims_house.examine,
+from bench.promises import (
+    code_generation,
+    correctness,
+    drop_ins,
+    gemm,
+    instructions,
+    kernels,
+    recognition,
+    structure,
+)
+from bench.promises.claim import Claim, Examine
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Claims that belong together: what they show in one sentence, how they are examined, their old name."""
+
+    shows: str
+    examine: Examine
+    alias: str
+
+
+GROUPS: Mapping[str, Group] = {
+    "drop-ins": Group("C files are taken, verified, and faster than compilers make them", drop_ins.examine, "spine"),
+    "correctness": Group("nothing wrong, false, slower, or refused without a reason", correctness.examine, "soundness"),
+    "kernels": Group("kernels of every family beside the best libraries that there are", kernels.examine, "library"),
+    "gemm": Group("micro-kernels beside the peak, the product beside OpenBLAS and others", gemm.examine, "schedule"),
+    "code-generation": Group("AST generation beside isl's own, on isl's inputs", code_generation.examine, "astgen"),
+    "recognition": Group("operations found in the corpus, their cost and their speed", recognition.examine, "raising"),
+    "instructions": Group("instructions known, their classes, how long that takes", instructions.examine, "isa"),
+    "structure": Group("how the code is kept; nothing is measured (seconds)", structure.examine, "house"),
 }
-"""Each issue's claims by its name; a new one is a module with an `examine` and a line here."""
+"""Each group by its name; a new one is a module with an `examine` and a line here."""
+ALIASES = {x.alias: name for name, x in GROUPS.items()} | {"nests": "code-generation"}
+"""The groups' old names."""
+
+
+def list_groups() -> str:
+    """The groups, a line each."""
+    width = max(map(len, GROUPS))
+    return "\n".join(f"{name:<{width}}  {x.shows} (also: {x.alias})" for name, x in GROUPS.items())
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0 where every claim holds, 1 where one is short, 2 for an unknown issue, 130 when interrupted."""
-    parser = argparse.ArgumentParser(description="Prints what an issue promises beside what is found.")
-    parser.add_argument("issue", metavar="ISSUE", help=f"one of: {', '.join(ISSUES)}")
+    """0 where every claim holds, 1 where one is short, 2 for an unknown group, 130 when interrupted."""
+    parser = argparse.ArgumentParser(description="Prints what is promised beside what is found.")
+    parser.add_argument("group", metavar="GROUP", nargs="?", help=f"one of: {', '.join(GROUPS)}; none: lists them")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--quick", action="store_true", help="a sample with smaller sizes, under a minute")
     mode.add_argument("--stored", action="store_true", help="measure no kernels, take the results that are there")
     asked = parser.parse_args(arguments)
-    examine = ISSUES.get(asked.issue)
-    if examine is None:
-        print(f"no claims are known for `{asked.issue}`; there are: {', '.join(ISSUES)}", file=sys.stderr)
+    if asked.group is None:
+        print(list_groups())
+        return 0
+    group = GROUPS.get(ALIASES.get(asked.group, asked.group))
+    if group is None:
+        print(f"no claims are known for `{asked.group}`; there are:\n{list_groups()}", file=sys.stderr)
         return 2
     short = 0
     try:
-        for item in examine(asked.quick, asked.stored):
+        for item in group.examine(asked.quick, asked.stored):
             print(item, flush=True)
             short += isinstance(item, Claim) and not item.ok
     except KeyboardInterrupt:

@@ -18,7 +18,7 @@ FAILING: dict[str, str] = {}
 """What a case still asks for and does not get."""
 SETTINGS = {"default": ("--no-measure",), "strict": ("--no-measure", "--fp", "strict")}
 WAYS = {"default": (), "strict": ("as told", "gcc -O2", "sanitized")}
-"""How what comes out is compiled, by the setting; (): in every way that there is, as `bench/claims.py soundness` does
+"""How what comes out is compiled, by the setting; (): in every way that there is, as `bench/claims.py correctness` does
 for both."""
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")

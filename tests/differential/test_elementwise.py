@@ -1,24 +1,18 @@
-"""Elementary loops: a seeded sample, built and run beside the original; `python bench/elementwise.py` runs them all."""
+"""Elementary loops: a seeded sample, built and run beside the original (`python -m bench.sweeps.elementwise`: all)."""
 
 from __future__ import annotations
 
 import shutil
 import struct
-import sys
 from pathlib import Path
 
 import pytest
 from tests.property.sampling import slow
 
+from bench.sweeps.elementwise import choose, is_fault, split
+from bench.sweeps.elementwise_loops import BY_NAME, FORMS, OPERATIONS, TYPES, Loop, all_loops, is_meant
+from bench.sweeps.elementwise_run import MARGIN, Finding, compare_records, run_loops
 from planish.ir.types import Floats
-
-BENCH = str(Path(__file__).resolve().parents[2] / "bench")
-if BENCH not in sys.path:
-    sys.path.insert(0, BENCH)
-
-from elementwise import choose, is_fault, split  # noqa: E402
-from elementwise_loops import BY_NAME, FORMS, OPERATIONS, TYPES, Loop, all_loops, is_meant  # noqa: E402
-from elementwise_run import MARGIN, Finding, compare_records, run_loops  # noqa: E402
 
 has_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
 SEED = 45

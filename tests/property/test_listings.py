@@ -1,6 +1,6 @@
 """Random C files of a second generator, which knows nothing of the compiler: a small sample goes through all of it.
 
-More of them by hand: `python bench/fuzz.py --count 10000`.
+More of them by hand: `python -m bench.sweeps.fuzz --count 10000`.
 
 >>> len(SAMPLE)
 3

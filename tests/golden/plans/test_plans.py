@@ -1,13 +1,14 @@
 """A sample of the plans that are kept: the same versions in the same order, with the same nests.
 
 `pytest tests/golden/plans --bless` accepts other names of versions whose nests are the same. Other nests are accepted
-by `python bench/golden_plans.py --bless-nests`, which also compares all rows.
+by `python -m bench.guards.golden_plans --bless-nests`, which also compares all rows.
 """
 
 from __future__ import annotations
 
 import pytest
-from golden_plans import (
+
+from bench.guards.golden_plans import (
     CLOCKS,
     MODES,
     SUITE_SECONDS,

@@ -6,14 +6,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import astgen
 import islpy as isl
 import pytest
-from astgen import Row, Side
-from astgen_cases import choose_sizes, find_inputs, name_inputs, nearest_sizes, shrink_constants
-from claim import Claim
-from claims_astgen import judge
 
+from bench.codegen import astgen
+from bench.codegen.astgen import Row, Side
+from bench.codegen.astgen_cases import choose_sizes, find_inputs, name_inputs, nearest_sizes, shrink_constants
+from bench.promises.claim import Claim
+from bench.promises.code_generation import judge
 from planish.astgen.code_size.isl_codegen import rival_nest
 from planish.astgen.formats import generate_input, parse_input
 from planish.ir.nest import Block

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import claims
-import claims_library
-import claims_spine
 import pytest
-import streams
-from claim import Claim, Note, at_least, below
-from claims_spine import count_inputs, count_programs, find_unread, judge
-from dsp import DSP
-from polybench import POLYBENCH
-from record import Heat, LeftOut, Result, Time
+
+from bench import claims
+from bench.harness.record import Heat, LeftOut, Result, Time
+from bench.promises import drop_ins, kernels
+from bench.promises.claim import Claim, Note, at_least, below
+from bench.promises.drop_ins import count_inputs, count_programs, find_unread, judge
+from bench.races import streams
+from bench.races.dsp import DSP
+from bench.races.polybench import POLYBENCH
 
 TIMES = (
     Time("gcc", "compiler", "gcc", 3.0, 3.0, 3.0, 5),
@@ -32,9 +32,16 @@ def test_bars() -> None:
     assert below("x", 1.49, 1.5).ok and not below("x", 1.5, 1.5).ok
 
 
-def test_unknown_issue(capsys: pytest.CaptureFixture[str]) -> None:
-    assert claims.main(["no-such-issue"]) == 2
-    assert "no claims are known for `no-such-issue`; there are: spine" in capsys.readouterr().err
+def test_unknown_group(capsys: pytest.CaptureFixture[str]) -> None:
+    assert claims.main(["no-such-group"]) == 2
+    assert "no claims are known for `no-such-group`; there are:\ndrop-ins" in capsys.readouterr().err
+
+
+def test_groups_are_listed_with_their_old_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert claims.main([]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed and group.alias in listed for name, group in claims.GROUPS.items())
+    assert set(claims.ALIASES.values()) <= set(claims.GROUPS)
 
 
 @pytest.mark.parametrize(("value", "code"), [(2.0, 0), (1.0, 1)])
@@ -45,7 +52,7 @@ def test_one_short_claim_fails(value: float, code: int, monkeypatch: pytest.Monk
         yield at_least("a", value, 1.5)
         yield at_least("b", 7, 1)
 
-    monkeypatch.setattr(claims, "ISSUES", {"spine": examine})
+    monkeypatch.setattr(claims, "GROUPS", {"drop-ins": claims.Group("", examine, "spine")})
     assert claims.main(["spine", "--quick"]) == code
 
 
@@ -54,7 +61,7 @@ def test_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
         yield at_least("a", 1, 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(claims, "ISSUES", {"spine": examine})
+    monkeypatch.setattr(claims, "GROUPS", {"drop-ins": claims.Group("", examine, "spine")})
     assert claims.main(["spine"]) == 130
 
 
@@ -100,22 +107,22 @@ def test_counts(tmp_path: Path) -> None:
 
 
 def test_the_sample_is_part_of_the_suites() -> None:
-    for suite, name in claims_spine.SAMPLE:
+    for suite, name in drop_ins.SAMPLE:
         assert suite.files([name])
 
 
 def test_families_of_the_library_are_taken_from_the_suites(monkeypatch: pytest.MonkeyPatch) -> None:
     stencil = replace(RESULT, file="adi")
-    monkeypatch.setattr(claims_library, "race_suite", lambda suite, quick, stored: ([stencil], [Note("one")]))
-    found = list(claims_library.examine(quick=True, stored=True))
+    monkeypatch.setattr(kernels, "race_suite", lambda suite, quick, stored: ([stencil], [Note("one")]))
+    found = list(kernels.examine(quick=True, stored=True))
     by_name = {x.name: x for x in found if isinstance(x, Claim)}
     assert by_name["library.stencils_over_best"].value == by_name["library.polybench_least"].value == 1.2 / 1.5
     assert "library.nussinov_over_best" not in by_name and "library.cholesky_over_openblas" not in by_name
 
 
 def test_every_program_has_a_rival() -> None:
-    dense = [*claims_library.DENSE.glob("*.c"), *POLYBENCH.files(claims_library.ONE_CALL)]
-    for rivals, paths in ((claims_library.WITH_BLAS, dense), (streams.RIVALS, streams.PROGRAMS.glob("*.c"))):
+    dense = [*kernels.DENSE.glob("*.c"), *POLYBENCH.files(kernels.ONE_CALL)]
+    for rivals, paths in ((kernels.WITH_BLAS, dense), (streams.RIVAL, streams.STREAMS.glob("*.c"))):
         text = rivals.read_text()
         for path in paths:
             assert f"defined PROGRAM_{path.stem}\n" in text

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from itertools import product
 
-import codesize
 import pytest
-from codesize import Row, describe, losses, measure_tables, parameter_ranges, read_costs, write_functions, written_cases
+
+from bench.codegen import codesize
+from bench.codegen.codesize import (
+    Row,
+    describe,
+    losses,
+    measure_tables,
+    parameter_ranges,
+    read_costs,
+    write_functions,
+    written_cases,
+)
 
 
 def text_of(case: str, tool: str, type: str = "int") -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import contest
 import pytest
-from contest import Contestant, Rules, hold, qualify, recall
-from record import Team
-from suite import Suite
 
+from bench.harness import contest
+from bench.harness.contest import Contestant, Rules, hold, qualify, recall
+from bench.harness.record import Team
+from bench.harness.suite import Suite
 from planish.ir.types import F64, I32
 from planish.run.calls.abi_wrapper import entry_text
 from planish.run.calls.signature import CallCase, Parameter, Signature

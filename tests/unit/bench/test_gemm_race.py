@@ -6,11 +6,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import gemm_race
 import pytest
-from blas_baselines import Anchor
-from gemm_race import ElementType, RaceError
 from tests.property.sampling import one_in
+
+from bench.gemm import gemm_race
+from bench.gemm.gemm_race import ElementType, RaceError
+from bench.rivals.blas_baselines import Anchor
 
 PRODUCT = """
 #include <stddef.h>

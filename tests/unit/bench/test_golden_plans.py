@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from golden_plans import Comparison, read_rows, write_rows
-from plan_rows import Setting, compare_rows, hash_nest, parse_row, plan_file
-
+from bench.guards.golden_plans import Comparison, read_rows, write_rows
+from bench.guards.plan_rows import Setting, compare_rows, hash_nest, parse_row, plan_file
 from planish.ir.text.parser import parse_kernel
 
 ROW = parse_row("a.c f.1 generic strict timed 1 | 4s | 00000000 as read | 11111111 fused | 22222222 dots")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-import microkernels
 import pytest
-from solo_figure import draw_figure
 
+from bench.figures.solo_figure import draw_figure
+from bench.gemm import microkernels
 from planish.ir.types import F32
 from planish.library.kernels.gemm.microkernel import Tile
 from planish.library.kernels.vectors import find_vectors

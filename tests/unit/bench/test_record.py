@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from record import Heat, LeftOut, Result, Team, Time, geometric_mean, load, own_ratios, ratios, save
+from bench.harness.record import Heat, LeftOut, Result, Team, Time, geometric_mean, load, own_ratios, ratios, save
 
 
 def make_time(label: str, team: Team, compiler: str, median: float) -> Time:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import run_suite
-from contest import Rules, Tell, compiler_state, digest
-from record import Heat, LeftOut, Result, Time, save
-from run_suite import Campaign, format_summary, format_table
-from suite import Suite
 
+from bench.harness import run_suite
+from bench.harness.contest import Rules, Tell, compiler_state, digest
+from bench.harness.record import Heat, LeftOut, Result, Time, save
+from bench.harness.run_suite import Campaign, format_summary, format_table
+from bench.harness.suite import Suite
 from planish.run.toolchains.toolchain import choose_compiler
 
 

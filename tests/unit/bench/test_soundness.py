@@ -8,17 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
-import build_time
-import claims_soundness
-import fuzz
 import pytest
-import reported
-from build_time import Build
-from claim import Claim, Note
-from contest import compiler_state
-from reported import AFTER, BEFORE, Row, race
 from tests.property.listings import judge as judging
 
+from bench.guards import build_time, reported
+from bench.guards.build_time import Build
+from bench.guards.reported import AFTER, BEFORE, Row, race
+from bench.harness.contest import compiler_state
+from bench.promises import correctness
+from bench.promises.claim import Claim, Note
+from bench.sweeps import fuzz
 from planish.core.diagnostic import Diagnostic
 from planish.core.span import Source
 from planish.options import Options
@@ -52,7 +51,7 @@ def test_random_files_count_in_all_settings_and_of_this_planish_alone(
     assert [x["seed"] for x in fuzz.recall(fuzz.parse(["--count", "9", "--settings", "default", "--turns"]))[0]] == [
         0, 2, 3
     ]  # fmt: skip
-    items = list(claims_soundness.examine_listings(quick=True, stored=True))
+    items = list(correctness.examine_listings(quick=True, stored=True))
     found = claims(iter(items))
     assert found["files_run"].value == 1 and not found["files_run"].ok
     assert found["files_over_budget"].value == 1 and found["files_wrong_or_crashed"].ok
@@ -70,7 +69,7 @@ def test_random_files_count_in_all_settings_and_of_this_planish_alone(
 )  # fmt: skip
 def test_what_was_not_timed_is_short(rows: list[Row | str], short: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reported, "judge_all", lambda *_: iter(rows))
-    found = claims(claims_soundness.examine_times(quick=True))
+    found = claims(correctness.examine_times(quick=True))
     assert {name for name, x in found.items() if not x.ok} == short
 
 

@@ -6,17 +6,19 @@ import doctest
 import importlib
 
 import pytest
-from dsp import DSP, LENGTHS
-from polybench import POLYBENCH
-from suite import DATASETS, Suite, evaluate_length, read_source
 
+from bench.harness.suite import DATASETS, Suite, evaluate_length, read_source
+from bench.races.dsp import DSP, LENGTHS
+from bench.races.polybench import POLYBENCH
 from planish.build.read import read_file
 from planish.options import Options
 
+SCRIPTS = ("harness.suite", "harness.record", "harness.progress", "harness.places", "promises.claim", "races.dsp")
 
-@pytest.mark.parametrize("module", ["suite", "record", "progress", "claim", "build_time", "dsp"])
+
+@pytest.mark.parametrize("module", [*SCRIPTS, "guards.build_time"])
 def test_examples_in_the_scripts(module: str) -> None:
-    outcome = doctest.testmod(importlib.import_module(module))
+    outcome = doctest.testmod(importlib.import_module(f"bench.{module}"))
     assert outcome.attempted > 0 and outcome.failed == 0
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from figures import draw
-from thresholds import Bar, keep, stored
+from bench.figures.draw import draw
+from bench.harness.thresholds import Bar, keep, stored
 
 
 def test_a_race_of_some_functions_leaves_the_others(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import every_version
 import pytest
-import version_sweep
-from every_version import Found, Program, Setting, pack, run_versions, unpack
 
+from bench.harness import every_version
+from bench.harness.every_version import Found, Program, Setting, pack, run_versions, unpack
+from bench.sweeps import version_sweep
 from planish.core.span import Source
 
 SETTING = Setting("generic", "strict", 1)
@@ -49,7 +49,8 @@ def test_a_wrong_version_is_seen(program: Program, tmp_path: Path, monkeypatch: 
     found = list(run_versions(program, "twice", SETTING, tmp_path, tmp_path / "failed"))
     assert found and all(x.failed and x.verdict == "mismatch" for x in found)
     assert len(list((tmp_path / "failed").glob("*.c"))) == len(found)
-    assert version_sweep.tell_how(found[0]).startswith("python bench/version_sweep.py small.twice --targets generic")
+    command = version_sweep.tell_how(found[0])
+    assert command.startswith("python -m bench.sweeps.version_sweep small.twice --targets generic")
 
 
 def test_what_a_function_does_not_name_is_cut_out() -> None:

@@ -7,7 +7,7 @@ any result comes to the edge as a whole number (the bits of what is negative are
 the lesser ones with one): compilers make no lanes of comparisons of floats that may trap.
 In a block of f32 for AVX-512, n is a float, the polynomial the one of its degree with the least relative error, 2^n
 multiplied in one step, and NaN stays as it is under a mask.
-`bench/lane_functions.py` compares all of f32 and 40 million of f64 with more exact ones.
+`bench/sweeps/lane_functions.py` compares all of f32 and 40 million of f64 with more exact ones.
 
 A square root that may have to tell `errno` of a number below zero is no operation to compilers. gcc has one for another
 name of the type, which nothing else calls, and takes the word of a declaration that it tells nothing; a pragma or

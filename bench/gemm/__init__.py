@@ -1,0 +1,1 @@
+"""Matrix products: micro-kernels beside the peak, whole products beside the libraries of experts."""

@@ -1,0 +1,1 @@
+"""Guards against regressions: the planned versions, build time and memory, reported beside measured speedups."""
