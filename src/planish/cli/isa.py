@@ -296,10 +296,10 @@ def factor_lanes(
         found = extract(entries)
         write_files(Path(output), {lanes_file(entries.isa): found.packed()})
         if not quiet:
-            functions = len({x[0] for instruction in found.instructions for x in instruction[3]})
             print(
-                f"{entries.isa}: {len(found.instructions)} instructions of {len(found.entries)} entries, "
-                f"{functions} lane functions; {len(found.refused)} entries have none"
+                f"{entries.isa}: {sum(len(x[2]) for x in found.entries.values())} instructions of "
+                f"{len(found.entries)} entries, {len(found.functions())} lane functions; "
+                f"{len(found.refused)} entries have none"
             )
     return OK
 

@@ -1,63 +1,67 @@
 """Access maps: for each lane a number, kept as a nest of counted strides and written out when it is asked for.
 
+The text of a map has the numbers of one turn, and behind them counts and strides, innermost first.
+
 >>> affine([0, 4, 8, 12, 64, 68, 72, 76])
-[0, 4, 4, 2, 64]
->>> expand([0, 4, 4, 2, 64])
+'0;4 4 2 64'
+>>> expand('0;4 4 2 64')
 (0, 4, 8, 12, 64, 68, 72, 76)
 >>> affine([3, 1, 2, 11, 9, 10])
-[[3, 1, 2], 2, 8]
+'3 1 2;2 8'
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, overload
+from typing import TypeVar, overload
 
 _Member = TypeVar("_Member")
 
 
-def affine(numbers: Sequence[int]) -> list[Any]:
-    """A start, or the numbers of one turn, and behind it counts and strides, innermost first."""
+def affine(numbers: Sequence[int]) -> str:
+    """The map that gives some numbers."""
+    turn, levels = _found(numbers)
+    return f"{' '.join(map(str, turn))};{' '.join(map(str, levels))}"
+
+
+def _found(numbers: Sequence[int]) -> tuple[Sequence[int], list[int]]:
+    levels = _levels(numbers)
+    if levels is not None:
+        return numbers[:1], levels
     size = len(numbers)
-    start, levels = _rolled(list(numbers))
-    best: list[Any] = [start, *levels]
-    if isinstance(start, list):
-        for block in (x for x in range(2, size // 2 + 1) if size % x == 0):
-            firsts = numbers[::block]
-            turns = range(0, size, block)
-            if all(numbers[at + i] - numbers[at] == numbers[i] - numbers[0] for at in turns for i in range(block)):
-                head, outer = _rolled(list(firsts))
-                if not isinstance(head, list):
-                    return [list(numbers[:block]), *outer]
-    return best
+    for block in (x for x in range(2, size // 2 + 1) if size % x == 0):
+        turns = range(0, size, block)
+        if all(numbers[at + i] - numbers[at] == numbers[i] - numbers[0] for at in turns for i in range(block)):
+            outer = _levels(numbers[::block])
+            if outer is not None:
+                return numbers[:block], outer
+    return numbers, []
 
 
-def _rolled(numbers: list[int]) -> tuple[int | list[int], list[int]]:
-    """The start and the levels of a nest that gives the numbers; the numbers themselves where none does."""
+def _levels(numbers: Sequence[int]) -> list[int] | None:
+    """Counts and strides of the nest that numbers are from their first on; None where they are none."""
     levels: list[int] = []
     rest = numbers
     while len(rest) > 1:
         step = rest[1] - rest[0]
-        run = 1
-        while run < len(rest) and rest[run] - rest[run - 1] == step:
-            run += 1
+        run = next((at for at in range(2, len(rest)) if rest[at] - rest[at - 1] != step), len(rest))
         if len(rest) % run:
-            return numbers, []
+            return None
         heads = rest[::run]
         if any(rest[at * run + i] != head + i * step for at, head in enumerate(heads) for i in range(run)):
-            return numbers, []
+            return None
         levels += [run, step]
         rest = heads
-    return (rest[0] if rest else numbers), levels
+    return levels
 
 
-def expand(code: Sequence[Any]) -> tuple[int, ...]:
-    """The numbers of a nest."""
-    start, *levels = code
-    found: list[int] = list(start) if isinstance(start, list) else [start]
-    for at in range(0, len(levels), 2):
-        count, stride = levels[at], levels[at + 1]
-        found = [x + turn * stride for turn in range(count) for x in found]
+def expand(text: str) -> tuple[int, ...]:
+    """The numbers of a map."""
+    turn, _, nest = text.partition(";")
+    found = [int(x) for x in turn.split()]
+    levels = [int(x) for x in nest.split()]
+    for count, stride in zip(levels[::2], levels[1::2], strict=True):
+        found = [x + at * stride for at in range(count) for x in found]
     return tuple(found)
 
 

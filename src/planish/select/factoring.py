@@ -2,7 +2,7 @@
 
 >>> from planish.isa.semantics.text import parse_definition
 >>> text = "(a: 32, b: 32) -> r: 32 { for i < 4 { r.u8[i] = u8(a.u8[i] + b.s8[0]) } }"
->>> (piece,) = factor(parse_definition(text), Parameters.of(parse_definition(text)))
+>>> (piece,) = factor(lane_puts(parse_definition(text)), Parameters.of(parse_definition(text)))
 >>> piece.function, piece.lanes
 (wrap(8, False, add(bits('0', 8, False, const(0)), bits('1', 8, False, const(0)))), (0, 8, 16, 24))
 >>> piece.slots
@@ -12,14 +12,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from planish.isa.semantics import build
 from planish.isa.semantics.build import ONE, ZERO
 from planish.isa.semantics.definition import Definition, LaneLoop, Put, nested_puts
 from planish.isa.semantics.node import Node, const, node, rebuild, scaled, terms_of, tree_size, var, walk
-from planish.select.lane_terms import Counter, Folding, cut, is_divisible, is_ones, slotted
+from planish.select.bitwise import as_whole, bitwise, is_divisible, look_up
+from planish.select.lane_terms import Counter, Folding, cut, slotted
 
 _LARGEST = 600
 """Terms of a lane function from which on nobody finds it in a program."""
@@ -75,11 +76,12 @@ class Parameters:
             value = self.fixed[name]
             if value == ALL:
                 return const(ALL if signed else (1 << width) - 1)
-            return build.wrap(build.shift_right(const(value), offset), width, signed)
+            found = look_up(value, offset) if width == 1 else None
+            return build.wrap(build.shift_right(const(value), offset), width, signed) if found is None else found
         if offset.op == "const":
-            found = self.ranges.get((name, offset.low, width))
-            if found is not None and not signed:
-                low, high = found
+            ends = self.ranges.get((name, offset.low, width))
+            if ends is not None and not signed:
+                low, high = ends
                 return build.add(var(f"{name} {offset.low} {width}", high - low + 1), const(low))
             return self.read_at(name, offset.low, width, signed)
         return build.bits(name, offset, width, signed)
@@ -105,6 +107,9 @@ class Parameters:
 
     def unfolded(self, x: Node) -> Node:
         """An expression whose reads are at places that do not depend on amounts: shifts of wider reads."""
+
+        if x.op in ("bits", "const") and (not x.args or x.args[0].op == "const"):
+            return x
 
         def change(old: Node, args: tuple[Node, ...]) -> Node:
             if old.op == "bits" and self.depends(args[0]):
@@ -139,14 +144,28 @@ class Parameters:
         return node("wrap", (node("shr", (source, by)),), (width, bool(x.attr[2])))
 
 
-def factor(definition: Definition, known: Parameters) -> tuple[FactoredPiece, ...]:
-    """The lanes of a definition's result, by their functions; Refusal where they have none."""
-    assert definition.result is not None
+@dataclass(frozen=True, slots=True)
+class LanePut:
+    """A statement that puts a value, cut to its width, into the result, and the loops around it."""
+
+    put: Put
+    loops: tuple[LaneLoop, ...]
+
+
+def lane_puts(definition: Definition) -> tuple[LanePut, ...]:
+    """The statements of a definition; Refusal where one puts something elsewhere than into the result."""
+    found = nested_puts(definition.body)
+    if definition.result is None or any(x.target != definition.result.name for x in definition.puts):
+        raise Refusal("writes memory")
+    return tuple(LanePut(replace(x, value=build.wrap(x.value, x.width)), loops) for x, loops in found)
+
+
+def factor(puts: Sequence[LanePut], known: Parameters) -> tuple[FactoredPiece, ...]:
+    """The lanes of a result, by their functions; Refusal where they have none."""
     groups: dict[tuple[Node, int], _Group] = {}
-    for put, loops in nested_puts(definition.body):
-        if put.target != definition.result.name:
-            raise Refusal("writes memory")
-        for lanes in _lanes(put, loops, known):
+    plain = Folding({}, known.read)
+    for x in puts:
+        for lanes in _lanes(x.put, x.loops, known, plain):
             lanes.add_to(groups)
     written = sorted(lane for group in groups.values() for lane in group.lanes)
     if len(written) != len(set(written)):
@@ -163,38 +182,20 @@ class _Group:
     def piece(self, function: Node, width: int) -> FactoredPiece:
         order = sorted(range(len(self.lanes)), key=self.lanes.__getitem__)
         slots = tuple(tuple(x[at] for at in order) for x in self.slots)
-        return FactoredPiece(
-            function, width, tuple(self.lanes[at] for at in order), slots, _divides(function, width)
-        )
+        lanes = tuple(self.lanes[at] for at in order)
+        divisible = is_divisible(function, width)
+        if divisible and width == 1 and len(lanes) > 1 and all(map(_is_row, (lanes, *map(_bits_of, slots)))):
+            whole = as_whole(function, len(lanes))
+            return FactoredPiece(whole, len(lanes), lanes[:1], tuple(x[:1] for x in slots), True)
+        return FactoredPiece(bitwise(function, width) if divisible else function, width, lanes, slots, divisible)
 
 
-def _divides(function: Node, width: int) -> bool:
-    if not is_divisible(function) and not is_ones(function):
-        return False
-    parts = [y for x in walk([function]) if x.op != "bits" for y in x.args] + [function]
-    if any(x.op == "const" and x.low not in (0, (1 << width) - 1) for x in parts):
-        return False
-    data = bitwise_slots(function)
-    asked = {str(x.attr[0]) for y in conditions(function) for x in walk([y]) if x.op == "bits"}
-    reads = [x for x in walk([function]) if x.op == "bits" and x.attr[0] in data]
-    return not data & asked and all(int(x.attr[1]) == width for x in reads)
+def _bits_of(places: Sequence[Place]) -> tuple[int, ...]:
+    return tuple((position << 32) + offset for position, offset in places)
 
 
-def conditions(function: Node) -> Iterator[Node]:
-    """The conditions in a function that is bitwise."""
-    if function.op == "select":
-        yield function.args[0]
-    for x in function.args[1:] if function.op == "select" else function.args:
-        if x.op != "const":
-            yield from conditions(x)
-
-
-def bitwise_slots(function: Node) -> set[str]:
-    """The slots of a bitwise function of which each bit goes to its own place."""
-    if function.op == "bits":
-        return {str(function.attr[0])}
-    parts = function.args[1:] if function.op == "select" else function.args
-    return {name for x in parts for name in bitwise_slots(x)}
+def _is_row(numbers: Sequence[int]) -> bool:
+    return all(at == numbers[0] + i for i, at in enumerate(numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,18 +214,18 @@ class _Lanes:
             mine += added
 
 
-def _lanes(put: Put, loops: Sequence[LaneLoop], known: Parameters) -> list[_Lanes]:
-    parts = _together(put, loops, known)
+def _lanes(put: Put, loops: Sequence[LaneLoop], known: Parameters, plain: Folding) -> list[_Lanes]:
+    parts = _together(put, loops, known, plain)
     if parts is not None:
         return parts
     found: list[_Lanes] = []
     for turns in product(*(range(x.count) for x in loops)):
         counters = {(x.var, x.count): const(turn) for x, turn in zip(loops, turns, strict=True)}
-        folding = Folding(counters, known.read)
+        folding = Folding(counters, known.read) if loops else plain
         if folding.of(put.when) is not ONE:
             raise Refusal("is written under a condition")
         offset = folding.of(put.offset)
-        value = known.unfolded(known.restored(folding.of(build.wrap(put.value, put.width))))
+        value = known.unfolded(known.restored(folding.of(put.value)))
         if offset.op != "const":
             raise Refusal("is written at places that depend on an operand")
         for start, width, part in _cut_parts(value, put.width, known):
@@ -237,7 +238,7 @@ def _cut_parts(value: Node, width: int, known: Parameters) -> Iterator[tuple[int
     if known.is_predicate and width >= 8:
         for at in range(0, width, 8):
             yield at, 1, known.unfolded(cut(value, at, 1))
-    elif width > WIDEST and not (is_divisible(value) or value.op in ("bits", "const")):
+    elif _is_wide(value, width):
         parts = [cut(value, at, 8) for at in range(0, width, 8)]
         if all(x.op in ("bits", "const") and (x.op == "const" or x.attr[1] == 8) for x in parts):
             yield from ((8 * at, 8, x) for at, x in enumerate(parts))
@@ -247,7 +248,16 @@ def _cut_parts(value: Node, width: int, known: Parameters) -> Iterator[tuple[int
         yield 0, width, value
 
 
+def _is_wide(value: Node, width: int) -> bool:
+    return width > WIDEST and value.op not in ("bits", "const") and not is_divisible(value, width)
+
+
 def _single(offset: int, width: int, value: Node, known: Parameters) -> _Lanes:
+    if value.op == "const":
+        return _Lanes(value, width, (offset,), ())
+    if value.op == "bits" and value.args[0].op == "const" and value.attr[0] not in known.named:
+        function = node("bits", (ZERO,), ("0", *value.attr[1:]))
+        return _Lanes(function, width, (offset,), (((known.positions[str(value.attr[0])], value.args[0].low),),))
     if tree_size(value) > _LARGEST:
         raise Refusal("is too large")
     if any(x.op == "bits" and x.args[0].op != "const" for x in walk([value])):
@@ -264,16 +274,15 @@ def _named(value: Node, known: Parameters) -> frozenset[Node]:
     return frozenset(x for x in walk([value]) if x.op == "bits" and x.attr[0] in known.named)
 
 
-def _together(put: Put, loops: Sequence[LaneLoop], known: Parameters) -> list[_Lanes] | None:
+def _together(put: Put, loops: Sequence[LaneLoop], known: Parameters, folding: Folding) -> list[_Lanes] | None:
     """All lanes of a statement, where their places are affine in the counters of its loops; None where they are not,
     or some lanes read one place twice and others do not."""
     if not loops:
         return None
-    folding = Folding({}, known.read)
     if folding.of(put.when) is not ONE:
         return None
-    value = known.unfolded(known.restored(folding.of(build.wrap(put.value, put.width))))
-    if known.is_predicate or put.width > WIDEST and not (is_divisible(value) or value.op in ("bits", "const")):
+    value = known.unfolded(known.restored(folding.of(put.value)))
+    if known.is_predicate or _is_wide(value, put.width):
         return None
     if tree_size(value) > _LARGEST:
         raise Refusal("is too large")

@@ -1,4 +1,4 @@
-"""The file of an architecture's lane instructions: its nodes, each once, and access maps as nests of strides.
+"""The file of an architecture's lane instructions: its nodes and its access maps, each once; a line for each of them.
 
 >>> from planish.isa.collection import Collection
 >>> from planish.isa.entry import Entry, IntrinsicSignature
@@ -6,10 +6,8 @@
 >>> signature = IntrinsicSignature("__m128i", (("__m128i", "a"), ("__m128i", "b")))
 >>> entries = Collection.of("toy", "", [Entry("add8", "toy", signature, text, status="verified")])
 >>> file = LaneFile.unpacked(extract(entries).packed())
->>> file.entries["add8"]
-[16, [['a', 16, 'register'], ['b', 16, 'register']]]
->>> file.instructions
-[['add8', {}, {}, [[3, 8, 0, [0, 2, 8], [[0, 2, 8], [65536, 2, 8]]]]]]
+>>> file.entries, file.maps
+({'add8': [16, [['a', 16, 'register'], ['b', 16, 'register']], [';;3 8 0 0 0 1']]}, ['0;2 8', '65536;2 8'])
 >>> file.function(3)
 wrap(8, False, add(bits('0', 8, False, const(0)), bits('1', 8, False, const(0))))
 """
@@ -39,22 +37,24 @@ BEHIND = 1 << 16
 @dataclass(frozen=True, slots=True)
 class LaneFile:
     """`library` is the digest of the collection that it was made of; `nodes` are operators with attributes and the
-    numbers of their arguments; `entries` say the bits of results and operands, and the operands' roles; `instructions`
-    are those of the entries with values, ranges, and pieces; `refused` says why others have none."""
+    numbers of their arguments; `maps` are access maps. `entries` say the bits of the result; names, bits and roles of
+    operands; and the instructions, each a line: values that are fixed, ranges, and pieces behind semicolons. A piece
+    is the number of its function, its width, whether it is divisible, and the maps of its lanes and of its slots.
+    `refused` says why entries have none."""
 
     isa: str
     library: str
     nodes: list[list[Any]]
+    maps: list[str]
     entries: Mapping[str, list[Any]]
-    instructions: list[list[Any]]
     refused: Mapping[str, str]
     known: dict[int, Node] = field(default_factory=dict, compare=False)
 
     def packed(self) -> bytes:
         """The bytes of a file: the same for the same instructions."""
         content = {
-            "format": _FORMAT, "isa": self.isa, "library": self.library, "nodes": self.nodes,
-            "entries": dict(self.entries), "instructions": self.instructions, "refused": dict(self.refused),
+            "format": _FORMAT, "isa": self.isa, "library": self.library, "nodes": self.nodes, "maps": self.maps,
+            "entries": dict(self.entries), "refused": dict(self.refused),
         }  # fmt: skip
         return gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0)
 
@@ -64,9 +64,7 @@ class LaneFile:
         found = json.loads(gzip.decompress(data))
         if found["format"] != _FORMAT:
             raise ValueError(f"it has format {found['format']}")
-        return cls(
-            found["isa"], found["library"], found["nodes"], found["entries"], found["instructions"], found["refused"]
-        )
+        return cls(found["isa"], found["library"], found["nodes"], found["maps"], found["entries"], found["refused"])
 
     def function(self, number: int) -> Node:
         """The lane function that a node is."""
@@ -78,6 +76,11 @@ class LaneFile:
             self.known[number] = node(op, made, tuple(attributes[:3]))
         return self.known[number]
 
+    def functions(self) -> set[int]:
+        """The numbers of all lane functions."""
+        lines = (line for _, _, found in self.entries.values() for line in found)
+        return {int(piece.split(" ", 1)[0]) for line in lines for piece in line.split(";")[2:]}
+
 
 def digest(collection: Collection) -> str:
     """What tells collections apart."""
@@ -86,14 +89,14 @@ def digest(collection: Collection) -> str:
 
 
 def extract(collection: Collection) -> LaneFile:
-    """The lane instructions of a collection: it takes some minutes for a great one."""
+    """The lane instructions of a collection, which takes a minute for a great one."""
     found: dict[str, list[Variant]] = {}
     refused: dict[str, str] = {}
     for entry in collection:
         if left_out(entry, collection.records):
             continue
         try:
-            found[entry.name] = variants(entry)
+            found[entry.name] = variants(entry, collection.records)
         except Refusal as error:
             refused[entry.name] = str(error)
     return write_file(collection, found, refused)
@@ -101,48 +104,51 @@ def extract(collection: Collection) -> LaneFile:
 
 def write_file(collection: Collection, found: Mapping[str, list[Variant]], refused: Mapping[str, str]) -> LaneFile:
     """The file of what has been found, in the order of names."""
-    nodes = _Nodes()
-    entries, instructions = {}, []
+    writer = _Writer()
+    entries = {}
     for name in sorted(found):
-        entries[name] = _heading(collection.entry(name))
-        for x in found[name]:
-            pieces = [_piece(piece, nodes) for piece in x.pieces]
-            ranges = {operand: list(ends) for operand, ends in sorted(x.ranges.items())}
-            instructions.append([name, dict(sorted(x.fixed.items())), ranges, pieces])
-    return LaneFile(
-        collection.isa, digest(collection), nodes.records, entries, instructions, dict(sorted(refused.items()))
-    )
+        entries[name] = [*_heading(collection.entry(name)), [writer.line(x) for x in found[name]]]
+    kept = dict(sorted(refused.items()))
+    return LaneFile(collection.isa, digest(collection), writer.nodes, list(writer.maps), entries, kept)
 
 
-def _heading(entry: Entry) -> list[Any]:
+def _heading(entry: Entry) -> tuple[int, list[list[Any]]]:
     definition = entry.definition
     assert definition.result is not None
     operands = []
     for kind, name in entry.signature.parameters:
         x = definition.operand(name)
         operands.append([name, x.bits, role_of(kind, x.role == "immediate")])
-    return [definition.result.bits, operands]
+    return definition.result.bits, operands
 
 
-def _piece(x: FactoredPiece, nodes: _Nodes) -> list[Any]:
-    slots = [affine([position * BEHIND + offset for position, offset in places]) for places in x.slots]
-    return [nodes.number(x.function), x.width, int(x.divisible), affine(x.lanes), slots]
-
-
-class _Nodes:
-    """Numbers of nodes, arguments before what they are arguments of."""
+class _Writer:
+    """Lines, with the nodes and the maps that they name."""
 
     def __init__(self) -> None:
-        self.records: list[list[Any]] = []
+        self.nodes: list[list[Any]] = []
         self.numbers: dict[Node, int] = {}
+        self.maps: dict[str, int] = {}
 
-    def number(self, x: Node) -> int:
+    def line(self, x: Variant) -> str:
+        fixed = ",".join(f"{name}={value}" for name, value in sorted(x.fixed.items()))
+        ranges = ",".join(f"{name}={low}={high}" for name, (low, high) in sorted(x.ranges.items()))
+        return ";".join([fixed, ranges, *map(self.piece, x.pieces)])
+
+    def piece(self, x: FactoredPiece) -> str:
+        slots = [self.map([position * BEHIND + offset for position, offset in places]) for places in x.slots]
+        return " ".join(map(str, [self.node(x.function), x.width, int(x.divisible), self.map(x.lanes), *slots]))
+
+    def map(self, numbers: list[int] | tuple[int, ...]) -> int:
+        return self.maps.setdefault(affine(numbers), len(self.maps))
+
+    def node(self, x: Node) -> int:
         if x not in self.numbers:
             if x.op == "bits":
                 (offset,) = x.args
                 record: list[Any] = [x.op, [*x.attr, *([offset.low] if offset.low else [])]]
             else:
-                record = [x.op, list(x.attr), *map(self.number, x.args)]
-            self.numbers[x] = len(self.records)
-            self.records.append(record)
+                record = [x.op, list(x.attr), *map(self.node, x.args)]
+            self.numbers[x] = len(self.nodes)
+            self.nodes.append(record)
         return self.numbers[x]

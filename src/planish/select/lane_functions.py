@@ -10,19 +10,16 @@ wrap(8, False, add(bits('0', 8, False, const(0)), bits('1', 8, False, const(0)))
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
-from typing import Any
 
-from planish.core.lazy_sequence import Lazy
 from planish.isa.collection import load_collection
-from planish.isa.entry import Entry
 from planish.isa.select.instruction_set import InstructionSet
 from planish.isa.semantics.node import Node, node, rebuild
 from planish.select.access_map import Expanded, expand
-from planish.select.factoring import bitwise_slots
+from planish.select.bitwise import bitwise_slots
 from planish.select.lane_file import BEHIND, LaneFile
 from planish.select.lane_terms import cut
 
@@ -115,24 +112,16 @@ def divided(piece: Piece, width: int) -> Piece:
 @cache
 def load_lane_instructions(isa: str) -> tuple[LaneInstruction, ...]:
     """Those of an architecture, by name, and by the values that are fixed."""
-    file = load_lane_file(isa)
-    headings = {name: _Heading.of(isa, name, plain) for name, plain in file.entries.items()}
-    return tuple(headings[x[0]].instruction(file, x) for x in file.instructions)
+    return tuple(x for name in load_lane_file(isa).entries for x in instructions_of(isa, name))
 
 
 @cache
 def usable(isa: str, features: tuple[str, ...]) -> tuple[LaneInstruction, ...]:
     """Those that an extension has."""
     instruction_set = InstructionSet(isa, features)
-    known: dict[str, bool] = {}
     collection = load_collection(isa)
-    found = []
-    for x in load_lane_instructions(isa):
-        if x.entry not in known:
-            known[x.entry] = instruction_set.needs(collection.entry(x.entry)) is not None
-        if known[x.entry]:
-            found.append(x)
-    return tuple(found)
+    names = [x for x in load_lane_file(isa).entries if instruction_set.needs(collection.entry(x)) is not None]
+    return tuple(x for name in names for x in instructions_of(isa, name))
 
 
 @cache
@@ -146,43 +135,44 @@ def lanes_file(isa: str) -> str:
     return f"{isa}.json.gz"
 
 
-@dataclass(frozen=True, slots=True)
-class _Heading:
-    """What all instructions of an entry share."""
-
-    entry: Entry
-    result: int
-    operands: tuple[LaneOperand, ...]
-
-    @classmethod
-    def of(cls, isa: str, name: str, plain: list[Any]) -> _Heading:
-        entry = load_collection(isa).entry(name)
-        result, operands = plain
-        kinds = [kind for kind, _ in entry.signature.parameters]
-        pairs = zip(operands, kinds, strict=True)
-        made = (LaneOperand(name, bits, role, kind) for (name, bits, role), kind in pairs)
-        return cls(entry, result, tuple(made))
-
-    def instruction(self, file: LaneFile, plain: list[Any]) -> LaneInstruction:
-        _, fixed, ranges, pieces = plain
-        operands = self.operands
-        if ranges:
-            operands = tuple(
-                LaneOperand(x.name, x.bits, x.role, x.kind, *ranges.get(x.name, ())) for x in self.operands
-            )
-        return LaneInstruction(
-            self.entry.name, self.entry.isa, self.result, operands, Lazy(_pieces(file, pieces)),
-            self.entry.signature.result, self.entry.features, self.entry.values, fixed,
-        )  # fmt: skip
+@cache
+def instructions_of(isa: str, name: str) -> tuple[LaneInstruction, ...]:
+    """Those of an entry; KeyError where it has none."""
+    file, entry = load_lane_file(isa), load_collection(isa).entry(name)
+    result, parameters, lines = file.entries[name]
+    kinds = (kind for kind, _ in entry.signature.parameters)
+    operands = [(*x, kind) for x, kind in zip(parameters, kinds, strict=True)]
+    plain = tuple(LaneOperand(*x) for x in operands)
+    found = []
+    for line in lines:
+        fixed, ranges, pieces = line.split(";", 2)
+        bounds = {x: (int(low), int(high)) for x, low, high in _assigned(ranges)}
+        made = tuple(LaneOperand(*x, *bounds.get(x[0], ())) for x in operands) if bounds else plain
+        found.append(
+            LaneInstruction(
+                name, isa, result, made, Expanded(partial(_pieces, file, pieces)), entry.signature.result,
+                entry.features, entry.values, {x: int(value) for x, value in _assigned(fixed)},
+            )  # fmt: skip
+        )
+    return tuple(found)
 
 
-def _pieces(file: LaneFile, plain: list[Any]) -> Iterator[Piece]:
-    for number, width, divisible, lanes, slots in plain:
-        yield Piece(
-            file.function(number), width, Expanded(partial(expand, lanes)),
-            tuple(Expanded(_places(x)) for x in slots), bool(divisible),
-        )  # fmt: skip
+def _assigned(text: str) -> list[list[str]]:
+    return [x.split("=") for x in text.split(",")] if text else []
 
 
-def _places(code: list[Any]) -> Callable[[], tuple[Place, ...]]:
-    return lambda: tuple((x // BEHIND, x % BEHIND) for x in expand(code))
+def _pieces(file: LaneFile, text: str) -> tuple[Piece, ...]:
+    found = []
+    for piece in text.split(";"):
+        function, width, divisible, lanes, *slots = map(int, piece.split())
+        found.append(
+            Piece(
+                file.function(function), width, Expanded(partial(expand, file.maps[lanes])),
+                tuple(Expanded(partial(_places, file.maps[x])) for x in slots), divisible == 1,
+            )  # fmt: skip
+        )
+    return tuple(found)
+
+
+def _places(text: str) -> tuple[Place, ...]:
+    return tuple((x // BEHIND, x % BEHIND) for x in expand(text))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from planish.isa.semantics import build
-from planish.isa.semantics.build import ONE, ZERO
+from planish.isa.semantics.build import ZERO
 from planish.isa.semantics.node import COMMUTE, Node, const, node, walk
 
 Counter = tuple[str, int]
@@ -50,12 +50,10 @@ class Folding:
 
     def of(self, x: Node) -> Node:
         """The expression; what it is made of has to live as long as the folding."""
-        for y in walk([x]):
-            if id(y) not in self.known and y.op != "sum":
-                self.known[id(y)] = self._made(y)
-            elif y.op == "sum":
-                self.known[id(y)] = self._sum(y)
-        return self.known[id(x)]
+        found = self.known.get(id(x))
+        if found is None:
+            found = self.known[id(x)] = self._made(x)
+        return found
 
     def _sum(self, x: Node) -> Node:
         counter = str(x.attr[0]), int(x.attr[1])
@@ -63,10 +61,17 @@ class Folding:
         return build.add(*(turn.of(x.args[0]) for turn in turns))
 
     def _made(self, x: Node) -> Node:
-        args = [self.known[id(y)] for y in x.args]
         match x.op:
             case "const":
                 return x
+            case "sum":
+                return self._sum(x)
+            case "select":
+                condition = self.of(x.args[0])
+                if condition.op == "const":  # the way that is not taken may be long
+                    return self.of(x.args[1 if condition.low else 2])
+        args = [self.of(y) for y in x.args]
+        match x.op:
             case "var":
                 return self.counters.get((str(x.attr[0]), int(x.attr[1])), x)
             case "bits":
@@ -109,32 +114,6 @@ def cut(x: Node, offset: int, width: int) -> Node:
                 if part is not x and start <= offset and offset + width <= start + size:
                     return cut(part, offset - start, width)
     return build.piece(x, offset, width)
-
-
-def is_divisible(x: Node) -> bool:
-    """Whether each bit of a value is made of the same bit of what it reads, and of truths: the same for all bits."""
-    match x.op:
-        case "bits":
-            return x.args[0] is ZERO
-        case "const":
-            return x.low == 0
-        case "wrap":
-            return is_divisible(x.args[0])
-        case "select":
-            return all(is_divisible(y) or is_ones(y) for y in x.args[1:])
-        case "and" | "or":
-            return all(map(is_divisible, x.args))
-        case "xor":
-            return all(is_divisible(y) or is_ones(y) for y in x.args)
-        case "invert":
-            return is_divisible(x.args[0])
-        case _:
-            return False
-
-
-def is_ones(x: Node) -> bool:
-    """Whether all bits of a constant, from the lowest to the highest set one, are set."""
-    return x.op == "const" and x.low > 0 and x.low & (x.low + 1) == 0
 
 
 def slotted(
@@ -198,6 +177,3 @@ class _Slots:
             else:
                 made[id(x)] = node(x.op, tuple(made[id(y)] for y in x.args), x.attr)
         return made[id(root)], tuple(self.reads.values())
-
-
-__all__ = ["ONE", "ZERO", "Counter", "Folding", "cut", "is_divisible", "is_ones", "slotted"]

@@ -12,16 +12,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
 from planish.isa.entry import Entry
 from planish.isa.select.instruction_set import is_word
-from planish.isa.semantics.build import ONE, ZERO
+from planish.isa.semantics.build import ZERO
 from planish.isa.semantics.definition import Definition
 from planish.isa.semantics.node import Node, walk
-from planish.select.factoring import ALL, WIDEST, FactoredPiece, Parameters, Refusal, factor
+from planish.select.factoring import ALL, WIDEST, FactoredPiece, Parameters, Refusal, factor, lane_puts
 
 _MASK = re.compile(r"__mmask\d+|HVX_VectorPred|svbool_t")
 _REGISTER = re.compile(r"__m(?:128|256|512)\w*|b?[a-z]+\d+x\d+(?:x\d)?_t|HVX_Vector(?:Pair)?|sv[a-z]+\d+(?:x\d)?_t")
@@ -66,16 +66,17 @@ def left_out(entry: Entry, names: Mapping[str, object]) -> str:
     return ""
 
 
-def variants(entry: Entry) -> list[Variant]:
-    """The lane instructions of an entry, none twice; Refusal where it has none."""
+def variants(entry: Entry, names: Container[str] = ()) -> list[Variant]:
+    """The lane instructions of an entry, none twice; Refusal where it has none. `names` are those of all entries: where
+    one leaves lanes without its predicate as they come, others are not taken with a predicate that holds everywhere."""
     definition = entry.definition
     known = _parameters(entry, definition)
-    governed = _GOVERNING in known.bits
-    if not governed:
+    if _GOVERNING not in known.bits:
         return _by_values(entry, definition, known)
     found: list[Variant] = []
     refused: Refusal | None = None
-    for fixed in ({}, {_GOVERNING: ALL}):
+    everywhere = entry.name.endswith("_x") or re.sub("_[mz]$", "_x", entry.name) not in names
+    for fixed in ({}, {_GOVERNING: ALL})[: 1 + everywhere]:
         try:
             found += _by_values(entry, definition, replace(known, fixed=fixed))
         except Refusal as error:
@@ -99,6 +100,7 @@ def _parameters(entry: Entry, definition: Definition) -> Parameters:
 
 
 def _by_values(entry: Entry, definition: Definition, known: Parameters) -> list[Variant]:
+    puts = lane_puts(definition)
     kinds = {name: kind for kind, name in entry.signature.parameters}
     steering = [
         x.name for x in definition.operands
@@ -113,7 +115,7 @@ def _by_values(entry: Entry, definition: Definition, known: Parameters) -> list[
     whole: Variant | None = None
     refused = Refusal("each lane has a function of its own")
     try:
-        pieces = factor(definition, replace(known, ranges=ranges, named=named))
+        pieces = factor(puts, replace(known, ranges=ranges, named=named))
         given = {name: ranges[name, offset, width] for name, offset, width in amounts}
         whole = Variant(dict(known.fixed), given, pieces)
         if not any(_is_steered(x, named, scalars) for x in pieces) and len(pieces) <= _MOST_PIECES:
@@ -134,7 +136,7 @@ def _by_values(entry: Entry, definition: Definition, known: Parameters) -> list[
         fixed = {**known.fixed, **dict(zip(chosen, given_values, strict=True))}
         left = {x for x in amounts if x[0] not in fixed}
         own = {x: ranges[x] for x in left}
-        pieces = factor(definition, replace(known, fixed=fixed, ranges=own, named=frozenset(x[0] for x in left)))
+        pieces = factor(puts, replace(known, fixed=fixed, ranges=own, named=frozenset(x[0] for x in left)))
         found.append(Variant(fixed, {name: own[name, offset, width] for name, offset, width in left}, pieces))
     return _distinct(found)
 
@@ -158,7 +160,7 @@ def _amounts(definition: Definition, steering: list[str]) -> set[tuple[str, int,
         if x.op == "bits" and x.attr[0] not in steering and int(x.attr[1]) <= WIDEST:
             places = [y for y in _terms(x.args[0]) if y.op == "bits"]
         for y in walk(places):
-            if y.op == "bits" and y.attr[0] in steering and y.args[0].op == "const" and not y.attr[2]:
+            if y.op == "bits" and y.attr[0] in steering and y.args[0] is ZERO and not y.attr[2]:
                 found.add((str(y.attr[0]), y.args[0].low, int(y.attr[1])))
     names = [name for name, _, _ in found]
     return {x for x in found if names.count(x[0]) == 1}
@@ -223,6 +225,3 @@ def _used_bits(definition: Definition, name: str) -> int:
                 else:
                     whole = max(whole, y.args[0].high + int(y.attr[1]))
     return max(whole, masked)
-
-
-__all__ = ["ONE", "Iterator", "Variant", "left_out", "role_of", "variants"]
