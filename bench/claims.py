@@ -25,6 +25,7 @@ from bench.promises import (
     gemm,
     instructions,
     kernels,
+    ranking,
     recognition,
     structure,
 )
@@ -37,7 +38,7 @@ class Group:
 
     shows: str
     examine: Examine
-    alias: str
+    alias: str = ""
 
 
 GROUPS: Mapping[str, Group] = {
@@ -48,17 +49,18 @@ GROUPS: Mapping[str, Group] = {
     "code-generation": Group("AST generation beside isl's own, on isl's inputs", code_generation.examine, "astgen"),
     "recognition": Group("operations found in the corpus, their cost and their speed", recognition.examine, "raising"),
     "instructions": Group("instructions known, their classes, how long that takes", instructions.examine, "isa"),
+    "ranking": Group("what is taken without the clock, beside what the clock would choose", ranking.examine),
     "structure": Group("how the code is kept; nothing is measured (seconds)", structure.examine, "house"),
 }
 """Each group by its name; a new one is a module with an `examine` and a line here."""
-ALIASES = {x.alias: name for name, x in GROUPS.items()} | {"nests": "code-generation"}
+ALIASES = {x.alias: name for name, x in GROUPS.items() if x.alias} | {"nests": "code-generation"}
 """The groups' old names."""
 
 
 def list_groups() -> str:
     """The groups, a line each."""
     width = max(map(len, GROUPS))
-    return "\n".join(f"{name:<{width}}  {x.shows} (also: {x.alias})" for name, x in GROUPS.items())
+    return "\n".join(f"{name:<{width}}  {x.shows}{f' (also: {x.alias})' * bool(x.alias)}" for name, x in GROUPS.items())
 
 
 def main(arguments: Sequence[str]) -> int:

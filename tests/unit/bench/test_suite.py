@@ -16,7 +16,7 @@ from planish.options import Options
 SCRIPTS = ("harness.suite", "harness.record", "harness.progress", "harness.places", "promises.claim", "races.dsp")
 
 
-@pytest.mark.parametrize("module", [*SCRIPTS, "guards.build_time"])
+@pytest.mark.parametrize("module", [*SCRIPTS, "guards.build_time", "guards.ranking"])
 def test_examples_in_the_scripts(module: str) -> None:
     outcome = doctest.testmod(importlib.import_module(f"bench.{module}"))
     assert outcome.attempted > 0 and outcome.failed == 0

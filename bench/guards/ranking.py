@@ -1,0 +1,236 @@
+"""How good the choice without the clock is: all versions of each function, timed in turns, beside their order.
+
+    taskset -c 1 python -m bench.guards.ranking                     # MEDIUM; goes on where it was stopped
+    taskset -c 1 python -m bench.guards.ranking --dataset LARGE --kernels gemver,atax
+    python -m bench.guards.ranking --report                         # what is stored
+
+The versions are those that a build with the clock would race. Each one is compared with the original first, in a
+child; what is wrong or does not compile is left out. The winner is the fastest of the others and of the original, which
+a build with the clock keeps where nothing beats it. Regret: the time of what is taken without the clock over that of
+the winner.
+
+>>> row = Row("f", "MEDIUM", "", 4.0, (("a", 2.0), ("b", 1.0), ("c", 3.0)))
+>>> row.regret(1), row.regret(3), round(row.tau, 2), row.winner
+(2.0, 1.0, 0.33, 'b')
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+
+from bench.harness.contest import Contestant, Course, Rules, compiler_state, machine_name, qualify
+from bench.harness.places import RESULTS
+from bench.harness.progress import Progress
+from bench.harness.record import geometric_mean, write_atomically
+from bench.harness.suite import DATASETS, Suite, read_source, smaller_dataset
+from bench.races.dsp import DSP
+from bench.races.polybench import POLYBENCH
+from planish.build.emit import make_drop_ins
+from planish.build.job import make_workbench
+from planish.build.lower import lower_region
+from planish.build.read import read_file
+from planish.core.diagnostic import PlanishError
+from planish.frontend.c.translation_unit import CFile, CFunction
+from planish.options import Options
+from planish.run.calls.abi_wrapper import entry_text
+from planish.run.calls.passing import signature_of
+from planish.run.processes.process import Limits
+from planish.run.timing.clock import ClockError, measure
+from planish.run.toolchains.toolchain import choose_compiler, compile_library
+from planish.run.workbench import DropIn, Workbench
+from planish.target.load import load_target
+
+SUITES = (POLYBENCH, DSP)
+STORE = RESULTS / "ranking"
+NOISE = 1.05
+"""Times so near to each other are not told apart: their order counts neither way."""
+ORIGINAL = "original"
+SAMPLE = ("gemver", "atax", "jacobi-2d", "matvec", "prefix_sum", "fir")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A function: seconds of the original and of each good version, in the order that is taken without the clock."""
+
+    function: str
+    dataset: str
+    state: str
+    original: float
+    versions: tuple[tuple[str, float], ...]
+
+    @property
+    def best(self) -> float:
+        """Seconds of the winner, which may be the original."""
+        return min(self.original, *(x for _, x in self.versions))
+
+    @property
+    def winner(self) -> str:
+        """What is fastest."""
+        return min((*self.versions, (ORIGINAL, self.original)), key=lambda x: x[1])[0]
+
+    def regret(self, most: int) -> float:
+        """How many times as long as the winner the fastest of the first versions takes."""
+        return min(x for _, x in self.versions[:most]) / self.best
+
+    @property
+    def tau(self) -> float | None:
+        """Kendall's tau over the pairs that the clock tells apart; None where there are none."""
+        pairs = [(x, y) for (_, x), (_, y) in combinations(self.versions, 2) if max(x, y) > NOISE * min(x, y)]
+        return sum(1 if x < y else -1 for x, y in pairs) / len(pairs) if pairs else None
+
+    def __str__(self) -> str:
+        first, seconds = self.versions[0]
+        won = f"{self.winner} ({self.best:.3g} s)"
+        return f"{self.function:24} {self.regret(1):6.2f}x  {first} ({seconds:.3g} s), won by {won}"
+
+
+def measure_file(suite: Suite, path: Path, dataset: str, rules: Rules, tell: Progress) -> Iterator[Row]:
+    """A row for each function that has versions and can be called."""
+    source, target = read_source(path), load_target("native")
+    options = Options(
+        sizes=suite.sizes(path, dataset), defines=suite.defines(dataset), include_dirs=(suite.folder,), measure=False,
+        target="native",
+    )  # fmt: skip
+    file = read_file(source, options)
+    with tempfile.TemporaryDirectory(prefix="planish-ranking-") as folder:
+        bench = make_workbench(options, target, Path(folder), source)
+        for function in file.functions:
+            if function.static or signature_of(function) is None or not function.regions:
+                continue
+            tell.tell(f"{function.name}: planning")
+            plans = tuple(lower_region(x, options, target) for x in function.regions)
+            versions, _ = make_drop_ins(plans, file, options)
+            if versions:
+                row = _race(suite, path, dataset, function, file, versions, bench, rules, tell)
+                if row is not None:
+                    yield row
+
+
+def _race(
+    suite: Suite, path: Path, dataset: str, function: CFunction, file: CFile, versions: Sequence[DropIn],
+    bench: Workbench, rules: Rules, tell: Progress,
+) -> Row | None:  # fmt: skip
+    """The times of the original and of all versions that compute the same; None where there are none."""
+    signature = signature_of(function)
+    assert signature is not None
+    macros = tuple(f"-D{x}" for x in bench.defines)
+    full = suite.case(function, suite.sizes(path, dataset))
+    small = suite.case(function, suite.sizes(path, smaller_dataset(dataset)))
+    text, limits = file.source.text + entry_text(signature), Limits(seconds=rules.time_limit)
+    strict = ("-w", "-O2", "-ffp-contract=off", *macros)
+    reference = compile_library(bench.compiler, text, strict, bench.folder, limits, (suite.folder,))
+    course = Course(reference, signature, small, full, bench.folder, suite.folder, rules)
+    plain = Contestant(ORIGINAL, "compiler", bench.compiler, file.source.text, bench.command_flags)
+    entered: dict[str, Path] = {}
+    for one in (plain, *(
+        Contestant(x.label, "ours", bench.compiler, x.text, (*bench.command_flags, *x.link)) for x in versions
+    )):  # fmt: skip
+        tell.tell(f"{function.name}: checking {one.label}")
+        found = qualify(one, course)
+        if isinstance(found, Path):
+            entered[one.label] = found
+    while len(entered) > 1:
+        tell.tell(f"{function.name}: timing {len(entered)}")
+        try:
+            times = {x.label: x.median for x in measure(tuple(entered.items()), signature, full, rules.budget, 5)}
+        except ClockError as error:
+            if error.label not in entered:
+                return None
+            del entered[error.label]
+            continue
+        if ORIGINAL not in times:
+            return None
+        good = tuple((x.label, times[x.label]) for x in versions if x.label in times)
+        name = f"{path.stem}/{function.name.removeprefix('kernel_')}"
+        return Row(name, dataset, compiler_state(), times[ORIGINAL], good)
+    return None
+
+
+def store_file(path: Path, dataset: str, rows: Sequence[Row]) -> None:
+    """Keeps what was measured of a file; the whole order of versions, so that any other order can be judged by it."""
+    STORE.mkdir(parents=True, exist_ok=True)
+    data = {"machine": machine_name(), "state": compiler_state(), "rows": [asdict(x) for x in rows]}
+    write_atomically(STORE / f"{path.stem}.{dataset}.json", json.dumps(data, indent=1))
+
+
+def stored_rows(dataset: str, only: Sequence[str] = ()) -> list[Row]:
+    """What is stored, file by file."""
+    out: list[Row] = []
+    for path in sorted(STORE.glob(f"*.{dataset}.json")):
+        if not only or path.name.partition(".")[0] in only:
+            for x in json.loads(path.read_text())["rows"]:
+                out.append(Row(**{**x, "versions": tuple((name, time) for name, time in x["versions"])}))
+    return out
+
+
+def measure_all(dataset: str, only: Sequence[str], rules: Rules, fresh: bool = False) -> list[Row]:
+    """Measures what is missing, or was measured for another state of planish where `fresh`; the rows of all."""
+    files = [(x, y) for x in SUITES for y in x.files() if not only or y.stem in only]
+    kept = [y for _, y in files if not fresh and (STORE / f"{y.stem}.{dataset}.json").exists()]
+    progress = Progress(len(files), len(kept))
+    try:
+        for suite, path in files:
+            if path in kept:
+                continue
+            progress.begin(path.stem)
+            try:
+                rows = list(measure_file(suite, path, dataset, rules, progress))
+            except PlanishError as error:
+                progress.finish(error.diagnostic.message)
+                continue
+            store_file(path, dataset, rows)
+            progress.finish(", ".join(f"{x.function} {x.regret(1):.2f}x" for x in rows) or "no versions")
+    finally:
+        progress.close()
+    return stored_rows(dataset, only)
+
+
+def format_report(rows: Sequence[Row]) -> Iterator[str]:
+    """Kendall's tau, the regret of the first version and of the first three, and the worst ten rows."""
+    if not rows:
+        yield "nothing is stored"
+        return
+    states = {x.state for x in rows}
+    now = compiler_state()
+    yield f"{len(rows)} functions, {sum(len(x.versions) for x in rows)} versions; measured for " + (
+        "this state" if states == {now} else f"{len(states - {now})} other state(s) of planish"
+    )
+    taus = [x.tau for x in rows if x.tau is not None]
+    yield f"Kendall's tau: {sum(taus) / len(taus):.3f} (mean of {len(taus)} functions whose versions differ)"
+    for most in (1, 3):
+        found = [x.regret(most) for x in rows]
+        yield f"top-{most} regret: {geometric_mean(found):.3f}x (geometric mean), {max(found):.2f}x (worst)"
+    yield from (str(x) for x in sorted(rows, key=lambda x: -x.regret(1))[:10])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measures and reports; 130 when interrupted."""
+    parser = argparse.ArgumentParser(description="Times all versions beside the order that is taken without the clock.")
+    parser.add_argument("--dataset", choices=DATASETS, default="MEDIUM")
+    parser.add_argument("--kernels", default="", help="files, with commas between them; without: all")
+    parser.add_argument("--budget", type=float, default=1.5, help="seconds for the race of one function")
+    parser.add_argument("--report", action="store_true", help="only what is stored")
+    parser.add_argument("--fresh", action="store_true", help="measure again what is stored")
+    asked = parser.parse_args(arguments)
+    only = tuple(x for x in asked.kernels.split(",") if x)
+    compiler = choose_compiler(None)
+    rules = Rules((compiler,), budget=asked.budget, time_limit=60.0, full_check=False)
+    try:
+        if not asked.report:
+            measure_all(asked.dataset, only, rules, asked.fresh)
+    except KeyboardInterrupt:
+        print("interrupted: what was measured is kept, and the same command goes on from there", file=sys.stderr)
+        return 130
+    print("\n".join(format_report(stored_rows(asked.dataset, only))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
