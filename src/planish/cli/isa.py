@@ -299,7 +299,7 @@ def factor_lanes(
             print(
                 f"{entries.isa}: {sum(len(x[2]) for x in found.entries.values())} instructions of "
                 f"{len(found.entries)} entries, {len(found.functions())} lane functions; "
-                f"{len(found.refused)} entries have none"
+                f"{len(found.shuffles)} shuffles that a register steers; {len(found.refused)} others have none"
             )
     return OK
 

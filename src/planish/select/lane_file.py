@@ -27,6 +27,7 @@ from planish.isa.semantics.build import ZERO
 from planish.isa.semantics.node import Node, const, node
 from planish.select.access_map import affine
 from planish.select.factoring import FactoredPiece, Refusal
+from planish.select.index_fields import IndexFields, find_index_fields
 from planish.select.variants import Variant, left_out, role_of, variants
 
 _FORMAT = 1
@@ -40,13 +41,16 @@ class LaneFile:
     numbers of their arguments; `maps` are access maps. `entries` say the bits of the result; names, bits and roles of
     operands; and the instructions, each a line: values that are fixed, ranges, and pieces behind semicolons. A piece
     is the number of its function, its width, whether it is divisible, and the maps of its lanes and of its slots.
-    `refused` says why entries have none."""
+    `shuffles` are those that an operand steers, in the same way: a line has the values that are fixed, the position of
+    that operand, the width of a lane, the bits that say where it comes from, and the maps of lanes and of these bits.
+    `refused` says why entries are nothing of this."""
 
     isa: str
     library: str
     nodes: list[list[Any]]
     maps: list[str]
     entries: Mapping[str, list[Any]]
+    shuffles: Mapping[str, list[Any]]
     refused: Mapping[str, str]
     known: dict[int, Node] = field(default_factory=dict, compare=False)
 
@@ -54,7 +58,7 @@ class LaneFile:
         """The bytes of a file: the same for the same instructions."""
         content = {
             "format": _FORMAT, "isa": self.isa, "library": self.library, "nodes": self.nodes, "maps": self.maps,
-            "entries": dict(self.entries), "refused": dict(self.refused),
+            "entries": dict(self.entries), "shuffles": dict(self.shuffles), "refused": dict(self.refused),
         }  # fmt: skip
         return gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0)
 
@@ -64,7 +68,8 @@ class LaneFile:
         found = json.loads(gzip.decompress(data))
         if found["format"] != _FORMAT:
             raise ValueError(f"it has format {found['format']}")
-        return cls(found["isa"], found["library"], found["nodes"], found["maps"], found["entries"], found["refused"])
+        parts = ("isa", "library", "nodes", "maps", "entries", "shuffles", "refused")
+        return cls(*(found[x] for x in parts))
 
     def function(self, number: int) -> Node:
         """The lane function that a node is."""
@@ -91,6 +96,7 @@ def digest(collection: Collection) -> str:
 def extract(collection: Collection) -> LaneFile:
     """The lane instructions of a collection, which takes a minute for a great one."""
     found: dict[str, list[Variant]] = {}
+    shuffles: dict[str, list[IndexFields]] = {}
     refused: dict[str, str] = {}
     for entry in collection:
         if left_out(entry, collection.records):
@@ -98,18 +104,29 @@ def extract(collection: Collection) -> LaneFile:
         try:
             found[entry.name] = variants(entry, collection.records)
         except Refusal as error:
-            refused[entry.name] = str(error)
-    return write_file(collection, found, refused)
+            try:
+                shuffles[entry.name] = find_index_fields(entry)
+            except Refusal:
+                refused[entry.name] = str(error)
+    return write_file(collection, found, shuffles, refused)
 
 
-def write_file(collection: Collection, found: Mapping[str, list[Variant]], refused: Mapping[str, str]) -> LaneFile:
+def write_file(
+    collection: Collection,
+    found: Mapping[str, list[Variant]],
+    shuffles: Mapping[str, list[IndexFields]],
+    refused: Mapping[str, str],
+) -> LaneFile:
     """The file of what has been found, in the order of names."""
     writer = _Writer()
     entries = {}
     for name in sorted(found):
         entries[name] = [*_heading(collection.entry(name)), [writer.line(x) for x in found[name]]]
+    steered = {}
+    for name in sorted(shuffles):
+        steered[name] = [*_heading(collection.entry(name)), [writer.shuffle(x) for x in shuffles[name]]]
     kept = dict(sorted(refused.items()))
-    return LaneFile(collection.isa, digest(collection), writer.nodes, list(writer.maps), entries, kept)
+    return LaneFile(collection.isa, digest(collection), writer.nodes, list(writer.maps), entries, steered, kept)
 
 
 def _heading(entry: Entry) -> tuple[int, list[list[Any]]]:
@@ -122,6 +139,10 @@ def _heading(entry: Entry) -> tuple[int, list[list[Any]]]:
     return definition.result.bits, operands
 
 
+def _values(fixed: Mapping[str, int]) -> str:
+    return ",".join(f"{name}={value}" for name, value in sorted(fixed.items()))
+
+
 class _Writer:
     """Lines, with the nodes and the maps that they name."""
 
@@ -131,13 +152,16 @@ class _Writer:
         self.maps: dict[str, int] = {}
 
     def line(self, x: Variant) -> str:
-        fixed = ",".join(f"{name}={value}" for name, value in sorted(x.fixed.items()))
         ranges = ",".join(f"{name}={low}={high}" for name, (low, high) in sorted(x.ranges.items()))
-        return ";".join([fixed, ranges, *map(self.piece, x.pieces)])
+        return ";".join([_values(x.fixed), ranges, *map(self.piece, x.pieces)])
 
     def piece(self, x: FactoredPiece) -> str:
         slots = [self.map([position * BEHIND + offset for position, offset in places]) for places in x.slots]
         return " ".join(map(str, [self.node(x.function), x.width, int(x.divisible), self.map(x.lanes), *slots]))
+
+    def shuffle(self, x: IndexFields) -> str:
+        numbers = x.index, x.width, x.field_width, self.map(x.lanes), self.map(x.fields)
+        return f"{_values(x.fixed)};{' '.join(map(str, numbers))}"
 
     def map(self, numbers: list[int] | tuple[int, ...]) -> int:
         return self.maps.setdefault(affine(numbers), len(self.maps))

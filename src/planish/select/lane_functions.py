@@ -146,18 +146,19 @@ def instructions_of(isa: str, name: str) -> tuple[LaneInstruction, ...]:
     found = []
     for line in lines:
         fixed, ranges, pieces = line.split(";", 2)
-        bounds = {x: (int(low), int(high)) for x, low, high in _assigned(ranges)}
+        bounds = {x: (int(low), int(high)) for x, low, high in assigned(ranges)}
         made = tuple(LaneOperand(*x, *bounds.get(x[0], ())) for x in operands) if bounds else plain
         found.append(
             LaneInstruction(
                 name, isa, result, made, Expanded(partial(_pieces, file, pieces)), entry.signature.result,
-                entry.features, entry.values, {x: int(value) for x, value in _assigned(fixed)},
+                entry.features, entry.values, {x: int(value) for x, value in assigned(fixed)},
             )  # fmt: skip
         )
     return tuple(found)
 
 
-def _assigned(text: str) -> list[list[str]]:
+def assigned(text: str) -> list[list[str]]:
+    """The names of a line of a file, each with its numbers."""
     return [x.split("=") for x in text.split(",")] if text else []
 
 
@@ -165,13 +166,15 @@ def _pieces(file: LaneFile, text: str) -> tuple[Piece, ...]:
     found = []
     for piece in text.split(";"):
         function, width, divisible, lanes, *slots = map(int, piece.split())
+        places = Expanded(partial(_slots, file, slots))
         found.append(
-            Piece(
-                file.function(function), width, Expanded(partial(expand, file.maps[lanes])),
-                tuple(Expanded(partial(_places, file.maps[x])) for x in slots), divisible == 1,
-            )  # fmt: skip
+            Piece(file.function(function), width, Expanded(partial(expand, file.maps[lanes])), places, divisible == 1)
         )
     return tuple(found)
+
+
+def _slots(file: LaneFile, maps: Sequence[int]) -> tuple[Sequence[Place], ...]:
+    return tuple(Expanded(partial(_places, file.maps[x])) for x in maps)
 
 
 def _places(text: str) -> tuple[Place, ...]:

@@ -70,7 +70,7 @@ def variants(entry: Entry, names: Container[str] = ()) -> list[Variant]:
     """The lane instructions of an entry, none twice; Refusal where it has none. `names` are those of all entries: where
     one leaves lanes without its predicate as they come, others are not taken with a predicate that holds everywhere."""
     definition = entry.definition
-    known = _parameters(entry, definition)
+    known = parameters_of(entry)
     if _GOVERNING not in known.bits:
         return _by_values(entry, definition, known)
     found: list[Variant] = []
@@ -86,7 +86,9 @@ def variants(entry: Entry, names: Container[str] = ()) -> list[Variant]:
     return _distinct(found)
 
 
-def _parameters(entry: Entry, definition: Definition) -> Parameters:
+def parameters_of(entry: Entry) -> Parameters:
+    """What is known of the operands of an entry."""
+    definition = entry.definition
     kinds = {name: kind for kind, name in entry.signature.parameters}
     positions = {name: at for at, (_, name) in enumerate(entry.signature.parameters)}
     bits = {x.name: x.bits for x in definition.operands}
@@ -123,7 +125,7 @@ def _by_values(entry: Entry, definition: Definition, known: Parameters) -> list[
     except Refusal as error:
         refused = error
     chosen = immediates or [x for x in steering if _steers(definition, x)]
-    values = [_values(entry, definition, x) for x in chosen]
+    values = [values_of(entry, x) for x in chosen]
     count = 1
     for x in values:
         count *= len(x)
@@ -206,7 +208,9 @@ def _steers(definition: Definition, name: str) -> bool:
     return False
 
 
-def _values(entry: Entry, definition: Definition, name: str) -> tuple[int, ...]:
+def values_of(entry: Entry, name: str) -> tuple[int, ...]:
+    """The values of an operand that differ in what an entry does; none where there are very many."""
+    definition = entry.definition
     if name in entry.values:
         return entry.values[name]
     bits = min(_used_bits(definition, name), definition.operand(name).bits)

@@ -43,7 +43,7 @@ def test_a_sample_of_what_is_shipped_is_what_factoring_gives(isa: str) -> None:
 def write_sample(isa: str, names: list[str]) -> LaneFile:
     """A file of some entries, factored now."""
     collection = load_collection(isa)
-    return write_file(collection, {x: variants(collection.entry(x), collection.records) for x in names}, {})
+    return write_file(collection, {x: variants(collection.entry(x), collection.records) for x in names}, {}, {})
 
 
 def _instructions(file: LaneFile, names: list[str]) -> list[list[object]]:
